@@ -1,0 +1,104 @@
+import { hash, randomBytes } from 'node:crypto';
+import { Fault } from '../core/errors.ts';
+import { freshSetting, isCryptHash, maximumPasswordBytes, sameText, verifyPassword } from './crypt.ts';
+import { Throttle } from './throttle.ts';
+
+export interface Account {
+  name: string;
+  /** The stored crypt hash. */
+  stored: string;
+}
+
+export interface LoginResult {
+  how: 'password' | 'hash';
+}
+
+export interface LoginOptions {
+  now?: () => number;
+  verify?: (clear: string, stored: string) => Promise<boolean>;
+}
+
+const rememberFor = 15 * 60_000;
+const maximumRemembered = 4096;
+const maximumNameLength = 256;
+const byPassword: LoginResult = { how: 'password' };
+const byHash: LoginResult = { how: 'hash' };
+
+/** Checks account and password; a pair found right is remembered, so that sending it with every request costs no crypt. */
+export class Logins {
+  readonly #now: () => number;
+  readonly #verify: (clear: string, stored: string) => Promise<boolean>;
+  readonly #throttle: Throttle;
+  readonly #key = randomBytes(32).toString('base64');
+  /** Keyed hash of account, stored hash and password -> when it is forgotten. */
+  readonly #remembered = new Map<string, number>();
+  /** What unknown accounts are checked against: the last real account's hash, so that both cost the same. */
+  #decoy: string | undefined;
+
+  constructor(options: LoginOptions = {}) {
+    this.#now = options.now ?? (() => performance.now());
+    this.#verify = options.verify ?? verifyPassword;
+    this.#throttle = new Throttle(this.#now);
+  }
+
+  /**
+   * Returns or resolves when the pair is right, for the row as it was when asked: one that waited may have changed meanwhile.
+   * Otherwise a Fault: 'unauthenticated', or 'unavailable' with retryAfter.
+   */
+  check(
+    name: string,
+    password: string,
+    address: string,
+    account: Account | undefined,
+    hashLogin: boolean,
+  ): LoginResult | Promise<LoginResult> {
+    if (!name || !password || name.length > maximumNameLength || password.length > maximumPasswordBytes) {
+      throw new Fault('unauthenticated', 'Authentication failure');
+    }
+    const guess = this.#fingerprint(name, account?.stored ?? '', password);
+    if (this.#throttle.isFree(name, address)) {
+      const known = this.#recognise(guess, password, account, hashLogin);
+      if (known) return known;
+    }
+    return this.#throttle.attempt(name, address, guess, async () => {
+      const known = this.#recognise(guess, password, account, hashLogin);
+      if (known) return known;
+      if (account && isCryptHash(account.stored)) this.#decoy = account.stored;
+      const stored = account?.stored ?? (this.#decoy ??= freshSetting());
+      const right = await this.#verify(password, stored);
+      if (!right || !account) return undefined;
+      this.#remember(guess);
+      return byPassword;
+    });
+  }
+
+  #recognise(
+    guess: string,
+    password: string,
+    account: Account | undefined,
+    hashLogin: boolean,
+  ): LoginResult | undefined {
+    if (!account) return undefined;
+    const until = this.#remembered.get(guess);
+    if (until !== undefined) {
+      if (until > this.#now()) return byPassword;
+      this.#remembered.delete(guess);
+    }
+    return hashLogin && sameText(password, account.stored) && isCryptHash(account.stored) ? byHash : undefined;
+  }
+
+  #remember(guess: string): void {
+    if (this.#remembered.size >= maximumRemembered) {
+      for (const oldest of this.#remembered.keys()) {
+        this.#remembered.delete(oldest);
+        break;
+      }
+    }
+    this.#remembered.set(guess, this.#now() + rememberFor);
+  }
+
+  /** Tied to the stored hash: when the row changes, nothing remembered for it is found any more. */
+  #fingerprint(name: string, stored: string, password: string): string {
+    return hash('sha256', `${this.#key}${name.length}:${name}${stored.length}:${stored}${password}`, 'base64url');
+  }
+}

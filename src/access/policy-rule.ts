@@ -1,0 +1,96 @@
+import { isIP } from 'node:net';
+import { compilePattern, type Pattern } from '../core/patterns.ts';
+import { canonicalAddress } from './addresses.ts';
+import { parseTimeSpan, type TimeSpan } from './policy-time.ts';
+
+export interface PolicyRow {
+  priority: string;
+  name?: string;
+  host?: string;
+  commands?: string;
+  noderange?: string;
+  parameters?: string;
+  time?: string;
+  rule?: string;
+  disable?: string;
+}
+
+/** A row ready to be evaluated; a condition that is undefined always holds. */
+export interface Rule {
+  priority: string;
+  permits: boolean;
+  user: string | undefined;
+  host: string | undefined;
+  commands: ReadonlySet<string> | undefined;
+  line: Pattern | undefined;
+  time: TimeSpan | undefined;
+  range: string | undefined;
+}
+
+const permitWords = new Set(['allow', 'accept', 'trusted']);
+
+/**
+ * Undefined for a row that can never decide: a disabled one, or one that permits under a condition we cannot read. A row that
+ * refuses under such a condition refuses without it.
+ */
+export function compileRule(row: PolicyRow): Rule | undefined {
+  if (isDisabled(row.disable)) return undefined;
+  const permits = isPermit(row.rule);
+  const parameters = condition(row.parameters);
+  const line = parameters === undefined ? undefined : readPattern(parameters, row.priority);
+  const span = condition(row.time);
+  const time = span === undefined ? undefined : parseTimeSpan(span);
+  if (permits && ((parameters !== undefined && !line) || (span !== undefined && !time))) return undefined;
+  const host = condition(row.host);
+  return {
+    priority: row.priority,
+    permits,
+    user: condition(row.name),
+    host: host === undefined ? undefined : canonicalAddress(host),
+    commands: commandNames(condition(row.commands)),
+    line,
+    time,
+    range: condition(row.noderange),
+  };
+}
+
+export function isHostName(host: string): boolean {
+  return isIP(host) === 0;
+}
+
+/** Empty and `*` are no condition; blanks alone are one that nothing fulfils. */
+function condition(text: string | undefined): string | undefined {
+  return text === undefined || text === '' || text.trim() === '*' ? undefined : text;
+}
+
+/** The reference system's rule: only these texts leave a row enabled. */
+function isDisabled(text: string | undefined): boolean {
+  return text !== undefined && !['', '0', 'no'].includes(text.trim().toLowerCase());
+}
+
+/** Every word has to permit, so that neither `disallow` nor `not allow` does. */
+function isPermit(rule: string | undefined): boolean {
+  const words = (rule ?? '')
+    .toLowerCase()
+    .split(/[\s,;]+/)
+    .filter((word) => word !== '');
+  return words.length > 0 && words.every((word) => permitWords.has(word));
+}
+
+function commandNames(text: string | undefined): Set<string> | undefined {
+  if (text === undefined) return undefined;
+  return new Set(
+    text
+      .split(',')
+      .map((name) => name.trim())
+      .filter((name) => name !== ''),
+  );
+}
+
+function readPattern(source: string, priority: string): Pattern | undefined {
+  try {
+    return compilePattern(source, `policy ${priority}, parameters`);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,44 @@
+import { hash, randomBytes } from 'node:crypto';
+
+/** UUID form, but all 128 bits are random; a version 4 UUID would fix six of them. */
+export function newToken(): string {
+  return randomBytes(16)
+    .toString('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/** A plain hash is enough: nobody can go through 128 random bits. */
+export function hashToken(id: string): string {
+  return hash('sha256', id, 'hex');
+}
+
+/** Local time without zero padding, as the specification shows it. */
+export function expiryText(date: Date | undefined): string {
+  if (date === undefined) return 'never';
+  const day = `${date.getFullYear()}-${date.getMonth() + 1}-${date.getDate()}`;
+  return `${day} ${date.getHours()}:${date.getMinutes()}:${date.getSeconds()}`;
+}
+
+/** Milliseconds since 1970, Infinity for `never`, NaN for what cannot be read: compare so that NaN counts as expired. */
+export function parseExpiry(text: string): number {
+  const trimmed = text.trim();
+  if (trimmed.toLowerCase() === 'never') return Number.POSITIVE_INFINITY;
+  const match = /^(\d{4})-(\d{1,2})-(\d{1,2}) (\d{1,2}):(\d{1,2}):(\d{1,2})$/.exec(trimmed);
+  if (!match) return Number.NaN;
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
+  if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
+  const date = new Date(year, month - 1, day, hour, minute, second);
+  // Dates that do not exist roll over to another day; an hour skipped by the clock change is fine.
+  return date.getMonth() === month - 1 && date.getDate() === day ? date.getTime() : Number.NaN;
+}
+
+/** Beyond this the year would no longer have four digits. */
+const longestLifetime = 1_000_000;
+
+/** The lifetime of a token in days, from the site attribute `tokenexpiredays`. */
+export function lifetimeDays(value: string | undefined): number {
+  const text = value?.trim().toLowerCase() ?? '';
+  if (text === 'never') return Number.POSITIVE_INFINITY;
+  const days = /^\d*\.?\d+$/.test(text) ? Number(text) : 0;
+  return days > 0 ? Math.min(days, longestLifetime) : 1;
+}

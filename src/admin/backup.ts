@@ -1,0 +1,75 @@
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../core/errors.ts';
+import { syncDirectory } from '../core/files.ts';
+import { runTar } from './tar.ts';
+
+/** What a backup holds; everything else in the data directory can be made again. */
+export const members = { database: 'muster.sqlite', key: 'secret.key', tls: 'tls' } as const;
+
+/** Copies the data of a server, running or not, as of one moment into one tar file that only its owner can read. */
+export async function backup(dataDir: string, file: string): Promise<void> {
+  for (const name of [members.database, members.key]) {
+    if (!existsSync(join(dataDir, name))) {
+      throw new Fault('unavailable', `There is nothing to back up in ${dataDir}: ${name} is missing.`);
+    }
+  }
+  const target = resolve(file);
+  const staging = makeStaging(target);
+  try {
+    copyDatabase(join(dataDir, members.database), join(staging, members.database));
+    const copied: string[] = [members.database];
+    for (const name of [members.key, members.tls]) {
+      if (!existsSync(join(dataDir, name))) continue;
+      cpSync(join(dataDir, name), join(staging, name), { recursive: true, dereference: true });
+      copied.push(name);
+    }
+    await pack(staging, copied, `${target}.tmp`);
+    renameSync(`${target}.tmp`, target);
+    syncDirectory(dirname(target));
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+    rmSync(`${target}.tmp`, { force: true });
+  }
+}
+
+function makeStaging(target: string): string {
+  try {
+    return mkdtempSync(`${target}.staging-`);
+  } catch (error) {
+    throw new Fault('invalid', `The backup ${target} cannot be written: ${(error as Error).message}.`);
+  }
+}
+
+/** One read transaction: what the server commits meanwhile is left out as a whole. */
+function copyDatabase(from: string, to: string): void {
+  const connection = new Sqlite(from, { readonly: true, timeout: 10_000 });
+  try {
+    connection.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    connection.close();
+  }
+}
+
+async function pack(directory: string, names: string[], file: string): Promise<void> {
+  rmSync(file, { force: true });
+  const output = openSync(file, 'wx', 0o600);
+  try {
+    chmodSync(file, 0o600);
+    await runTar(['-C', directory, '-cf', '-', ...names], { output });
+    fsyncSync(output);
+  } finally {
+    closeSync(output);
+  }
+}

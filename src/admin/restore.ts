@@ -1,0 +1,103 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../core/errors.ts';
+import { syncDirectory } from '../core/files.ts';
+import { lockDataDirectory, lockFileNames } from '../database/lock.ts';
+import { finishRestore, readyName } from '../database/restored.ts';
+import { members } from './backup.ts';
+import { runTar } from './tar.ts';
+
+const partialName = 'restore.partial';
+const allowedMember = /^(muster\.sqlite|secret\.key|tls\/[A-Za-z0-9._-]*)$/;
+
+/**
+ * Puts a backup in place of the data of a stopped server. The old data stay as they are until the backup has been unpacked
+ * and checked; from then on the new ones come, even if this process is killed half-way.
+ */
+export async function restore(dataDir: string, file: string, { replace }: { replace: boolean }): Promise<void> {
+  const lock = lockDataDirectory(dataDir);
+  const partial = join(dataDir, partialName);
+  try {
+    rmSync(partial, { recursive: true, force: true });
+    const present = readdirSync(dataDir).filter((name) => !lockFileNames.includes(name));
+    if (present.length > 0 && !replace) {
+      throw new Fault('invalid', `The data directory ${dataDir} is not empty. Use --replace to replace what it holds.`);
+    }
+    await unpack(file, join(partial, 'new'));
+    checkDatabase(file, join(partial, 'new', members.database));
+    renameSync(partial, join(dataDir, readyName));
+    syncDirectory(dataDir);
+    finishRestore(dataDir);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+    lock.release();
+  }
+}
+
+async function unpack(file: string, directory: string): Promise<void> {
+  await checkMembers(file);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  await withTar(file, ['-C', directory, '--no-same-owner', '-xpf', '-']);
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) syncFile(join(entry.parentPath, entry.name));
+  }
+}
+
+/** Nothing is unpacked but plain files under the names a backup has: a tar file can otherwise write anywhere. */
+async function checkMembers(file: string): Promise<void> {
+  const names = lines(await withTar(file, ['-tf', '-']));
+  const foreign = names.find((name) => !allowedMember.test(name) || name.endsWith('/..'));
+  if (foreign !== undefined) throw notABackup(file, `it contains "${foreign}"`);
+  const kinds = lines(await withTar(file, ['-tvf', '-'])).map((line) => line[0]);
+  if (kinds.some((kind) => kind !== '-' && kind !== 'd')) throw notABackup(file, 'it contains links or devices');
+  for (const name of [members.database, members.key]) {
+    if (!names.includes(name)) throw notABackup(file, `${name} is missing in it`);
+  }
+}
+
+function checkDatabase(file: string, database: string): void {
+  let verdict: unknown;
+  try {
+    const connection = new Sqlite(database, { readonly: true });
+    try {
+      verdict = connection.pragma('integrity_check', { simple: true });
+    } finally {
+      connection.close();
+    }
+  } catch (error) {
+    verdict = (error as Error).message;
+  }
+  if (verdict !== 'ok') throw notABackup(file, `its database is damaged (${String(verdict).split('\n')[0]})`);
+}
+
+async function withTar(file: string, args: string[]): Promise<string> {
+  let input: number;
+  try {
+    input = openSync(file, 'r');
+  } catch (error) {
+    throw new Fault('invalid', `The backup ${file} cannot be read: ${(error as Error).message}.`);
+  }
+  try {
+    return await runTar(args, { input });
+  } catch (error) {
+    throw notABackup(file, (error as Error).message);
+  } finally {
+    closeSync(input);
+  }
+}
+
+function syncFile(file: string): void {
+  const handle = openSync(file, 'r');
+  fsyncSync(handle);
+  closeSync(handle);
+}
+
+const lines = (text: string) => text.split('\n').filter((line) => line !== '');
+
+function notABackup(file: string, why: string): Fault {
+  return new Fault(
+    'invalid',
+    `${file} is not a whole backup of muster: ${why.replace(/\.$/, '')}. Nothing was changed.`,
+  );
+}

@@ -1,0 +1,103 @@
+import { Fault } from '../core/errors.ts';
+import type { Draft } from '../database/draft.ts';
+import type { Mode } from '../objects/assign.ts';
+import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
+import { objectAttributes, objectExists } from '../objects/definitions.ts';
+import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
+import { type ObjectType, typeNamed } from '../objects/types.ts';
+import { change, noSelection, nothing, type Scope } from './command.ts';
+
+export type ChdefArgs = { readonly type: string } & (
+  | {
+      readonly names: string;
+      readonly attributes: Given;
+      readonly mode?: Mode;
+      /** The caller counts on existing objects, so unknown ones are not made. */
+      readonly mustExist?: boolean;
+    }
+  | { readonly names: string; readonly rename: string }
+  /** Many objects, each with its own attributes. */
+  | { readonly definitions: Readonly<Record<string, Given>> }
+);
+
+export const chdef = change<ChdefArgs>({
+  name: 'chdef',
+  select(snapshot, args, { ranges }) {
+    const type = typeNamed(args.type);
+    if (type.name === 'site') return noSelection;
+    const { existing, missing } =
+      'definitions' in args
+        ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
+        : namedObjects(snapshot, type, args.names, ranges);
+    const newNames = 'rename' in args ? [args.rename] : [];
+    return { objects: existing, missing, nodes: policyNodes(snapshot, type, [...existing, ...missing, ...newNames]) };
+  },
+  plan(draft, args, scope) {
+    const type = typeNamed(args.type);
+    if ('definitions' in args) defineAll(draft, type, args.definitions, scope);
+    else if ('rename' in args) rename(draft, type, args, scope);
+    else changeAlike(draft, type, args, scope);
+    return nothing;
+  },
+});
+
+function partition(
+  definitions: Readonly<Record<string, unknown>>,
+  exists: (name: string) => boolean,
+): { existing: string[]; missing: string[] } {
+  const existing: string[] = [];
+  const missing: string[] = [];
+  for (const name of Object.keys(definitions)) (exists(name) ? existing : missing).push(name);
+  return { existing, missing };
+}
+
+function changeAlike(
+  draft: Draft,
+  type: ObjectType,
+  {
+    names,
+    attributes,
+    mode = 'set',
+    mustExist,
+  }: { names: string; attributes: Given; mode?: Mode; mustExist?: boolean },
+  { ranges, selection }: Scope,
+): void {
+  checkAttributeNames(type, attributes);
+  if (type.name === 'site') return changeObject(draft, type, names, attributes, mode, ranges);
+  const { objects: existing = [], missing = [] } = selection;
+  if (existing.length + missing.length === 0) throw emptyRange(names);
+  if (missing.length > 0) {
+    const given = Object.keys(attributes).length > 0;
+    const creatable = given && !mustExist && (type.name !== 'node' || (attributes['groups'] && allNewNodes(missing)));
+    if (!creatable) throw unknownObjects(type, missing);
+  }
+  for (const name of existing) changeObject(draft, type, name, attributes, mode, ranges);
+  for (const name of missing) createObject(draft, type, name, attributes, ranges);
+}
+
+function rename(draft: Draft, type: ObjectType, args: { names: string; rename: string }, { selection }: Scope): void {
+  const { objects: existing = [], missing = [] } = selection;
+  if (missing.length > 0) throw unknownObjects(type, missing);
+  const [node, ...more] = existing;
+  if (node === undefined || more.length > 0)
+    throw new Fault('invalid', `"${args.names}" must name one node to rename.`);
+  renameNode(draft, node, args.rename);
+}
+
+/** Values that are already in effect are left alone, so that writing back what was read copies no group's value to its nodes. */
+function defineAll(
+  draft: Draft,
+  type: ObjectType,
+  definitions: Readonly<Record<string, Given>>,
+  { ranges, selection }: Scope,
+): void {
+  for (const attributes of Object.values(definitions)) checkAttributeNames(type, attributes);
+  for (const name of selection.objects ?? []) {
+    const current = objectAttributes(draft.base, type, name);
+    const changed = Object.entries(definitions[name]!).filter(
+      ([attribute, value]) => value !== (current[attribute] ?? ''),
+    );
+    if (changed.length > 0) changeObject(draft, type, name, Object.fromEntries(changed), 'set', ranges);
+  }
+  for (const name of selection.missing ?? []) createObject(draft, type, name, definitions[name]!, ranges);
+}

@@ -1,0 +1,116 @@
+import type { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import type { Store } from '../database/store.ts';
+import type { NodeCatalog } from '../objects/catalog.ts';
+import type { RangeOptions } from '../objects/cluster.ts';
+import type { Attributes } from '../objects/node-attributes.ts';
+
+/** What commands may use besides the data they are given. */
+export interface CommandServices {
+  readonly store: Store;
+  readonly catalog: NodeCatalog;
+  readonly ranges: RangeOptions;
+  readonly runs: RunBoard;
+}
+
+/** The runs of the last day; dispatch keeps them. */
+export interface RunBoard {
+  /** What the user may see of the run; an unknown id and somebody else's run are the same error. */
+  show(id: string, user: string, seesAll: boolean): unknown;
+  cancel(id: string, user: string, seesAll: boolean): void;
+}
+
+export interface Caller {
+  readonly user: string;
+  readonly client: string;
+  /** The hash of the token the caller used, if any. */
+  readonly token: string | undefined;
+  /** Whether the policy lets the caller do everything. */
+  readonly fullRights: boolean;
+}
+
+/** What a request is about: the objects it names, and the nodes the policy is asked about. */
+export interface Selection {
+  /** Those that exist. Undefined: the request is not about objects. */
+  readonly objects: readonly string[] | undefined;
+  /** Names of objects that do not exist; commands that cannot make them refuse them in `select`. */
+  readonly missing?: readonly string[];
+  readonly nodes: readonly string[] | undefined;
+}
+
+export const noSelection: Selection = { objects: undefined, nodes: undefined };
+
+/** All that a command gets besides data and arguments. */
+export interface Scope extends CommandServices {
+  readonly caller: Caller;
+  readonly selection: Selection;
+}
+
+/** What a command answers; rest/ turns it into a body. */
+export type Answer =
+  | { readonly shape: 'none' }
+  | { readonly shape: 'list'; readonly items: readonly string[] }
+  | { readonly shape: 'value'; readonly value: unknown }
+  | Objects;
+
+/** Objects with their attributes, made one by one when they are sent. */
+export interface Objects {
+  readonly shape: 'objects';
+  readonly names: readonly string[];
+  attributes(name: string): Attributes | readonly string[];
+  /** The JSON text of the attributes, if that is cheaper than making it from `attributes`. */
+  text?(name: string): string;
+  /** These are all nodes with all attributes, so that the catalog's listing of this snapshot serves. */
+  readonly wholeCatalog?: boolean;
+}
+
+export const nothing: Answer = { shape: 'none' };
+
+interface CommandBase<Args> {
+  /** What policies name. */
+  readonly name: string;
+  /** Further names rules may use for it. */
+  readonly aliases?: readonly string[];
+  /** Every account may run it for itself; no rule is asked. */
+  readonly free?: boolean;
+  /** Undefined: it touches no object of the cluster. */
+  select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection;
+}
+
+/** Reads one snapshot, at once. */
+export interface Query<Args> extends CommandBase<Args> {
+  readonly kind: 'query';
+  run(snapshot: Snapshot, args: Args, scope: Scope): Answer | Promise<Answer>;
+}
+
+/** Computes a change set; dispatch commits it. Called anew if somebody else's change came first, so it must have no other effect. */
+export interface Change<Args> extends CommandBase<Args> {
+  readonly kind: 'change';
+  /** Slow work on the arguments that needs no snapshot, such as hashing a password. */
+  prepare?(args: Args): Promise<Args>;
+  plan(draft: Draft, args: Args, scope: Scope): Answer;
+}
+
+/** Works on each node apart and tells results as they come. */
+export interface PerNode<Args> extends CommandBase<Args> {
+  readonly kind: 'per-node';
+  /** Whether the work goes on when the client leaves. */
+  readonly outlivesClient: boolean;
+  run(nodes: readonly string[], args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
+}
+
+export type NodeResult =
+  | { readonly node: string; readonly value: Attributes | readonly string[] }
+  | { readonly node: string; readonly error: string };
+
+export type Command<Args> = Query<Args> | Change<Args> | PerNode<Args>;
+
+// A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
+export type AnyCommand = Command<never>;
+
+export const query = <Args>(command: Omit<Query<Args>, 'kind'>): Query<Args> => ({ kind: 'query', ...command });
+export const change = <Args>(command: Omit<Change<Args>, 'kind'>): Change<Args> => ({ kind: 'change', ...command });
+export const perNode = <Args>(command: Omit<PerNode<Args>, 'kind'>): PerNode<Args> => ({
+  kind: 'per-node',
+  ...command,
+});

@@ -1,0 +1,19 @@
+import { expiryText, hashToken, lifetimeDays, newToken } from '../access/tokens.ts';
+import { change } from './command.ts';
+
+const day = 86_400_000;
+
+/** A new token for the caller. Only its hash is stored. */
+export const gettoken = change<object>({
+  name: 'gettoken',
+  free: true,
+  plan(draft, _args, { caller }) {
+    const id = newToken();
+    const now = new Date();
+    const lifetime = lifetimeDays(draft.base.get('site', 'tokenexpiredays')?.['value']);
+    const expire = expiryText(Number.isFinite(lifetime) ? new Date(now.getTime() + lifetime * day) : undefined);
+    const tokenid = hashToken(id);
+    draft.merge('token', tokenid, { tokenid, username: caller.user, expire, created: expiryText(now) });
+    return { shape: 'value', value: { token: { id, expire } } };
+  },
+});

@@ -1,0 +1,13 @@
+import { nodeTemplates, templateAttributes } from '../objects/templates.ts';
+import { nodeType } from '../objects/types.ts';
+import { query } from './command.ts';
+
+/** Templates are read with lsdef's option --template, so the policy knows this by that name. */
+export const lstemplate = query<{ readonly template: string | undefined }>({
+  name: 'lsdef',
+  run(snapshot, { template }) {
+    if (template === undefined) return { shape: 'list', items: [...nodeTemplates.keys()] };
+    const attributes = templateAttributes(snapshot, nodeType, template);
+    return { shape: 'objects', names: [template], attributes: () => attributes };
+  },
+});

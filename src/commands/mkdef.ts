@@ -1,0 +1,44 @@
+import { Fault } from '../core/errors.ts';
+import { checkAttributeNames, createObject, type Given, removeObject } from '../objects/define.ts';
+import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
+import { fromTemplate } from '../objects/templates.ts';
+import { typeNamed } from '../objects/types.ts';
+import { change, nothing } from './command.ts';
+
+export interface MkdefArgs {
+  readonly type: string;
+  readonly names: string;
+  readonly attributes: Given;
+  readonly template?: string;
+  /** Replaces what exists. */
+  readonly force?: boolean;
+}
+
+export const mkdef = change<MkdefArgs>({
+  name: 'mkdef',
+  select(snapshot, { type, names }, { ranges }) {
+    const { existing, missing } = namedObjects(snapshot, typeNamed(type), names, ranges);
+    return { objects: existing, missing, nodes: policyNodes(snapshot, typeNamed(type), [...existing, ...missing]) };
+  },
+  plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }) {
+    const type = typeNamed(typeName);
+    const attributes = template === undefined ? given : fromTemplate(draft.base, type, template, given);
+    checkAttributeNames(type, attributes);
+    if (Object.keys(attributes).length === 0) {
+      const hint = type.name === 'node' ? ' A node needs at least groups, for example {"groups":"all"}.' : '';
+      throw new Fault('invalid', `No attributes were given for "${names}".${hint}`);
+    }
+    const { objects: existing = [], missing = [] } = selection;
+    if (existing.length + missing.length === 0) throw emptyRange(names);
+    if (existing.length > 0 && !force) {
+      const sample = existing.slice(0, 10).join(', ');
+      throw new Fault(
+        'invalid',
+        `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Use the option -f to replace, or PUT to change.`,
+      );
+    }
+    for (const name of existing) removeObject(draft, type, name);
+    for (const name of [...existing, ...missing]) createObject(draft, type, name, attributes, ranges);
+    return nothing;
+  },
+});

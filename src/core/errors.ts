@@ -1,0 +1,44 @@
+/** Every kind of error a client can meet, with its code and its status at `/muster` (rest/roots.ts holds what differs elsewhere). */
+export const errorKinds = {
+  'too-large': { status: 400, code: 2 },
+  malformed: { status: 400, code: 2 },
+  'missing-action': { status: 400, code: 2 },
+  'missing-operation-data': { status: 400, code: 3 },
+  'missing-member': { status: 400, code: 2 },
+  'unknown-member': { status: 400, code: 2 },
+  unauthenticated: { status: 401, code: 2 },
+  denied: { status: 403, code: 2 },
+  'unknown-path': { status: 404, code: 2 },
+  'unknown-object': { status: 404, code: 1 },
+  invalid: { status: 403, code: 1 },
+  method: { status: 405, code: 2 },
+  'not-acceptable': { status: 406, code: 2 },
+  deadline: { status: 408, code: 4 },
+  expectation: { status: 417, code: 6 },
+  garbled: { status: 418, code: 1 },
+  unavailable: { status: 503, code: 5 },
+} as const;
+
+export type ErrorKind = keyof typeof errorKinds;
+
+export interface FaultOptions {
+  /** Seconds after which trying again makes sense; sent as Retry-After. */
+  retryAfter?: number;
+  cause?: unknown;
+}
+
+/** An error meant for the client: one or more sentences that say what was wrong, where, and what to do. */
+export class Fault extends Error {
+  readonly kind: ErrorKind;
+  readonly sentences: readonly string[];
+  readonly retryAfter: number | undefined;
+
+  constructor(kind: ErrorKind, sentences: string | readonly string[], options: FaultOptions = {}) {
+    const list = typeof sentences === 'string' ? [sentences] : sentences;
+    super(list.join(' '), options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Fault';
+    this.kind = kind;
+    this.sentences = list;
+    this.retryAfter = options.retryAfter;
+  }
+}

@@ -1,0 +1,31 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Makes what was created or renamed in a directory survive a power cut. */
+export function syncDirectory(directory: string): void {
+  const handle = openSync(directory, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Puts a whole file in place or leaves the old one: temporary name, sync, rename, sync of the directory. */
+export function writeFileAtomically(file: string, content: string | Uint8Array, mode: number): void {
+  const temporary = `${file}.${process.pid}.tmp`;
+  try {
+    const handle = openSync(temporary, 'w', mode);
+    try {
+      writeFileSync(handle, content);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(temporary, file);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+  syncDirectory(dirname(file));
+}

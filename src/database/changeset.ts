@@ -1,0 +1,86 @@
+import type { Row } from './tables.ts';
+
+/** One row before and after; undefined: the row was or is not there. */
+export interface RowChange {
+  readonly table: string;
+  readonly key: string;
+  readonly before: Row | undefined;
+  readonly after: Row | undefined;
+}
+
+/** Who asked for a change set and how; kept with it in the journal. */
+export interface Origin {
+  readonly user: string;
+  readonly client: string;
+  readonly command: string;
+  readonly run: string;
+}
+
+export function changesByTable(changes: readonly RowChange[]): Map<string, Map<string, Row | undefined>> {
+  const grouped = new Map<string, Map<string, Row | undefined>>();
+  for (const { table, key, after } of changes) {
+    let rows = grouped.get(table);
+    if (!rows) grouped.set(table, (rows = new Map()));
+    rows.set(key, after);
+  }
+  return grouped;
+}
+
+/** The changes that take back the given ones. */
+export const revert = (changes: readonly RowChange[]): RowChange[] =>
+  changes.map(({ table, key, before, after }) => ({ table, key, before: after, after: before })).reverse();
+
+/** A row's columns as the journal keeps them: of a changed row only what changed, null for unset. */
+export type JournalColumns = Readonly<Record<string, string | null>>;
+export type JournalRow = readonly [key: string, before: JournalColumns | null, after: JournalColumns | null];
+/** The journal's form of a change set, also what the database is written from. */
+export type JournalChanges = Readonly<Record<string, readonly JournalRow[]>>;
+
+export function encodeChanges(changes: readonly RowChange[]): JournalChanges {
+  const encoded: Record<string, JournalRow[]> = {};
+  for (const { table, key, before, after } of changes) (encoded[table] ??= []).push(encodeRow(key, before, after));
+  return encoded;
+}
+
+function encodeRow(key: string, before: Row | undefined, after: Row | undefined): JournalRow {
+  if (!before || !after) return [key, before ?? null, after ?? null];
+  const was: Record<string, string | null> = {};
+  const is: Record<string, string | null> = {};
+  for (const column in after) {
+    if (before[column] !== after[column]) {
+      was[column] = before[column] ?? null;
+      is[column] = after[column]!;
+    }
+  }
+  for (const column in before) {
+    if (after[column] === undefined) {
+      was[column] = before[column]!;
+      is[column] = null;
+    }
+  }
+  return [key, was, is];
+}
+
+/** The row changes of a journal entry, given the rows it was made on. */
+export function decodeChanges(
+  encoded: JournalChanges,
+  rowBefore: (table: string, key: string) => Row | undefined,
+): RowChange[] {
+  const changes: RowChange[] = [];
+  for (const [table, rows] of Object.entries(encoded)) {
+    for (const [key, , columns] of rows) {
+      const before = rowBefore(table, key);
+      changes.push({ table, key, before, after: columns === null ? undefined : overlay(before, columns) });
+    }
+  }
+  return changes;
+}
+
+function overlay(before: Row | undefined, columns: JournalColumns): Row {
+  const row: Record<string, string> = { ...before };
+  for (const [column, value] of Object.entries(columns)) {
+    if (value === null) delete row[column];
+    else row[column] = value;
+  }
+  return row;
+}

@@ -1,0 +1,89 @@
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { Fault } from '../core/errors.ts';
+import type { Row, Table } from './tables.ts';
+
+/** Says what is wrong with a value, or nothing. */
+type Check = (value: string) => string | undefined;
+
+export const maximumValueLength = 16_384;
+
+// The reference system stores any text. What would later break a daemon's configuration or a file is refused here instead.
+const address: Check = (value) => (isIP(value) ? undefined : 'is not an IP address');
+const addressOrWord: Check = (value) =>
+  isIP(value) || value === '<xcatmaster>' ? undefined : 'is neither an IP address nor <xcatmaster>';
+const network: Check = (value) => (isIP(value) ? undefined : 'is not a network address');
+const host: Check = (value) => {
+  if (isIP(value) || value === '<xcatmaster>') return undefined;
+  return /^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9_])?$/.test(value)
+    ? undefined
+    : 'is neither an address nor a host name';
+};
+const mask: Check = (value) => {
+  if (isIPv4(value)) return isContiguous(value) ? undefined : 'is not a network mask';
+  if (isIPv6(value)) return undefined;
+  const prefix = /^\/(\d{1,3})$/.exec(value);
+  return prefix && Number(prefix[1]) <= 128 ? undefined : 'is neither a network mask nor a prefix length such as /64';
+};
+const macs: Check = (value) => {
+  for (const part of value.split('|')) {
+    const mac = part.split('!', 1)[0]!;
+    if (!/^([0-9a-f]{2}(:[0-9a-f]{2}){5,19}|[0-9a-f]{12})$/i.test(mac)) return `has no MAC address in "${part}"`;
+  }
+  return undefined;
+};
+const dottedNumber: Check = (value) =>
+  /^\d+(\.\d+)*$/.test(value) ? undefined : 'is not a priority: give a number such as 4 or 4.2';
+
+const checks: Readonly<Record<string, Check>> = {
+  'hosts.ip': address,
+  'ipmi.bmc': (value) => firstBad(value.split(','), host),
+  'openbmc.bmc': host,
+  'mac.mac': macs,
+  'networks.net': network,
+  'networks.mask': mask,
+  'networks.gateway': addressOrWord,
+  'networks.tftpserver': host,
+  'networks.dhcpserver': host,
+  'routes.net': network,
+  'routes.mask': mask,
+  'policy.priority': dottedNumber,
+};
+
+function firstBad(values: readonly string[], check: Check): string | undefined {
+  for (const value of values) {
+    const problem = check(value);
+    if (problem) return problem;
+  }
+  return undefined;
+}
+
+function isContiguous(dotted: string): boolean {
+  const bits = dotted.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
+  const inverse = 2 ** 32 - 1 - bits;
+  return Number.isInteger(Math.log2(inverse + 1));
+}
+
+/** A value that is computed per node: checked where it is used, not where it is stored. */
+const isPattern = (value: string): boolean => value.startsWith('|') || (value.startsWith('/') && value.endsWith('/'));
+
+// eslint-disable-next-line no-control-regex -- finding control characters is the point
+const control = /[\u0000-\u001f\u007f]/;
+const loneSurrogate = /\p{Surrogate}/u;
+
+export function checkText(value: string, where: string): void {
+  if (control.test(value))
+    throw new Fault('invalid', `${where}: the value holds a control character; give one line of text.`);
+  if (loneSurrogate.test(value)) throw new Fault('invalid', `${where}: the value is not valid Unicode text.`);
+  if (value.length > maximumValueLength) {
+    throw new Fault('invalid', `${where}: the value is longer than ${maximumValueLength} characters.`);
+  }
+}
+
+export function checkValue(table: Table, column: string, value: string, row: Row): void {
+  if (value === '') return;
+  const where = `${table.name}.${column} of ${table.keys.map((key) => row[key] ?? '').join(',')}`;
+  checkText(value, where);
+  if (isPattern(value) || value.endsWith('+=NEXTRECORD')) return;
+  const problem = checks[`${table.name}.${column}`]?.(value);
+  if (problem) throw new Fault('invalid', `${where}: "${value}" ${problem}.`);
+}

@@ -1,0 +1,105 @@
+import { Fault } from '../core/errors.ts';
+import type { RowChange } from './changeset.ts';
+import { checkValue } from './checks.ts';
+import type { Snapshot } from './snapshot.ts';
+import { keyOf, type Row, type Table, tableNamed } from './tables.ts';
+
+/** What a secret column shows on every read; writing it back leaves the stored value as it is. */
+export const redacted = '********';
+
+/** How a secret column's clear text becomes what is stored. */
+export type Seal = (table: Table, column: string, clear: string, row: Row) => string;
+
+/** New column values; undefined unsets the column. */
+export type Columns = Readonly<Record<string, string | undefined>>;
+
+/** Collects the row changes of one change set. Reads see what was already put into it. */
+export class Draft {
+  readonly base: Snapshot;
+  readonly #seal: Seal;
+  readonly #changes = new Map<string, Map<string, RowChange>>();
+  #materialised: Snapshot | undefined;
+
+  constructor(base: Snapshot, seal: Seal) {
+    this.base = base;
+    this.#seal = seal;
+  }
+
+  get(table: string, key: string): Row | undefined {
+    const change = this.#changes.get(table)?.get(key);
+    return change ? change.after : this.base.get(table, key);
+  }
+
+  /** Changes the given columns of the row, or makes the row. Values are checked and secrets sealed here, for every way in. */
+  merge(tableName: string, key: string, columns: Columns): void {
+    const table = tableNamed(tableName);
+    const before = this.get(tableName, key);
+    const row: Record<string, string> = { ...before };
+    for (const column in columns) {
+      const value = columns[column];
+      if (!table.columns.includes(column)) throw unknownColumn(table, column);
+      if (value === undefined) delete row[column];
+      else if (value !== before?.[column]) row[column] = value;
+    }
+    for (const column in columns) {
+      const value = row[column];
+      if (value === undefined || value === before?.[column]) continue;
+      if (table.secret.has(column)) {
+        if (value === redacted) {
+          if (before?.[column] === undefined) delete row[column];
+          else row[column] = before[column];
+        } else if (value !== '') row[column] = this.#seal(table, column, value, row);
+      } else checkValue(table, column, value, row);
+    }
+    const newKey = keyOf(table, row);
+    if (newKey !== key) {
+      if (this.get(tableName, newKey)) {
+        const taken = table.keys.map((column) => `${column}=${row[column] ?? ''}`).join(',');
+        throw new Fault('invalid', `Table "${tableName}" already has a row with ${taken}.`);
+      }
+      if (before) this.#set(table, key, undefined);
+    }
+    this.#set(table, newKey, row);
+  }
+
+  remove(tableName: string, key: string): void {
+    this.#set(tableNamed(tableName), key, undefined);
+  }
+
+  /** Puts a row as it is stored, without checks: for rows that were stored before. */
+  putStored(tableName: string, row: Row): void {
+    const table = tableNamed(tableName);
+    this.#set(table, keyOf(table, row), row);
+  }
+
+  changes(): RowChange[] {
+    const changes: RowChange[] = [];
+    for (const rows of this.#changes.values()) {
+      for (const change of rows.values()) if (!sameRow(change.before, change.after)) changes.push(change);
+    }
+    return changes;
+  }
+
+  /** The database as it would be with the changes so far. */
+  snapshot(): Snapshot {
+    return (this.#materialised ??= this.base.apply(this.changes(), this.base.revision));
+  }
+
+  #set(table: Table, key: string, after: Row | undefined): void {
+    this.#materialised = undefined;
+    let rows = this.#changes.get(table.name);
+    if (!rows) this.#changes.set(table.name, (rows = new Map()));
+    rows.set(key, { table: table.name, key, before: this.base.get(table.name, key), after });
+  }
+}
+
+export const unknownColumn = (table: Table, column: string): Fault =>
+  new Fault('invalid', `Table "${table.name}" has no column "${column}"; it has ${table.columns.join(', ')}.`);
+
+function sameRow(a: Row | undefined, b: Row | undefined): boolean {
+  if (a === b) return true;
+  if (!a || !b) return false;
+  for (const column in a) if (a[column] !== b[column]) return false;
+  for (const column in b) if (a[column] === undefined) return false;
+  return true;
+}

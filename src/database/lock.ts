@@ -1,0 +1,83 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { Fault } from '../core/errors.ts';
+import { finishRestore } from './restored.ts';
+
+export interface DataLock {
+  release(): void;
+}
+
+/** A connection that nothing refers to is closed by the garbage collector, and its lock with it. */
+const held = new Set<Sqlite.Database>();
+
+export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
+
+/**
+ * Makes this process the only one that works on a data directory, until `release` or its death: the lock is a file lock
+ * of the operating system's, so a killed process leaves none behind. Creates the directory if it is absent.
+ */
+export function lockDataDirectory(dir: string): DataLock {
+  provideDirectory(dir);
+  const connection = takeLock(dir);
+  const pidFile = join(dir, 'pid');
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    finishRestore(dir);
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+  held.add(connection);
+  return {
+    release() {
+      if (!held.delete(connection)) return;
+      rmSync(pidFile, { force: true });
+      connection.close();
+    },
+  };
+}
+
+function provideDirectory(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'ENOTDIR') {
+      throw new Fault(
+        'unavailable',
+        `The data directory ${dir} cannot be used: it, or a part of its path, is not a directory.`,
+      );
+    }
+    throw new Fault('unavailable', `The data directory ${dir} cannot be created: ${message}.`);
+  }
+}
+
+function takeLock(dir: string): Sqlite.Database {
+  const file = join(dir, 'lock.sqlite');
+  let connection: Sqlite.Database | undefined;
+  try {
+    connection = new Sqlite(file, { timeout: 0 });
+    connection.pragma('locking_mode = EXCLUSIVE');
+    connection.exec('BEGIN EXCLUSIVE');
+    return connection;
+  } catch (error) {
+    connection?.close();
+    const code = String((error as { code?: unknown }).code);
+    if (code.startsWith('SQLITE_BUSY')) throw new Fault('unavailable', refusal(dir));
+    throw new Fault(
+      'unavailable',
+      `The data directory ${dir} cannot be locked: ${(error as Error).message}. Check that the user who runs muster may write there.`,
+    );
+  }
+}
+
+function refusal(dir: string): string {
+  let holder = 'another process';
+  try {
+    holder = `process ${readFileSync(join(dir, 'pid'), 'utf8').trim()}`;
+  } catch {
+    // The other process has the lock but has not yet written its id.
+  }
+  return `The data directory ${dir} is in use by ${holder}. Stop that one first, or choose another directory with --data.`;
+}

@@ -1,0 +1,79 @@
+import { type Kysely, sql } from 'kysely';
+import { type Migration, Migrator } from 'kysely/migration';
+import { tables } from '../tables.ts';
+import { type AnyDatabase, journalTable, metaTable } from './statements.ts';
+
+/** Steps that bring an older database to this program's form; never edited once released, only added to. */
+const migrations: Readonly<Record<string, Migration>> = {
+  '0001-journal': {
+    async up(db: Kysely<AnyDatabase>) {
+      await db.schema
+        .createTable(journalTable)
+        .addColumn('revision', 'integer', (column) => column.primaryKey())
+        .addColumn('time', 'integer', (column) => column.notNull())
+        .addColumn('user', 'text', (column) => column.notNull())
+        .addColumn('client', 'text', (column) => column.notNull())
+        .addColumn('command', 'text', (column) => column.notNull())
+        .addColumn('run', 'text', (column) => column.notNull())
+        .addColumn('changes', 'text', (column) => column.notNull())
+        .execute();
+      await db.schema
+        .createTable(metaTable)
+        .addColumn('name', 'text', (column) => column.primaryKey())
+        .addColumn('value', 'text', (column) => column.notNull())
+        .execute();
+      await db.insertInto(metaTable).values({ name: 'revision', value: '0' }).execute();
+    },
+  },
+};
+
+export async function migrate(db: Kysely<AnyDatabase>): Promise<void> {
+  const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } });
+  const known = await migrator.getMigrations().catch(() => []);
+  const applied = await appliedMigrations(db);
+  const unknown = applied.filter((name) => !known.some((migration) => migration.name === name));
+  if (unknown.length > 0) {
+    throw new Error(
+      `The database was written by a newer muster (it has the step ${unknown.join(', ')}). Start that version, or restore a backup made by this one.`,
+    );
+  }
+  const { error } = await migrator.migrateToLatest();
+  if (error) throw error;
+  await createMissingTables(db);
+}
+
+async function appliedMigrations(db: Kysely<AnyDatabase>): Promise<string[]> {
+  const names = (await db.introspection.getTables({ withInternalKyselyTables: true })).map((table) => table.name);
+  if (!names.includes('kysely_migration')) return [];
+  const rows = await db.selectFrom('kysely_migration').select('name').execute();
+  return rows.map((row) => String(row['name']));
+}
+
+/** The tables are data (tables.json): what that data has gained since the database was made is added here. */
+async function createMissingTables(db: Kysely<AnyDatabase>): Promise<void> {
+  const present = new Map((await db.introspection.getTables()).map((table) => [table.name, table.columns]));
+  for (const table of tables.values()) {
+    const columns = present.get(table.name);
+    if (columns) {
+      for (const column of table.columns) {
+        if (columns.some((existing) => existing.name === column)) continue;
+        await db.schema.alterTable(table.name).addColumn(column, 'text').execute();
+      }
+      continue;
+    }
+    let creation = db.schema.createTable(table.name);
+    for (const column of table.columns) {
+      if (table.log && column === table.keys[0]) {
+        creation = creation.addColumn(column, 'integer', (definition) => definition.primaryKey().autoIncrement());
+      } else if (table.keys.includes(column)) {
+        creation = creation.addColumn(column, 'text', (definition) => definition.notNull().defaultTo(''));
+      } else creation = creation.addColumn(column, 'text');
+    }
+    if (!table.log) {
+      creation = creation
+        .addPrimaryKeyConstraint(`${table.name}_key`, table.keys as never[])
+        .modifyEnd(sql`without rowid`);
+    }
+    await creation.execute();
+  }
+}

@@ -1,0 +1,173 @@
+import { Kysely, SqliteDialect } from 'kysely';
+import { Worker } from 'node:worker_threads';
+import type SQLite from 'better-sqlite3';
+import type { JournalChanges } from '../changeset.ts';
+import {
+  type Batch,
+  type Database,
+  type JournalEntry,
+  type LogQuery,
+  type Retention,
+  RevisionClash,
+} from '../database.ts';
+import { SortedMap } from '../sorted-map.ts';
+import { keyOf, type Row, snapshotTables, type Table } from '../tables.ts';
+import { openSqlite } from './connection.ts';
+import { type AnyDatabase, journalTable, metaTable, Statements } from './statements.ts';
+import type { Request, Response } from './worker.ts';
+
+interface Waiting {
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
+type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never;
+
+/** SQLite in one file: this thread only reads, a worker thread does all writing, so that a sync never holds up the event loop. */
+export class SqliteDatabase implements Database {
+  readonly #worker: Worker;
+  readonly #reader: SQLite.Database;
+  readonly #statements: Statements;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+
+  private constructor(worker: Worker, reader: SQLite.Database) {
+    this.#worker = worker;
+    this.#reader = reader;
+    this.#statements = new Statements(new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database: reader }) }));
+    worker.on('message', (response: Response) => this.#settle(response));
+    worker.on('error', (error) => this.#fail(error));
+    worker.on('exit', () => this.#fail(new Error('The thread that writes the database has ended.')));
+  }
+
+  static async open(file: string): Promise<SqliteDatabase> {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: { file } });
+    await new Promise<void>((resolve, reject) => {
+      worker.once('message', ({ error }: Response) => (error ? reject(new Error(error.message)) : resolve()));
+      worker.once('error', reject);
+    });
+    return new SqliteDatabase(worker, openSqlite(file, { readonly: true }));
+  }
+
+  async load(): Promise<{ revision: number; tables: [table: string, rows: SortedMap<Row>][] }> {
+    const read = this.#reader.transaction(() => {
+      const meta = this.#reader.prepare(`select value from ${metaTable} where name = 'revision'`).get();
+      const revision = Number((meta as { value: string }).value);
+      const interned = new Map<string, string>();
+      return { revision, tables: snapshotTables.map((table) => this.#loadTable(table, interned)) };
+    });
+    return read();
+  }
+
+  write({ base, sets, audit }: Batch): Promise<void> {
+    return this.#ask({
+      kind: 'write',
+      base,
+      sets: sets.map(({ changes, journal }) => ({
+        changes: JSON.stringify(changes),
+        journal: journal && [
+          journal.revision,
+          journal.time,
+          journal.user,
+          journal.client,
+          journal.command,
+          journal.run,
+        ],
+      })),
+      audit: audit.length === 0 ? '' : JSON.stringify(audit),
+    });
+  }
+
+  async journalAfter(revision: number): Promise<JournalEntry[]> {
+    const rows = this.#reader
+      .prepare(`select * from ${journalTable} where revision > ? order by revision`)
+      .all(revision);
+    return (rows as (Omit<JournalEntry, 'changes'> & { changes: string })[]).map((row) => ({
+      ...row,
+      changes: JSON.parse(row.changes) as JournalChanges,
+    }));
+  }
+
+  async readLog({ table, where, after, limit }: LogQuery): Promise<Row[]> {
+    const statement = this.#reader.prepare(this.#statements.selectLog(table, Object.keys(where)));
+    const rows = statement.all(after, ...Object.values(where), limit) as Record<string, string | number | null>[];
+    return rows.map((row) =>
+      Object.fromEntries(
+        Object.entries(row).flatMap(([column, value]) => (value === null ? [] : [[column, String(value)]])),
+      ),
+    );
+  }
+
+  prune(retention: Retention): Promise<void> {
+    return this.#ask({ kind: 'prune', retention });
+  }
+
+  async close(): Promise<void> {
+    await this.#ask({ kind: 'close' });
+    this.#reader.close();
+  }
+
+  #ask(request: Unnumbered<Request>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastId;
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ ...request, id });
+    });
+  }
+
+  #settle({ id, error }: Response): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (!error) waiting?.resolve();
+    else waiting?.reject(error.clash ? new RevisionClash(error.message) : new Error(error.message));
+  }
+
+  #fail(error: Error): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  #loadTable(table: Table, interned: Map<string, string>): [string, SortedMap<Row>] {
+    const keys: string[] = [];
+    const rows: Row[] = [];
+    const { columns } = table;
+    const statement = this.#reader.prepare(this.#statements.selectAll(table.name)).raw();
+    for (const values of statement.iterate() as IterableIterator<(string | null)[]>) {
+      const row = makeRow(table, columns, values, interned);
+      keys.push(keyOf(table, row));
+      rows.push(row);
+    }
+    for (let i = 1; i < keys.length; i++) {
+      // SQLite orders by UTF-8 bytes, text here compares by UTF-16 units: they differ for rare characters only.
+      if (keys[i - 1]! >= keys[i]!)
+        return [table.name, SortedMap.fromEntries(keys.map((key, k) => [key, rows[k]!] as const))];
+    }
+    return [table.name, SortedMap.fromSorted(keys, rows)];
+  }
+}
+
+/** Most values recur in thousands of rows; keeping one copy of each short text saves most of the memory. */
+const internedLength = 64;
+const internedCount = 200_000;
+
+function makeRow(
+  table: Table,
+  columns: readonly string[],
+  values: (string | null)[],
+  interned: Map<string, string>,
+): Row {
+  const row: Record<string, string> = {};
+  for (let i = 0; i < columns.length; i++) {
+    const value = values[i];
+    if (value === null || value === undefined) continue;
+    const column = columns[i]!;
+    if (value === '' && table.keys.includes(column)) continue;
+    let shared: string | undefined;
+    if (value.length <= internedLength) {
+      shared = interned.get(value);
+      if (shared === undefined && interned.size < internedCount) interned.set(value, value);
+    }
+    row[column] = shared ?? value;
+  }
+  return row;
+}

@@ -1,0 +1,94 @@
+import type { CompiledQuery, Kysely } from 'kysely';
+import { tableNamed } from '../tables.ts';
+
+/** The tables are data, so their types are not known to the compiler. */
+export type AnyDatabase = Record<string, Record<string, unknown>>;
+
+export const journalTable = 'muster_journal';
+export const metaTable = 'muster_meta';
+
+/** SQL texts by shape, made once each by kysely; the parameters follow the order given here. */
+export class Statements {
+  readonly #builder: Kysely<AnyDatabase>;
+  readonly #texts = new Map<string, string>();
+
+  constructor(builder: Kysely<AnyDatabase>) {
+    this.#builder = builder;
+  }
+
+  /** Parameters: the columns. */
+  insert(table: string, columns: readonly string[]): string {
+    return this.#text(`i ${table} ${columns.join()}`, () => {
+      const values = Object.fromEntries(columns.map((column) => [column, '']));
+      return this.#builder.insertInto(table).values(values).compile();
+    });
+  }
+
+  /** Parameters: `rows` times the columns. */
+  insertMany(table: string, columns: readonly string[], rows: number): string {
+    return this.#text(`m ${table} ${rows}`, () => {
+      const values = Object.fromEntries(columns.map((column) => [column, '']));
+      return this.#builder
+        .insertInto(table)
+        .values(Array.from({ length: rows }, () => values))
+        .compile();
+    });
+  }
+
+  /** Parameters: the columns, then the keys. */
+  update(table: string, columns: readonly string[]): string {
+    return this.#text(`u ${table} ${columns.join()}`, () => {
+      let query = this.#builder.updateTable(table).set(Object.fromEntries(columns.map((column) => [column, ''])));
+      for (const key of tableNamed(table).keys) query = query.where(key, '=', '');
+      return query.compile();
+    });
+  }
+
+  /** Parameters: the keys. */
+  remove(table: string): string {
+    return this.#text(`d ${table}`, () => {
+      let query = this.#builder.deleteFrom(table);
+      for (const key of tableNamed(table).keys) query = query.where(key, '=', '');
+      return query.compile();
+    });
+  }
+
+  /** All columns of all rows in key order. */
+  selectAll(table: string): string {
+    const { columns, keys } = tableNamed(table);
+    return this.#text(`s ${table}`, () => {
+      let query = this.#builder.selectFrom(table).select([...columns]);
+      for (const key of keys) query = query.orderBy(key);
+      return query.compile();
+    });
+  }
+
+  /** Parameters: a number to start after, the values of `where`, how many. */
+  selectLog(table: string, where: readonly string[]): string {
+    const { columns, keys } = tableNamed(table);
+    return this.#text(`l ${table} ${where.join()}`, () => {
+      let query = this.#builder
+        .selectFrom(table)
+        .select([...columns])
+        .where(keys[0]!, '>', 0);
+      for (const column of where) query = query.where(column, '=', '');
+      return query.orderBy(keys[0]!).limit(1).compile();
+    });
+  }
+
+  /** Parameters: the time before which rows go, how many at most. */
+  prune(table: string, timeColumn: string, key: string): string {
+    return this.#text(`p ${table}`, () =>
+      this.#builder
+        .deleteFrom(table)
+        .where(key, 'in', this.#builder.selectFrom(table).select(key).where(timeColumn, '<', 0).orderBy(key).limit(1))
+        .compile(),
+    );
+  }
+
+  #text(shape: string, make: () => CompiledQuery): string {
+    let text = this.#texts.get(shape);
+    if (text === undefined) this.#texts.set(shape, (text = make().sql));
+    return text;
+  }
+}

@@ -1,0 +1,48 @@
+import { Kysely, SqliteDialect } from 'kysely';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Retention } from '../database.ts';
+import { migrate } from './migrations.ts';
+import { openSqlite } from './connection.ts';
+import { type AnyDatabase, Statements } from './statements.ts';
+import { Writer } from './writer.ts';
+
+/** What the main thread asks of this one; `sets` and `audit` are JSON text, which crosses threads cheaper than objects. */
+export type Request =
+  | {
+      id: number;
+      kind: 'write';
+      base: number;
+      sets: { changes: string; journal: readonly unknown[] | undefined }[];
+      audit: string;
+    }
+  | { id: number; kind: 'prune'; retention: Retention }
+  | { id: number; kind: 'close' };
+export type Response = { id: number; error?: { message: string; clash: boolean } };
+
+const port = parentPort!;
+const database = openSqlite((workerData as { file: string }).file);
+const builder = new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database }) });
+
+try {
+  await migrate(builder);
+} catch (error) {
+  port.postMessage({ id: 0, error: { message: (error as Error).message, clash: false } } satisfies Response);
+  process.exit(1);
+}
+const writer = new Writer(database, new Statements(builder));
+port.postMessage({ id: 0 } satisfies Response);
+
+port.on('message', (request: Request) => {
+  const response: Response = { id: request.id };
+  try {
+    if (request.kind === 'write') {
+      const clash = writer.write(request.base, request.sets, request.audit);
+      if (clash) response.error = { message: 'The database is at another revision.', clash };
+    } else if (request.kind === 'prune') writer.prune(request.retention);
+    else database.close();
+  } catch (error) {
+    response.error = { message: (error as Error).message, clash: false };
+  }
+  port.postMessage(response);
+  if (request.kind === 'close') port.close();
+});

@@ -1,0 +1,94 @@
+import type SQLite from 'better-sqlite3';
+import type { JournalChanges, JournalRow } from '../changeset.ts';
+import type { AuditRecord, Retention } from '../database.ts';
+import { tableNamed } from '../tables.ts';
+import { auditColumns, auditValues } from './logs.ts';
+import { journalTable, metaTable, type Statements } from './statements.ts';
+
+const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'changes'];
+const auditRowsPerStatement = 50;
+
+/** Writes batches, each in one transaction. Runs in the worker thread. */
+export class Writer {
+  readonly #database: SQLite.Database;
+  readonly #statements: Statements;
+  readonly #prepared = new Map<string, SQLite.Statement>();
+
+  constructor(database: SQLite.Database, statements: Statements) {
+    this.#database = database;
+    this.#statements = statements;
+  }
+
+  /** True: nothing was written because the database is not at revision `base`. */
+  write(
+    base: number,
+    sets: readonly { changes: string; journal: readonly unknown[] | undefined }[],
+    audit: string,
+  ): boolean {
+    this.#run('begin immediate', []);
+    try {
+      const stored = this.#prepare(`select value from ${metaTable} where name = 'revision'`).get() as { value: string };
+      if (Number(stored.value) !== base) {
+        this.#run('rollback', []);
+        return true;
+      }
+      let revision = base;
+      for (const { changes, journal } of sets) {
+        this.#apply(JSON.parse(changes) as JournalChanges);
+        if (journal) {
+          this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, changes]);
+          revision = journal[0] as number;
+        }
+      }
+      if (revision !== base) this.#run(`update ${metaTable} set value = ? where name = 'revision'`, [String(revision)]);
+      if (audit !== '') this.#audit(JSON.parse(audit) as AuditRecord[]);
+      this.#run('commit', []);
+      return false;
+    } catch (error) {
+      if (this.#database.inTransaction) this.#run('rollback', []);
+      throw error;
+    }
+  }
+
+  prune({ journalBefore, auditBefore, eventsBefore }: Retention): void {
+    const limits = [
+      [journalTable, 'time', 'revision', journalBefore],
+      ['auditlog', 'audittime', 'recid', new Date(auditBefore).toISOString()],
+      ['eventlog', 'eventtime', 'recid', new Date(eventsBefore).toISOString()],
+    ] as const;
+    for (const [table, timeColumn, key, before] of limits) {
+      const statement = this.#prepare(this.#statements.prune(table, timeColumn, key));
+      while (statement.run(before, 1_000).changes > 0);
+    }
+  }
+
+  #apply(changes: JournalChanges): void {
+    for (const table in changes) {
+      const { keys } = tableNamed(table);
+      for (const row of changes[table]!) this.#applyRow(table, row, row[0].split('\u0000').slice(0, keys.length));
+    }
+  }
+
+  #applyRow(table: string, [, before, after]: JournalRow, keyValues: string[]): void {
+    if (after === null) this.#run(this.#statements.remove(table), keyValues);
+    else if (before === null) this.#run(this.#statements.insert(table, Object.keys(after)), Object.values(after));
+    else this.#run(this.#statements.update(table, Object.keys(after)), [...Object.values(after), ...keyValues]);
+  }
+
+  #audit(records: readonly AuditRecord[]): void {
+    for (let from = 0; from < records.length; from += auditRowsPerStatement) {
+      const part = records.slice(from, from + auditRowsPerStatement);
+      this.#run(this.#statements.insertMany('auditlog', auditColumns, part.length), part.flatMap(auditValues));
+    }
+  }
+
+  #run(text: string, parameters: readonly unknown[]): void {
+    this.#prepare(text).run(...parameters);
+  }
+
+  #prepare(text: string): SQLite.Statement {
+    let statement = this.#prepared.get(text);
+    if (!statement) this.#prepared.set(text, (statement = this.#database.prepare(text)));
+    return statement;
+  }
+}

@@ -1,0 +1,225 @@
+import { Fault } from '../core/errors.ts';
+import { decodeChanges, encodeChanges, type JournalChanges, type Origin, type RowChange } from './changeset.ts';
+import { type AuditRecord, type Database, RevisionClash, type WriteSet } from './database.ts';
+import { Snapshot } from './snapshot.ts';
+
+export type Compute = (head: Snapshot) => readonly RowChange[];
+
+export interface Committed {
+  readonly revision: number;
+  readonly snapshot: Snapshot;
+}
+
+interface Pending {
+  readonly origin: Origin | undefined;
+  readonly compute: Compute;
+  readonly audit: AuditRecord | undefined;
+  readonly resolve: (committed: Committed) => void;
+  readonly reject: (error: unknown) => void;
+  changes: JournalChanges;
+  after: Snapshot;
+}
+
+interface PendingAudit {
+  readonly record: AuditRecord;
+  readonly resolve: (() => void) | undefined;
+  readonly reject: ((error: unknown) => void) | undefined;
+}
+
+const readAuditDelay = 500;
+const maximumQueuedAudits = 100_000;
+
+/**
+ * The cluster's data. Readers see `current`, which is on disk. Change sets are computed one after another on `head`, which
+ * holds those still on their way to disk, and all that wait are committed together.
+ */
+export class Store {
+  readonly #database: Database;
+  #current: Snapshot;
+  #head: Snapshot;
+  #queue: Pending[] = [];
+  #audits: PendingAudit[] = [];
+  #writing: Promise<void> | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #failure: unknown;
+  readonly #listeners = new Set<(snapshot: Snapshot) => void>();
+
+  private constructor(database: Database, snapshot: Snapshot) {
+    this.#database = database;
+    this.#current = snapshot;
+    this.#head = snapshot;
+  }
+
+  static async open(database: Database): Promise<Store> {
+    const { revision, tables } = await database.load();
+    return new Store(database, Snapshot.of(revision, tables));
+  }
+
+  get current(): Snapshot {
+    return this.#current;
+  }
+
+  get database(): Database {
+    return this.#database;
+  }
+
+  /** False after a write failed, until one succeeds again. */
+  get healthy(): boolean {
+    return this.#failure === undefined;
+  }
+
+  onPublish(listener: (snapshot: Snapshot) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** The database with all accepted changes, also those that are not on disk yet: what a new change set is computed from. */
+  get head(): Snapshot {
+    return this.#head;
+  }
+
+  /** Computes a change set on the newest state and resolves when it is on disk. What `compute` throws is passed on. */
+  change(origin: Origin, compute: Compute, audit?: AuditRecord): Promise<Committed> {
+    return this.#enqueue(origin, compute, audit);
+  }
+
+  /** Writes volatile columns: no journal entry, no revision. */
+  async changeVolatile(compute: Compute): Promise<void> {
+    await this.#enqueue(undefined, compute, undefined);
+  }
+
+  /** Resolves when the record is on disk. */
+  audit(record: AuditRecord): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#audits.push({ record, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Keeps a record that may reach the disk up to a second later. */
+  auditSoon(record: AuditRecord): void {
+    if (this.#audits.length >= maximumQueuedAudits) {
+      throw new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 });
+    }
+    this.#audits.push({ record, resolve: undefined, reject: undefined });
+    this.#flushTimer ??= setTimeout(() => {
+      this.#flushTimer = undefined;
+      this.#schedule();
+    }, readAuditDelay).unref();
+  }
+
+  /** Resolves when everything accepted so far is on disk. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    while (this.#queue.length > 0 || this.#audits.length > 0 || this.#writing) {
+      this.#schedule();
+      await this.#writing;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.flush();
+    await this.#database.close();
+  }
+
+  #enqueue(origin: Origin | undefined, compute: Compute, audit: AuditRecord | undefined): Promise<Committed> {
+    return new Promise((resolve, reject) => {
+      const pending: Pending = { origin, compute, audit, resolve, reject, changes: {}, after: this.#head };
+      if (this.#compute(pending)) {
+        this.#queue.push(pending);
+        this.#schedule();
+      }
+    });
+  }
+
+  #compute(pending: Pending): boolean {
+    let changes: readonly RowChange[];
+    try {
+      changes = pending.compute(this.#head);
+    } catch (error) {
+      pending.reject(error);
+      return false;
+    }
+    pending.changes = encodeChanges(changes);
+    if (changes.length > 0) this.#head = this.#head.apply(changes, this.#head.revision + (pending.origin ? 1 : 0));
+    pending.after = this.#head;
+    return true;
+  }
+
+  #schedule(): void {
+    this.#writing ??= new Promise<void>((resolve) => {
+      // One turn of the event loop lets requests that arrived together share the commit.
+      setImmediate(() => {
+        void this.#writeBatch().finally(() => {
+          this.#writing = undefined;
+          resolve();
+          if (this.#queue.length > 0 || this.#audits.some((audit) => audit.resolve)) this.#schedule();
+        });
+      });
+    });
+  }
+
+  async #writeBatch(): Promise<void> {
+    const batch = this.#queue;
+    const audits = this.#audits;
+    this.#queue = [];
+    this.#audits = [];
+    if (batch.length === 0 && audits.length === 0) return;
+    const time = Date.now();
+    const sets: WriteSet[] = [];
+    for (const { origin, changes, after } of batch) {
+      if (Object.keys(changes).length === 0) continue;
+      sets.push({ changes, journal: origin && { ...origin, revision: after.revision, time } });
+    }
+    const audit = audits.map(({ record }) => record);
+    for (const pending of batch) if (pending.audit) audit.push(pending.audit);
+    try {
+      await this.#database.write({ base: this.#current.revision, sets, audit });
+    } catch (error) {
+      await this.#recover(error, batch, audits);
+      return;
+    }
+    this.#failure = undefined;
+    const last = batch.at(-1);
+    if (last && last.after !== this.#current) this.#publish(last.after);
+    for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
+    for (const { resolve } of audits) resolve?.();
+  }
+
+  #publish(snapshot: Snapshot): void {
+    this.#current = snapshot;
+    for (const listener of this.#listeners) listener(snapshot);
+  }
+
+  /** After a clash all waiting change sets are computed anew on the newer state; after a failure those of the batch fail. */
+  async #recover(error: unknown, batch: readonly Pending[], audits: readonly PendingAudit[]): Promise<void> {
+    const clash = error instanceof RevisionClash && (await this.#catchUp());
+    if (clash) {
+      this.#audits = [...audits, ...this.#audits];
+    } else {
+      this.#failure = error;
+      const sentence = 'The database could not be written; nothing was changed.';
+      const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause: error });
+      for (const { reject } of [...batch, ...audits]) reject?.(fault);
+    }
+    this.#head = this.#current;
+    const waiting = clash ? [...batch, ...this.#queue] : this.#queue;
+    this.#queue = waiting.filter((pending) => this.#compute(pending));
+  }
+
+  /** Reads what others committed from the journal; false if that fails. */
+  async #catchUp(): Promise<boolean> {
+    let snapshot = this.#current;
+    const entries = await this.#database.journalAfter(snapshot.revision).catch(() => undefined);
+    if (!entries) return false;
+    for (const entry of entries) {
+      const base = snapshot;
+      snapshot = base.apply(
+        decodeChanges(entry.changes, (table, key) => base.get(table, key)),
+        entry.revision,
+      );
+    }
+    if (snapshot !== this.#current) this.#publish(snapshot);
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+import { Fault } from '../core/errors.ts';
+import data from './tables.json' with { type: 'json' };
+
+/** A stored row: only the columns that were ever set. An empty string is a column that was cleared. */
+export type Row = Readonly<Record<string, string>>;
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** In the order of the storage key: the node column first, so that the rows of one node lie together. */
+  readonly keys: readonly string[];
+  /** Set on tables whose rows belong to a node or to a group. */
+  readonly nodeColumn: string | undefined;
+  readonly secret: ReadonlySet<string>;
+  readonly volatile: ReadonlySet<string>;
+  /** Append-only, kept outside the snapshot. */
+  readonly log: boolean;
+}
+
+interface TableEntry {
+  columns: string[];
+  keys: string[];
+  nodeColumn?: string;
+  secret?: string[];
+  volatile?: string[];
+  log?: boolean;
+}
+
+const keySeparator = '\u0000';
+
+function makeTable(name: string, entry: TableEntry): Table {
+  const { nodeColumn } = entry;
+  const keys = nodeColumn ? [nodeColumn, ...entry.keys.filter((key) => key !== nodeColumn)] : entry.keys;
+  return {
+    name,
+    columns: entry.columns,
+    keys,
+    nodeColumn,
+    secret: new Set(entry.secret),
+    volatile: new Set(entry.volatile),
+    log: entry.log ?? false,
+  };
+}
+
+export const tables: ReadonlyMap<string, Table> = new Map(
+  Object.entries(data as Record<string, TableEntry>).map(([name, entry]) => [name, makeTable(name, entry)]),
+);
+
+/** The tables the snapshot holds: all but the logs. */
+export const snapshotTables: readonly Table[] = [...tables.values()].filter((table) => !table.log);
+export const nodeTables: readonly Table[] = snapshotTables.filter((table) => table.nodeColumn !== undefined);
+
+export function tableNamed(name: string): Table {
+  const table = tables.get(name);
+  if (!table) throw new Fault('unknown-object', `There is no table named "${name}".`);
+  return table;
+}
+
+export function keyOf(table: Table, row: Row): string {
+  const { keys } = table;
+  const first = row[keys[0]!] ?? '';
+  if (keys.length === 1) return first;
+  return keys.map((column) => row[column] ?? '').join(keySeparator);
+}
+
+/** The key columns of a storage key, with unset ones left out. */
+export function keyColumns(table: Table, key: string): Record<string, string> {
+  const columns: Record<string, string> = {};
+  for (const [i, value] of key.split(keySeparator).entries()) if (value !== '') columns[table.keys[i]!] = value;
+  return columns;
+}
+
+/** Where the storage keys of one node (or group) begin, in tables with more than one row per node. */
+export const rowsOfNodePrefix = (node: string): string => node + keySeparator;
+
+/** A row counts unless its `disable` says otherwise; an empty `disable` hides it too, as in the reference system. */
+export function isEnabled(row: Row): boolean {
+  const { disable } = row;
+  return disable === undefined || disable === '0' || disable.toLowerCase() === 'no';
+}

@@ -1,0 +1,260 @@
+import type {
+  Answer,
+  AnyCommand,
+  Caller,
+  Change,
+  Command,
+  CommandServices,
+  NodeResult,
+  PerNode,
+  Query,
+  Scope,
+  Selection,
+} from '../commands/command.ts';
+import { noSelection } from '../commands/command.ts';
+import { errorKinds, Fault } from '../core/errors.ts';
+import type { RowChange } from '../database/changeset.ts';
+import type { AuditRecord } from '../database/database.ts';
+import { Draft, type Seal } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { checkAffected, checkPermission, checkStillGoverned, type Permission, policyOf } from './permission.ts';
+import { peerNames } from './peer-names.ts';
+import type { Run, Runs } from './runs.ts';
+
+/** One request for a command, from wherever it came. */
+export interface Request {
+  readonly command: AnyCommand;
+  readonly args: unknown;
+  /** The argument line as the reference system writes it, without secrets. */
+  readonly line: string;
+  /** The node range or object names, for the audit log. */
+  readonly range: string;
+  readonly user: string;
+  /** The peer's address. */
+  readonly client: string;
+  readonly token: string | undefined;
+  /** How the caller showed who they are; noted in the audit log if unusual. */
+  readonly note: string;
+  readonly id: string;
+  readonly dryRun: boolean;
+  readonly expectNodes: number | undefined;
+  readonly revision: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface Outcome {
+  readonly run: Run;
+  readonly revision: number;
+  readonly snapshot: Snapshot;
+  readonly answer: Answer | { readonly shape: 'stream'; readonly results: AsyncIterable<NodeResult> } | DryRun;
+}
+
+export interface DryRun {
+  readonly shape: 'dry-run';
+  readonly changes: readonly RowChange[];
+  readonly nodes: number;
+}
+
+export interface DispatchServices extends CommandServices {
+  readonly seal: Seal;
+  readonly runs: Runs;
+  readonly audit: boolean;
+}
+
+const revisionPatience = 5_000;
+
+/** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
+export async function dispatch(services: DispatchServices, request: Request): Promise<Outcome> {
+  const { command, user } = request;
+  const run = services.runs.begin(command.name, user, command.kind === 'per-node');
+  try {
+    if (request.revision !== undefined && request.revision > services.store.current.revision) {
+      await reachRevision(services, request.revision, request.signal);
+    }
+    const outcome = await execute(services, request, run);
+    if (outcome.answer.shape !== 'stream') services.runs.finish(run, 0);
+    if (command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');
+    return outcome;
+  } catch (error) {
+    services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5);
+    await auditFailure(services, request, error);
+    throw error;
+  }
+}
+
+function execute(services: DispatchServices, request: Request, run: Run): Promise<Outcome> | Outcome {
+  const command = request.command as Command<unknown>;
+  if (request.dryRun && command.kind !== 'change') {
+    throw new Fault('invalid', `${command.name} cannot be tried with dryRun; only changes of the database can.`);
+  }
+  const { current } = services.store;
+  if (policyOf(current).needsHostNames) {
+    return peerNames(request.client).then((names) => executeFrom([request.client, ...names]));
+  }
+  return executeFrom([request.client]);
+
+  function executeFrom(addresses: readonly string[]): Promise<Outcome> | Outcome {
+    const permission: Permission = {
+      user: request.user,
+      addresses,
+      command: command.name,
+      aliases: command.aliases,
+      line: request.line,
+    };
+    if (command.kind === 'query') return runQuery(services, request, run, command, permission);
+    if (command.kind === 'change') return runChange(services, request, run, command, permission);
+    return runPerNode(services, request, run, command, permission);
+  }
+}
+
+/** Resolves what the request is about and makes sure that the caller may ask for it. */
+function admit(
+  services: DispatchServices,
+  request: Request,
+  command: Command<unknown>,
+  snapshot: Snapshot,
+  permission: Permission,
+): Scope {
+  const selection = command.select?.(snapshot, request.args, services) ?? noSelection;
+  checkExpectation(request.expectNodes, selection);
+  if (!command.free) checkPermission(snapshot, permission, selection.nodes);
+  const { user, client, token } = request;
+  const caller: Caller = {
+    user,
+    client,
+    token,
+    get fullRights() {
+      return policyOf(snapshot).fullRights(user);
+    },
+  };
+  return { ...services, caller, selection };
+}
+
+function checkExpectation(expected: number | undefined, { objects }: Selection): void {
+  if (expected === undefined) return;
+  if (!objects) throw new Fault('expectation', 'X-Expect-Nodes was sent, but this path names no objects.');
+  if (objects.length !== expected) {
+    throw new Fault(
+      'expectation',
+      `X-Expect-Nodes is ${expected}, but the path selects ${objects.length} existing objects; nothing was done.`,
+    );
+  }
+}
+
+function runQuery(
+  services: DispatchServices,
+  request: Request,
+  run: Run,
+  command: Query<unknown>,
+  permission: Permission,
+): Outcome | Promise<Outcome> {
+  const snapshot = services.store.current;
+  const scope = admit(services, request, command, snapshot, permission);
+  run.nodes = run.ok = scope.selection.objects?.length ?? 0;
+  const answer = command.run(snapshot, request.args, scope);
+  const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
+  return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
+}
+
+async function runChange(
+  services: DispatchServices,
+  request: Request,
+  run: Run,
+  command: Change<unknown>,
+  permission: Permission,
+): Promise<Outcome> {
+  const { store, seal } = services;
+  const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
+  let answer: Answer = { shape: 'none' };
+  const compute = (head: Snapshot): RowChange[] => {
+    const scope = admit(services, prepared, command, head, permission);
+    const draft = new Draft(head, seal);
+    answer = command.plan(draft, prepared.args, scope);
+    run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
+    const changes = draft.changes();
+    if (!command.free) checkAffected(head, draft.snapshot(), permission);
+    checkStillGoverned(changes, () => draft.snapshot());
+    return changes;
+  };
+  if (request.dryRun) {
+    const { head } = store;
+    const changes = compute(head);
+    return { run, revision: head.revision, snapshot: head, answer: { shape: 'dry-run', changes, nodes: run.nodes } };
+  }
+  const origin = { user: request.user, client: request.client, command: command.name, run: run.id };
+  const audit = services.audit ? auditRecord(request, 'Allowed') : undefined;
+  const { revision, snapshot } = await store.change(origin, compute, audit);
+  return { run, revision, snapshot, answer };
+}
+
+function runPerNode(
+  services: DispatchServices,
+  request: Request,
+  run: Run,
+  command: PerNode<unknown>,
+  permission: Permission,
+): Outcome {
+  const snapshot = services.store.current;
+  const scope = admit(services, request, command, snapshot, permission);
+  const nodes = scope.selection.nodes ?? [];
+  run.nodes = nodes.length;
+  const signals = command.outlivesClient ? [run.abort!.signal] : [run.abort!.signal, request.signal];
+  const results = command.run(nodes, request.args, scope, AbortSignal.any(signals));
+  return {
+    run,
+    revision: snapshot.revision,
+    snapshot,
+    answer: { shape: 'stream', results: noted(services.runs, run, results) },
+  };
+}
+
+async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>): AsyncIterable<NodeResult> {
+  try {
+    for await (const result of results) {
+      runs.add(run, result);
+      yield result;
+    }
+  } finally {
+    runs.finish(run, run.failed > 0 ? 1 : 0);
+  }
+}
+
+/** Waits for a revision that this server has not reached yet. */
+async function reachRevision({ store }: DispatchServices, wanted: number, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + revisionPatience;
+  while (store.current.revision < wanted) {
+    if (signal.aborted || Date.now() > deadline) {
+      throw new Fault('unavailable', `Revision ${wanted} is not known here; the newest is ${store.current.revision}.`, {
+        retryAfter: 1,
+      });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const maximumAuditText = 2_048;
+const clip = (text: string): string =>
+  text.length > maximumAuditText ? `${text.slice(0, maximumAuditText)}...` : text;
+
+export const auditRecord = (request: Request, status: string): AuditRecord => ({
+  time: Date.now(),
+  user: request.user,
+  client: request.client,
+  command: request.command.name,
+  noderange: clip(request.range),
+  args: clip(request.line),
+  status: request.note === '' ? status : `${status} (${request.note})`,
+  request: request.id,
+});
+
+function auditSoon(services: DispatchServices, request: Request, status: string): void {
+  if (services.audit) services.store.auditSoon(auditRecord(request, status));
+}
+
+/** Refusals and failed writes are on disk before the client hears of them. */
+async function auditFailure(services: DispatchServices, request: Request, error: unknown): Promise<void> {
+  const status = error instanceof Fault && error.kind === 'denied' ? 'Denied' : 'Failed';
+  if (!services.audit) return;
+  if (status === 'Failed' && request.command.kind === 'query') auditSoon(services, request, status);
+  else await services.store.audit(auditRecord(request, status));
+}

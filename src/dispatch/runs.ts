@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import type { NodeResult, RunBoard } from '../commands/command.ts';
+import { Fault } from '../core/errors.ts';
+
+export interface Run {
+  readonly id: string;
+  readonly command: string;
+  readonly user: string;
+  readonly started: number;
+  finished: number | undefined;
+  nodes: number;
+  ok: number;
+  failed: number;
+  errorcode: number;
+  /** Only of commands that work node by node. */
+  results: NodeResult[] | undefined;
+  readonly abort: AbortController | undefined;
+}
+
+export interface RunLimits {
+  readonly age: number;
+  readonly count: number;
+  /** Results over all runs, in nodes. */
+  readonly results: number;
+}
+
+const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, results: 2_000_000 };
+
+/** Keeps runs for a day, within bounds: when there are too many, the oldest finished ones go first. */
+export class Runs implements RunBoard {
+  readonly #runs = new Map<string, Run>();
+  readonly #limits: RunLimits;
+  readonly #now: () => number;
+  #results = 0;
+
+  constructor(limits: RunLimits = defaultLimits, now: () => number = Date.now) {
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  begin(command: string, user: string, cancellable: boolean): Run {
+    const run: Run = {
+      id: randomUUID(),
+      command,
+      user,
+      started: this.#now(),
+      finished: undefined,
+      nodes: 0,
+      ok: 0,
+      failed: 0,
+      errorcode: 0,
+      results: undefined,
+      abort: cancellable ? new AbortController() : undefined,
+    };
+    this.#runs.set(run.id, run);
+    if (this.#runs.size > this.#limits.count) this.#forget();
+    return run;
+  }
+
+  /** Notes one node's result. */
+  add(run: Run, result: NodeResult): void {
+    if ('error' in result) run.failed++;
+    else run.ok++;
+    (run.results ??= []).push(result);
+    this.#results++;
+    if (this.#results > this.#limits.results) this.#forget();
+  }
+
+  finish(run: Run, errorcode: number): void {
+    run.finished = this.#now();
+    run.errorcode = errorcode;
+  }
+
+  show(id: string, user: string, seesAll: boolean): unknown {
+    const { results, abort: _abort, started, finished, ...run } = this.#find(id, user, seesAll);
+    return {
+      ...run,
+      state: finished === undefined ? 'running' : 'finished',
+      started: new Date(started).toISOString(),
+      ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
+      ...(results ? { results: [...results] } : {}),
+    };
+  }
+
+  cancel(id: string, user: string, seesAll: boolean): void {
+    const run = this.#find(id, user, seesAll);
+    if (run.finished !== undefined) throw new Fault('invalid', `Run ${id} has ended; there is nothing to cancel.`);
+    if (!run.abort)
+      throw new Fault('invalid', `Run ${id} cannot be cancelled: ${run.command} is done at once or not at all.`);
+    run.abort.abort(new Fault('invalid', 'The run was cancelled.'));
+  }
+
+  /** Drops what is too old; called now and then. */
+  expire(): void {
+    const oldest = this.#now() - this.#limits.age;
+    for (const run of this.#runs.values()) if (run.finished !== undefined && run.finished < oldest) this.#drop(run);
+  }
+
+  #find(id: string, user: string, seesAll: boolean): Run {
+    const run = this.#runs.get(id);
+    if (!run || (run.user !== user && !seesAll))
+      throw new Fault('unknown-object', `There is no run "${id}" of yours; runs are kept for a day.`);
+    return run;
+  }
+
+  #forget(): void {
+    for (const run of this.#runs.values()) {
+      if (this.#runs.size <= this.#limits.count && this.#results <= this.#limits.results) return;
+      if (run.finished !== undefined) this.#drop(run);
+    }
+  }
+
+  #drop(run: Run): void {
+    this.#runs.delete(run.id);
+    this.#results -= run.results?.length ?? 0;
+  }
+}

@@ -1,0 +1,124 @@
+import { chargeMaking, longestName, malformed, type Run } from './run.ts';
+import { compareEnds, countThrough, type Ends, type Sequence, single, splitEnds } from './sequence.ts';
+
+/** `a[1-3]b[4,6]c`: the texts a, b, c and between them the lists. */
+interface Brackets {
+  texts: string[];
+  lists: { text: string; offset: number }[];
+}
+
+interface Piece extends Sequence {
+  text: string;
+  ends?: Ends;
+}
+
+/** The `]` that closes the `[` at `open`, or -1: brackets do not nest, so the next bracket has to be the closing one. */
+export function closingBracket(text: string, open: number, end: number): number {
+  for (let i = open + 1; i < end; i++) {
+    if (text[i] === ']') return i;
+    if (text[i] === '[') return -1;
+  }
+  return -1;
+}
+
+function parseBrackets(text: string): Brackets | undefined {
+  const texts: string[] = [];
+  const lists: Brackets['lists'] = [];
+  let from = 0;
+  for (let open = text.indexOf('['); open >= 0; open = text.indexOf('[', open + 1)) {
+    const close = closingBracket(text, open, text.length);
+    if (close <= open + 1) continue;
+    texts.push(text.slice(from, open));
+    lists.push({ text: text.slice(open + 1, close), offset: open + 1 });
+    from = close + 1;
+    open = close;
+  }
+  if (lists.length === 0) return undefined;
+  texts.push(text.slice(from));
+  return { texts, lists };
+}
+
+/** Every name a bracket expression stands for, duplicates included; undefined if the text has no brackets. */
+export function expandBrackets(run: Run, text: string, at: number): string[] | undefined {
+  const parsed = parseBrackets(text);
+  if (!parsed) return undefined;
+  const { texts, lists } = parsed;
+  const dimensions = lists.map((list) => parseList(run, list.text, at + list.offset));
+  refuseDigitNeighbours(run, text, at, texts, dimensions);
+  // `f[1-2]n1+1` counts on from the first name of each piece, as `f1n1+1-f2n1+1` does.
+  if (texts.at(-1)?.includes('+')) dimensions.push(dimensions.pop()?.map((p) => ({ ...p, count: 1 })) ?? []);
+
+  const total = dimensions.reduce((product, pieces) => product * sum(pieces.map((piece) => piece.count)), 1);
+  chargeMaking(run, total, text, at);
+  const longest = dimensions.map((pieces) =>
+    pieces.reduce((most, piece) => Math.max(most, piece.item(piece.count - 1).length), 0),
+  );
+  if (sum(longest) + texts.join('').length > longestName) {
+    throw malformed(run, text, at, `makes names longer than ${longestName} characters`);
+  }
+
+  let names = [texts[0] ?? ''];
+  for (const [d, pieces] of dimensions.entries()) {
+    const rest = texts[d + 1] ?? '';
+    const longer: string[] = [];
+    for (const name of names) {
+      for (const piece of pieces) {
+        for (let i = 0; i < piece.count; i++) longer.push(name + piece.item(i) + rest);
+      }
+    }
+    names = longer;
+  }
+  return names;
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+function parseList(run: Run, list: string, at: number): Piece[] {
+  const pieces: Piece[] = [];
+  let offset = at;
+  for (const text of list.split(',')) {
+    if (text !== '') pieces.push(parsePiece(run, text, offset));
+    offset += text.length + 1;
+  }
+  if (pieces.length === 0) throw malformed(run, `[${list}]`, at - 1, 'holds nothing between its commas');
+  return pieces;
+}
+
+function parsePiece(run: Run, text: string, at: number): Piece {
+  if (!/[-:]/.test(text)) return { text, ...single(text) };
+  if (text.length > 2 * longestName) throw malformed(run, text, at, 'is too long');
+  const [left = '', right = ''] = splitEnds(text) ?? [];
+  const ends = left === '' ? undefined : compareEnds(left, right);
+  if (ends === undefined) throw malformed(run, text, at, 'is no range of numbers');
+  if (ends === 'equal') return { text, ...single(left) };
+  if (ends === 'several') throw malformed(run, text, at, 'has ends that differ in more than one number');
+  const sequence = countThrough(ends);
+  if ('wrong' in sequence) throw malformed(run, text, at, sequence.wrong);
+  return { text, ends, ...sequence };
+}
+
+/**
+ * In `n1[8-11]` the range could be read as n18 to n111, and in `n[1-3]0` as n10 to n30. Where the readings
+ * differ, somebody would get nodes he did not mean.
+ */
+function refuseDigitNeighbours(run: Run, text: string, at: number, texts: string[], dimensions: Piece[][]): void {
+  for (const [d, pieces] of dimensions.entries()) {
+    const left = texts[d] || (dimensions[d - 1]?.map((piece) => piece.item(0).at(-1)).join('') ?? '');
+    const digitBefore = texts[d] ? /\d$/.test(left) : /\d/.test(left);
+    const digitAfter = d === dimensions.length - 1 && /^\d/.test(texts[d + 1] ?? '');
+    for (const { ends, text: piece } of pieces) {
+      if (!ends) continue;
+      const widens = digitBefore && ends.before === '' && ends.from.length !== ends.to.length;
+      if (widens || (digitAfter && ends.after === '')) {
+        throw malformed(
+          run,
+          text,
+          at,
+          `is ambiguous: the range ${piece} stands next to a digit; put the whole number inside the brackets`,
+        );
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import type { Cluster } from './cluster.ts';
+import { evaluate } from './range.ts';
+import { startRun } from './run.ts';
+
+export interface Expansion {
+  /** In byte order, each name once. */
+  nodes: string[];
+  /** Pieces that are neither node nor group, in the order they were met. */
+  missed: string[];
+}
+
+export interface ExpandOptions {
+  /** True: unknown text is missed. False, as for definition commands: unknown text is a literal name. */
+  verify?: boolean;
+  /** The site attribute excludenodes: a range taken out of every result. */
+  exclude?: string;
+  /** Most names a range may stand for. */
+  limit?: number;
+}
+
+const defaultLimit = 1_000_000;
+const plainName = /^[^-^,@()'"][^,@()'"]*$/;
+
+/** The nodes a range stands for. */
+export function expand(text: string, cluster: Cluster, options: ExpandOptions = {}): Expansion {
+  const { verify = true, exclude = '', limit = defaultLimit } = options;
+  if (exclude === '' && plainName.test(text) && cluster.hasNode(text)) return { nodes: [text], missed: [] };
+  const effort = { limit, names: 0, scans: 0 };
+  const run = startRun(text, 'noderange', { cluster, verify, effort });
+  let nodes = evaluate(run);
+  let missed = run.missed;
+  if (exclude !== '') {
+    const excluded = startRun(exclude, 'site attribute excludenodes', { cluster, verify, effort });
+    nodes = nodes.difference(evaluate(excluded));
+    missed = missed.concat(excluded.missed);
+  }
+  return { nodes: [...nodes].sort(), missed };
+}
+
+/** The names a range stands for when there is no cluster to ask: no nodes, no groups, no criteria. */
+export function expandSyntactic(text: string): string[] {
+  const effort = { limit: defaultLimit, names: 0, scans: 0 };
+  return [...evaluate(startRun(text, 'noderange', { cluster: undefined, verify: false, effort }))].sort();
+}

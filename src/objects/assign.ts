@@ -1,0 +1,192 @@
+import { Fault } from '../core/errors.ts';
+import type { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { keyOf, tableNamed } from '../database/tables.ts';
+import { namingColumn, rowOf, storedAttribute } from './definitions.ts';
+import { effectiveReader, listItems } from './effective.ts';
+import { checkGroupName } from './names.ts';
+import { nicParts, nodeAttribute } from './node-attributes.ts';
+import {
+  type Attribute,
+  attributeNamed,
+  groupType,
+  hasWord,
+  type Mapping,
+  type ObjectType,
+  splitNic,
+} from './types.ts';
+
+/** How given values meet stored ones: replace them, add to a list, take from a list. */
+export type Mode = 'set' | 'append' | 'remove';
+
+export interface Assignment {
+  readonly type: ObjectType;
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly mode: Mode;
+  /** The object is new, or replaced: what was stored under its name does not count. */
+  readonly fresh: boolean;
+}
+
+/** A row to write: the columns that identify it, and those that are given. */
+interface Target {
+  readonly table: string;
+  readonly key: string;
+  readonly identity: Readonly<Record<string, string>>;
+  readonly values: Record<string, string>;
+}
+
+/** Writes attributes of one object into the draft. Names were checked; every value goes to its table or the whole is refused. */
+export function assign(draft: Draft, assignment: Assignment): void {
+  const targets = new Map<string, Target>();
+  for (const [name, given] of Object.entries(assignment.attributes)) {
+    const attribute = attributeNamed(assignment.type, name);
+    const value = newValue(draft, assignment, attribute, name, given);
+    const mapping = chooseMapping(draft.base, assignment, attribute);
+    if (!mapping) {
+      if (value === '') continue;
+      throw unmetCondition(assignment, attribute);
+    }
+    const target = place(draft, assignment, mapping);
+    const id = `${target.table} ${target.key}`;
+    const known = targets.get(id) ?? target;
+    known.values[mapping.column] = value;
+    targets.set(id, known);
+  }
+  for (const target of targets.values()) store(draft, target);
+}
+
+/** Blank values neither make a row nor add a column; otherwise a cleared column is kept as empty text. */
+function store(draft: Draft, { table, key, identity, values }: Target): void {
+  const before = draft.get(table, key);
+  const kept = Object.entries(values).filter(([column, value]) => value !== '' || before?.[column]);
+  if (kept.length > 0) draft.merge(table, key, { ...(before ? {} : identity), ...Object.fromEntries(kept) });
+}
+
+function place(draft: Draft, { type, name }: Assignment, mapping: Mapping): Target {
+  const table = tableNamed(mapping.table);
+  const existing = rowOf(draft.base, type, mapping, name, draft);
+  if (existing) return { table: table.name, key: keyOf(table, existing), identity: {}, values: {} };
+  const identity = { ...mapping.where, [namingColumn(type, table)]: name };
+  return { table: table.name, key: keyOf(table, identity), identity, values: {} };
+}
+
+function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, name: string, given: string): string {
+  const { type, mode } = assignment;
+  const { nic } = splitNic(name);
+  const isNicPart = nic !== undefined && attribute.at[0]!.table === 'nics';
+  if (mode !== 'set' && isNicPart) {
+    throw new Fault(
+      'invalid',
+      `${name}: a part of a nic attribute cannot be added to or removed from; set it instead.`,
+    );
+  }
+  // The reference system drops blanks before a value.
+  const text = given.trimStart();
+  const value =
+    mode === 'set'
+      ? text
+      : mode === 'append'
+        ? appended(draft, assignment, name, text)
+        : without(draft, assignment, name, text);
+  if (isNicPart) return mergedNics(draft, assignment, attribute, nic, value);
+  if (type.name === 'node' && attribute.name === 'groups') return checkedGroups(value);
+  if (type.name === 'node' && (attribute.name === 'postscripts' || attribute.name === 'postbootscripts')) {
+    return withoutDefaults(draft.base, attribute.name, value);
+  }
+  return value;
+}
+
+function checkedGroups(value: string): string {
+  const groups = [...new Set(listItems(value))];
+  for (const group of groups) checkGroupName(group);
+  return groups.join(',');
+}
+
+function withoutDefaults(snapshot: Snapshot, attribute: string, value: string): string {
+  const defaults = new Set(listItems(snapshot.get('postscripts', 'xcatdefaults')?.[attribute] ?? ''));
+  return listItems(value)
+    .filter((script) => !defaults.has(script))
+    .join(',');
+}
+
+const separatorOf = (attribute: string): string => (attribute === 'wherevals' ? '::' : ',');
+
+function currentValue(draft: Draft, { type, name, fresh }: Assignment, attribute: string): string {
+  if (fresh) return '';
+  if (type.name === 'node') return nodeAttribute(effectiveReader(draft.base), name, attribute) ?? '';
+  if (type.name === 'site') return draft.get('site', attribute)?.['value'] ?? '';
+  return storedAttribute(draft.base, type, name, attribute) ?? '';
+}
+
+const items = (list: string, separator: string): string[] => list.split(separator).flatMap((item) => item.trim() || []);
+
+export function appended(draft: Draft, assignment: Assignment, attribute: string, value: string): string {
+  const separator = separatorOf(attribute);
+  return [
+    ...new Set([...items(currentValue(draft, assignment, attribute), separator), ...items(value, separator)]),
+  ].join(separator);
+}
+
+function without(draft: Draft, assignment: Assignment, attribute: string, value: string): string {
+  const separator = separatorOf(attribute);
+  const present = items(currentValue(draft, assignment, attribute), separator);
+  if (present.length === 0) {
+    throw new Fault('invalid', `${assignment.name}: ${attribute} has no value, so nothing can be removed from it.`);
+  }
+  const unwanted = new Set(items(value, separator));
+  for (const item of unwanted) {
+    if (!present.includes(item)) throw new Fault('invalid', `${assignment.name}: "${item}" is not in ${attribute}.`);
+  }
+  return present.filter((item) => !unwanted.has(item)).join(separator);
+}
+
+/** Sets or clears the part of one nic; other nics keep theirs. New parts come first, as the reference system writes them. */
+function mergedNics(draft: Draft, assignment: Assignment, attribute: Attribute, nic: string, value: string): string {
+  if (!/^[A-Za-z0-9_.:-]+$/.test(nic))
+    throw new Fault('invalid', `"${attribute.name}.${nic}": "${nic}" is not the name of a nic.`);
+  const mapping = attribute.at[0]!;
+  const key = place(draft, assignment, mapping).key;
+  let parts = nicParts(draft.get(mapping.table, key)?.[mapping.column] ?? '');
+  for (const [name, text] of Object.entries({ ...assignment.attributes, [`${attribute.name}.${nic}`]: value })) {
+    const part = splitNic(name);
+    if (part.nic === undefined || part.base !== attribute.name) continue;
+    const known = parts.find(([other]) => other === part.nic);
+    if (known) known[1] = text.trimStart();
+    else parts = [[part.nic, text.trimStart()], ...parts];
+  }
+  return parts.flatMap(([part, text]) => (text === '' ? [] : `${part}!${text}`)).join(',');
+}
+
+/** The mapping whose condition holds: by the values given now, the stored ones, or those of groups named in the same call. */
+function chooseMapping(snapshot: Snapshot, assignment: Assignment, attribute: Attribute): Mapping | undefined {
+  return attribute.at.find(
+    ({ onlyIf }) =>
+      !onlyIf || conditionValues(snapshot, assignment, onlyIf[0]).some((value) => hasWord(value, onlyIf[1])),
+  );
+}
+
+function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: string): (string | undefined)[] {
+  const { type, name, attributes, fresh } = assignment;
+  const given = attributes[attribute];
+  if (given !== undefined && given !== '') return [given];
+  const values: (string | undefined)[] = [];
+  if (!fresh && given === undefined) {
+    values.push(
+      type.name === 'node'
+        ? nodeAttribute(effectiveReader(snapshot), name, attribute)
+        : storedAttribute(snapshot, type, name, attribute),
+    );
+  }
+  if (type.name === 'node' && attributes['groups'] !== undefined) {
+    for (const group of listItems(attributes['groups']))
+      values.push(storedAttribute(snapshot, groupType, group, attribute));
+  }
+  return values;
+}
+
+function unmetCondition({ name }: Assignment, attribute: Attribute): Fault {
+  const conditions = attribute.at.flatMap((mapping) => (mapping.onlyIf ? [mapping.onlyIf] : []));
+  const words = [...new Set(conditions.map(([, word]) => word))].join(' or ');
+  return new Fault('invalid', `${name}: ${attribute.name} can be set only if ${conditions[0]![0]} is ${words}.`);
+}

@@ -1,0 +1,89 @@
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { sep } from 'node:path';
+import { Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { type Table, tables } from '../database/tables.ts';
+import {
+  type Cluster,
+  type Criterion,
+  criterionTest,
+  expand,
+  type Expansion,
+  missedFault,
+} from '../noderange/index.ts';
+import { effectiveReader } from './effective.ts';
+import { groupMembers, visibleNodes } from './groups.ts';
+
+/** A snapshot as node ranges see it. */
+export function clusterOf(snapshot: Snapshot, rangeFiles?: string): Cluster {
+  const reader = effectiveReader(snapshot);
+  return {
+    hasNode: (name) => reader.nodeRow(name) !== undefined,
+    group: (name) => groupMembers(snapshot, name),
+    nodeNames: () => visibleNodes(snapshot),
+    select: (criterion) => select(snapshot, criterion),
+    ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
+  };
+}
+
+export interface RangeOptions {
+  readonly verify?: boolean;
+  readonly rangeFiles?: string | undefined;
+  readonly limit?: number;
+}
+
+export function expandRange(
+  snapshot: Snapshot,
+  text: string,
+  { verify = true, rangeFiles, limit }: RangeOptions = {},
+): Expansion {
+  const exclude = snapshot.get('site', 'excludenodes')?.['value'];
+  return expand(text, clusterOf(snapshot, rangeFiles), {
+    verify,
+    ...(exclude ? { exclude } : {}),
+    ...(limit === undefined ? {} : { limit }),
+  });
+}
+
+/** The nodes of a range in which every name must be known. */
+export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptions = {}): string[] {
+  const { nodes, missed } = expandRange(snapshot, text, options);
+  if (missed.length > 0) throw missedFault(missed, text);
+  return nodes;
+}
+
+function* select(snapshot: Snapshot, criterion: Criterion): Iterable<string> {
+  const table = criterionTable(criterion);
+  const holds = criterionTest(criterion);
+  const reader = effectiveReader(snapshot);
+  for (const node of visibleNodes(snapshot)) {
+    const value = criterion.column === table.nodeColumn ? node : reader.row(table, node)?.[criterion.column];
+    if (holds(value ?? '')) yield node;
+  }
+}
+
+function criterionTable({ table: name, column, text, at }: Criterion): Table {
+  const where = `In the node range at column ${at}, "${text}"`;
+  const table = tables.get(name);
+  if (!table || table.nodeColumn === undefined)
+    throw new Fault('invalid', `${where}: "${name}" is not a table of nodes.`);
+  if (!table.columns.includes(column))
+    throw new Fault('invalid', `${where}: table "${name}" has no column "${column}".`);
+  if (table.secret.has(column))
+    throw new Fault('invalid', `${where}: ${name}.${column} is secret and cannot select nodes.`);
+  return table;
+}
+
+const maximumRangeFile = 4 * 1024 * 1024;
+
+/** Only real paths below the configured directory are read, so that no link leads out of it. */
+function readRangeFile(directory: string, path: string): string[] | undefined {
+  try {
+    const real = realpathSync(path);
+    if (!real.startsWith(realpathSync(directory) + sep)) return undefined;
+    if (statSync(real).size > maximumRangeFile) return undefined;
+    return readFileSync(real, 'utf8').replace(/\n$/, '').split('\n');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,177 @@
+import { Fault } from '../core/errors.ts';
+import type { Draft } from '../database/draft.ts';
+import { keyOf, nodeTables, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
+import { type Assignment, appended, assign, type Mode } from './assign.ts';
+import type { RangeOptions } from './cluster.ts';
+import { objectExists, rowOf } from './definitions.ts';
+import { groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
+import { assignMembers, leaveGroup } from './membership.ts';
+import { checkObjectName } from './names.ts';
+import { attributeNamed, groupType, nodeType, type ObjectType } from './types.ts';
+
+export type Given = Readonly<Record<string, string>>;
+
+/** Refuses attribute names the type does not have, before anything is written. */
+export function checkAttributeNames(type: ObjectType, attributes: Given): void {
+  if (type.name === 'site') return;
+  const problems = Object.keys(attributes).flatMap((name) => {
+    try {
+      attributeNamed(type, name);
+      return [];
+    } catch (error) {
+      return (error as Fault).sentences;
+    }
+  });
+  if (problems.length > 0) throw new Fault('invalid', problems);
+}
+
+/** Writes a new object. */
+export function createObject(
+  draft: Draft,
+  type: ObjectType,
+  name: string,
+  attributes: Given,
+  ranges: RangeOptions,
+): void {
+  checkObjectName(type, name);
+  if (type.name === 'node' && !attributes['groups']) {
+    throw new Fault('invalid', `Node "${name}" needs the attribute groups, for example {"groups":"all"}.`);
+  }
+  if (type.name === 'network') checkNewNetwork(draft, name, attributes);
+  const assignment: Assignment = { type, name, attributes, mode: 'set', fresh: true };
+  if (type.name === 'group') return writeGroup(draft, assignment, ranges);
+  if (type.name !== 'node' && !rowOf(draft.base, type, type.home, name, draft)) {
+    makeHomeRow(draft, type, name, attributes);
+  }
+  assign(draft, assignment);
+}
+
+/** Changes an existing object. */
+export function changeObject(
+  draft: Draft,
+  type: ObjectType,
+  name: string,
+  attributes: Given,
+  mode: Mode,
+  ranges: RangeOptions,
+): void {
+  const assignment: Assignment = { type, name, attributes, mode, fresh: false };
+  if (type.name === 'site') changeSite(draft, assignment);
+  else if (type.name === 'group') writeGroup(draft, assignment, ranges);
+  else assign(draft, assignment);
+}
+
+/** The object exists through its row in the home table, also if none of its attributes are stored there. */
+function makeHomeRow(draft: Draft, type: ObjectType, name: string, attributes: Given): void {
+  const columns: Record<string, string> = { [type.home.column]: name };
+  for (const key of tableNamed(type.home.table).keys) {
+    for (const { attribute } of type.uses.get(type.home.table)?.get(key) ?? [])
+      if (attributes[attribute]) columns[key] = attributes[attribute];
+  }
+  draft.merge(type.home.table, keyOf(tableNamed(type.home.table), columns), columns);
+}
+
+function checkNewNetwork(draft: Draft, name: string, { net, mask }: Given): void {
+  if (!net || !mask) throw new Fault('invalid', `Network "${name}" needs the attributes net and mask.`);
+  for (const row of draft.base.rows('networks').values()) {
+    if (row['net'] === net && row['mask'] === mask) {
+      throw new Fault(
+        'invalid',
+        `Network "${row['netname'] ?? ''}" already has net ${net} and mask ${mask}; "${name}" cannot have them too.`,
+      );
+    }
+  }
+}
+
+function changeSite(draft: Draft, assignment: Assignment): void {
+  for (const [key, given] of Object.entries(assignment.attributes)) {
+    const value = assignment.mode === 'append' ? appended(draft, assignment, key, given) : given.trimStart();
+    if (value === '') {
+      if (draft.get('site', key)) draft.remove('site', key);
+    } else draft.merge('site', key, { key, value });
+  }
+}
+
+function writeGroup(draft: Draft, assignment: Assignment, ranges: RangeOptions): void {
+  const { name, mode } = assignment;
+  const { members, grouptype, wherevals, ...attributes } = assignment.attributes;
+  const existing = groupRow(draft.base, name);
+  const dynamic =
+    grouptype === undefined ? isDynamic(existing) || (wherevals !== undefined && !existing) : grouptype === 'dynamic';
+  if (dynamic) {
+    if (Object.keys(attributes).some((attribute) => attribute !== 'usercomment') || members) {
+      throw new Fault(
+        'invalid',
+        `Group "${name}" is dynamic: it has a selection (wherevals) and can have no members or attributes of its own.`,
+      );
+    }
+    if (!wherevals && !existing?.['wherevals']) {
+      throw new Fault('invalid', `Dynamic group "${name}" needs a selection, for example {"wherevals":"mgt==ipmi"}.`);
+    }
+    const selection =
+      wherevals === undefined
+        ? existing!['wherevals']!
+        : mode === 'append'
+          ? appended(draft, assignment, 'wherevals', wherevals)
+          : wherevals;
+    parseSelections(selection, name);
+    draft.merge('nodegroup', name, { groupname: name, grouptype: 'dynamic', members: 'dynamic', wherevals: selection });
+  } else {
+    if (wherevals)
+      throw new Fault(
+        'invalid',
+        `Group "${name}" is static: give {"grouptype":"dynamic"} to select its members by wherevals.`,
+      );
+    if (!objectExists(draft.base, groupType, name)) {
+      draft.merge('nodegroup', name, { groupname: name, grouptype: 'static', members: 'static' });
+    }
+    if (members !== undefined) assignMembers(draft, name, members, mode, ranges);
+  }
+  if (Object.keys(attributes).length > 0) assign(draft, { ...assignment, attributes });
+}
+
+/** Removes the object with all its rows. */
+export function removeObject(draft: Draft, type: ObjectType, name: string): void {
+  if (type.name === 'node') removeRows(draft, nodeRowTables, name);
+  else if (type.name === 'group') removeGroup(draft, name);
+  else if (type.name === 'site') for (const key of draft.base.rows('site').keys()) draft.remove('site', key);
+  else {
+    for (const table of type.tables) {
+      const row = rowOf(draft.base, type, { table, column: '' }, name, draft);
+      if (row) draft.remove(table, keyOf(tableNamed(table), row));
+    }
+  }
+}
+
+/** Tables with rows that go when their node goes. Those keyed by other names belong to other things. */
+const nodeRowTables = nodeTables.filter((table) => table.nodeColumn === 'node' || nodeType.uses.has(table.name));
+
+export function rowsNamed(draft: Draft, table: Table, name: string): Row[] {
+  if (table.keys.length > 1) return draft.base.rows(table.name).startingWith(rowsOfNodePrefix(name));
+  const row = draft.get(table.name, name);
+  return row ? [row] : [];
+}
+
+function removeRows(draft: Draft, from: readonly Table[], name: string): void {
+  for (const table of from)
+    for (const row of rowsNamed(draft, table, name)) draft.remove(table.name, keyOf(table, row));
+}
+
+function removeGroup(draft: Draft, name: string): void {
+  for (const node of staticMembers(draft.base, name)) leaveGroup(draft, node, name);
+  if (draft.get('nodegroup', name)) draft.remove('nodegroup', name);
+  // A node of the same name shares these rows and keeps them.
+  if (!objectExists(draft.base, nodeType, name)) removeRows(draft, nodeRowTables, name);
+}
+
+/** Gives the node another name in every table. References to it in other rows stay as they are. */
+export function renameNode(draft: Draft, from: string, to: string): void {
+  checkObjectName(nodeType, to);
+  if (objectExists(draft.base, nodeType, to)) throw new Fault('invalid', `Node "${to}" exists already.`);
+  for (const table of nodeRowTables) {
+    for (const row of rowsNamed(draft, table, from)) {
+      draft.remove(table.name, keyOf(table, row));
+      draft.putStored(table.name, { ...row, [table.nodeColumn!]: to });
+    }
+  }
+}

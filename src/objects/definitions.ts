@@ -1,0 +1,128 @@
+import { redacted } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { isEnabled, type Row, type Table, tableNamed } from '../database/tables.ts';
+import { effectiveReader } from './effective.ts';
+import { groupExists, groupMembers, groupNames, visibleNodes } from './groups.ts';
+import { type Attributes, nicAttributes, nodeAttributes, selectedAttributes } from './node-attributes.ts';
+import { attributeNamed, hasWord, isNicAttribute, type Mapping, nodeType, type ObjectType, splitNic } from './types.ts';
+
+/** The one object of type site. */
+export const siteObject = 'clustersite';
+
+export function objectNames(snapshot: Snapshot, type: ObjectType): readonly string[] {
+  if (type.name === 'node') return visibleNodes(snapshot);
+  if (type.name === 'group') return groupNames(snapshot);
+  if (type.name === 'site') return [siteObject];
+  const names = new Set<string>();
+  for (const row of snapshot.rows(type.home.table).values()) {
+    const name = row[type.home.column];
+    if (name && isEnabled(row)) names.add(name);
+  }
+  return [...names].sort();
+}
+
+export function objectExists(snapshot: Snapshot, type: ObjectType, name: string): boolean {
+  if (type.name === 'node') return effectiveReader(snapshot).nodeRow(name) !== undefined;
+  if (type.name === 'group') return groupExists(snapshot, name);
+  if (type.name === 'site') return name === siteObject;
+  return rowOf(snapshot, type, { table: type.home.table, column: '' }, name) !== undefined;
+}
+
+/** All set attributes of an existing object, sorted by name, secrets hidden. */
+export function objectAttributes(snapshot: Snapshot, type: ObjectType, name: string): Attributes {
+  if (type.name === 'node') return nodeAttributes(effectiveReader(snapshot), name);
+  if (type.name === 'site') return siteAttributes(snapshot);
+  const found: Record<string, string> = {};
+  for (const attribute of type.attributes.keys()) {
+    if (attribute === type.key) continue;
+    const value = storedAttribute(snapshot, type, name, attribute);
+    if (value === undefined || value === '') continue;
+    if (isNicAttribute(type, attribute)) Object.assign(found, nicAttributes(attribute, value));
+    else found[attribute] = value;
+  }
+  return found;
+}
+
+/** The named attributes, unset ones as empty text; of the site only those that are set. */
+export function chosenAttributes(
+  snapshot: Snapshot,
+  type: ObjectType,
+  name: string,
+  chosen: readonly string[],
+): Attributes {
+  if (type.name === 'node') return selectedAttributes(effectiveReader(snapshot), name, chosen);
+  const found: Record<string, string> = {};
+  for (const attribute of chosen) {
+    if (type.name === 'site') {
+      const value = snapshot.get('site', attribute)?.['value'];
+      if (value) found[attribute] = value;
+      continue;
+    }
+    const { base, nic } = splitNic(attribute);
+    const value = storedAttribute(snapshot, type, name, base) ?? '';
+    if (!isNicAttribute(type, base)) found[attribute] = value;
+    else {
+      for (const [part, partValue] of Object.entries(nicAttributes(base, value))) {
+        if (nic === undefined || part === attribute) found[part] = partValue;
+      }
+    }
+  }
+  return found;
+}
+
+function siteAttributes(snapshot: Snapshot): Attributes {
+  const found: Record<string, string> = {};
+  for (const [key, row] of snapshot.rows('site').entries())
+    if (row['value'] && isEnabled(row)) found[key] = row['value'];
+  return found;
+}
+
+/** An attribute of any type but node, as stored: groups' values are patterns for their members and shown as such. */
+export function storedAttribute(
+  snapshot: Snapshot,
+  type: ObjectType,
+  name: string,
+  attribute: string,
+): string | undefined {
+  if (type.name === 'group' && attribute === 'members') return (groupMembers(snapshot, name) ?? []).join(',');
+  for (const mapping of attributeNamed(type, attribute).at) {
+    if (mapping.onlyIf && !hasWord(storedAttribute(snapshot, type, name, mapping.onlyIf[0]), mapping.onlyIf[1]))
+      continue;
+    const row = rowOf(snapshot, type, mapping, name);
+    const value = row && isEnabled(row) ? row[mapping.column] : undefined;
+    if (value === undefined || value === '') continue;
+    return tableNamed(mapping.table).secret.has(mapping.column) ? redacted : value;
+  }
+  return undefined;
+}
+
+/** Where the objects of the type are named in a table. */
+export function namingColumn(type: ObjectType, table: Table): string {
+  if (table.name === type.home.table) return type.home.column;
+  return table.nodeColumn !== undefined && (type.name === 'group' || type === nodeType)
+    ? table.nodeColumn
+    : type.home.column;
+}
+
+/** Anything rows can be looked up in: a snapshot or a draft. */
+interface Lookup {
+  get(table: string, key: string): Row | undefined;
+}
+
+/** The row of the object that holds the mapping's column. */
+export function rowOf(
+  snapshot: Snapshot,
+  type: ObjectType,
+  mapping: Pick<Mapping, 'table' | 'column' | 'where'>,
+  name: string,
+  newest: Lookup = snapshot,
+): Row | undefined {
+  const table = tableNamed(mapping.table);
+  const naming = namingColumn(type, table);
+  if (table.keys.length === 1 && table.keys[0] === naming) return newest.get(table.name, name);
+  const wanted = Object.entries({ ...mapping.where, [naming]: name });
+  return snapshot
+    .rows(table.name)
+    .values()
+    .find((row) => wanted.every(([column, value]) => row[column] === value));
+}

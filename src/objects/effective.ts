@@ -1,0 +1,169 @@
+import { redacted } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { isEnabled, nodeTables, type Row, rowsOfNodePrefix, type Table } from '../database/tables.ts';
+import { substitute, substituteNics } from './substitution/index.ts';
+
+const nextRecord = '+=NEXTRECORD';
+
+/** Where a value came from. */
+export interface Source {
+  readonly table: string;
+  readonly column: string;
+  /** The node itself or the group whose row gave the value. */
+  readonly from: string;
+  readonly stored: string;
+}
+
+const groupLists = new Map<string, readonly string[]>();
+
+/** A comma list as its items, blanks trimmed. The same few lists recur on every node, so the result is kept. */
+export function listItems(list: string): readonly string[] {
+  let items = groupLists.get(list);
+  if (!items) {
+    items = list.split(',').flatMap((item) => item.trim() || []);
+    if (groupLists.size > 20_000) groupLists.clear();
+    groupLists.set(list, items);
+  }
+  return items;
+}
+
+/** Reads nodes' effective values from one snapshot: own row first, then the groups in their order. */
+export class EffectiveReader {
+  readonly snapshot: Snapshot;
+  /** The node tables that hold any row at all; most are empty in most clusters. */
+  readonly #inUse: readonly Table[];
+  readonly #groupRows = new Map<string, Map<string, readonly Row[]>>();
+  readonly #hierarchical: ReadonlyMap<string, string>;
+
+  constructor(snapshot: Snapshot) {
+    this.snapshot = snapshot;
+    this.#inUse = nodeTables.filter((table) => snapshot.rows(table.name).size > 0);
+    this.#hierarchical = hierarchicalColumns(snapshot.get('site', 'hierarchicalattrs')?.['value'] ?? '');
+  }
+
+  get tablesInUse(): readonly Table[] {
+    return this.#inUse;
+  }
+
+  nodeRow(node: string): Row | undefined {
+    const row = this.snapshot.get('nodelist', node);
+    return row && isEnabled(row) ? row : undefined;
+  }
+
+  groupsOf(node: string): readonly string[] {
+    return listItems(this.nodeRow(node)?.['groups'] ?? '');
+  }
+
+  /** The enabled rows stored under exactly this node or group name. */
+  ownRows(table: Table, name: string): readonly Row[] {
+    const rows = this.snapshot.rows(table.name);
+    if (table.keys.length > 1) return rows.startingWith(rowsOfNodePrefix(name)).filter(isEnabled);
+    const row = rows.get(name);
+    return row && isEnabled(row) ? [row] : [];
+  }
+
+  /** All columns of the table as the node has them, nothing substituted or redacted left to do but secrets stay sealed. */
+  row(table: Table, node: string, where?: Readonly<Record<string, string>>): Row | undefined {
+    const sources = this.#sources(table, node, where);
+    if (sources.length === 0) return undefined;
+    const merged = mergeColumns(table, sources, this.#hierarchical);
+    return substituteRow(table, merged, node);
+  }
+
+  /** One column and the row that gave it, before substitution. */
+  explain(table: Table, column: string, node: string, where?: Readonly<Record<string, string>>): Source | undefined {
+    for (const row of this.#sources(table, node, where)) {
+      const stored = row[column];
+      if (stored === undefined || stored === '') continue;
+      return { table: table.name, column, from: row[table.nodeColumn!]!, stored };
+    }
+    return undefined;
+  }
+
+  #sources(table: Table, node: string, where: Readonly<Record<string, string>> | undefined): readonly Row[] {
+    const own = this.ownRows(table, node);
+    if (table.name === 'nodelist') return own;
+    const groups = this.groupsOf(node);
+    let all: Row[] | undefined;
+    for (const group of groups) {
+      const rows = this.#rowsOfGroup(table, group);
+      if (rows.length > 0) (all ??= [...own]).push(...rows);
+    }
+    const sources = all ?? own;
+    if (!where) return sources;
+    return sources.filter((row) => Object.entries(where).every(([column, value]) => row[column] === value));
+  }
+
+  #rowsOfGroup(table: Table, group: string): readonly Row[] {
+    let byGroup = this.#groupRows.get(table.name);
+    if (!byGroup) this.#groupRows.set(table.name, (byGroup = new Map()));
+    let rows = byGroup.get(group);
+    if (!rows) byGroup.set(group, (rows = this.ownRows(table, group)));
+    return rows;
+  }
+}
+
+const readers = new WeakMap<Snapshot, EffectiveReader>();
+
+export function effectiveReader(snapshot: Snapshot): EffectiveReader {
+  let reader = readers.get(snapshot);
+  if (!reader) readers.set(snapshot, (reader = new EffectiveReader(snapshot)));
+  return reader;
+}
+
+/** site.hierarchicalattrs: `column[:delimiter]` items, separated by commas. */
+function hierarchicalColumns(text: string): Map<string, string> {
+  const columns = new Map<string, string>();
+  for (const item of listItems(text)) {
+    const [column, delimiter] = item.split(':', 2);
+    columns.set(column!, delimiter || ',');
+  }
+  return columns;
+}
+
+function mergeColumns(
+  table: Table,
+  sources: readonly Row[],
+  hierarchical: ReadonlyMap<string, string>,
+): Record<string, string> {
+  const merged: Record<string, string> = {};
+  for (const row of sources) {
+    for (const column in row) {
+      const value = row[column]!;
+      if (value === '' || column === table.nodeColumn || column === 'disable') continue;
+      const known = merged[column];
+      if (known === undefined) merged[column] = value;
+      else if (hierarchical.has(column)) merged[column] = known + hierarchical.get(column)! + value;
+      else if (known.endsWith(nextRecord)) merged[column] = known.slice(0, -nextRecord.length) + value;
+    }
+  }
+  for (const column in merged) {
+    const value = merged[column]!;
+    if (value.endsWith(nextRecord)) merged[column] = value.slice(0, -nextRecord.length);
+    const delimiter = hierarchical.get(column);
+    if (delimiter !== undefined) merged[column] = [...new Set(value.split(delimiter))].join(delimiter);
+  }
+  return merged;
+}
+
+function substituteRow(table: Table, row: Record<string, string>, node: string): Row {
+  const nics = table.name === 'nics';
+  for (const column in row) {
+    const value = row[column]!;
+    const first = value.charCodeAt(0);
+    if (!nics && first !== 0x7c && first !== 0x2f) continue;
+    if (table.secret.has(column)) continue;
+    const result = nics ? substituteNics(value, node) : substitute(value, node);
+    if (result === undefined || result === '') delete row[column];
+    else row[column] = result;
+  }
+  return row;
+}
+
+/** The row with its secret columns hidden. */
+export function redactRow(table: Table, row: Row): Row {
+  if (table.secret.size === 0) return row;
+  const shown: Record<string, string> = { ...row };
+  for (const column of table.secret) if (shown[column]) shown[column] = redacted;
+  return shown;
+}

@@ -1,0 +1,139 @@
+import { Fault } from '../core/errors.ts';
+import { compilePattern } from '../core/patterns.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { SortedMap } from '../database/sorted-map.ts';
+import { isEnabled, type Row } from '../database/tables.ts';
+import { effectiveReader, listItems } from './effective.ts';
+import { nodeAttribute } from './node-attributes.ts';
+
+/** Members by group; the value of a member says whether it is hidden. */
+type GroupIndex = ReadonlyMap<string, SortedMap<boolean>>;
+
+const isHidden = (row: Row): boolean => row['hidden'] === '1' || row['hidden']?.toLowerCase() === 'yes';
+
+/** The last index made: the next one is computed from what differs, whichever snapshot it is for. */
+let latest: { rows: SortedMap<Row>; index: GroupIndex } = { rows: SortedMap.empty(), index: new Map() };
+const visibleNames = new WeakMap<SortedMap<Row>, readonly string[]>();
+const visibleMembers = new WeakMap<SortedMap<boolean>, readonly string[]>();
+
+function groupIndex(snapshot: Snapshot): GroupIndex {
+  const rows = snapshot.rows('nodelist');
+  if (latest.rows === rows) return latest.index;
+  const changes = new Map<string, Map<string, boolean | undefined>>();
+  const note = (group: string, node: string, hidden: boolean | undefined): void => {
+    let members = changes.get(group);
+    if (!members) changes.set(group, (members = new Map()));
+    members.set(node, hidden);
+  };
+  for (const node of SortedMap.changedKeys(latest.rows, rows)) {
+    for (const group of membership(latest.rows.get(node))) note(group, node, undefined);
+    const row = rows.get(node);
+    for (const group of membership(row)) note(group, node, isHidden(row!));
+  }
+  const index = new Map(latest.index);
+  for (const [group, members] of changes) {
+    const next = (index.get(group) ?? SortedMap.empty<boolean>()).with(members);
+    if (next.size > 0) index.set(group, next);
+    else index.delete(group);
+  }
+  latest = { rows, index };
+  return index;
+}
+
+const membership = (row: Row | undefined): readonly string[] =>
+  row && isEnabled(row) ? listItems(row['groups'] ?? '') : [];
+
+/** All nodes but hidden ones, in byte order. */
+export function visibleNodes(snapshot: Snapshot): readonly string[] {
+  const rows = snapshot.rows('nodelist');
+  let names = visibleNames.get(rows);
+  if (!names) {
+    const found: string[] = [];
+    for (const [node, row] of rows.entries()) if (isEnabled(row) && !isHidden(row)) found.push(node);
+    visibleNames.set(rows, (names = found));
+  }
+  return names;
+}
+
+/** Names of all groups: those nodes name and those defined by themselves. */
+export function groupNames(snapshot: Snapshot): string[] {
+  const names = new Set(groupIndex(snapshot).keys());
+  for (const [name, row] of snapshot.rows('nodegroup').entries()) if (isEnabled(row)) names.add(name);
+  return [...names].sort();
+}
+
+export function groupRow(snapshot: Snapshot, group: string): Row | undefined {
+  const row = snapshot.get('nodegroup', group);
+  return row && isEnabled(row) ? row : undefined;
+}
+
+export const isDynamic = (row: Row | undefined): boolean => row?.['grouptype'] === 'dynamic';
+
+export const groupExists = (snapshot: Snapshot, group: string): boolean =>
+  groupRow(snapshot, group) !== undefined || groupIndex(snapshot).has(group);
+
+/** Every member of a static group, hidden ones too: whom a change of the group concerns. */
+export function staticMembers(snapshot: Snapshot, group: string): string[] {
+  return groupIndex(snapshot).get(group)?.keys() ?? [];
+}
+
+/** Members in byte order, hidden ones left out; undefined if there is no such group. */
+export function groupMembers(snapshot: Snapshot, group: string): readonly string[] | undefined {
+  const row = groupRow(snapshot, group);
+  if (isDynamic(row)) return dynamicMembers(snapshot, group, row!['wherevals'] ?? '');
+  const members = groupIndex(snapshot).get(group);
+  if (!members) return row ? [] : undefined;
+  let visible = visibleMembers.get(members);
+  if (!visible) {
+    visible = [...members.entries()].flatMap(([node, hidden]) => (hidden ? [] : node));
+    visibleMembers.set(members, visible);
+  }
+  return visible;
+}
+
+interface Selection {
+  readonly attribute: string;
+  readonly holds: (value: string) => boolean;
+}
+
+/** One condition of a dynamic group, `attribute op value`. */
+export function parseSelection(text: string, group: string): Selection {
+  const match = /^\s*([A-Za-z][\w.-]*)\s*(==|=~|!=|!~|=)(.*)$/.exec(text);
+  if (!match) {
+    throw new Fault(
+      'invalid',
+      `Group "${group}": "${text}" is not a selection; write attribute==value, !=, =~ or !~, and join several with "::".`,
+    );
+  }
+  const [, attribute, operator, value] = match as unknown as [string, string, string, string];
+  if (operator === '==' || operator === '=') return { attribute, holds: (actual) => actual === value };
+  if (operator === '!=') return { attribute, holds: (actual) => actual !== value };
+  const pattern = compilePattern(value.replace(/^\/(.*)\/$/, '$1'), `Group "${group}"`);
+  return { attribute, holds: (actual) => pattern.test(actual) === (operator === '=~') };
+}
+
+export const parseSelections = (text: string, group: string): Selection[] =>
+  text.split('::').flatMap((part) => (part.trim() === '' ? [] : parseSelection(part, group)));
+
+const dynamicResults = new WeakMap<Snapshot, Map<string, readonly string[]>>();
+
+function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): readonly string[] {
+  let results = dynamicResults.get(snapshot);
+  if (!results) dynamicResults.set(snapshot, (results = new Map()));
+  let members = results.get(group);
+  if (!members) {
+    const reader = effectiveReader(snapshot);
+    const selections = parseSelections(wherevals, group);
+    members =
+      selections.length === 0
+        ? []
+        : visibleNodes(snapshot).filter((node) =>
+            selections.every(({ attribute, holds }) => {
+              const value = attribute === 'node' ? node : nodeAttribute(reader, node, attribute);
+              return value !== undefined && value !== '' && holds(value);
+            }),
+          );
+    results.set(group, members);
+  }
+  return members;
+}

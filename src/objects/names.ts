@@ -1,0 +1,56 @@
+import { Fault } from '../core/errors.ts';
+import { checkText } from '../database/checks.ts';
+import { expandSyntactic } from '../noderange/index.ts';
+import type { ObjectType } from './types.ts';
+
+const nodeName = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
+const groupName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
+const maximumNodeName = 63;
+const maximumName = 255;
+
+export function checkObjectName(type: ObjectType, name: string): void {
+  if (name === 'ALLRESOURCES')
+    throw new Fault('invalid', '"ALLRESOURCES" stands for all objects and cannot be the name of one.');
+  if (type.name === 'node') checkNodeName(name);
+  else if (type.name === 'group') checkGroupName(name);
+  else checkOtherName(type, name);
+}
+
+export const isNodeName = (name: string): boolean => nodeName.test(name) && name.length <= maximumNodeName;
+
+function checkNodeName(name: string): void {
+  if (name.includes('.')) throw new Fault('invalid', `"${name}" is not a node name: a node name has no ".".`);
+  if (!nodeName.test(name)) {
+    throw new Fault(
+      'invalid',
+      `"${name}" is not a node name: use letters, digits, "-" and "_", and do not begin with "-".`,
+    );
+  }
+  if (name.length > maximumNodeName) {
+    throw new Fault(
+      'invalid',
+      `"${name.slice(0, 20)}..." is not a node name: it is longer than ${maximumNodeName} characters.`,
+    );
+  }
+}
+
+/** A group name must mean itself when it is read as a node range. */
+export function checkGroupName(name: string): void {
+  const itself = groupName.test(name) && name.length <= maximumName && expandSyntactic(name).join() === name;
+  if (!itself) {
+    throw new Fault(
+      'invalid',
+      `"${name}" is not a group name: use letters, digits, "-", "_" and ".", and nothing that reads as a range.`,
+    );
+  }
+}
+
+function checkOtherName(type: ObjectType, name: string): void {
+  checkText(name, `The ${type.name} name`);
+  if (name.trim() !== name || name === '' || name.length > maximumName) {
+    throw new Fault(
+      'invalid',
+      `"${name}" is not a name for a ${type.name}: give 1 to ${maximumName} characters without blanks around.`,
+    );
+  }
+}

@@ -1,0 +1,110 @@
+import { redacted } from '../database/draft.ts';
+import { type Row, tableNamed } from '../database/tables.ts';
+import type { EffectiveReader } from './effective.ts';
+import { attributeNamed, hasWord, isSecret, type Mapping, nodeType, splitNic } from './types.ts';
+
+export type Attributes = Readonly<Record<string, string>>;
+
+/** The group-independent row whose scripts run on every node, before the node's own. */
+const defaultScripts = 'xcatdefaults';
+
+/** All set attributes of a node, sorted by name, secrets hidden. */
+export function nodeAttributes(reader: EffectiveReader, node: string): Attributes {
+  const found: Record<string, { rank: number; value: string }> = {};
+  const conditional: { attribute: string; rank: number; value: string; mapping: Mapping }[] = [];
+  for (const table of reader.tablesInUse) {
+    const uses = nodeType.uses.get(table.name);
+    if (!uses) continue;
+    const row = reader.row(table, node);
+    for (const column in row) {
+      for (const { attribute, rank, mapping } of uses.get(column) ?? []) {
+        const value = mapping.where ? reader.row(table, node, mapping.where)?.[column] : row[column];
+        if (value === undefined) continue;
+        const shown = table.secret.has(column) ? redacted : value;
+        if (mapping.onlyIf) conditional.push({ attribute, rank, value: shown, mapping });
+        else if (!found[attribute] || rank < found[attribute].rank) found[attribute] = { rank, value: shown };
+      }
+    }
+  }
+  for (const { attribute, rank, value, mapping } of conditional) {
+    const [condition, word] = mapping.onlyIf!;
+    if (!hasWord(found[condition]?.value, word)) continue;
+    if (!found[attribute] || rank < found[attribute].rank) found[attribute] = { rank, value };
+  }
+  return assemble(reader, found);
+}
+
+function assemble(reader: EffectiveReader, found: Record<string, { value: string }>): Attributes {
+  const defaults = reader.snapshot.get('postscripts', defaultScripts);
+  const names = Object.keys(found);
+  for (const name of scriptAttributes) if (defaults?.[name] && !found[name]) names.push(name);
+  const attributes: Record<string, string> = {};
+  for (const name of names.sort()) {
+    const value = found[name]?.value ?? '';
+    if (isScripts(name)) attributes[name] = withDefaults(defaults, name, value);
+    else if (isNics(name)) Object.assign(attributes, nicAttributes(name, value));
+    else attributes[name] = value;
+  }
+  return attributes;
+}
+
+const scriptAttributes = ['postscripts', 'postbootscripts'];
+const isScripts = (name: string): boolean => name === 'postscripts' || name === 'postbootscripts';
+const isNics = (name: string): boolean =>
+  name.startsWith('nic') && nodeType.attributes.get(name)?.at[0]?.table === 'nics';
+
+function withDefaults(defaults: Row | undefined, name: string, own: string): string {
+  const inherited = defaults?.[name] ?? '';
+  return inherited && own ? `${inherited},${own}` : inherited || own;
+}
+
+/** `eth0!10.0.0.1|10.0.0.2,eth1!...` as attributes `nicips.eth0`, `nicips.eth1`. */
+export function nicAttributes(base: string, stored: string): Record<string, string> {
+  return Object.fromEntries(
+    nicParts(stored)
+      .map(([nic, value]) => [`${base}.${nic}`, value] as const)
+      .sort(),
+  );
+}
+
+/** The parts of a nic column, one per nic. A value that is a pattern may hold commas and `!` of its own. */
+export function nicParts(stored: string): [nic: string, value: string][] {
+  const parts: [string, string][] = [];
+  for (const piece of stored.split(',')) {
+    const mark = piece.indexOf('!');
+    const last = parts.at(-1);
+    if (mark > 0 && /^[A-Za-z0-9_.:-]+$/.test(piece.slice(0, mark)))
+      parts.push([piece.slice(0, mark), piece.slice(mark + 1)]);
+    else if (last) last[1] += `,${piece}`;
+  }
+  return parts;
+}
+
+/** One attribute of a node, or undefined if it is not set. Asks only the tables the attribute needs. */
+export function nodeAttribute(reader: EffectiveReader, node: string, name: string): string | undefined {
+  const { base, nic } = splitNic(name);
+  const attribute = attributeNamed(nodeType, name);
+  let value: string | undefined;
+  for (const mapping of attribute.at) {
+    if (mapping.onlyIf && !hasWord(nodeAttribute(reader, node, mapping.onlyIf[0]), mapping.onlyIf[1])) continue;
+    value = reader.row(tableNamed(mapping.table), node, mapping.where)?.[mapping.column];
+    if (value === undefined) continue;
+    if (isSecret(mapping)) value = redacted;
+    break;
+  }
+  if (isScripts(base))
+    return withDefaults(reader.snapshot.get('postscripts', defaultScripts), base, value ?? '') || undefined;
+  return nic === undefined || value === undefined ? value : nicParts(value).find(([name]) => name === nic)?.[1];
+}
+
+/** The named attributes of a node: unset ones as empty text, nic attributes as their parts. */
+export function selectedAttributes(reader: EffectiveReader, node: string, names: readonly string[]): Attributes {
+  const selected: Record<string, string> = {};
+  for (const name of names) {
+    const value = nodeAttribute(reader, node, name);
+    if (!isNics(splitNic(name).base)) selected[name] = value ?? '';
+    else if (value !== undefined)
+      Object.assign(selected, name.includes('.') ? { [name]: value } : nicAttributes(name, value));
+  }
+  return selected;
+}

@@ -1,0 +1,64 @@
+import { Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { expandRange, type RangeOptions } from './cluster.ts';
+import { objectExists } from './definitions.ts';
+import { listItems } from './effective.ts';
+import { staticMembers } from './groups.ts';
+import { isNodeName } from './names.ts';
+import { groupType, nodeType, type ObjectType } from './types.ts';
+
+/** The objects a path names, apart by whether they exist. */
+export interface NamedObjects {
+  readonly existing: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Node paths are ranges, all others comma lists of names. */
+export function namedObjects(snapshot: Snapshot, type: ObjectType, text: string, ranges: RangeOptions): NamedObjects {
+  // A regular expression means the nodes it matches; every other unknown text may be the name of a node to come.
+  const verify = text.startsWith('/');
+  const names =
+    type.name === 'node'
+      ? expandRange(snapshot, text, { ...ranges, verify })
+      : { nodes: [...new Set(listItems(text))].sort(), missed: [] };
+  const existing: string[] = [];
+  const missing = [...names.missed];
+  for (const name of names.nodes) (objectExists(snapshot, type, name) ? existing : missing).push(name);
+  return { existing, missing };
+}
+
+/** The named objects, all of which must exist. */
+export function existingObjects(
+  snapshot: Snapshot,
+  type: ObjectType,
+  text: string,
+  ranges: RangeOptions,
+): readonly string[] {
+  const { existing, missing } = namedObjects(snapshot, type, text, ranges);
+  if (missing.length > 0) throw unknownObjects(type, missing);
+  return existing;
+}
+
+const maximumSentences = 20;
+
+export function unknownObjects(type: ObjectType, missing: readonly string[]): Fault {
+  const sentences = missing.slice(0, maximumSentences).map((name) => `There is no ${type.name} named "${name}".`);
+  if (missing.length > maximumSentences) sentences.push(`${missing.length - maximumSentences} more are unknown.`);
+  return new Fault('unknown-object', sentences);
+}
+
+export const emptyRange = (text: string): Fault => new Fault('invalid', `"${text}" selects nothing.`);
+
+/** True if every name is one that a new node could have. */
+export const allNewNodes = (names: readonly string[]): boolean => names.every(isNodeName);
+
+/** The nodes a policy is asked about when these objects are read or written. */
+export function policyNodes(
+  snapshot: Snapshot,
+  type: ObjectType,
+  names: readonly string[],
+): readonly string[] | undefined {
+  if (type === nodeType) return names;
+  if (type === groupType) return [...new Set(names.flatMap((group) => staticMembers(snapshot, group)))].sort();
+  return undefined;
+}

@@ -1,0 +1,27 @@
+import { remembered } from './cache.ts';
+import { compileForm, isPattern } from './form.ts';
+import { splitNics } from './nics.ts';
+
+export { isPattern } from './form.ts';
+
+/** A group's value is computed for every member, so its parsed form is kept. */
+const keptForms = 2000;
+
+const formOf = remembered(keptForms, compileForm);
+const nicPartsOf = remembered(keptForms, splitNics);
+
+/** The effective value for the node; undefined when the result is empty (unset). Plain text comes back unchanged. */
+export function substitute(stored: string, node: string): string | undefined {
+  return (isPattern(stored) ? formOf(stored)(node) : stored) || undefined;
+}
+
+/** The same for a nic column: the whole column or the values of its `nic!value` parts may be patterns. A nic whose value comes out empty is left out. */
+export function substituteNics(stored: string, node: string): string | undefined {
+  if (isPattern(stored) || !stored.includes('!|')) return substitute(stored, node);
+  const values: string[] = [];
+  for (const { text, form } of nicPartsOf(stored)) {
+    const value = form === undefined ? '' : substitute(form, node);
+    if (value !== undefined) values.push(text + value);
+  }
+  return values.join(',') || undefined;
+}

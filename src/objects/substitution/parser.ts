@@ -1,0 +1,140 @@
+import { functions } from './functions.ts';
+import { operationOf } from './operations.ts';
+import { type Token, tokenize } from './tokens.ts';
+import { type Captures, fail, isTrue, toInteger, truth, type Value } from './values.ts';
+
+/** A parsed expression, ready to be computed for the captures of any node. */
+export type Expression = (captures: Captures) => Value;
+
+const maximumDepth = 100;
+
+/** Fails when the text is not an expression. */
+export function parseExpression(text: string): Expression {
+  return new Parser(tokenize(text)).whole();
+}
+
+/** Precedence climbing; from loosest to tightest: ?: || && (levels 1, 2), then the other operations, then unary - + !. */
+class Parser {
+  readonly #tokens: readonly Token[];
+  #next = 0;
+  #depth = 0;
+
+  constructor(tokens: readonly Token[]) {
+    this.#tokens = tokens;
+  }
+
+  whole(): Expression {
+    const expression = this.#choice();
+    return this.#next === this.#tokens.length ? expression : fail();
+  }
+
+  #choice(): Expression {
+    this.#descend();
+    const condition = this.#binary(1);
+    let result = condition;
+    if (this.#take('?')) {
+      const whenTrue = this.#choice();
+      this.#expect(':');
+      const whenFalse = this.#choice();
+      result = (captures) => (isTrue(condition(captures)) ? whenTrue(captures) : whenFalse(captures));
+    }
+    this.#depth--;
+    return result;
+  }
+
+  #binary(lowest: number): Expression {
+    let left = this.#unary();
+    for (;;) {
+      const token = this.#tokens[this.#next];
+      const text = token?.kind === 'sign' || token?.kind === 'word' ? token.text : '';
+      const level = text === '||' ? 1 : text === '&&' ? 2 : operationOf(text)?.level;
+      if (level === undefined || level < lowest) return left;
+      this.#next++;
+      left = join(text, left, this.#binary(level + 1));
+    }
+  }
+
+  #unary(): Expression {
+    const sign = this.#take('-') ?? this.#take('+') ?? this.#take('!');
+    if (sign === undefined) return this.#primary();
+    this.#descend();
+    const operand = this.#unary();
+    this.#depth--;
+    if (sign === '+') return operand;
+    return sign === '-' ? (captures) => -toInteger(operand(captures)) : (captures) => truth(!isTrue(operand(captures)));
+  }
+
+  #primary(): Expression {
+    const token = this.#tokens[this.#next++] ?? fail();
+    switch (token.kind) {
+      case 'number': {
+        const { value } = token;
+        return () => value;
+      }
+      case 'capture': {
+        const { group } = token;
+        return (captures) => captures[group] ?? '';
+      }
+      case 'text':
+        return interpolate(token.parts);
+      case 'word':
+        return this.#call(token.text);
+      case 'sign': {
+        if (token.text !== '(') fail();
+        const inner = this.#choice();
+        this.#expect(')');
+        return inner;
+      }
+    }
+  }
+
+  #call(name: string): Expression {
+    const known = Object.hasOwn(functions, name) ? functions[name] : undefined;
+    if (known === undefined) fail();
+    this.#expect('(');
+    const args: Expression[] = [];
+    if (!this.#take(')')) {
+      do args.push(this.#choice());
+      while (this.#take(','));
+      this.#expect(')');
+    }
+    if (args.length < known.least || args.length > known.most) fail();
+    const { apply } = known;
+    return (captures) => apply(args.map((arg) => arg(captures)));
+  }
+
+  #take(sign: string): string | undefined {
+    const token = this.#tokens[this.#next];
+    if (token?.kind !== 'sign' || token.text !== sign) return undefined;
+    this.#next++;
+    return sign;
+  }
+
+  #expect(sign: string): void {
+    if (this.#take(sign) === undefined) fail();
+  }
+
+  #descend(): void {
+    if (++this.#depth > maximumDepth) fail();
+  }
+}
+
+function join(text: string, left: Expression, right: Expression): Expression {
+  if (text === '||' || text === '&&') {
+    const stopsOn = text === '||';
+    return (captures) => {
+      const value = left(captures);
+      return isTrue(value) === stopsOn ? value : right(captures);
+    };
+  }
+  const apply = operationOf(text)?.apply ?? fail();
+  return (captures) => apply(left(captures), right(captures));
+}
+
+function interpolate(parts: readonly (string | number)[]): Expression {
+  return (captures) => {
+    let text = '';
+    for (const part of parts) text += typeof part === 'string' ? part : (captures[part] ?? '');
+    return text;
+  };
+}

@@ -1,0 +1,136 @@
+import { Fault } from '../core/errors.ts';
+import type { Columns, Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
+import { effectiveReader, redactRow } from './effective.ts';
+import { checkGroupName, checkObjectName } from './names.ts';
+import { nodeType } from './types.ts';
+
+export type TableRows = Record<string, Row[]>;
+
+/** Which columns of a table are wanted: `column` counts for every table, `table.column` for one. */
+function wantedColumns(table: Table, columns: readonly string[] | undefined): readonly string[] | undefined {
+  return columns?.flatMap((wanted) => {
+    if (table.columns.includes(wanted)) return wanted;
+    const [name, column] = wanted.split('.', 2);
+    return name === table.name && column !== undefined && table.columns.includes(column) ? column : [];
+  });
+}
+
+function pick(row: Row, columns: readonly string[] | undefined): Row {
+  const picked: Record<string, string> = {};
+  for (const column of columns ?? Object.keys(row)) if (row[column]) picked[column] = row[column];
+  return picked;
+}
+
+/** A node's row as it is in effect, under `name`. */
+export function nodeRow(snapshot: Snapshot, table: Table, node: string, columns: readonly string[] | undefined): Row {
+  const row = effectiveReader(snapshot).row(table, node);
+  const { [table.nodeColumn!]: _node, ...rest } = redactRow(table, row ?? {});
+  return { name: node, ...pick(rest, wantedColumns(table, columns)) };
+}
+
+export function nodeTableNamed(name: string): Table {
+  const table = tableNamed(name);
+  if (table.nodeColumn === undefined)
+    throw new Fault('invalid', `Table "${name}" has no rows of nodes; read it at /tables/${name}/rows.`);
+  return table;
+}
+
+/** The stored rows that match all of `keys`; disabled rows are not shown. */
+export function storedRows(
+  snapshot: Snapshot,
+  table: Table,
+  keys: Row | undefined,
+  columns: readonly string[] | undefined,
+): Row[] {
+  const wanted = wantedColumns(table, columns);
+  const rows: Row[] = [];
+  for (const row of matchingRows(snapshot, table, keys)) {
+    if (!isEnabled(row)) continue;
+    const shown = pick(redactRow(table, row), wanted);
+    if (Object.keys(shown).length > 0) rows.push(shown);
+  }
+  return rows;
+}
+
+export function matchingRows(snapshot: Snapshot, table: Table, keys: Row | undefined): Row[] {
+  if (!keys) return snapshot.rows(table.name).values();
+  const wanted = Object.entries(keys);
+  if (table.keys.every((key) => keys[key])) {
+    const row = snapshot.get(table.name, keyOf(table, keys));
+    return row && wanted.every(([column, value]) => (row[column] ?? '') === value) ? [row] : [];
+  }
+  return snapshot
+    .rows(table.name)
+    .values()
+    .filter((row) => wanted.every(([column, value]) => (row[column] ?? '') === value));
+}
+
+/** `column=value` pairs of a path. */
+export function parseKeys(table: Table, text: string): Row {
+  const keys: Record<string, string> = {};
+  for (const part of text.split(',')) {
+    const mark = part.indexOf('=');
+    if (mark < 0) throw new Fault('invalid', `"${part}" is not of the form column=value.`);
+    const column = part.slice(0, mark).trim();
+    if (!table.columns.includes(column)) throw new Fault('invalid', `Table "${table.name}" has no column "${column}".`);
+    if (table.secret.has(column))
+      throw new Fault('invalid', `${table.name}.${column} is secret and cannot name a row.`);
+    keys[column] = part.slice(mark + 1).trim();
+  }
+  return keys;
+}
+
+const unwritable = new Set(['token', 'auditlog', 'eventlog']);
+
+export function writableTable(name: string): Table {
+  const table = tableNamed(name);
+  if (unwritable.has(name)) throw new Fault('invalid', `Table "${name}" cannot be written through this interface.`);
+  return table;
+}
+
+/** Changes all rows that match, or makes the one row the keys describe. */
+export function writeRows(draft: Draft, table: Table, keys: Row, given: Row): void {
+  const columns: Record<string, string | undefined> = {};
+  for (const [column, value] of Object.entries(given)) {
+    columns[column] = value === 'NULL' || (column === 'disable' && value === '') ? undefined : value;
+  }
+  const rows = matchingRows(draft.base, table, keys);
+  for (const row of rows) draft.merge(table.name, keyOf(table, row), columns);
+  if (rows.length > 0 || Object.values(columns).every((value) => !value)) return;
+  insertRow(draft, table, { ...keys, ...columns });
+}
+
+function insertRow(draft: Draft, table: Table, columns: Columns): void {
+  const set = Object.fromEntries(Object.entries(columns).filter(([, value]) => value)) as Row;
+  const needed = table.nodeColumn === undefined ? table.keys.filter((key) => key !== 'username') : [table.nodeColumn];
+  const absent = needed.filter((key) => !set[key]);
+  if (absent.length > 0)
+    throw new Fault('invalid', `A new row of table "${table.name}" needs ${absent.join(' and ')}.`);
+  checkRowName(table, set);
+  draft.merge(table.name, keyOf(table, set), set);
+}
+
+/** Rows of nodes are keyed by a node or a group, so their names must be such. */
+function checkRowName(table: Table, row: Row): void {
+  if (table.name === 'nodelist') checkObjectName(nodeType, row['node']!);
+  else if (table.nodeColumn === 'node') checkGroupName(row['node']!);
+}
+
+/** Stored in a node's own row, it hides what the groups say. */
+export const hideGroupValue = '|^.*$||';
+
+/** Sets columns of a node's own row. */
+export function writeNodeRow(draft: Draft, table: Table, node: string, given: Row): void {
+  const columns = Object.fromEntries(
+    Object.entries(given).map(([column, value]) => [
+      column,
+      value === '' && table.name !== 'nodelist' ? hideGroupValue : value,
+    ]),
+  );
+  const own = matchingRows(draft.base, table, { [table.nodeColumn!]: node });
+  for (const row of own) draft.merge(table.name, keyOf(table, row), columns);
+  if (own.length === 0)
+    draft.merge(table.name, keyOf(table, { [table.nodeColumn!]: node }), { [table.nodeColumn!]: node, ...columns });
+}

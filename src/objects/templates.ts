@@ -1,0 +1,39 @@
+import { Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { objectAttributes, objectExists } from './definitions.ts';
+import type { Given } from './define.ts';
+import type { Attributes } from './node-attributes.ts';
+import data from './templates.json' with { type: 'json' };
+import type { ObjectType } from './types.ts';
+
+export const nodeTemplates: ReadonlyMap<string, Attributes> = new Map(
+  Object.entries(data as Record<string, Attributes>).sort(),
+);
+
+const mandatory = 'MANDATORY:';
+const optional = 'OPTIONAL:';
+
+/** The attributes of a new object made after a template or an existing object of the type; given ones win. */
+export function fromTemplate(snapshot: Snapshot, type: ObjectType, template: string, given: Given): Given {
+  const base = templateAttributes(snapshot, type, template);
+  const attributes: Record<string, string> = {};
+  for (const [name, value] of Object.entries(base)) {
+    if (given[name] !== undefined) continue;
+    if (value.startsWith(mandatory)) {
+      throw new Fault(
+        'invalid',
+        `Template "${template}": the attribute ${name} must be given (${value.slice(mandatory.length)}).`,
+      );
+    }
+    if (!value.startsWith(optional)) attributes[name] = value;
+  }
+  return { ...attributes, ...given };
+}
+
+export function templateAttributes(snapshot: Snapshot, type: ObjectType, template: string): Attributes {
+  const shipped = type.name === 'node' ? nodeTemplates.get(template) : undefined;
+  if (shipped) return shipped;
+  if (objectExists(snapshot, type, template)) return objectAttributes(snapshot, type, template);
+  const known = type.name === 'node' ? ` Templates: ${[...nodeTemplates.keys()].join(', ')}.` : '';
+  throw new Fault('unknown-object', `There is neither a template nor a ${type.name} named "${template}".${known}`);
+}

@@ -1,0 +1,188 @@
+import 'reflect-metadata';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import * as x509 from '@peculiar/x509';
+import { Fault } from '../core/errors.ts';
+import { writeFileAtomically } from '../core/files.ts';
+import { localNames } from './local-names.ts';
+
+export interface Certificates {
+  /** A new certificate authority was made: clients have to be given the file `ca`. */
+  created: boolean;
+  /** The server certificate was made or renewed. */
+  issued: boolean;
+  ca: string;
+  certificate: string;
+  key: string;
+}
+
+export interface Credentials {
+  cert: string;
+  key: string;
+}
+
+const day = 24 * 60 * 60 * 1000;
+const caDays = 3650;
+const serverDays = 825;
+const renewBefore = 30 * day;
+/** Certificates begin in the past, since clients' clocks run behind. */
+const clockSkew = 60 * 60 * 1000;
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+
+function pathsBelow(dir: string) {
+  const inside = (name: string) => join(dir, 'tls', name);
+  return {
+    ca: inside('ca.pem'),
+    caKey: inside('ca.key'),
+    certificate: inside('server.pem'),
+    key: inside('server.key'),
+  };
+}
+
+/**
+ * Makes below DIR/tls what is missing of a certificate authority and a server certificate, and renews the latter
+ * before it expires. `names` are host names and addresses to certify; without them, those of this machine.
+ */
+export async function ensureCertificates(dir: string, names: readonly string[] = localNames()): Promise<Certificates> {
+  const paths = pathsBelow(dir);
+  const result = { created: false, issued: false, ca: paths.ca, certificate: paths.certificate, key: paths.key };
+  if (lastsFor(readCertificate(paths.certificate), readKey(paths.key))) return result;
+
+  mkdirSync(join(dir, 'tls'), { recursive: true, mode: 0o700 });
+  let ca = readCertificate(paths.ca);
+  if (!lastsFor(ca, readKey(paths.caKey))) {
+    if (ca !== undefined && !expiresSoon(ca)) {
+      throw new Fault(
+        'unavailable',
+        `The server certificate ${paths.certificate} must be renewed, but ${paths.caKey} is missing or does not belong to ` +
+          `${paths.ca}. Put the key back, or remove ${paths.ca} to have a new certificate authority made.`,
+      );
+    }
+    ca = await issueAuthority(readOrMakeKey(paths.caKey));
+    writeFileAtomically(paths.ca, ca.toString(), 0o644);
+    result.created = true;
+  }
+  const authority = { certificate: ca as X509Certificate, key: readOrMakeKey(paths.caKey) };
+  const leaf = await issueServer(authority, readOrMakeKey(paths.key), names);
+  writeFileAtomically(paths.certificate, leaf.toString(), 0o644);
+  result.issued = true;
+  return result;
+}
+
+/** The certificate and key to serve with: the user's own if configured, else the ones below the data directory. */
+export function loadCredentials(config: {
+  data: string;
+  tls: { certificate: string; key: string } | undefined;
+}): Credentials {
+  const { certificate, key } = config.tls ?? pathsBelow(config.data);
+  const credentials = { cert: readText(certificate, 'certificate'), key: readText(key, 'private key') };
+  const parsedCertificate = attempt(() => new X509Certificate(credentials.cert));
+  if (parsedCertificate === undefined) throw new Fault('invalid', `${certificate} holds no certificate in PEM form.`);
+  const parsedKey = attempt(() => createPrivateKey(credentials.key));
+  if (parsedKey === undefined) throw new Fault('invalid', `${key} holds no unencrypted private key in PEM form.`);
+  if (!parsedCertificate.checkPrivateKey(parsedKey)) {
+    throw new Fault('invalid', `The private key ${key} does not belong to the certificate ${certificate}.`);
+  }
+  return credentials;
+}
+
+function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string, what: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Fault('invalid', `The ${what} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+const readCertificate = (file: string) => attempt(() => new X509Certificate(readFileSync(file)));
+const readKey = (file: string) => attempt(() => createPrivateKey(readFileSync(file)));
+
+const expiresSoon = (certificate: X509Certificate) => certificate.validToDate.getTime() < Date.now() + renewBefore;
+
+function lastsFor(certificate: X509Certificate | undefined, key: KeyObject | undefined): boolean {
+  return (
+    certificate !== undefined && key !== undefined && certificate.checkPrivateKey(key) && !expiresSoon(certificate)
+  );
+}
+
+/** A key is kept once it exists, so that a renewal replaces one file and cannot leave a pair that does not match. */
+function readOrMakeKey(file: string): KeyObject {
+  const existing = readKey(file);
+  if (existing !== undefined) return existing;
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileAtomically(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), 0o600);
+  return privateKey;
+}
+
+const importPrivate = (key: KeyObject) =>
+  crypto.subtle.importKey('pkcs8', key.export({ type: 'pkcs8', format: 'der' }), algorithm, false, ['sign']);
+const importPublic = (key: KeyObject) =>
+  crypto.subtle.importKey('spki', createPublicKey(key).export({ type: 'spki', format: 'der' }), algorithm, true, [
+    'verify',
+  ]);
+
+const lifetime = (days: number) => ({
+  notBefore: new Date(Date.now() - clockSkew),
+  notAfter: new Date(Date.now() + days * day),
+});
+
+async function issueAuthority(key: KeyObject): Promise<X509Certificate> {
+  const publicKey = await importPublic(key);
+  const made = await x509.X509CertificateGenerator.createSelfSigned({
+    // The time keeps two authorities of one machine apart in a client's store.
+    name: [
+      { O: ['muster'] },
+      { CN: [`muster CA ${hostname().slice(0, 32)} ${new Date().toISOString().slice(0, 16)}`] },
+    ],
+    keys: { publicKey, privateKey: await importPrivate(key) },
+    signingAlgorithm: algorithm,
+    ...lifetime(caDays),
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(publicKey),
+    ],
+  });
+  return new X509Certificate(made.toString('pem'));
+}
+
+async function issueServer(
+  authority: { certificate: X509Certificate; key: KeyObject },
+  key: KeyObject,
+  names: readonly string[],
+): Promise<X509Certificate> {
+  const issuer = new x509.X509Certificate(authority.certificate.raw);
+  const publicKey = await importPublic(key);
+  const { notBefore, notAfter } = lifetime(serverDays);
+  const made = await x509.X509CertificateGenerator.create({
+    subject: [{ O: ['muster'] }, { CN: [hostname().slice(0, 64)] }],
+    issuer: issuer.subjectName,
+    publicKey,
+    signingKey: await importPrivate(authority.key),
+    signingAlgorithm: algorithm,
+    notBefore,
+    notAfter: new Date(Math.min(notAfter.getTime(), issuer.notAfter.getTime())),
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.SubjectAlternativeNameExtension(
+        names.map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value }) as const),
+      ),
+      await x509.SubjectKeyIdentifierExtension.create(publicKey),
+      await x509.AuthorityKeyIdentifierExtension.create(await importPublic(authority.key)),
+    ],
+  });
+  return new X509Certificate(made.toString('pem'));
+}
