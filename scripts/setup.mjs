@@ -38,13 +38,13 @@ function wantedStamp() {
 /** Whether somebody has already installed exactly these packages (by `npm ci` or `npm install`). */
 function installedByHand() {
   const installed = readOrNothing(join(modules, '.package-lock.json'));
-  if (installed === undefined) return false;
+  if (installed === undefined || !existsSync(runtime)) return false;
   const present = JSON.parse(installed).packages;
   const wanted = JSON.parse(readFileSync(lockFile, 'utf8')).packages;
-  return Object.entries(wanted).every(([path, { version, optional }]) => {
+  return Object.entries(wanted).every(([path, { version, optional, devOptional }]) => {
     if (path === '') return true;
-    if (present[path] === undefined) return optional === true;
-    return present[path].version === version && existsSync(join(checkout, path));
+    const there = present[path] !== undefined && existsSync(join(checkout, path));
+    return there ? present[path].version === version : Boolean(optional || devOptional);
   });
 }
 

@@ -15,6 +15,8 @@ export interface Config {
   /** Where `^file` in a noderange may read; off when undefined. */
   rangeFiles: string | undefined;
   logLevel: LogLevel;
+  /** Whether requests are recorded in the audit log. */
+  audit: boolean;
   /** Root's password at the first start. */
   rootPassword: string | undefined;
 }
@@ -61,6 +63,12 @@ const level: Kind = {
   fromText: asIs,
 };
 
+const flag: Kind = {
+  expected: 'true or false',
+  read: (value) => (typeof value === 'boolean' ? value : undefined),
+  fromText: (text) => (text === 'true' ? true : text === 'false' ? false : text),
+};
+
 const addresses: Kind = {
   expected: 'one or more addresses HOST:PORT (an IPv6 address in brackets)',
   read(value) {
@@ -82,6 +90,7 @@ const settings: Record<string, { kind: Kind; variable: string }> = {
   'limits.requestTimeout': { kind: count, variable: 'MUSTER_REQUEST_TIMEOUT' },
   rangeFiles: { kind: path, variable: 'MUSTER_RANGE_FILES' },
   logLevel: { kind: level, variable: 'MUSTER_LOG_LEVEL' },
+  audit: { kind: flag, variable: 'MUSTER_AUDIT' },
 };
 
 const sections = new Set(Object.keys(settings).flatMap((key) => (key.includes('.') ? key.split('.')[0] : [])));
@@ -150,10 +159,11 @@ function fromFlags(flags: Flags): Values {
 const defaults: Values = new Map<string, unknown>([
   ['data', join(import.meta.dirname, '..', 'var')],
   ['listen', [{ host: '127.0.0.1', port: 8443 }]],
-  ['limits.maxConnectionsPerAddress', 256],
-  ['limits.maxConcurrentPerUser', 256],
+  ['limits.maxConnectionsPerAddress', 1_024],
+  ['limits.maxConcurrentPerUser', 1_024],
   ['limits.requestTimeout', 60],
   ['logLevel', 'info'],
+  ['audit', true],
 ]);
 
 /** The settings of this start. What comes later wins: defaults, configuration file, environment, command line. */
@@ -178,6 +188,7 @@ export function loadConfig(flags: Flags, environment: Environment): Config {
     },
     rangeFiles: get('rangeFiles'),
     logLevel: get('logLevel'),
+    audit: get('audit'),
     rootPassword: environment.MUSTER_ROOT_PASSWORD || undefined,
   };
 }

@@ -49,7 +49,7 @@ export interface Scope extends CommandServices {
 /** What a command answers; rest/ turns it into a body. */
 export type Answer =
   | { readonly shape: 'none' }
-  | { readonly shape: 'list'; readonly items: readonly string[] }
+  | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown }
   | Objects;
 
@@ -62,6 +62,8 @@ export interface Objects {
   text?(name: string): string;
   /** These are all nodes with all attributes, so that the catalog's listing of this snapshot serves. */
   readonly wholeCatalog?: boolean;
+  /** The tables the answer is made from; it stays the same while they do. */
+  readonly dependsOn?: readonly string[];
 }
 
 export const nothing: Answer = { shape: 'none' };

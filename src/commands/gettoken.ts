@@ -1,4 +1,5 @@
 import { expiryText, hashToken, lifetimeDays, newToken } from '../access/tokens.ts';
+import { siteValue } from '../objects/effective.ts';
 import { change } from './command.ts';
 
 const day = 86_400_000;
@@ -10,7 +11,7 @@ export const gettoken = change<object>({
   plan(draft, _args, { caller }) {
     const id = newToken();
     const now = new Date();
-    const lifetime = lifetimeDays(draft.base.get('site', 'tokenexpiredays')?.['value']);
+    const lifetime = lifetimeDays(siteValue(draft.base, 'tokenexpiredays'));
     const expire = expiryText(Number.isFinite(lifetime) ? new Date(now.getTime() + lifetime * day) : undefined);
     const tokenid = hashToken(id);
     draft.merge('token', tokenid, { tokenid, username: caller.user, expire, created: expiryText(now) });

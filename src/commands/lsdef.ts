@@ -1,9 +1,10 @@
+import { nodeTables } from '../database/tables.ts';
 import { chosenAttributes, objectAttributes, objectNames } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeAttributes } from '../objects/node-attributes.ts';
 import { emptyRange, existingObjects, policyNodes } from '../objects/select.ts';
-import { attributeNamed, typeNamed } from '../objects/types.ts';
+import { attributeNamed, groupType, nodeType, type ObjectType, typeNamed } from '../objects/types.ts';
 import { type Answer, noSelection, query } from './command.ts';
 
 export interface LsdefArgs {
@@ -36,13 +37,15 @@ export const lsdef = query<LsdefArgs>({
   run(snapshot, args, { catalog, selection }): Answer {
     const type = typeNamed(args.type);
     const names = selection.objects ?? objectNames(snapshot, type);
-    if (args.short) return { shape: 'list', items: names };
+    const dependsOn = tablesBehind(type);
+    if (args.short) return { shape: 'list', items: names, dependsOn };
     const { attributes } = args;
     if (attributes) {
       if (type.name !== 'site') for (const attribute of attributes) attributeNamed(type, attribute);
       const objects = {
         shape: 'objects',
         names,
+        dependsOn,
         attributes: (name: string) => chosenAttributes(snapshot, type, name, attributes),
       } as const;
       // The site has no object to show when none of the attributes is set.
@@ -51,7 +54,7 @@ export const lsdef = query<LsdefArgs>({
       return objects;
     }
     if (type.name !== 'node')
-      return { shape: 'objects', names, attributes: (name) => objectAttributes(snapshot, type, name) };
+      return { shape: 'objects', names, dependsOn, attributes: (name) => objectAttributes(snapshot, type, name) };
     const reader = effectiveReader(snapshot);
     const { explain } = args;
     if (explain !== undefined) {
@@ -64,6 +67,13 @@ export const lsdef = query<LsdefArgs>({
       attributes: (name) => nodeAttributes(reader, name),
       text: (name) => catalog.text(snapshot, name),
       wholeCatalog: args.names === undefined,
+      dependsOn,
     };
   },
 });
+
+/** Nodes and groups depend on each other and on settings of the site; other objects only on their own tables. */
+const clusterTables = [...nodeTables.map((table) => table.name), 'nodegroup', 'site'];
+
+const tablesBehind = (type: ObjectType): readonly string[] =>
+  type === nodeType || type === groupType ? clusterTables : type.tables;

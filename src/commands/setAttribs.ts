@@ -1,4 +1,6 @@
-import type { Row } from '../database/tables.ts';
+import { Fault } from '../core/errors.ts';
+import { type Draft, redacted } from '../database/draft.ts';
+import type { Row, Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
 import { matchingRows, parseKeys, writableTable, writeRows } from '../objects/table-access.ts';
 import { change, nothing } from './command.ts';
@@ -16,23 +18,29 @@ export const setAttribs = change<SetAttribsArgs>({
   aliases: ['tabch'],
   async prepare(args) {
     const { password } = args.columns;
-    if (args.table !== 'passwd' || password === undefined) return args;
+    if (args.table !== 'passwd' || password === undefined || password === 'NULL') return args;
     return { ...args, hashed: await hashedForAccounts(password) };
   },
   plan(draft, { table: name, keys: text, columns, hashed }) {
     const table = writableTable(name);
     const keys = parseKeys(table, text);
-    if (hashed === undefined) {
-      writeRows(draft, table, keys, columns);
-      return nothing;
-    }
-    // The rows may be of both kinds; each gets the password in the form it stores.
-    const rows = matchingRows(draft.base, table, keys);
-    for (const row of rows.length > 0 ? rows : [{ ...keys, ...columns }]) {
-      const password = row['key'] === accountKey ? hashed : columns['password']!;
-      const own: Row = rows.length > 0 ? { key: row['key'] ?? '', username: row['username'] ?? '' } : keys;
-      writeRows(draft, table, own, { ...columns, password });
-    }
+    if (name === 'passwd') writePasswords(draft, table, keys, columns, hashed);
+    else writeRows(draft, table, keys, columns);
     return nothing;
   },
 });
+
+/** The rows may be accounts and others; each gets the password in the form it stores. */
+function writePasswords(draft: Draft, table: Table, keys: Row, columns: Row, hashed: string | undefined): void {
+  const rows = matchingRows(draft.base, table, keys);
+  const write = (own: Row, account: boolean) =>
+    writeRows(draft, table, own, account && hashed !== undefined ? { ...columns, password: hashed } : columns);
+  for (const row of rows) {
+    const account = (columns['key'] ?? row['key']) === accountKey;
+    if (account !== (row['key'] === accountKey) && row['password'] && (!hashed || hashed === redacted)) {
+      throw new Fault('invalid', 'An account stores its password in another form: give the password with the new key.');
+    }
+    write({ key: row['key'] ?? '', username: row['username'] ?? '' }, account);
+  }
+  if (rows.length === 0) write(keys, (columns['key'] ?? keys['key']) === accountKey);
+}

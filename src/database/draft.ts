@@ -1,6 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { RowChange } from './changeset.ts';
-import { checkValue } from './checks.ts';
+import { checkText, checkValue } from './checks.ts';
 import type { Snapshot } from './snapshot.ts';
 import { keyOf, type Row, type Table, tableNamed } from './tables.ts';
 
@@ -38,7 +38,8 @@ export class Draft {
     for (const column in columns) {
       const value = columns[column];
       if (!table.columns.includes(column)) throw unknownColumn(table, column);
-      if (value === undefined) delete row[column];
+      // Databases keep no difference between an empty and an unset key.
+      if (value === undefined || (value === '' && table.keys.includes(column))) delete row[column];
       else if (value !== before?.[column]) row[column] = value;
     }
     for (const column in columns) {
@@ -48,7 +49,10 @@ export class Draft {
         if (value === redacted) {
           if (before?.[column] === undefined) delete row[column];
           else row[column] = before[column];
-        } else if (value !== '') row[column] = this.#seal(table, column, value, row);
+        } else if (value !== '') {
+          checkText(value, `${table.name}.${column}`);
+          row[column] = this.#seal(table, column, value, row);
+        }
       } else checkValue(table, column, value, row);
     }
     const newKey = keyOf(table, row);

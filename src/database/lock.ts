@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../core/errors.ts';
 import { finishRestore } from './restored.ts';
@@ -40,17 +40,20 @@ export function lockDataDirectory(dir: string): DataLock {
 
 function provideDirectory(dir: string): void {
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeDirectory(resolve(dir));
+    if (!statSync(dir).isDirectory()) throw Object.assign(new Error(), { code: 'ENOTDIR' });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' || code === 'ENOTDIR') {
-      throw new Fault(
-        'unavailable',
-        `The data directory ${dir} cannot be used: it, or a part of its path, is not a directory.`,
-      );
-    }
-    throw new Fault('unavailable', `The data directory ${dir} cannot be created: ${message}.`);
+    const reason = code === 'ENOTDIR' ? 'it, or a part of its path, is not a directory' : message;
+    throw new Fault('unavailable', `The data directory ${dir} cannot be used: ${reason}.`);
   }
+}
+
+/** Not by the recursive option: where a file system refuses new directories with ENOENT, as /proc does, it never returns. */
+function makeDirectory(dir: string): void {
+  if (existsSync(dir)) return;
+  makeDirectory(dirname(dir));
+  mkdirSync(dir, { mode: 0o700 });
 }
 
 function takeLock(dir: string): Sqlite.Database {

@@ -207,13 +207,14 @@ export class Store {
     this.#queue = waiting.filter((pending) => this.#compute(pending));
   }
 
-  /** Reads what others committed from the journal; false if that fails. */
+  /** Reads what others committed from the journal; false if that fails or the journal does not lead on from here. */
   async #catchUp(): Promise<boolean> {
     let snapshot = this.#current;
     const entries = await this.#database.journalAfter(snapshot.revision).catch(() => undefined);
-    if (!entries) return false;
+    if (!entries || entries.length === 0) return false;
     for (const entry of entries) {
       const base = snapshot;
+      if (entry.revision !== base.revision + 1) return false;
       snapshot = base.apply(
         decodeChanges(entry.changes, (table, key) => base.get(table, key)),
         entry.revision,

@@ -39,7 +39,8 @@ export interface Request {
   readonly dryRun: boolean;
   readonly expectNodes: number | undefined;
   readonly revision: number | undefined;
-  readonly signal: AbortSignal;
+  /** Aborted when the client leaves. */
+  readonly signal: () => AbortSignal;
 }
 
 export interface Outcome {
@@ -69,7 +70,7 @@ export async function dispatch(services: DispatchServices, request: Request): Pr
   const run = services.runs.begin(command.name, user, command.kind === 'per-node');
   try {
     if (request.revision !== undefined && request.revision > services.store.current.revision) {
-      await reachRevision(services, request.revision, request.signal);
+      await reachRevision(services, request.revision, request.signal());
     }
     const outcome = await execute(services, request, run);
     if (outcome.answer.shape !== 'stream') services.runs.finish(run, 0);
@@ -198,7 +199,7 @@ function runPerNode(
   const scope = admit(services, request, command, snapshot, permission);
   const nodes = scope.selection.nodes ?? [];
   run.nodes = nodes.length;
-  const signals = command.outlivesClient ? [run.abort!.signal] : [run.abort!.signal, request.signal];
+  const signals = command.outlivesClient ? [run.abort!.signal] : [run.abort!.signal, request.signal()];
   const results = command.run(nodes, request.args, scope, AbortSignal.any(signals));
   return {
     run,

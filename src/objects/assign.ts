@@ -5,12 +5,13 @@ import { keyOf, tableNamed } from '../database/tables.ts';
 import { namingColumn, rowOf, storedAttribute } from './definitions.ts';
 import { effectiveReader, listItems } from './effective.ts';
 import { checkGroupName } from './names.ts';
-import { nicParts, nodeAttribute } from './node-attributes.ts';
+import { defaultScripts, nicParts, nodeAttribute } from './node-attributes.ts';
 import {
   type Attribute,
   attributeNamed,
   groupType,
   hasWord,
+  isSecret,
   type Mapping,
   type ObjectType,
   splitNic,
@@ -81,6 +82,9 @@ function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, na
       `${name}: a part of a nic attribute cannot be added to or removed from; set it instead.`,
     );
   }
+  if (mode !== 'set' && attribute.at.some(isSecret)) {
+    throw new Fault('invalid', `${name}: a secret cannot be added to or removed from; set it instead.`);
+  }
   // The reference system drops blanks before a value.
   const text = given.trimStart();
   const value =
@@ -104,7 +108,7 @@ function checkedGroups(value: string): string {
 }
 
 function withoutDefaults(snapshot: Snapshot, attribute: string, value: string): string {
-  const defaults = new Set(listItems(snapshot.get('postscripts', 'xcatdefaults')?.[attribute] ?? ''));
+  const defaults = new Set(listItems(defaultScripts(snapshot)?.[attribute] ?? ''));
   return listItems(value)
     .filter((script) => !defaults.has(script))
     .join(',');
@@ -128,7 +132,7 @@ export function appended(draft: Draft, assignment: Assignment, attribute: string
   ].join(separator);
 }
 
-function without(draft: Draft, assignment: Assignment, attribute: string, value: string): string {
+export function without(draft: Draft, assignment: Assignment, attribute: string, value: string): string {
   const separator = separatorOf(attribute);
   const present = items(currentValue(draft, assignment, attribute), separator);
   if (present.length === 0) {

@@ -11,7 +11,7 @@ import {
   type Expansion,
   missedFault,
 } from '../noderange/index.ts';
-import { effectiveReader } from './effective.ts';
+import { effectiveReader, siteValue } from './effective.ts';
 import { groupMembers, visibleNodes } from './groups.ts';
 
 /** A snapshot as node ranges see it. */
@@ -37,7 +37,7 @@ export function expandRange(
   text: string,
   { verify = true, rangeFiles, limit }: RangeOptions = {},
 ): Expansion {
-  const exclude = snapshot.get('site', 'excludenodes')?.['value'];
+  const exclude = siteValue(snapshot, 'excludenodes');
   return expand(text, clusterOf(snapshot, rangeFiles), {
     verify,
     ...(exclude ? { exclude } : {}),

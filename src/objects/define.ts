@@ -1,13 +1,14 @@
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
 import { keyOf, nodeTables, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
-import { type Assignment, appended, assign, type Mode } from './assign.ts';
+import { type Assignment, appended, assign, type Mode, without } from './assign.ts';
 import type { RangeOptions } from './cluster.ts';
 import { objectExists, rowOf } from './definitions.ts';
-import { groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
+import { listItems } from './effective.ts';
+import { groupExists, groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
 import { assignMembers, leaveGroup } from './membership.ts';
 import { checkObjectName } from './names.ts';
-import { attributeNamed, groupType, nodeType, type ObjectType } from './types.ts';
+import { attributeNamed, nodeType, type ObjectType } from './types.ts';
 
 export type Given = Readonly<Record<string, string>>;
 
@@ -34,15 +35,15 @@ export function createObject(
   ranges: RangeOptions,
 ): void {
   checkObjectName(type, name);
-  if (type.name === 'node' && !attributes['groups']) {
+  if (type.name === 'node' && listItems(attributes['groups'] ?? '').length === 0) {
     throw new Fault('invalid', `Node "${name}" needs the attribute groups, for example {"groups":"all"}.`);
   }
   if (type.name === 'network') checkNewNetwork(draft, name, attributes);
   const assignment: Assignment = { type, name, attributes, mode: 'set', fresh: true };
   if (type.name === 'group') return writeGroup(draft, assignment, ranges);
-  if (type.name !== 'node' && !rowOf(draft.base, type, type.home, name, draft)) {
-    makeHomeRow(draft, type, name, attributes);
-  }
+  const { table, column } = type.home;
+  // The object exists through its row in the home table, also if none of its attributes are stored there.
+  if (type.name !== 'node' && tableNamed(table).keys.join() === column) draft.merge(table, name, { [column]: name });
   assign(draft, assignment);
 }
 
@@ -61,41 +62,39 @@ export function changeObject(
   else assign(draft, assignment);
 }
 
-/** The object exists through its row in the home table, also if none of its attributes are stored there. */
-function makeHomeRow(draft: Draft, type: ObjectType, name: string, attributes: Given): void {
-  const columns: Record<string, string> = { [type.home.column]: name };
-  for (const key of tableNamed(type.home.table).keys) {
-    for (const { attribute } of type.uses.get(type.home.table)?.get(key) ?? [])
-      if (attributes[attribute]) columns[key] = attributes[attribute];
-  }
-  draft.merge(type.home.table, keyOf(tableNamed(type.home.table), columns), columns);
-}
-
 function checkNewNetwork(draft: Draft, name: string, { net, mask }: Given): void {
   if (!net || !mask) throw new Fault('invalid', `Network "${name}" needs the attributes net and mask.`);
-  for (const row of draft.base.rows('networks').values()) {
-    if (row['net'] === net && row['mask'] === mask) {
-      throw new Fault(
-        'invalid',
-        `Network "${row['netname'] ?? ''}" already has net ${net} and mask ${mask}; "${name}" cannot have them too.`,
-      );
-    }
+  const taken = draft.get('networks', keyOf(tableNamed('networks'), { net, mask }));
+  if (taken) {
+    throw new Fault(
+      'invalid',
+      `Network "${taken['netname'] ?? ''}" already has net ${net} and mask ${mask}; "${name}" cannot have them too.`,
+    );
   }
 }
 
 function changeSite(draft: Draft, assignment: Assignment): void {
   for (const [key, given] of Object.entries(assignment.attributes)) {
-    const value = assignment.mode === 'append' ? appended(draft, assignment, key, given) : given.trimStart();
+    const value = combined(draft, assignment, key, given);
     if (value === '') {
       if (draft.get('site', key)) draft.remove('site', key);
     } else draft.merge('site', key, { key, value });
   }
 }
 
+function combined(draft: Draft, assignment: Assignment, attribute: string, given: string): string {
+  if (assignment.mode === 'append') return appended(draft, assignment, attribute, given);
+  if (assignment.mode === 'remove') return without(draft, assignment, attribute, given);
+  return given.trimStart();
+}
+
 function writeGroup(draft: Draft, assignment: Assignment, ranges: RangeOptions): void {
-  const { name, mode } = assignment;
+  const { name, mode, fresh } = assignment;
   const { members, grouptype, wherevals, ...attributes } = assignment.attributes;
-  const existing = groupRow(draft.base, name);
+  if (grouptype && grouptype !== 'static' && grouptype !== 'dynamic') {
+    throw new Fault('invalid', `Group "${name}": "${grouptype}" is not a type of group; give static or dynamic.`);
+  }
+  const existing = fresh ? undefined : groupRow(draft.base, name);
   const dynamic =
     grouptype === undefined ? isDynamic(existing) || (wherevals !== undefined && !existing) : grouptype === 'dynamic';
   if (dynamic) {
@@ -105,15 +104,11 @@ function writeGroup(draft: Draft, assignment: Assignment, ranges: RangeOptions):
         `Group "${name}" is dynamic: it has a selection (wherevals) and can have no members or attributes of its own.`,
       );
     }
-    if (!wherevals && !existing?.['wherevals']) {
+    const selection =
+      wherevals === undefined ? existing?.['wherevals'] : combined(draft, assignment, 'wherevals', wherevals);
+    if (!selection) {
       throw new Fault('invalid', `Dynamic group "${name}" needs a selection, for example {"wherevals":"mgt==ipmi"}.`);
     }
-    const selection =
-      wherevals === undefined
-        ? existing!['wherevals']!
-        : mode === 'append'
-          ? appended(draft, assignment, 'wherevals', wherevals)
-          : wherevals;
     parseSelections(selection, name);
     draft.merge('nodegroup', name, { groupname: name, grouptype: 'dynamic', members: 'dynamic', wherevals: selection });
   } else {
@@ -122,8 +117,9 @@ function writeGroup(draft: Draft, assignment: Assignment, ranges: RangeOptions):
         'invalid',
         `Group "${name}" is static: give {"grouptype":"dynamic"} to select its members by wherevals.`,
       );
-    if (!objectExists(draft.base, groupType, name)) {
-      draft.merge('nodegroup', name, { groupname: name, grouptype: 'static', members: 'static' });
+    if (fresh || isDynamic(existing)) {
+      const row = { groupname: name, grouptype: 'static', members: 'static', wherevals: undefined };
+      draft.merge('nodegroup', name, row);
     }
     if (members !== undefined) assignMembers(draft, name, members, mode, ranges);
   }
@@ -168,6 +164,8 @@ function removeGroup(draft: Draft, name: string): void {
 export function renameNode(draft: Draft, from: string, to: string): void {
   checkObjectName(nodeType, to);
   if (objectExists(draft.base, nodeType, to)) throw new Fault('invalid', `Node "${to}" exists already.`);
+  // A group keeps its attributes in the same rows.
+  if (groupExists(draft.base, to)) throw new Fault('invalid', `"${to}" is the name of a group.`);
   for (const table of nodeRowTables) {
     for (const row of rowsNamed(draft, table, from)) {
       draft.remove(table.name, keyOf(table, row));

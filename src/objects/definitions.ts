@@ -1,10 +1,18 @@
 import { redacted } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { isEnabled, type Row, type Table, tableNamed } from '../database/tables.ts';
-import { effectiveReader } from './effective.ts';
+import { isEnabled, keyOf, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
+import { effectiveReader, siteValue } from './effective.ts';
 import { groupExists, groupMembers, groupNames, visibleNodes } from './groups.ts';
 import { type Attributes, nicAttributes, nodeAttributes, selectedAttributes } from './node-attributes.ts';
-import { attributeNamed, hasWord, isNicAttribute, type Mapping, nodeType, type ObjectType, splitNic } from './types.ts';
+import {
+  attributeNamed,
+  conditionHolds,
+  isNicAttribute,
+  type Mapping,
+  nodeType,
+  type ObjectType,
+  splitNic,
+} from './types.ts';
 
 /** The one object of type site. */
 export const siteObject = 'clustersite';
@@ -36,7 +44,9 @@ export function objectAttributes(snapshot: Snapshot, type: ObjectType, name: str
   for (const attribute of type.attributes.keys()) {
     if (attribute === type.key) continue;
     const value = storedAttribute(snapshot, type, name, attribute);
-    if (value === undefined || value === '') continue;
+    // Of a group without members it is told that it has none.
+    const shownEmpty = type.name === 'group' && attribute === 'members';
+    if (value === undefined || (value === '' && !shownEmpty)) continue;
     if (isNicAttribute(type, attribute)) Object.assign(found, nicAttributes(attribute, value));
     else found[attribute] = value;
   }
@@ -54,7 +64,7 @@ export function chosenAttributes(
   const found: Record<string, string> = {};
   for (const attribute of chosen) {
     if (type.name === 'site') {
-      const value = snapshot.get('site', attribute)?.['value'];
+      const value = siteValue(snapshot, attribute);
       if (value) found[attribute] = value;
       continue;
     }
@@ -86,11 +96,11 @@ export function storedAttribute(
 ): string | undefined {
   if (type.name === 'group' && attribute === 'members') return (groupMembers(snapshot, name) ?? []).join(',');
   for (const mapping of attributeNamed(type, attribute).at) {
-    if (mapping.onlyIf && !hasWord(storedAttribute(snapshot, type, name, mapping.onlyIf[0]), mapping.onlyIf[1]))
-      continue;
     const row = rowOf(snapshot, type, mapping, name);
     const value = row && isEnabled(row) ? row[mapping.column] : undefined;
     if (value === undefined || value === '') continue;
+    const valueOf = (other: string) => storedAttribute(snapshot, type, name, other);
+    if (!conditionHolds(mapping, attribute, value, valueOf)) continue;
     return tableNamed(mapping.table).secret.has(mapping.column) ? redacted : value;
   }
   return undefined;
@@ -121,8 +131,10 @@ export function rowOf(
   const naming = namingColumn(type, table);
   if (table.keys.length === 1 && table.keys[0] === naming) return newest.get(table.name, name);
   const wanted = Object.entries({ ...mapping.where, [naming]: name });
-  return snapshot
-    .rows(table.name)
-    .values()
-    .find((row) => wanted.every(([column, value]) => row[column] === value));
+  const rows = snapshot.rows(table.name);
+  for (const stored of table.keys[0] === naming ? rows.startingWith(rowsOfNodePrefix(name)) : rows.values()) {
+    const row = newest === snapshot ? stored : newest.get(table.name, keyOf(table, stored));
+    if (row && wanted.every(([column, value]) => row[column] === value)) return row;
+  }
+  return undefined;
 }

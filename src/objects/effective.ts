@@ -14,6 +14,12 @@ export interface Source {
   readonly stored: string;
 }
 
+/** A setting of the site; rows that are disabled do not count. */
+export function siteValue(snapshot: Snapshot, key: string): string | undefined {
+  const row = snapshot.get('site', key);
+  return row && isEnabled(row) ? row['value'] : undefined;
+}
+
 const groupLists = new Map<string, readonly string[]>();
 
 /** A comma list as its items, blanks trimmed. The same few lists recur on every node, so the result is kept. */
@@ -38,7 +44,7 @@ export class EffectiveReader {
   constructor(snapshot: Snapshot) {
     this.snapshot = snapshot;
     this.#inUse = nodeTables.filter((table) => snapshot.rows(table.name).size > 0);
-    this.#hierarchical = hierarchicalColumns(snapshot.get('site', 'hierarchicalattrs')?.['value'] ?? '');
+    this.#hierarchical = hierarchicalColumns(siteValue(snapshot, 'hierarchicalattrs') ?? '');
   }
 
   get tablesInUse(): readonly Table[] {
@@ -138,8 +144,8 @@ function mergeColumns(
     }
   }
   for (const column in merged) {
-    const value = merged[column]!;
-    if (value.endsWith(nextRecord)) merged[column] = value.slice(0, -nextRecord.length);
+    let value = merged[column]!;
+    if (value.endsWith(nextRecord)) merged[column] = value = value.slice(0, -nextRecord.length);
     const delimiter = hierarchical.get(column);
     if (delimiter !== undefined) merged[column] = [...new Set(value.split(delimiter))].join(delimiter);
   }

@@ -3,16 +3,16 @@ import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
 import { type Attributes, nodeAttribute } from './node-attributes.ts';
 import { isPattern } from './substitution/index.ts';
-import { attributeNamed, hasWord, isSecret, nodeType } from './types.ts';
+import { attributeNamed, conditionHolds, isSecret, nodeType } from './types.ts';
 
 /** Which row gave a node's attribute, and by which pattern. */
 export function explainAttribute(reader: EffectiveReader, node: string, name: string): Attributes {
   const attribute = attributeNamed(nodeType, name);
   const value = nodeAttribute(reader, node, name) ?? '';
   for (const mapping of attribute.at) {
-    if (mapping.onlyIf && !hasWord(nodeAttribute(reader, node, mapping.onlyIf[0]), mapping.onlyIf[1])) continue;
     const source = reader.explain(tableNamed(mapping.table), mapping.column, node, mapping.where);
     if (!source) continue;
+    if (!conditionHolds(mapping, name, source.stored, (other) => nodeAttribute(reader, node, other))) continue;
     const stored = isSecret(mapping) ? redacted : source.stored;
     return {
       value,

@@ -5,6 +5,7 @@ import { SortedMap } from '../database/sorted-map.ts';
 import { isEnabled, type Row } from '../database/tables.ts';
 import { effectiveReader, listItems } from './effective.ts';
 import { nodeAttribute } from './node-attributes.ts';
+import { attributeNamed, isSecret, nodeType } from './types.ts';
 
 /** Members by group; the value of a member says whether it is hidden. */
 type GroupIndex = ReadonlyMap<string, SortedMap<boolean>>;
@@ -106,6 +107,8 @@ export function parseSelection(text: string, group: string): Selection {
     );
   }
   const [, attribute, operator, value] = match as unknown as [string, string, string, string];
+  if (attribute !== 'node' && attributeNamed(nodeType, attribute).at.some(isSecret))
+    throw new Fault('invalid', `Group "${group}": ${attribute} is secret and cannot select nodes.`);
   if (operator === '==' || operator === '=') return { attribute, holds: (actual) => actual === value };
   if (operator === '!=') return { attribute, holds: (actual) => actual !== value };
   const pattern = compilePattern(value.replace(/^\/(.*)\/$/, '$1'), `Group "${group}"`);
@@ -115,6 +118,16 @@ export function parseSelection(text: string, group: string): Selection {
 export const parseSelections = (text: string, group: string): Selection[] =>
   text.split('::').flatMap((part) => (part.trim() === '' ? [] : parseSelection(part, group)));
 
+/** A stored selection that cannot be understood selects nothing, so that one such group does not keep others from being read. */
+function storedSelections(text: string, group: string): Selection[] {
+  try {
+    return parseSelections(text, group);
+  } catch (error) {
+    if (error instanceof Fault) return [];
+    throw error;
+  }
+}
+
 const dynamicResults = new WeakMap<Snapshot, Map<string, readonly string[]>>();
 
 function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): readonly string[] {
@@ -123,7 +136,7 @@ function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): r
   let members = results.get(group);
   if (!members) {
     const reader = effectiveReader(snapshot);
-    const selections = parseSelections(wherevals, group);
+    const selections = storedSelections(wherevals, group);
     members =
       selections.length === 0
         ? []

@@ -8,7 +8,8 @@ import type { Mode } from './assign.ts';
 /** Makes the given range the group's members, or adds it to them, or takes it from them. */
 export function assignMembers(draft: Draft, group: string, range: string, mode: Mode, options: RangeOptions): void {
   const named = new Set(range.trim() === '' ? [] : knownNodes(draft.base, range, options));
-  const present = new Set(staticMembers(draft.base, group));
+  const groupsOf = (node: string) => listItems(draft.get('nodelist', node)?.['groups'] ?? '');
+  const present = new Set(staticMembers(draft.base, group).filter((node) => groupsOf(node).includes(group)));
   if (mode === 'remove') {
     for (const node of named) {
       if (!present.has(node)) throw new Fault('invalid', `${node} is not a member of group "${group}".`);

@@ -1,12 +1,16 @@
 import { redacted } from '../database/draft.ts';
-import { type Row, tableNamed } from '../database/tables.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { isEnabled, type Row, tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
-import { attributeNamed, hasWord, isSecret, type Mapping, nodeType, splitNic } from './types.ts';
+import { attributeNamed, conditionHolds, hasWord, isSecret, type Mapping, nodeType, splitNic } from './types.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
 /** The group-independent row whose scripts run on every node, before the node's own. */
-const defaultScripts = 'xcatdefaults';
+export function defaultScripts(snapshot: Snapshot): Row | undefined {
+  const row = snapshot.get('postscripts', 'xcatdefaults');
+  return row && isEnabled(row) ? row : undefined;
+}
 
 /** All set attributes of a node, sorted by name, secrets hidden. */
 export function nodeAttributes(reader: EffectiveReader, node: string): Attributes {
@@ -21,8 +25,12 @@ export function nodeAttributes(reader: EffectiveReader, node: string): Attribute
         const value = mapping.where ? reader.row(table, node, mapping.where)?.[column] : row[column];
         if (value === undefined) continue;
         const shown = table.secret.has(column) ? redacted : value;
-        if (mapping.onlyIf) conditional.push({ attribute, rank, value: shown, mapping });
-        else if (!found[attribute] || rank < found[attribute].rank) found[attribute] = { rank, value: shown };
+        if (mapping.onlyIf && mapping.onlyIf[0] !== attribute) {
+          conditional.push({ attribute, rank, value: shown, mapping });
+          continue;
+        }
+        if (mapping.onlyIf && !hasWord(value, mapping.onlyIf[1])) continue;
+        if (!found[attribute] || rank < found[attribute].rank) found[attribute] = { rank, value: shown };
       }
     }
   }
@@ -35,7 +43,7 @@ export function nodeAttributes(reader: EffectiveReader, node: string): Attribute
 }
 
 function assemble(reader: EffectiveReader, found: Record<string, { value: string }>): Attributes {
-  const defaults = reader.snapshot.get('postscripts', defaultScripts);
+  const defaults = defaultScripts(reader.snapshot);
   const names = Object.keys(found);
   for (const name of scriptAttributes) if (defaults?.[name] && !found[name]) names.push(name);
   const attributes: Record<string, string> = {};
@@ -86,14 +94,13 @@ export function nodeAttribute(reader: EffectiveReader, node: string, name: strin
   const attribute = attributeNamed(nodeType, name);
   let value: string | undefined;
   for (const mapping of attribute.at) {
-    if (mapping.onlyIf && !hasWord(nodeAttribute(reader, node, mapping.onlyIf[0]), mapping.onlyIf[1])) continue;
-    value = reader.row(tableNamed(mapping.table), node, mapping.where)?.[mapping.column];
-    if (value === undefined) continue;
-    if (isSecret(mapping)) value = redacted;
+    const found = reader.row(tableNamed(mapping.table), node, mapping.where)?.[mapping.column];
+    if (found === undefined) continue;
+    if (!conditionHolds(mapping, base, found, (other) => nodeAttribute(reader, node, other))) continue;
+    value = isSecret(mapping) ? redacted : found;
     break;
   }
-  if (isScripts(base))
-    return withDefaults(reader.snapshot.get('postscripts', defaultScripts), base, value ?? '') || undefined;
+  if (isScripts(base)) return withDefaults(defaultScripts(reader.snapshot), base, value ?? '') || undefined;
   return nic === undefined || value === undefined ? value : nicParts(value).find(([name]) => name === nic)?.[1];
 }
 

@@ -2,7 +2,9 @@ import { Fault } from '../core/errors.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
-import { effectiveReader, redactRow } from './effective.ts';
+import { rowsNamed } from './define.ts';
+import { effectiveReader, listItems, redactRow } from './effective.ts';
+import { parseSelections } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
@@ -90,32 +92,53 @@ export function writableTable(name: string): Table {
   return table;
 }
 
+const noValue = 'NULL';
+
 /** Changes all rows that match, or makes the one row the keys describe. */
 export function writeRows(draft: Draft, table: Table, keys: Row, given: Row): void {
   const columns: Record<string, string | undefined> = {};
   for (const [column, value] of Object.entries(given)) {
-    columns[column] = value === 'NULL' || (column === 'disable' && value === '') ? undefined : value;
+    columns[column] = value === noValue || (column === 'disable' && value === '') ? undefined : value;
   }
+  checkMeaning(table, columns);
   const rows = matchingRows(draft.base, table, keys);
-  for (const row of rows) draft.merge(table.name, keyOf(table, row), columns);
+  const renames = table.keys.some((key) => key in columns);
+  for (const row of rows) {
+    if (renames) checkIdentity(table, { ...row, ...columns });
+    draft.merge(table.name, keyOf(table, row), columns);
+  }
   if (rows.length > 0 || Object.values(columns).every((value) => !value)) return;
   insertRow(draft, table, { ...keys, ...columns });
 }
 
 function insertRow(draft: Draft, table: Table, columns: Columns): void {
   const set = Object.fromEntries(Object.entries(columns).filter(([, value]) => value)) as Row;
-  const needed = table.nodeColumn === undefined ? table.keys.filter((key) => key !== 'username') : [table.nodeColumn];
-  const absent = needed.filter((key) => !set[key]);
-  if (absent.length > 0)
-    throw new Fault('invalid', `A new row of table "${table.name}" needs ${absent.join(' and ')}.`);
-  checkRowName(table, set);
-  draft.merge(table.name, keyOf(table, set), set);
+  checkIdentity(table, set);
+  checkMeaning(table, set);
+  const key = keyOf(table, set);
+  if (draft.get(table.name, key)) {
+    const taken = table.keys.map((column) => `${column}=${set[column] ?? ''}`).join(',');
+    throw new Fault('invalid', `Table "${table.name}" already has a row with ${taken}; name it by that to change it.`);
+  }
+  draft.merge(table.name, key, set);
 }
 
-/** Rows of nodes are keyed by a node or a group, so their names must be such. */
-function checkRowName(table: Table, row: Row): void {
+/** A row needs what names it, and the name must be one such an object may have. */
+function checkIdentity(table: Table, row: Columns): void {
+  const needed = table.nodeColumn === undefined ? table.keys.filter((key) => key !== 'username') : [table.nodeColumn];
+  const absent = needed.filter((key) => !row[key]);
+  if (absent.length > 0) throw new Fault('invalid', `A row of table "${table.name}" needs ${absent.join(' and ')}.`);
   if (table.name === 'nodelist') checkObjectName(nodeType, row['node']!);
+  else if (table.name === 'nodegroup') checkGroupName(row['groupname']!);
+  // Rows of nodes are keyed by a node or a group.
   else if (table.nodeColumn === 'node') checkGroupName(row['node']!);
+}
+
+/** What the definition commands check about groups holds for the tables behind them too. */
+function checkMeaning(table: Table, columns: Columns): void {
+  if (table.name === 'nodelist') for (const group of listItems(columns['groups'] ?? '')) checkGroupName(group);
+  if (table.name === 'nodegroup' && columns['wherevals'])
+    parseSelections(columns['wherevals'], columns['groupname'] ?? '');
 }
 
 /** Stored in a node's own row, it hides what the groups say. */
@@ -123,14 +146,25 @@ export const hideGroupValue = '|^.*$||';
 
 /** Sets columns of a node's own row. */
 export function writeNodeRow(draft: Draft, table: Table, node: string, given: Row): void {
-  const columns = Object.fromEntries(
-    Object.entries(given).map(([column, value]) => [
-      column,
-      value === '' && table.name !== 'nodelist' ? hideGroupValue : value,
-    ]),
-  );
-  const own = matchingRows(draft.base, table, { [table.nodeColumn!]: node });
+  const columns: Record<string, string | undefined> = {};
+  for (const [column, value] of Object.entries(given)) {
+    if (column !== table.nodeColumn) columns[column] = nodeColumnValue(table, column, value);
+    else if (value !== node)
+      throw new Fault('invalid', `${table.name}.${column} is "${node}", as in the path, and cannot be set.`);
+  }
+  checkMeaning(table, columns);
+  const own = rowsNamed(draft, table, node);
   for (const row of own) draft.merge(table.name, keyOf(table, row), columns);
-  if (own.length === 0)
-    draft.merge(table.name, keyOf(table, { [table.nodeColumn!]: node }), { [table.nodeColumn!]: node, ...columns });
+  if (own.length > 0 || Object.values(columns).every((value) => !value)) return;
+  const identity = { [table.nodeColumn!]: node };
+  draft.merge(table.name, keyOf(table, identity), { ...identity, ...columns });
+}
+
+function nodeColumnValue(table: Table, column: string, value: string): string | undefined {
+  if (value === noValue) return undefined;
+  if (value !== '') return value;
+  if (column === 'disable') return undefined;
+  // Nothing is inherited in nodelist; a secret is not read as a pattern, and a key would name another row.
+  if (table.name === 'nodelist' || table.secret.has(column) || table.keys.includes(column)) return '';
+  return hideGroupValue;
 }

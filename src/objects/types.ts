@@ -93,6 +93,18 @@ const article = (word: string): string => (/^[aeiou]/.test(word) ? `an ${word}` 
 
 export const isSecret = (mapping: Mapping): boolean => tableNamed(mapping.table).secret.has(mapping.column);
 
+/** Whether a conditional mapping counts. One that asks for its own attribute asks for the value it would give. */
+export function conditionHolds(
+  { onlyIf }: Mapping,
+  attribute: string,
+  value: string | undefined,
+  valueOf: (attribute: string) => string | undefined,
+): boolean {
+  if (!onlyIf) return true;
+  const [condition, word] = onlyIf;
+  return hasWord(condition === attribute ? value : valueOf(condition), word);
+}
+
 /** True if the value holds the word, as conditional mappings ask. */
 export function hasWord(value: string | undefined, word: string): boolean {
   if (value === undefined) return false;

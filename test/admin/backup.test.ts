@@ -175,8 +175,8 @@ describe('restore', () => {
       make();
       const before = readdirSync(data).sort();
       await expect(restore(data, file, { replace: true })).rejects.toThrow(message);
-      expect(state()).toEqual(stateOf('first'));
       expect(readdirSync(data).sort()).toEqual([...before, 'lock.sqlite'].sort());
+      expect(state()).toEqual(stateOf('first'));
     });
   });
 });

@@ -61,5 +61,5 @@ it('says so when the directory is none or cannot be made', () => {
   writeFileSync(join(parent, 'file'), '');
   expect(() => lockDataDirectory(join(parent, 'file'))).toThrow(/is not a directory/);
   expect(() => lockDataDirectory(join(parent, 'file', 'data'))).toThrow(/is not a directory/);
-  expect(() => lockDataDirectory('/proc/muster')).toThrow(/The data directory \/proc\/muster cannot be created: /);
+  expect(() => lockDataDirectory('/proc/muster')).toThrow(/The data directory \/proc\/muster cannot be used: ENOENT/);
 });

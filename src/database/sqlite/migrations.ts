@@ -39,7 +39,7 @@ export async function migrate(db: Kysely<AnyDatabase>): Promise<void> {
   }
   const { error } = await migrator.migrateToLatest();
   if (error) throw error;
-  await createMissingTables(db);
+  await db.transaction().execute(createMissingTables);
 }
 
 async function appliedMigrations(db: Kysely<AnyDatabase>): Promise<string[]> {

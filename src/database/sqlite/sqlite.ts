@@ -30,6 +30,7 @@ export class SqliteDatabase implements Database {
   readonly #statements: Statements;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
+  #ended: Error | undefined;
 
   private constructor(worker: Worker, reader: SQLite.Database) {
     this.#worker = worker;
@@ -109,6 +110,7 @@ export class SqliteDatabase implements Database {
 
   #ask(request: Unnumbered<Request>): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (this.#ended) return reject(this.#ended);
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ ...request, id });
@@ -123,6 +125,7 @@ export class SqliteDatabase implements Database {
   }
 
   #fail(error: Error): void {
+    this.#ended = error;
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }

@@ -1,0 +1,101 @@
+import { Fault } from '../core/errors.ts';
+import { type Draft, redacted } from '../database/draft.ts';
+import { keyOf, type Table } from '../database/tables.ts';
+import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
+import { type CsvRecord, csvRecords } from './csv.ts';
+import { type Column, checkRow, isTokenHash, readHeader } from './import-checks.ts';
+import type { ImportFaults } from './import-faults.ts';
+import { textLines } from './text-lines.ts';
+
+type MutableRow = Record<string, string>;
+
+export interface TableFile {
+  readonly table: Table;
+  readonly name: string;
+  readonly path: string;
+}
+
+export interface ImportedTable {
+  /** The storage keys of the rows read, with their lines. */
+  readonly keys: Map<string, number>;
+  readonly unknownColumns: string[];
+  /** How many secrets the file hides and the database does not have. */
+  lostSecrets: number;
+  /** How many tokens are not stored as this system stores them. */
+  foreignTokens: number;
+}
+
+/** Puts the rows of one file into the draft; what is wrong with them goes to `faults`. */
+export async function importTable(
+  draft: Draft,
+  { table, name, path }: TableFile,
+  faults: ImportFaults,
+  { skipUnknown }: { skipUnknown: boolean },
+): Promise<ImportedTable> {
+  const imported: ImportedTable = { keys: new Map(), unknownColumns: [], lostSecrets: 0, foreignTokens: 0 };
+  let columns: readonly Column[] | undefined;
+  for (const record of csvRecords(textLines(path))) {
+    const where = `${name}:${record.line}`;
+    if (!columns) {
+      const header = readHeader(table, record);
+      for (const problem of header.problems) faults.add(where, problem);
+      if (!skipUnknown) {
+        for (const column of header.unknown) faults.add(where, `Table "${table.name}" has no column "${column}".`);
+      }
+      imported.unknownColumns.push(...header.unknown);
+      // The rows below a header that cannot be used would only repeat its fault.
+      if (header.problems.length > 0) break;
+      columns = header.columns;
+      continue;
+    }
+    try {
+      const row = makeRow(columns, record);
+      if (table.name === 'passwd') await hashAccount(row);
+      importRow(draft, table, row, record.line, imported);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      faults.add(where, error.message);
+    }
+  }
+  return imported;
+}
+
+function makeRow(columns: readonly Column[], { fields, problem }: CsvRecord): MutableRow {
+  if (problem !== undefined) throw new Fault('invalid', problem);
+  if (fields.length > columns.length) {
+    throw new Fault('invalid', `The row has ${fields.length} fields, but the header names ${columns.length} columns.`);
+  }
+  const row: MutableRow = {};
+  for (let i = 0; i < fields.length; i++) {
+    const value = fields[i];
+    const column = columns[i]!;
+    // Keys are never stored empty.
+    if (value === undefined || !column.known || (value === '' && column.isKey)) continue;
+    row[column.name] = value;
+  }
+  return row;
+}
+
+async function hashAccount(row: MutableRow): Promise<void> {
+  const { key, password } = row;
+  if (key === accountKey && password !== undefined) row['password'] = await hashedForAccounts(password);
+}
+
+/** The row takes the place of a stored one as a whole; only the secrets it hides stay. */
+function importRow(draft: Draft, table: Table, row: MutableRow, line: number, imported: ImportedTable): void {
+  if (table.name === 'token' && !isTokenHash(row['tokenid'])) {
+    imported.foreignTokens++;
+    return;
+  }
+  checkRow(table, row);
+  const key = keyOf(table, row);
+  const earlier = imported.keys.get(key);
+  if (earlier !== undefined) throw new Fault('invalid', `The row has the same key as the one on line ${earlier}.`);
+  imported.keys.set(key, line);
+  const stored = draft.base.get(table.name, key);
+  for (const column of table.secret) if (row[column] === redacted && !stored?.[column]) imported.lostSecrets++;
+  draft.merge(table.name, key, stored ? { ...allUnset(table), ...row } : row);
+}
+
+const allUnset = (table: Table): Record<string, undefined> =>
+  Object.fromEntries(table.columns.map((column) => [column, undefined]));

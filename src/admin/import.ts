@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../core/errors.ts';
+import type { RowChange } from '../database/changeset.ts';
+import { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { type Row, snapshotTables, type Table, tables } from '../database/tables.ts';
+import { checkStillGoverned } from '../dispatch/permission.ts';
+import { accountKey } from '../objects/accounts.ts';
+import { ImportFaults } from './import-faults.ts';
+import { type ImportedTable, importTable, type TableFile } from './import-table.ts';
+import { type OpenData, withStore } from './offline.ts';
+
+export interface ImportOptions {
+  /** Take the place of what the database holds. */
+  readonly replace?: boolean;
+  /** Leave out tables and columns that this system does not have. */
+  readonly skipUnknown?: boolean;
+}
+
+export interface ImportReport {
+  readonly tables: number;
+  readonly rows: number;
+  /** What of the directory was left out. */
+  readonly skipped: readonly string[];
+  readonly notes: readonly string[];
+}
+
+/** Reads a directory of table dumps into the database of a stopped server: all of it in one change set, or nothing. */
+export async function importTables(dataDir: string, dir: string, options: ImportOptions = {}): Promise<ImportReport> {
+  const names = listDirectory(dir);
+  return withStore(dataDir, (data) => importInto(data, dataDir, dir, names, options));
+}
+
+async function importInto(
+  { store, seal }: OpenData,
+  dataDir: string,
+  dir: string,
+  names: readonly string[],
+  { replace = false, skipUnknown = false }: ImportOptions,
+): Promise<ImportReport> {
+  if (!replace) refuseFilled(dataDir, store.head);
+  const faults = new ImportFaults();
+  const skipped: string[] = [];
+  const files = chooseFiles(dir, names, skipped, skipUnknown ? undefined : faults);
+  const draft = new Draft(store.head, seal);
+  const imported = new Map<string, ImportedTable>();
+  for (const file of files) {
+    const result = await importTable(draft, file, faults, { skipUnknown });
+    imported.set(file.table.name, result);
+    for (const column of result.unknownColumns) skipped.push(`${file.name}: column "${column}" is unknown here.`);
+  }
+  faults.throwIfAny();
+  if (replace) removeOthers(draft, imported);
+  const changes = draft.changes();
+  refuseUngoverned(draft.base, changes);
+  const origin = { user: 'root', client: 'local', command: 'import', run: randomUUID() };
+  await store.change(origin, () => changes);
+  const rows = [...imported.values()].reduce((sum, { keys }) => sum + keys.size, 0);
+  return { tables: imported.size, rows, skipped, notes: notesOn(imported, replace) };
+}
+
+function listDirectory(dir: string): string[] {
+  let names: string[];
+  try {
+    names = readdirSync(dir).sort();
+  } catch (error) {
+    throw new Fault('invalid', `The directory ${dir} cannot be read: ${(error as Error).message}.`);
+  }
+  if (names.some((name) => name.endsWith('.csv'))) return names;
+  throw new Fault('invalid', `There is nothing to import in ${dir}: it has no file such as nodelist.csv.`);
+}
+
+/** The files to read; the others go to `skipped`, or to `faults` if they would be tables. */
+function chooseFiles(dir: string, names: readonly string[], skipped: string[], faults?: ImportFaults): TableFile[] {
+  const files: TableFile[] = [];
+  for (const name of names) {
+    const table = name.endsWith('.csv') ? tables.get(name.slice(0, -'.csv'.length)) : undefined;
+    if (table?.log) skipped.push(`${name}: logs are not imported.`);
+    else if (table) files.push({ table, name, path: join(dir, name) });
+    else if (!name.endsWith('.csv')) skipped.push(`${name}: not a .csv file.`);
+    else if (faults) faults.add(name, `There is no table named "${name.slice(0, -'.csv'.length)}".`);
+    else skipped.push(`${name}: the table is unknown here.`);
+  }
+  return files;
+}
+
+/** A first start fills these; everything else somebody has put there. */
+const filledAtStart = new Set(['passwd', 'policy', 'site', 'token']);
+
+function refuseFilled(dataDir: string, snapshot: Snapshot): void {
+  const filled = snapshotTables.filter(({ name }) => !filledAtStart.has(name) && snapshot.rows(name).size > 0);
+  if (filled.length === 0) return;
+  const found = filled.map(({ name }) => name).join(', ');
+  throw new Fault(
+    'invalid',
+    `The database in ${dataDir} is not empty (${found}). Use --replace to replace what it holds.`,
+  );
+}
+
+function removeOthers(draft: Draft, imported: ReadonlyMap<string, ImportedTable>): void {
+  for (const table of snapshotTables) {
+    const keys = imported.get(table.name)?.keys;
+    for (const [key, row] of draft.base.rows(table.name).entries()) {
+      if (keys ? !keys.has(key) : !staysWithoutFile(table, row)) draft.remove(table.name, key);
+    }
+  }
+}
+
+/** A dump without accounts or rules must not lock everybody out. */
+const staysWithoutFile = (table: Table, row: Row): boolean =>
+  table.name === 'policy' || (table.name === 'passwd' && row['key'] === accountKey);
+
+function refuseUngoverned(base: Snapshot, changes: readonly RowChange[]): void {
+  const governing = changes.filter(({ table }) => table === 'policy' || table === 'passwd');
+  try {
+    checkStillGoverned(governing, () => base.apply(governing, base.revision));
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    throw new Fault('invalid', [
+      'Nothing was imported.',
+      ...error.sentences,
+      'A dump without secrets holds no passwords: import it where the accounts exist, or export again with --with-secrets.',
+    ]);
+  }
+}
+
+function notesOn(imported: ReadonlyMap<string, ImportedTable>, replace: boolean): string[] {
+  const notes: string[] = [];
+  for (const [table, { lostSecrets, foreignTokens }] of imported) {
+    if (lostSecrets > 0) notes.push(`${table}.csv: ${lostSecrets} hidden secrets are not known here and stay unset.`);
+    if (foreignTokens > 0) notes.push(`${table}.csv: ${foreignTokens} tokens were left out; their users log in again.`);
+  }
+  if (replace && !imported.has('passwd')) notes.push('There is no passwd.csv: the accounts were kept.');
+  if (replace && !imported.has('policy')) notes.push('There is no policy.csv: the policy was kept.');
+  return notes;
+}

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Logins } from './access/logins.ts';
+import { SecretBox } from './access/secrets.ts';
+import type { Config } from './config.ts';
+import { Fault } from './core/errors.ts';
+import { createLog } from './core/log.ts';
+import { type DataLock, lockDataDirectory } from './database/lock.ts';
+import { SqliteDatabase } from './database/sqlite/sqlite.ts';
+import { Store } from './database/store.ts';
+import { Runs } from './dispatch/runs.ts';
+import { prepareFirstStart } from './first-start.ts';
+import { sealer } from './objects/accounts.ts';
+import { NodeCatalog } from './objects/catalog.ts';
+import { Authenticator } from './rest/authenticate.ts';
+import { Concurrency } from './rest/concurrency.ts';
+import type { RestServices } from './rest/service.ts';
+import { version } from './version.ts';
+
+/** The one object that is handed to everything. */
+export interface Context extends RestServices {
+  readonly config: Config;
+  readonly lock: DataLock;
+}
+
+export const databaseFile = (data: string): string => join(data, 'muster.sqlite');
+export const secretKeyFile = (data: string): string => join(data, 'secret.key');
+
+/** Opens the data directory for this process alone and builds the service's parts on it. */
+export async function openContext(config: Config): Promise<Context> {
+  const log = createLog(config.logLevel);
+  const lock = lockDataDirectory(config.data);
+  try {
+    if (existsSync(databaseFile(config.data)) && !existsSync(secretKeyFile(config.data))) {
+      throw new Fault(
+        'unavailable',
+        `${secretKeyFile(config.data)} is missing: without it the secrets in the database cannot be read. Put it back from a backup.`,
+      );
+    }
+    const box = SecretBox.open(secretKeyFile(config.data));
+    const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)));
+    const seal = sealer(box);
+    await prepareFirstStart(store, seal, config);
+    return {
+      config,
+      lock,
+      log,
+      version,
+      store,
+      seal,
+      catalog: new NodeCatalog(),
+      ranges: { rangeFiles: config.rangeFiles },
+      runs: new Runs(),
+      audit: config.audit,
+      authenticator: new Authenticator(store, new Logins()),
+      concurrency: new Concurrency(config.limits.maxConcurrentPerUser),
+      limits: config.limits,
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+export async function closeContext({ store, lock }: Context): Promise<void> {
+  await store.close();
+  lock.release();
+}

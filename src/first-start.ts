@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { hashPassword } from './access/crypt.ts';
+import type { Config } from './config.ts';
+import { writeFileAtomically } from './core/files.ts';
+import { Draft, type Seal } from './database/draft.ts';
+import type { Store } from './database/store.ts';
+import { keyOf, tableNamed } from './database/tables.ts';
+import { accountKey } from './objects/accounts.ts';
+
+/** Gives a new database its first account and the rule that lets it do everything. */
+export async function prepareFirstStart(store: Store, seal: Seal, { data, rootPassword }: Config): Promise<void> {
+  if (store.current.revision > 0) return;
+  const password = await hashPassword(rootPassword ?? generatedPassword(data));
+  await store.change({ user: 'root', client: 'local', command: 'first-start', run: '' }, (head) => {
+    const draft = new Draft(head, seal);
+    const account = { key: accountKey, username: 'root', password };
+    draft.merge('passwd', keyOf(tableNamed('passwd'), account), account);
+    draft.merge('policy', '1', { priority: '1', name: 'root', rule: 'allow' });
+    return draft.changes();
+  });
+}
+
+function generatedPassword(data: string): string {
+  const password = randomBytes(18).toString('base64url');
+  const file = join(data, 'initial-password');
+  writeFileAtomically(file, `${password}\n`, 0o600);
+  process.stdout.write(
+    `root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`,
+  );
+  return password;
+}

@@ -1,0 +1,39 @@
+import { parseExpiry } from './access/tokens.ts';
+import type { Context } from './context.ts';
+import { Draft } from './database/draft.ts';
+import type { Snapshot } from './database/snapshot.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Days that records are kept, by site attribute and its default. */
+const retention = { journalretention: 365, auditretention: 90, eventretention: 365 } as const;
+
+function keptSince(snapshot: Snapshot, attribute: keyof typeof retention): number {
+  const days = Number(snapshot.get('site', attribute)?.['value']);
+  return Date.now() - (days > 0 ? days : retention[attribute]) * day;
+}
+
+/** Forgets what is past its time: old records, expired tokens, finished runs. */
+export async function keepHouse({ store, runs, seal }: Context): Promise<void> {
+  runs.expire();
+  const { current } = store;
+  await store.database.prune({
+    journalBefore: keptSince(current, 'journalretention'),
+    auditBefore: keptSince(current, 'auditretention'),
+    eventsBefore: keptSince(current, 'eventretention'),
+  });
+  await store.change({ user: 'root', client: 'local', command: 'housekeeping', run: '' }, (head) => {
+    const draft = new Draft(head, seal);
+    for (const [id, row] of head.rows('token').entries()) {
+      if (!(parseExpiry(row['expire'] ?? '') > Date.now() - day)) draft.remove('token', id);
+    }
+    return draft.changes();
+  });
+}
+
+export function startHousekeeping(context: Context): NodeJS.Timeout {
+  return setInterval(() => {
+    keepHouse(context).catch((error: unknown) => context.log.error({ err: error }, 'housekeeping failed'));
+  }, hour).unref();
+}

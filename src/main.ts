@@ -1,0 +1,71 @@
+import { Command } from 'commander';
+import { type Flags, loadConfig } from './config.ts';
+import { Fault } from './core/errors.ts';
+import { version } from './version.ts';
+
+const program = new Command('muster')
+  .description('Cluster management over HTTPS. Without a command it serves.')
+  .version(version)
+  .option('--config <file>', 'settings in TOML')
+  .option('--data <dir>', 'where everything persistent lives (default: var/ in the checkout)')
+  .option(
+    '--listen <host:port>',
+    'where to listen; may be given several times',
+    (value: string, list: string[] = []) => [...list, value],
+  )
+  .showHelpAfterError();
+
+const settings = () => loadConfig(program.opts<Flags>(), process.env);
+
+program.action(async () => {
+  const { serve } = await import('./serve.ts');
+  await serve(settings());
+});
+
+program
+  .command('backup <file>')
+  .description('copy the data of a running or stopped server, database and keys, into one file')
+  .action(async (file: string) => {
+    const { backup } = await import('./admin/backup.ts');
+    await backup(settings().data, file);
+  });
+
+program
+  .command('restore <file>')
+  .description('put a backup back; the server must be stopped')
+  .option('--replace', 'replace the data that is there')
+  .action(async (file: string, options: { replace?: boolean }) => {
+    const { restore } = await import('./admin/restore.ts');
+    await restore(settings().data, file, { replace: options.replace ?? false });
+  });
+
+program
+  .command('export <dir>')
+  .description('write one CSV file per table; the server must be stopped')
+  .option('--with-secrets', 'write secrets in clear text instead of ********')
+  .action(async (dir: string, options: { withSecrets?: boolean }) => {
+    const { exportTables } = await import('./admin/export.ts');
+    await exportTables(settings().data, dir, { withSecrets: options.withSecrets ?? false });
+  });
+
+program
+  .command('import <dir>')
+  .description('read CSV files, one per table, all or nothing; the server must be stopped')
+  .option('--replace', 'replace the data that is there')
+  .option('--skip-unknown', 'leave out unknown tables and columns')
+  .action(async (dir: string, options: { replace?: boolean; skipUnknown?: boolean }) => {
+    const { importTables } = await import('./admin/import.ts');
+    const report = await importTables(settings().data, dir, {
+      replace: options.replace ?? false,
+      skipUnknown: options.skipUnknown ?? false,
+    });
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  const sentences = error instanceof Fault ? error.sentences : [error instanceof Error ? error.message : String(error)];
+  process.stderr.write(`${sentences.map((sentence) => `muster: ${sentence}`).join('\n')}\n`);
+  process.exitCode = 1;
+}

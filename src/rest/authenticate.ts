@@ -1,0 +1,93 @@
+import type { Logins } from '../access/logins.ts';
+import { hashToken, parseExpiry, expiryText } from '../access/tokens.ts';
+import { Fault } from '../core/errors.ts';
+import { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import type { Store } from '../database/store.ts';
+import type { Row } from '../database/tables.ts';
+import { isEnabled } from '../database/tables.ts';
+import { accountRow } from '../objects/accounts.ts';
+import type { CommonParameters } from './parameters.ts';
+
+export interface Identity {
+  readonly user: string;
+  /** The hash of the token that was used. */
+  readonly token: string | undefined;
+  /** What the audit log should say of it. */
+  readonly note: string;
+}
+
+const failure = (): Fault => new Fault('unauthenticated', 'Authentication failure');
+const accessInterval = 60_000;
+
+/** Finds out who sent a request. A token counts alone if it is sent; otherwise account and password do. */
+export class Authenticator {
+  readonly #store: Store;
+  readonly #logins: Logins;
+  readonly #expiries = new WeakMap<Row, number>();
+  readonly #seen = new Map<string, number>();
+
+  constructor(store: Store, logins: Logins) {
+    this.#store = store;
+    this.#logins = logins;
+  }
+
+  identify(header: string | undefined, common: CommonParameters, address: string): Identity | Promise<Identity> {
+    if (header !== undefined) return this.#byToken(header);
+    const { userName, userPW } = common;
+    if (!userName || !userPW) throw failure();
+    return this.#byPassword(userName, userPW, address);
+  }
+
+  #byToken(id: string): Identity {
+    const token = hashToken(id);
+    const { current } = this.#store;
+    const row = current.get('token', token);
+    if (!row || !isEnabled(row) || !row['username']) throw failure();
+    let expiry = this.#expiries.get(row);
+    if (expiry === undefined) this.#expiries.set(row, (expiry = parseExpiry(row['expire'] ?? '')));
+    const now = Date.now();
+    if (!(expiry > now)) throw failure();
+    // An account that was removed takes its tokens along.
+    if (!accountRow(current, row['username'])) throw failure();
+    if (now - (this.#seen.get(token) ?? 0) > accessInterval) this.#noteAccess(token, now);
+    return { user: row['username'], token, note: '' };
+  }
+
+  #byPassword(name: string, password: string, address: string): Identity | Promise<Identity> {
+    const { current } = this.#store;
+    const account = accountOf(current, name);
+    const hashLogin = current.get('site', 'hashlogin')?.['value']?.toLowerCase() !== 'no';
+    const result = this.#logins.check(name, password, address, account, hashLogin);
+    const identity = (how: string): Identity => ({
+      user: name,
+      token: undefined,
+      note: how === 'hash' ? 'by stored hash' : '',
+    });
+    if (!(result instanceof Promise)) return identity(result.how);
+    return result.then(({ how }) => {
+      // The check may have waited; the account must still be what was checked.
+      if (accountOf(this.#store.current, name)?.stored !== account?.stored) throw failure();
+      return identity(how);
+    });
+  }
+
+  /** The time of a token's last use, written at most once a minute. */
+  #noteAccess(token: string, now: number): void {
+    if (this.#seen.size > 100_000) this.#seen.clear();
+    this.#seen.set(token, now);
+    const write = this.#store.changeVolatile((head) => {
+      if (!head.get('token', token)) return [];
+      const draft = new Draft(head, (_table, _column, clear) => clear);
+      draft.merge('token', token, { access: expiryText(new Date(now)) });
+      return draft.changes();
+    });
+    // A failed write shows in the store's health; the request itself does not depend on it.
+    write.catch(() => this.#seen.delete(token));
+  }
+}
+
+function accountOf(snapshot: Snapshot, name: string): { name: string; stored: string } | undefined {
+  const stored = accountRow(snapshot, name)?.['password'];
+  return stored ? { name, stored } : undefined;
+}

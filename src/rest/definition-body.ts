@@ -1,0 +1,103 @@
+import { Fault } from '../core/errors.ts';
+import type { Given } from '../objects/define.ts';
+import { isSecret, splitNic, typeNamed } from '../objects/types.ts';
+
+/** Attributes whose value may be given as an array, and what joins it. */
+const listSeparator = (attribute: string): string | undefined => {
+  if (['groups', 'members', 'postscripts', 'postbootscripts'].includes(attribute)) return ',';
+  return attribute.startsWith('nicips.') ? '|' : undefined;
+};
+
+/** A JSON value as the text that is stored. */
+export function valueText(attribute: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null) return '';
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  const separator = listSeparator(attribute);
+  if (Array.isArray(value) && separator !== undefined && value.every((item) => typeof item === 'string')) {
+    return value.join(separator);
+  }
+  const hint = separator === undefined ? 'give a string' : 'give a string or an array of strings';
+  throw new Fault('invalid', `${attribute}: the value is ${Array.isArray(value) ? 'an array' : 'an object'}; ${hint}.`);
+}
+
+export interface DefinitionBody {
+  readonly attributes: Given;
+  readonly options: Options;
+}
+
+export interface Options {
+  readonly append?: true;
+  readonly remove?: true;
+  readonly force?: true;
+  readonly template?: string;
+}
+
+/** Flags of the reference system's commands that `options` may carry; the ones that would name other objects are ignored. */
+const ignoredFlags = new Set(['-o', '-l', '-t']);
+
+/** The attributes and the options of a definition body. */
+export function definitionBody(body: Readonly<Record<string, unknown>>): DefinitionBody {
+  const { options: given = {}, ...members } = body;
+  const attributes: Record<string, string> = {};
+  for (const [name, value] of Object.entries(members)) attributes[name] = valueText(name, value);
+  return { attributes: { ...attributes, ...dynamicGroup(given) }, options: readOptions(given) };
+}
+
+function readOptions(given: unknown): Options {
+  const options: { -readonly [K in keyof Options]: Options[K] } = {};
+  for (const [flag, value] of optionEntries(given)) {
+    if (flag === '-p' || flag === '--plus') options.append = true;
+    else if (flag === '-m' || flag === '--minus') options.remove = true;
+    else if (flag === '-f' || flag === '--force') options.force = true;
+    else if (flag === '--template') options.template = value;
+    else if (!ignoredFlags.has(flag) && !dynamicFlags.has(flag)) {
+      throw new Fault(
+        'invalid',
+        `"${flag}" is not an option here; known are -p, -m, -f, --template, and for groups -d and -w.`,
+      );
+    }
+  }
+  return options;
+}
+
+const dynamicFlags = new Set(['-d', '--dynamic', '-w']);
+
+/** `-d` and `-w selection`: the flags by which the reference system makes dynamic groups. */
+function dynamicGroup(given: unknown): Given {
+  const entries = optionEntries(given).filter(([flag]) => dynamicFlags.has(flag));
+  if (entries.length === 0) return {};
+  const selection = entries.find(([flag]) => flag === '-w')?.[1];
+  return { grouptype: 'dynamic', ...(selection === undefined ? {} : { wherevals: selection }) };
+}
+
+function optionEntries(given: unknown): [string, string][] {
+  if (given === null || typeof given !== 'object' || Array.isArray(given)) {
+    throw new Fault('malformed', '"options" must be an object such as {"-f":""}.');
+  }
+  return Object.entries(given).map(([flag, value]) => {
+    if (Array.isArray(value) && flag === '-w') return [flag, value.join('::')];
+    if (value !== null && typeof value === 'object')
+      throw new Fault('malformed', `options: the value of "${flag}" must be a string.`);
+    return [flag, String(value ?? '')];
+  });
+}
+
+/** `name=value` arguments in the order given, secrets replaced. */
+export function attributeArguments(typeName: string, attributes: Given): string[] {
+  const type = typeNamed(typeName);
+  return Object.entries(attributes).map(([name, value]) => {
+    const mappings = type.attributes.get(name)?.at ?? type.attributes.get(splitNic(name).base)?.at ?? [];
+    return `${name}=${value !== '' && mappings.some(isSecret) ? 'xxxxxxxx' : value}`;
+  });
+}
+
+export function optionArguments({ append, remove, force, template }: Options): string[] {
+  return [
+    ...(append ? ['-p'] : []),
+    ...(remove ? ['-m'] : []),
+    ...(force ? ['-f'] : []),
+    ...(template === undefined ? [] : ['--template', template]),
+  ];
+}

@@ -1,0 +1,41 @@
+import type { Endpoint } from '../endpoint.ts';
+import type { Root } from '../roots.ts';
+import { carriesAccount } from './rows.ts';
+
+const plain = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+/** One word of a shell command. */
+export const shellWord = (text: string): string => (plain.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+export interface CurlOptions {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly headers?: readonly string[];
+  readonly withToken?: boolean;
+}
+
+/** A command line that sends a request; long ones go over several lines. */
+export function curlLine(url: string, { method = 'GET', body, headers = [], withToken = true }: CurlOptions): string {
+  const words = [
+    'curl -k',
+    ...(withToken ? ['-H "X-Auth-Token: $TOKEN"'] : []),
+    ...headers.map((header) => `-H ${shellWord(header)}`),
+    ...(body === undefined ? [] : ["-H 'Content-Type: application/json'"]),
+    ...(method === 'GET' && body === undefined ? [] : [`-X ${method}`]),
+    ...(body === undefined ? [] : [`-d ${shellWord(JSON.stringify(body))}`]),
+    // Without -g curl takes brackets and braces for patterns of its own.
+    `${/[[\]{}]/.test(url) ? '-g ' : ''}${shellWord(url)}`,
+  ];
+  const line = words.join(' ');
+  return line.length <= 96 ? line : words.join(' \\\n  ');
+}
+
+export const baseUrl = ({ prefix }: Root): string => `https://HOST:8443${prefix}`;
+
+/** The command line of an endpoint's example. */
+export const exampleCurl = (root: Root, endpoint: Endpoint): string =>
+  curlLine(`${baseUrl(root)}${endpoint.example.path}`, {
+    method: endpoint.method,
+    body: endpoint.example.body,
+    withToken: !carriesAccount(endpoint),
+  });

@@ -1,0 +1,76 @@
+import type { Endpoint } from '../endpoint.ts';
+import type { Root } from '../roots.ts';
+import { describedAs, isOpen, membersOf } from './body-members.ts';
+import { exampleCurl } from './curl.ts';
+import { type Html, html, nothing } from './html.ts';
+import { replies } from './reply-schemas.ts';
+import { canDryRun, operationId } from './rows.ts';
+
+export const methodBadge = (method: string): Html => html`<span class="method ${method.toLowerCase()}">${method}</span>`;
+
+/** A path with its variable segments marked. */
+export const shownPath = (path: string): Html =>
+  html`${path.split(/(\{[^}]*\})/).map((piece) => (piece.startsWith('{') ? html`<i>${piece}</i>` : piece))}`;
+
+export const codeBox = (title: string, text: string): Html =>
+  html`<figure><figcaption>${title}</figcaption><pre tabindex="0"><code>${text}</code></pre></figure>`;
+
+/** As the service writes it with pretty=1. */
+export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 3);
+
+/** What the page says of a row. */
+export function endpointArticle(root: Root, endpoint: Endpoint): Html {
+  const { method, path, summary, description, example } = endpoint;
+  const id = operationId(endpoint);
+  return html`<article id="${id}">
+<h3>${methodBadge(method)} <a href="#${id}"><code>${shownPath(path)}</code></a></h3>
+<div class="columns"><div>
+<p>${summary}</p>
+${description === undefined ? nothing : html`<p class="more">${description}</p>`}
+${facts(endpoint)}
+${bodySection(endpoint)}
+</div><div>
+${codeBox('Request', exampleCurl(root, endpoint))}
+${example.reply === undefined ? nothing : codeBox('Reply', prettyJson(example.reply))}
+</div></div>
+</article>`;
+}
+
+function facts(endpoint: Endpoint): Html {
+  const { command, reply, needsToken, only, bulk, method } = endpoint;
+  const status = method === 'POST' ? 201 : 200;
+  const shape = reply === 'none' ? 'no body' : replies[reply].key.toLowerCase();
+  const extra = [
+    ...(command.free ? ['Every account may do this for itself; no policy is asked.'] : []),
+    ...(needsToken ? ['Needs the header X-Auth-Token.'] : []),
+    ...(only === undefined ? [] : [`Offered at ${only} only.`]),
+    ...(bulk ? ['Takes large bodies.'] : []),
+    ...(canDryRun(endpoint) ? ['Can be tried with dryRun=1.'] : []),
+  ];
+  return html`<dl>
+<dt>Command</dt><dd><code>${command.name}</code></dd>
+<dt>Reply</dt><dd>${status}, ${shape}</dd>
+${extra.length === 0 ? nothing : html`<dt>Note</dt><dd>${extra.join(' ')}</dd>`}
+</dl>`;
+}
+
+function bodySection({ body }: Endpoint): Html {
+  if (body === undefined) return nothing;
+  const rows = membersOf(body).map(
+    ({ name, type, required, description }) =>
+      html`<tr><td><code>${name}</code></td><td>${type}</td><td>${required ? 'required' : 'optional'}</td><td>${description}</td></tr>\n`,
+  );
+  const text = describedAs(body);
+  const open = isOpen(body)
+    ? html`<p>An object of any members, <code>${text === '' ? 'name: value' : text}</code>.</p>`
+    : text === ''
+      ? nothing
+      : html`<p>${sentence(text)}</p>`;
+  const table = html`<table><thead><tr><th>Member</th><th>Type</th><th></th><th></th></tr></thead><tbody>
+${rows}</tbody></table>`;
+  return html`<h4>Body</h4>
+${open}
+${rows.length === 0 ? nothing : table}`;
+}
+
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

@@ -1,0 +1,112 @@
+import type { Endpoint } from '../endpoint.ts';
+import type { PublicPath } from '../public-paths.ts';
+import type { Root } from '../roots.ts';
+import { statusesAt } from './errors.ts';
+import { commonParameters, pathParameters, responseHeaders } from './parameters.ts';
+import { dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
+import { canDryRun, carriesAccount, exampleParameters, groupOf, operationId } from './rows.ts';
+
+type HeaderName = keyof typeof responseHeaders;
+
+const ref = (kind: string, key: string) => ({ $ref: `#/components/${kind}/${key}` });
+export const headerRefs = (...names: HeaderName[]) =>
+  Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
+
+/** What the OpenAPI document says of a row. */
+export function operation(root: Root, endpoint: Endpoint): object {
+  const { summary, description, command } = endpoint;
+  return {
+    operationId: operationId(endpoint),
+    tags: [groupOf(endpoint)],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    'x-command': command.name,
+    ...security(endpoint),
+    parameters: parameters(endpoint),
+    ...requestBody(endpoint),
+    responses: { ...successes(endpoint), ...failures(root, endpoint) },
+  };
+}
+
+export const publicOperation = ({ operationId: id, summary, contentType, path, example }: PublicPath): object => ({
+  operationId: id,
+  tags: ['about'],
+  summary,
+  security: [],
+  responses: {
+    200: { description: summary, content: { [contentType]: example === undefined ? {} : { example } } },
+    ...(path === '/health' ? { 503: { description: 'The service is not up.' } } : {}),
+  },
+});
+
+/** Only where it differs from what the document asks for everywhere. */
+function security(endpoint: Endpoint): object {
+  if (endpoint.needsToken) return { security: [{ token: [] }] };
+  if (carriesAccount(endpoint)) return { security: [{}, { token: [] }, { userName: [], userPW: [] }] };
+  return {};
+}
+
+function parameters(endpoint: Endpoint): object[] {
+  const inPath = [...exampleParameters(endpoint)].map(([name, example]) => ({
+    name,
+    in: 'path',
+    required: true,
+    description: pathParameters[name] ?? name,
+    schema: { type: 'string', minLength: 1 },
+    example,
+  }));
+  const common = commonParameters
+    .filter(({ takenBy }) => takenBy === undefined || takenBy(endpoint))
+    .map(({ key }) => ref('parameters', key));
+  return [...inPath, ...common];
+}
+
+function requestBody({ body, example }: Endpoint): object {
+  if (body === undefined) return {};
+  const content = {
+    'application/json': { schema: body, ...(example.body === undefined ? {} : { example: example.body }) },
+  };
+  return { requestBody: { required: (body as { required?: unknown }).required !== undefined, content } };
+}
+
+function successes(endpoint: Endpoint): Record<number, object> {
+  const { method, reply, example } = endpoint;
+  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision');
+  const dryRun = canDryRun(endpoint);
+  if (method === 'GET') {
+    const unchanged = {
+      description: 'Nothing has changed since the reply with this ETag.',
+      headers: headerRefs('ETag'),
+    };
+    return { 200: { ...success(), headers: { ...headers, ...headerRefs('ETag') } }, 304: unchanged };
+  }
+  if (method !== 'POST') return { 200: { ...success(), headers } };
+  const tried = {
+    description: `With dryRun=1: ${dryRunReply.description}`,
+    headers,
+    content: { 'application/json': { schema: ref('schemas', dryRunReply.key), example: examples.dryRun } },
+  };
+  return { 201: { ...success(), headers }, ...(dryRun ? { 200: tried } : {}) };
+
+  function success(): { description: string; content?: object } {
+    if (reply === 'none') {
+      const tryable =
+        dryRun && method !== 'POST' ? ` With dryRun=1 the body is as the schema ${dryRunReply.key} says.` : '';
+      return { description: `Done; the reply has no body.${tryable}` };
+    }
+    const { key, description } = replies[reply];
+    return {
+      description,
+      content: {
+        'application/json': {
+          schema: ref('schemas', key),
+          ...(example.reply === undefined ? {} : { example: example.reply }),
+        },
+        'application/x-ndjson': { schema: ref('schemas', streamLine.key) },
+      },
+    };
+  }
+}
+
+const failures = (root: Root, endpoint: Endpoint): Record<string, object> =>
+  Object.fromEntries(statusesAt(root, endpoint).map((status) => [status, ref('responses', `Status${status}`)]));

@@ -1,0 +1,115 @@
+import type { Endpoint } from '../endpoint.ts';
+import { canDryRun } from './rows.ts';
+
+/** Segments of paths, by name. */
+export const pathParameters: Readonly<Record<string, string>> = {
+  noderange: 'Nodes: a name, a group or any other node range. ALLRESOURCES stands for all nodes where they are read.',
+  imgname: 'Names of operating system images, separated by commas. ALLRESOURCES stands for all where they are read.',
+  netname: 'Names of networks, separated by commas. ALLRESOURCES stands for all where they are read.',
+  policy_priority: 'Priorities of policy rules, separated by commas. ALLRESOURCES stands for all where they are read.',
+  groupname: 'Names of groups, separated by commas. ALLRESOURCES stands for all where they are read.',
+  attributes: 'Names of attributes, separated by commas.',
+  attribute: 'The name of one attribute.',
+  tablelist: 'Names of tables, separated by commas; exactly one where rows are named by keys.',
+  attrlist: 'Names of columns, separated by commas.',
+  keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
+  id: 'The id of a run, from the header X-Muster-Run.',
+};
+
+export interface CommonParameter {
+  /** Its key among the components of the OpenAPI document. */
+  readonly key: string;
+  readonly name: string;
+  readonly in: 'query' | 'header';
+  readonly schema: object;
+  readonly example: string;
+  readonly description: string;
+  /** Absent: every endpoint takes it. */
+  readonly takenBy?: (endpoint: Endpoint) => boolean;
+}
+
+const flag = { type: 'string', enum: ['0', '1'] };
+const count = { type: 'integer', minimum: 0 };
+
+/** What a request may carry besides path, body and credentials. */
+export const commonParameters: readonly CommonParameter[] = [
+  {
+    key: 'pretty',
+    name: 'pretty',
+    in: 'query',
+    schema: flag,
+    example: '1',
+    description: 'Indents the reply, one member a line.',
+  },
+  {
+    key: 'debug',
+    name: 'debug',
+    in: 'query',
+    schema: flag,
+    example: '1',
+    description:
+      'Adds messages about what was done: a member debug in an object, a last element {"debug": [...]} in an array.',
+  },
+  {
+    key: 'xcoll',
+    name: 'xcoll',
+    in: 'query',
+    schema: flag,
+    example: '1',
+    description: 'Merges objects with equal content under their names joined by commas.',
+  },
+  {
+    key: 'ver',
+    name: 'ver',
+    in: 'query',
+    schema: { type: 'string' },
+    example: '1.0',
+    description: 'With 1.0, attributes that hold lists (groups, members, postscripts) are arrays.',
+  },
+  {
+    key: 'dryRun',
+    name: 'dryRun',
+    in: 'query',
+    schema: { type: 'string', const: '1' },
+    example: '1',
+    description: 'Checks everything and answers with the changes that would be made, but makes none.',
+    takenBy: canDryRun,
+  },
+  {
+    key: 'expectNodes',
+    name: 'X-Expect-Nodes',
+    in: 'header',
+    schema: count,
+    example: '12',
+    description:
+      'How many existing objects the path must select. If it is another number, nothing is done and the status is 417.',
+    takenBy: ({ range }) => range !== undefined,
+  },
+  {
+    key: 'revision',
+    name: 'X-Muster-Revision',
+    in: 'header',
+    schema: count,
+    example: '1042',
+    description: 'Answer from this revision or a later one: what an earlier reply showed or changed is seen.',
+  },
+  {
+    key: 'ifNoneMatch',
+    name: 'If-None-Match',
+    in: 'header',
+    schema: { type: 'string' },
+    example: '"tMx0qPcV.1042.0"',
+    description: 'The ETag of an earlier reply. If nothing has changed since, the status is 304 and there is no body.',
+    takenBy: ({ method }) => method === 'GET',
+  },
+];
+
+/** Headers of replies. */
+export const responseHeaders = {
+  'X-Request-Id': { schema: { type: 'string' }, description: 'Names the request in the log of the service.' },
+  'X-Muster-Run': { schema: { type: 'string' }, description: 'The id of the run; GET /runs/{id} shows it for a day.' },
+  'X-Muster-Revision': { schema: count, description: 'The revision of the database that was read or written.' },
+  ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
+  Allow: { schema: { type: 'string' }, description: 'The methods the path offers.' },
+  'Retry-After': { schema: count, description: 'Seconds after which trying again makes sense.' },
+} as const;

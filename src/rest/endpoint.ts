@@ -1,0 +1,55 @@
+import type { TSchema } from 'typebox';
+import type { AnyCommand, Command } from '../commands/command.ts';
+import type { Root } from './roots.ts';
+
+export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+
+/** `object`: a fixed shape that the example shows. */
+export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object';
+
+/** What of a request becomes arguments. */
+export interface Input {
+  readonly root: Root;
+  /** The path's segments by name, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  /** The JSON body without credentials and the common parameters. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** X-Expect-Nodes was sent. */
+  readonly expectsNodes: boolean;
+}
+
+/** One row of the specification's tables. Router, checks, audit, OpenAPI document and reference page are made from it. */
+export interface Endpoint {
+  readonly method: Method;
+  /** With `{name}` for segments. */
+  readonly path: string;
+  readonly command: AnyCommand;
+  readonly reply: ReplyShape;
+  /** Members of the body; an object that is open takes attributes. */
+  readonly body?: TSchema;
+  args(input: Input): unknown;
+  /** The argument line as the reference system writes it, secrets replaced; policies match on it and the audit log keeps it. */
+  line(input: Input): readonly string[];
+  /** The segment that names nodes or objects. */
+  readonly range?: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly example: Example;
+  /** Offered at this root only. */
+  readonly only?: '/muster';
+  /** Takes large bodies. */
+  readonly bulk?: boolean;
+  /** Only for callers who used a token. */
+  readonly needsToken?: boolean;
+}
+
+export interface Example {
+  readonly path: string;
+  readonly body?: unknown;
+  readonly reply?: unknown;
+}
+
+type Row<Args> = Omit<Endpoint, 'command' | 'args'> & { readonly command: Command<Args>; args(input: Input): Args };
+
+/** Declares a row; the arguments must be those of the command. */
+export const endpoint = <Args>(row: Row<Args>): Endpoint => row as unknown as Endpoint;

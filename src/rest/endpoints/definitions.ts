@@ -1,0 +1,186 @@
+import { Type } from 'typebox';
+import { chdef } from '../../commands/chdef.ts';
+import { lsdef } from '../../commands/lsdef.ts';
+import { mkdef } from '../../commands/mkdef.ts';
+import { rmdef } from '../../commands/rmdef.ts';
+import { Fault } from '../../core/errors.ts';
+import type { Given } from '../../objects/define.ts';
+import { attributeArguments, definitionBody, optionArguments, valueText } from '../definition-body.ts';
+import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+
+/** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
+export interface DefinitionRows {
+  readonly type: string;
+  /** The first segment of the path. */
+  readonly collection: string;
+  /** The name of the segment that names objects. */
+  readonly segment: string;
+  readonly plural: string;
+  /** Attributes of an example object named `name`. */
+  readonly name: string;
+  readonly example: Given;
+  readonly newName: string;
+  readonly newExample: Given;
+  /** POST runs chdef, so that it also changes what exists. */
+  readonly postChanges?: boolean;
+  /** POST and DELETE are not in the specification. */
+  readonly createOnlyAtMuster?: boolean;
+}
+
+const attributesBody = Type.Object({}, { additionalProperties: true, description: 'attribute: value' });
+
+export const allResources = 'ALLRESOURCES';
+
+export const splitList = (text: string): string[] => [...new Set(text.split(/[,;]/).filter((item) => item !== ''))];
+
+export function definitionRows(rows: DefinitionRows): Endpoint[] {
+  const { type, collection, segment, plural, name, example, newName, newExample } = rows;
+  const all = `/${collection}`;
+  const one = `/${collection}/{${segment}}`;
+  const named = ({ params }: Input): string => params[segment]!;
+  const selected = (input: Input): string[] => (named(input) === allResources ? ['-l'] : ['-o', named(input)]);
+  const lsdefNames = (input: Input) => ({
+    type,
+    ...(named(input) === allResources ? {} : { names: named(input) }),
+    refuseEmpty: input.root.refusesEmptyRanges,
+  });
+  const definition = (input: Input) => ({ type, names: named(input), ...definitionBody(input.body) });
+  const definitionLine = (input: Input): string[] => {
+    const { attributes, options } = definitionBody(input.body);
+    return ['-t', type, '-o', named(input), ...optionArguments(options), ...attributeArguments(type, attributes)];
+  };
+  const change = (input: Input) => {
+    const { names, attributes, options } = definition(input);
+    const mode = options.append ? 'append' : options.remove ? 'remove' : 'set';
+    return { type, names, attributes, mode, mustExist: input.expectsNodes } as const;
+  };
+  const create = (input: Input) => {
+    const { names, attributes, options } = definition(input);
+    return { type, names, attributes, ...options };
+  };
+  const only = rows.createOnlyAtMuster ? ({ only: '/muster' } as const) : {};
+  return [
+    endpoint({
+      method: 'GET',
+      path: all,
+      command: lsdef,
+      reply: 'list',
+      args: () => ({ type, short: true }),
+      line: () => ['-t', type, '-s'],
+      summary: `Names of all ${plural}.`,
+      example: { path: all, reply: [name] },
+    }),
+    endpoint({
+      method: 'PUT',
+      path: all,
+      command: chdef,
+      reply: 'none',
+      body: Type.Object(
+        {},
+        { additionalProperties: attributesBody, description: `name: attributes, as GET ${all}/ALLRESOURCES returns` },
+      ),
+      args: ({ body }) => ({ type, definitions: bulkBody(body) }),
+      line: ({ body }) => ['-t', type, '-o', Object.keys(body).join(',')],
+      summary: `Define or change many ${plural} at once, each with its own attributes.`,
+      description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are left alone.`,
+      example: { path: all, body: { [name]: example, [newName]: newExample } },
+      only: '/muster',
+      bulk: true,
+    }),
+    endpoint({
+      method: 'GET',
+      path: one,
+      command: lsdef,
+      reply: 'attributes',
+      args: lsdefNames,
+      line: (input) => ['-t', type, ...selected(input)],
+      range: segment,
+      summary: `All attributes of ${plural}; ALLRESOURCES names them all.`,
+      example: { path: `${all}/${name}`, reply: { [name]: example } },
+    }),
+    endpoint({
+      method: 'PUT',
+      path: one,
+      command: chdef,
+      reply: 'none',
+      body: attributesBody,
+      args: change,
+      line: definitionLine,
+      range: segment,
+      summary: `Change attributes of ${plural}.`,
+      description:
+        'An empty value clears an attribute. The member options takes {"-p":""} to add to lists and {"-m":""} to take from them.',
+      example: { path: `${all}/${name}`, body: newExample },
+    }),
+    rows.postChanges
+      ? endpoint({
+          method: 'POST',
+          path: one,
+          command: chdef,
+          reply: 'none',
+          body: attributesBody,
+          args: change,
+          line: definitionLine,
+          range: segment,
+          summary: `Create ${plural}, or change them if they exist.`,
+          example: { path: `${all}/${newName}`, body: newExample },
+        })
+      : endpoint({
+          method: 'POST',
+          path: one,
+          command: mkdef,
+          reply: 'none',
+          body: attributesBody,
+          args: create,
+          line: definitionLine,
+          range: segment,
+          summary: `Create ${plural}.`,
+          description:
+            'Refused if any of them exists; with {"options":{"-f":""}} existing ones are replaced. {"options":{"--template":"NAME"}} starts from a template or an existing object.',
+          example: { path: `${all}/${newName}`, body: newExample },
+          ...only,
+        }),
+    endpoint({
+      method: 'DELETE',
+      path: one,
+      command: rmdef,
+      reply: 'none',
+      args: (input) => ({ type, names: named(input) }),
+      line: (input) => ['-t', type, '-o', named(input)],
+      range: segment,
+      summary: `Remove ${plural}.`,
+      example: { path: `${all}/${newName}` },
+      ...only,
+    }),
+    endpoint({
+      method: 'GET',
+      path: `${one}/attrs/{attributes}`,
+      command: lsdef,
+      reply: 'attributes',
+      args: (input) => ({ ...lsdefNames(input), attributes: splitList(input.params['attributes']!) }),
+      line: (input) => ['-t', type, ...selected(input), '-i', input.params['attributes']!],
+      range: segment,
+      summary: `The named attributes of ${plural}; ALLRESOURCES names them all.`,
+      example: { path: `${all}/${name}/attrs/${Object.keys(example)[0]!}`, reply: { [name]: firstOf(example) } },
+    }),
+  ];
+}
+
+const firstOf = (attributes: Given): Given => Object.fromEntries(Object.entries(attributes).slice(0, 1));
+
+function bulkBody(body: Readonly<Record<string, unknown>>): Record<string, Given> {
+  const definitions = new Map<string, Given>();
+  for (const [name, attributes] of Object.entries(body)) {
+    if (attributes === null || typeof attributes !== 'object' || Array.isArray(attributes)) {
+      throw new Fault(
+        'malformed',
+        `"${name}": give an object of attributes, for example {"${name}":{"groups":"all"}}.`,
+      );
+    }
+    const given = Object.entries(attributes).map(
+      ([attribute, value]) => [attribute, valueText(attribute, value)] as const,
+    );
+    definitions.set(name, Object.fromEntries(given));
+  }
+  return Object.fromEntries(definitions);
+}

@@ -1,0 +1,64 @@
+import { Type } from 'typebox';
+import { chdef } from '../../commands/chdef.ts';
+import { lsdef } from '../../commands/lsdef.ts';
+import { Fault } from '../../core/errors.ts';
+import { siteObject } from '../../objects/definitions.ts';
+import { attributeArguments, definitionBody } from '../definition-body.ts';
+import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { splitList } from './definitions.ts';
+
+const site = { type: 'site', names: siteObject } as const;
+const named = ({ params }: Input): string[] => splitList(params['attributes']!);
+const cleared = (input: Input): Record<string, string> => Object.fromEntries(named(input).map((name) => [name, '']));
+
+export const globalconf: Endpoint[] = [
+  endpoint({
+    method: 'GET',
+    path: '/globalconf',
+    command: lsdef,
+    reply: 'attributes',
+    args: () => ({ type: 'site' }),
+    line: () => ['-t', 'site', siteObject],
+    summary: 'All attributes of the site.',
+    example: { path: '/globalconf', reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/globalconf/attrs/{attributes}',
+    command: lsdef,
+    reply: 'attributes',
+    args: (input) => ({ type: 'site', attributes: named(input) }),
+    line: ({ params }) => ['-t', 'site', siteObject, '-i', params['attributes']!],
+    summary: 'The named attributes of the site; unset ones are left out.',
+    example: { path: '/globalconf/attrs/domain', reply: { [siteObject]: { domain: 'cluster.example' } } },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/globalconf/attrs/{attributes}',
+    command: chdef,
+    reply: 'none',
+    body: Type.Object({}, { additionalProperties: true, description: 'attribute: value' }),
+    args(input) {
+      const { attributes, options } = definitionBody(input.body);
+      if (input.root.comparesPathWithBody) {
+        const absent = named(input).filter((name) => attributes[name] === undefined);
+        if (absent.length > 0)
+          throw new Fault('invalid', `The path names ${absent.join(', ')}, but the body does not say what to set.`);
+      }
+      return { ...site, attributes, mode: options.append ? 'append' : 'set' } as const;
+    },
+    line: ({ body }) => ['-t', 'site', ...attributeArguments('site', definitionBody(body).attributes)],
+    summary: 'Change or add attributes of the site; the body decides which.',
+    example: { path: '/globalconf/attrs/domain', body: { domain: 'cluster.example' } },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/globalconf/attrs/{attributes}',
+    command: chdef,
+    reply: 'none',
+    args: (input) => ({ ...site, attributes: cleared(input) }),
+    line: (input) => ['-t', 'site', ...attributeArguments('site', cleared(input))],
+    summary: 'Remove attributes of the site.',
+    example: { path: '/globalconf/attrs/domain' },
+  }),
+];

@@ -1,0 +1,42 @@
+import { lsrun } from '../../commands/lsrun.ts';
+import { stoprun } from '../../commands/stoprun.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+const id = '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11';
+
+export const runs: Endpoint[] = [
+  endpoint({
+    method: 'GET',
+    path: '/runs/{id}',
+    command: lsrun,
+    reply: 'object',
+    args: ({ params }) => ({ id: params['id']! }),
+    line: ({ params }) => [params['id']!],
+    summary: 'Progress and results of a run; its id is in the header X-Muster-Run of the reply.',
+    example: {
+      path: `/runs/${id}`,
+      reply: {
+        id,
+        command: 'lsdef',
+        user: 'root',
+        nodes: 2,
+        ok: 2,
+        failed: 0,
+        errorcode: 0,
+        state: 'finished',
+        started: '2026-11-15T09:05:00.000Z',
+        finished: '2026-11-15T09:05:00.004Z',
+      },
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/runs/{id}',
+    command: stoprun,
+    reply: 'none',
+    args: ({ params }) => ({ id: params['id']! }),
+    line: ({ params }) => [params['id']!],
+    summary: 'Cancel a run.',
+    example: { path: `/runs/${id}` },
+  }),
+];

@@ -1,0 +1,170 @@
+import { Type } from 'typebox';
+import { delEntries } from '../../commands/delEntries.ts';
+import { getAttribs } from '../../commands/getAttribs.ts';
+import { getTablesAllNodeAttribs } from '../../commands/getTablesAllNodeAttribs.ts';
+import { getTablesAllRowAttribs } from '../../commands/getTablesAllRowAttribs.ts';
+import { getTablesNodesAttribs } from '../../commands/getTablesNodesAttribs.ts';
+import { setAttribs } from '../../commands/setAttribs.ts';
+import { setNodesAttribs } from '../../commands/setNodesAttribs.ts';
+import { Fault } from '../../core/errors.ts';
+import { type Row, tables as tableDefinitions } from '../../database/tables.ts';
+import { valueText } from '../definition-body.ts';
+import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { splitList } from './definitions.ts';
+
+const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);
+
+function oneTable(input: Input): string {
+  const [table, ...more] = tableList(input);
+  if (table === undefined || more.length > 0)
+    throw new Fault('malformed', 'Row keys go with exactly one table; name one in the path.');
+  return table;
+}
+
+const columnsOf = ({ params }: Input): string[] | undefined =>
+  params['attrlist'] === undefined ? undefined : splitList(params['attrlist']);
+
+const rowValues = (body: object): Row =>
+  Object.fromEntries(Object.entries(body).map(([column, value]) => [column, valueText(column, value)]));
+
+const columnArguments = (table: string, columns: Row): string[] =>
+  Object.entries(columns).map(
+    ([column, value]) =>
+      `${table}.${column}=${value !== '' && tableDefinitions.get(table)?.secret.has(column) ? 'xxxxxxxx' : value}`,
+  );
+
+function nodeValues(input: Input): Record<string, Row> {
+  const { body } = input;
+  if (Object.keys(body).length === 0)
+    throw new Fault('missing-member', 'Give the columns to set by table, for example {"nodetype":{"arch":"x86_64"}}.');
+  const listed = tableList(input);
+  const values: Record<string, Row> = {};
+  for (const [table, columns] of Object.entries(body)) {
+    if (!listed.includes(table))
+      throw new Fault('malformed', `The body sets table "${table}", which the path does not name.`);
+    if (columns === null || typeof columns !== 'object' || Array.isArray(columns)) {
+      throw new Fault(
+        'malformed',
+        `"${table}": give an object of columns, for example {"${table}":{"comments":"text"}}.`,
+      );
+    }
+    values[table] = rowValues(columns);
+  }
+  return values;
+}
+
+const columnsBody = Type.Object({}, { additionalProperties: true, description: 'column: value' });
+const rowsExample = { routes: [{ routename: 'lab', net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' }] };
+
+/** The two forms of a reading, with all columns and with chosen ones. */
+const withColumns = (path: string): string[] => [path, `${path}/{attrlist}`];
+
+export const tables: Endpoint[] = [
+  ...withColumns('/tables/{tablelist}/nodes/ALLNODES').map((path) =>
+    endpoint({
+      method: 'GET',
+      path,
+      command: getTablesAllNodeAttribs,
+      reply: 'object',
+      args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
+      line: ({ params }) => [params['tablelist']!],
+      summary: 'Rows of all nodes that have any, as they are in effect.',
+      example: {
+        path: path.replace('{tablelist}', 'nodetype').replace('{attrlist}', 'arch'),
+        reply: { nodetype: [{ name: 'n1', arch: 'x86_64' }] },
+      },
+    }),
+  ),
+  ...withColumns('/tables/{tablelist}/nodes/{noderange}').map((path) =>
+    endpoint({
+      method: 'GET',
+      path,
+      command: getTablesNodesAttribs,
+      reply: 'object',
+      args: (input) => ({ tables: tableList(input), range: input.params['noderange']!, columns: columnsOf(input) }),
+      line: ({ params }) => [params['tablelist']!],
+      range: 'noderange',
+      summary: 'Rows of nodes as they are in effect, with what the groups give.',
+      example: {
+        path: path.replace('{tablelist}', 'nodetype').replace('{noderange}', 'n1').replace('{attrlist}', 'arch'),
+        reply: { nodetype: [{ name: 'n1', arch: 'x86_64' }] },
+      },
+    }),
+  ),
+  endpoint({
+    method: 'PUT',
+    path: '/tables/{tablelist}/nodes/{noderange}',
+    command: setNodesAttribs,
+    reply: 'none',
+    body: Type.Object({}, { additionalProperties: columnsBody, description: 'table: columns' }),
+    args: (input) => ({ range: input.params['noderange']!, tables: nodeValues(input) }),
+    line: (input) => Object.entries(nodeValues(input)).flatMap(([table, columns]) => columnArguments(table, columns)),
+    range: 'noderange',
+    summary: 'Set columns of nodes; an empty value hides what the groups give.',
+    example: {
+      path: '/tables/nodetype,noderes/nodes/n1',
+      body: { nodetype: { arch: 'x86_64' }, noderes: { netboot: 'xnba' } },
+    },
+  }),
+  ...[...withColumns('/tables/{tablelist}/rows/ALLROWS'), '/tables/{tablelist}/rows'].map((path) =>
+    endpoint({
+      method: 'GET',
+      path,
+      command: getTablesAllRowAttribs,
+      reply: 'object',
+      args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
+      line: ({ params }) => [params['tablelist']!],
+      summary: 'All rows of tables as they are stored.',
+      example: {
+        path: path.replace('{tablelist}', 'routes').replace('{attrlist}', 'routename,net,mask,gateway'),
+        reply: rowsExample,
+      },
+    }),
+  ),
+  ...withColumns('/tables/{tablelist}/rows/{keys}').map((path) =>
+    endpoint({
+      method: 'GET',
+      path,
+      command: getAttribs,
+      reply: 'object',
+      args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: columnsOf(input) }),
+      line: ({ params }) => [params['tablelist']!, params['keys']!],
+      summary: 'The rows of a table that have the given values.',
+      example: {
+        path: path
+          .replace('{tablelist}', 'routes')
+          .replace('{keys}', 'routename=lab')
+          .replace('{attrlist}', 'routename,net,mask,gateway'),
+        reply: rowsExample,
+      },
+    }),
+  ),
+  endpoint({
+    method: 'PUT',
+    path: '/tables/{tablelist}/rows/{keys}',
+    command: setAttribs,
+    reply: 'none',
+    body: columnsBody,
+    args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: rowValues(input.body) }),
+    line: (input) => [
+      oneTable(input),
+      input.params['keys']!,
+      ...columnArguments(oneTable(input), rowValues(input.body)),
+    ],
+    summary: 'Change the rows that have the given values, or make one.',
+    example: {
+      path: '/tables/routes/rows/routename=lab',
+      body: { net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' },
+    },
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/tables/{tablelist}/rows/{keys}',
+    command: delEntries,
+    reply: 'none',
+    args: (input) => ({ table: oneTable(input), keys: input.params['keys']! }),
+    line: ({ params }) => [params['tablelist']!, params['keys']!],
+    summary: 'Remove the rows that have the given values.',
+    example: { path: '/tables/routes/rows/routename=lab' },
+  }),
+];

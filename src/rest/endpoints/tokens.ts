@@ -1,0 +1,70 @@
+import { Type } from 'typebox';
+import { gettoken } from '../../commands/gettoken.ts';
+import { lstoken } from '../../commands/lstoken.ts';
+import { rmtoken } from '../../commands/rmtoken.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+
+const none = (): string[] => [];
+
+export const tokens: Endpoint[] = [
+  endpoint({
+    method: 'POST',
+    path: '/tokens',
+    command: gettoken,
+    reply: 'object',
+    body: Type.Object(
+      { userName: Type.Optional(Type.String()), userPW: Type.Optional(Type.String()) },
+      { additionalProperties: false, description: 'the account; may also be given in the query' },
+    ),
+    args: () => ({}),
+    line: none,
+    summary: 'A token to send in the header X-Auth-Token instead of account and password.',
+    description: 'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never.',
+    example: {
+      path: '/tokens',
+      body: { userName: 'root', userPW: 'PASSWORD' },
+      reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:05:00' } },
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/tokens',
+    command: lstoken,
+    reply: 'object',
+    args: () => ({}),
+    line: none,
+    summary: 'Your own tokens, without their ids.',
+    example: {
+      path: '/tokens',
+      reply: {
+        tokens: [
+          { created: '2026-11-15 9:5:0', expire: '2026-11-16 9:5:0', access: '2026-11-15 9:6:0', current: true },
+        ],
+      },
+    },
+    only: '/muster',
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/tokens',
+    command: rmtoken,
+    reply: 'none',
+    args: () => ({ all: false }),
+    line: none,
+    summary: 'Revoke the token sent in X-Auth-Token.',
+    example: { path: '/tokens' },
+    only: '/muster',
+    needsToken: true,
+  }),
+  endpoint({
+    method: 'DELETE',
+    path: '/tokens/all',
+    command: rmtoken,
+    reply: 'none',
+    args: () => ({ all: true }),
+    line: () => ['all'],
+    summary: 'Revoke all your tokens.',
+    example: { path: '/tokens/all' },
+    only: '/muster',
+  }),
+];

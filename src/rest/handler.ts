@@ -1,0 +1,197 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Fault } from '../core/errors.ts';
+import { dispatch, type Outcome, type Request } from '../dispatch/dispatch.ts';
+import { acceptedTypes } from './accept.ts';
+import type { Identity } from './authenticate.ts';
+import { parseBody } from './body.ts';
+import { checkBody } from './body-check.ts';
+import { bodyOf, withDebug } from './body-writer.ts';
+import type { Endpoint, Input } from './endpoint.ts';
+import { allResources } from './endpoints/definitions.ts';
+import { entityTag, matchesTag } from './etag.ts';
+import { streamOutcome } from './ndjson.ts';
+import { collectStream } from './node-results.ts';
+import { type CommonParameters, commonParameters } from './parameters.ts';
+import { faultOf, jsonType, sendFault, sendPieces } from './reply.ts';
+import type { Root } from './roots.ts';
+import type { RestServices } from './service.ts';
+
+export interface Route {
+  readonly services: RestServices;
+  readonly root: Root;
+  readonly endpoint: Endpoint;
+}
+
+/** One request from the router to the last byte of its reply. */
+export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.hijack();
+  const { services, root, endpoint } = route;
+  const response = reply.raw;
+  const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
+  let release: (() => void) | undefined;
+  try {
+    if (endpoint.method !== 'GET' && rangeOf(endpoint, request.params as Record<string, string>) === allResources) {
+      throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
+    }
+    const accepted = acceptedTypes(request.headers.accept);
+    if (root.strict && !accepted.json && !accepted.ndjson) {
+      throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
+    }
+    const { common, rest } = commonParameters(root, queryOf(request.raw), bodyGiven(root, request));
+    const identity = await identify(route, request, common);
+    release = services.concurrency.enter(identity.user);
+    const call = makeCall(route, request, common, rest, identity);
+    const outcome = await dispatch(services, call);
+    headers['X-Muster-Run'] = outcome.run.id;
+    headers['X-Muster-Revision'] = outcome.revision;
+    await send(services, endpoint, request, response, headers, outcome, common, accepted.ndjson, call.line);
+  } catch (error) {
+    const fault = faultOf(error, services.log, request.id);
+    if (response.headersSent) response.destroy();
+    else sendFault(response, root, fault, headers);
+  } finally {
+    release?.();
+  }
+}
+
+const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
+  range === undefined ? '' : (params[range] ?? '');
+
+const queryOf = ({ url = '' }: IncomingMessage): string => {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark + 1);
+};
+
+/** GET and DELETE have a body only if they say it is JSON; forms are no bodies. */
+function bodyGiven(root: Root, request: FastifyRequest): Record<string, unknown> {
+  const bytes = request.body as Buffer | undefined;
+  if (bytes === undefined || bytes.length === 0) return {};
+  const type = request.headers['content-type']?.toLowerCase() ?? '';
+  if ((request.method === 'GET' || request.method === 'DELETE') && !type.includes('json')) return {};
+  if (type.startsWith('application/x-www-form-urlencoded') || type.startsWith('multipart/')) {
+    if (root.strict)
+      throw new Fault('unknown-member', 'The body is a form; send JSON with Content-Type: application/json.');
+    return {};
+  }
+  return parseBody(bytes);
+}
+
+async function identify(
+  { services, endpoint }: Route,
+  request: FastifyRequest,
+  common: CommonParameters,
+): Promise<Identity> {
+  const header = request.headers['x-auth-token'];
+  const token = Array.isArray(header) ? header[0] : header;
+  if (endpoint.needsToken && token === undefined) {
+    throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
+  }
+  try {
+    return await services.authenticator.identify(token, common, request.ip);
+  } catch (error) {
+    if (services.audit && error instanceof Fault) {
+      const record = {
+        time: Date.now(),
+        user: common.userName?.slice(0, 256) ?? '',
+        client: request.ip,
+        command: endpoint.command.name,
+      };
+      await services.store.audit({
+        ...record,
+        noderange: '',
+        args: '',
+        status: 'Denied (authentication)',
+        request: request.id,
+      });
+    }
+    throw error;
+  }
+}
+
+function makeCall(
+  { root, endpoint }: Route,
+  request: FastifyRequest,
+  common: CommonParameters,
+  body: Record<string, unknown>,
+  identity: Identity,
+): Request {
+  const params = request.params as Record<string, string>;
+  const expectNodes = countHeader(request, 'x-expect-nodes');
+  const checked = endpoint.body ? checkBody(endpoint, root, body) : body;
+  const input: Input = { root, params, body: checked, expectsNodes: expectNodes !== undefined };
+  return {
+    command: endpoint.command,
+    args: endpoint.args(input),
+    line: endpoint.line(input).join(' '),
+    range: rangeOf(endpoint, params),
+    user: identity.user,
+    client: request.ip,
+    token: identity.token,
+    note: identity.note,
+    id: request.id,
+    dryRun: common.dryRun,
+    expectNodes,
+    revision: countHeader(request, 'x-muster-revision'),
+    signal: () => leftSignal(request),
+  };
+}
+
+/** Made only when asked for, since most requests are done before the client could leave. */
+function leftSignal(request: FastifyRequest): AbortSignal {
+  const controller = new AbortController();
+  request.raw.socket.once('close', () => controller.abort(new Fault('unavailable', 'The client left.')));
+  return controller.signal;
+}
+
+function countHeader(request: FastifyRequest, name: string): number | undefined {
+  const value = request.headers[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !/^\d{1,15}$/.test(value))
+    throw new Fault('malformed', `The header ${name} must be a whole number.`);
+  return Number(value);
+}
+
+async function send(
+  services: RestServices,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  response: ServerResponse,
+  headers: Record<string, string | number>,
+  outcome: Outcome,
+  common: CommonParameters,
+  ndjson: boolean,
+  line: string,
+): Promise<void> {
+  const status = endpoint.method === 'POST' && !common.dryRun ? 201 : 200;
+  if (ndjson) {
+    response.writeHead(status, { ...headers, 'Content-Type': 'application/x-ndjson' });
+    await streamOutcome(response, outcome, services.catalog, common);
+    return;
+  }
+  const { snapshot } = outcome;
+  const answer =
+    outcome.answer.shape === 'stream' ? await collectStream(outcome.answer.results, endpoint.reply) : outcome.answer;
+  if ('dependsOn' in answer && answer.dependsOn) {
+    const tag = entityTag(snapshot, answer.dependsOn, common);
+    headers['ETag'] = tag;
+    headers['Cache-Control'] = 'private, no-cache';
+    if (matchesTag(request.headers['if-none-match'], tag)) {
+      response.writeHead(304, headers);
+      response.end();
+      return;
+    }
+  }
+  let pieces = await bodyOf(answer, snapshot, services.catalog, common);
+  if (common.debug) {
+    const messages = [
+      `request ${request.id}`,
+      `${endpoint.command.name} ${line}`.trim(),
+      `run ${outcome.run.id}`,
+      `revision ${outcome.revision}`,
+    ];
+    pieces = withDebug(pieces, messages, common);
+  }
+  headers['Content-Type'] = jsonType;
+  sendPieces(response, status, headers, pieces);
+}

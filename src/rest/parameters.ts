@@ -1,0 +1,91 @@
+import { Fault } from '../core/errors.ts';
+import type { Root } from './roots.ts';
+
+/** The parameters every endpoint takes, from the query or the body; the query wins. */
+export interface CommonParameters {
+  readonly userName: string | undefined;
+  readonly userPW: string | undefined;
+  readonly pretty: boolean;
+  readonly debug: boolean;
+  readonly xcoll: boolean;
+  /** ver=1.0: lists as arrays. */
+  readonly lists: boolean;
+  readonly dryRun: boolean;
+}
+
+const names = ['userName', 'userPW', 'pretty', 'debug', 'xcoll', 'ver', 'dryRun'] as const;
+const looksLikeDryRun = /^dry[-_ ]?run$/i;
+
+const isOn = (value: unknown): boolean => {
+  const text = String(value ?? '').toLowerCase();
+  return text !== '' && text !== '0' && text !== 'false' && text !== 'no';
+};
+
+const noParameters: CommonParameters = {
+  userName: undefined,
+  userPW: undefined,
+  pretty: false,
+  debug: false,
+  xcoll: false,
+  lists: false,
+  dryRun: false,
+};
+
+/** Takes the common parameters out of query and body; `rest` is the body without them. */
+export function commonParameters(
+  root: Root,
+  query: string,
+  body: Record<string, unknown>,
+): { common: CommonParameters; rest: Record<string, unknown> } {
+  const given = query === '' ? new Map<string, string>() : readQuery(root, query);
+  let rest = body;
+  for (const name in body) {
+    const common = (names as readonly string[]).includes(name);
+    if (looksLikeDryRun.test(name)) checkDryRun(name, body[name]);
+    if (!common) continue;
+    if (rest === body) rest = { ...body };
+    delete rest[name];
+    if (!given.has(name)) given.set(name, commonText(name, body[name]));
+  }
+  if (given.size === 0) return { common: noParameters, rest };
+  return {
+    rest,
+    common: {
+      userName: given.get('userName'),
+      userPW: given.get('userPW'),
+      pretty: isOn(given.get('pretty')),
+      debug: isOn(given.get('debug')),
+      xcoll: isOn(given.get('xcoll')),
+      lists: given.get('ver') === '1.0',
+      dryRun: given.has('dryRun'),
+    },
+  };
+}
+
+function commonText(name: string, value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'object') throw new Fault('malformed', `"${name}" must be a string.`);
+  return String(value);
+}
+
+function readQuery(root: Root, query: string): Map<string, string> {
+  const given = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (looksLikeDryRun.test(name)) checkDryRun(name, value);
+    if ((names as readonly string[]).includes(name)) given.set(name, value);
+    else if (root.strict && name !== '') {
+      throw new Fault('unknown-member', `There is no query parameter "${name}"; known are ${names.join(', ')}.`);
+    }
+  }
+  return given;
+}
+
+/** Whoever asks for a dry run must not get a real one because of a slip. */
+function checkDryRun(name: string, value: unknown): void {
+  if (name !== 'dryRun' || String(value) !== '1') {
+    throw new Fault(
+      'invalid',
+      `A dry run is asked for with dryRun=1, not with "${name}=${String(value)}"; nothing was done.`,
+    );
+  }
+}

@@ -1,0 +1,37 @@
+/** Paths below every root that are answered without credentials; they run no command. */
+export const publicPaths = [
+  {
+    path: '/',
+    operationId: 'getRoot',
+    summary: 'Names of the resource groups.',
+    contentType: 'application/json',
+    example: ['globalconf', 'groups', 'networks', 'nodes'],
+  },
+  {
+    path: '/health',
+    operationId: 'getHealth',
+    summary: 'Whether the service is up; status 503 if it is not.',
+    contentType: 'application/json',
+    example: { status: 'up' },
+  },
+  {
+    path: '/openapi.json',
+    operationId: 'getOpenapi',
+    summary: 'This interface as an OpenAPI 3.1 document.',
+    contentType: 'application/json',
+  },
+  {
+    path: '/docs',
+    operationId: 'getDocs',
+    summary: 'This interface as a page to read.',
+    contentType: 'text/html',
+  },
+] as const satisfies readonly PublicPath[];
+
+export interface PublicPath {
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  readonly contentType: 'application/json' | 'text/html';
+  readonly example?: unknown;
+}

@@ -1,0 +1,41 @@
+import { type ErrorKind, errorKinds, type Fault } from '../core/errors.ts';
+
+/** All that differs between the two service roots. */
+export interface Root {
+  readonly prefix: string;
+  /** Refuses unknown query parameters, unknown members of action bodies, form-encoded bodies and unacceptable Accept headers. */
+  readonly strict: boolean;
+  /** A node range that selects nothing is an error also when reading definitions. */
+  readonly refusesEmptyRanges: boolean;
+  /** Attributes of the path of PUT globalconf that the body lacks are an error. */
+  readonly comparesPathWithBody: boolean;
+  readonly statuses: Readonly<Partial<Record<ErrorKind, number>>>;
+  /** What a refusal by the policy says first; clients of the reference system look for this text. */
+  readonly denialPrefix: readonly string[];
+}
+
+export const musterRoot: Root = {
+  prefix: '/muster',
+  strict: true,
+  refusesEmptyRanges: false,
+  comparesPathWithBody: true,
+  statuses: {},
+  denialPrefix: [],
+};
+
+/** For clients written for the reference system: statuses as it sends them, lenient where it is. */
+export const xcatwsRoot: Root = {
+  prefix: '/xcatws',
+  strict: false,
+  refusesEmptyRanges: true,
+  comparesPathWithBody: false,
+  statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403 },
+  denialPrefix: ['Authentication failure'],
+};
+
+export const roots: readonly Root[] = [musterRoot, xcatwsRoot];
+
+export const statusAt = (root: Root, kind: ErrorKind): number => root.statuses[kind] ?? errorKinds[kind].status;
+
+export const sentencesAt = (root: Root, { kind, sentences }: Fault): readonly string[] =>
+  kind === 'denied' ? [...root.denialPrefix, ...sentences] : sentences;

@@ -1,0 +1,158 @@
+import fastify, {
+  type FastifyHttpsOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { randomUUID } from 'node:crypto';
+import { METHODS, type IncomingMessage } from 'node:http';
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import { Fault } from '../core/errors.ts';
+import { bodyTooLarge, readBody } from './body.ts';
+import type { Credentials } from './certificates.ts';
+import { limitConnections } from './connections.ts';
+import type { Endpoint } from './endpoint.ts';
+import { endpoints } from './endpoints/index.ts';
+import { handle } from './handler.ts';
+import { publicRoutes } from './public-routes.ts';
+import { faultOf, sendFault } from './reply.ts';
+import { musterRoot, type Root, roots } from './roots.ts';
+import type { RestServices } from './service.ts';
+
+const maximumUrl = 65_536;
+const maximumHeaders = 81_920;
+const maximumBody = 1_048_576;
+const maximumBulkBody = 33_554_432;
+
+export function createServer(services: RestServices, credentials: Credentials): FastifyInstance<Server> {
+  const app = fastify({
+    https: { ...credentials, minVersion: 'TLSv1.2', maxHeaderSize: maximumHeaders },
+    requestTimeout: services.limits.requestTimeout * 1_000,
+    bodyLimit: maximumBulkBody,
+    exposeHeadRoutes: false,
+    genReqId: () => randomUUID(),
+    rewriteUrl: (request: IncomingMessage) => originForm(request.url ?? '/'),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maximumUrl },
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      refuse(services, request, reply, new Fault('malformed', `The path cannot be read: ${error.message}.`)),
+    clientErrorHandler: answerBrokenRequest,
+  } as FastifyHttpsOptions<Server>);
+  for (const method of METHODS)
+    if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method, { hasBody: true });
+  app.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
+  acceptAnyBody(app);
+  app.addHook('onRequest', checkSize);
+  app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
+  app.setNotFoundHandler((request, reply) =>
+    refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${pathOf(request)}.`)),
+  );
+  for (const root of roots) addRoutes(app, services, root);
+  limitConnections(app.server, services.limits.maxConnectionsPerAddress);
+  return app;
+}
+
+/** `https://host/path`, as proxies send it, means `/path`. */
+function originForm(url: string): string {
+  const absolute = /^https?:\/\/[^/?#]*/i.exec(url);
+  return absolute ? url.slice(absolute[0].length) || '/' : url;
+}
+
+const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0]!.slice(0, 200);
+
+const rootOf = (request: FastifyRequest): Root =>
+  roots.find((root) => request.url.startsWith(root.prefix)) ?? musterRoot;
+
+function refuse(services: RestServices, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+  reply.hijack();
+  sendFault(reply.raw, rootOf(request), faultOf(error, services.log, request.id), { 'X-Request-Id': request.id });
+}
+
+/** Bodies are read here as bytes, whatever their type; the handler makes sense of them. */
+function acceptAnyBody(app: FastifyInstance<Server>): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
+    readBody(payload, bodyLimit(request)),
+  );
+}
+
+const bodyLimit = (request: FastifyRequest): number =>
+  (request.routeOptions.config as { bulk?: boolean }).bulk ? maximumBulkBody : maximumBody;
+
+/** What is too large or asks for what we do not offer is refused before anything else. */
+async function checkSize(request: FastifyRequest): Promise<void> {
+  if (request.url.length > maximumUrl) throw new Fault('too-large', `The URL is longer than ${maximumUrl} characters.`);
+  const length = Number(request.headers['content-length'] ?? 0);
+  if (length > bodyLimit(request)) throw bodyTooLarge(bodyLimit(request));
+  if (request.url.split('?', 1)[0]!.includes('//')) throw new Fault('unknown-path', 'The path has an empty segment.');
+  const { expect } = request.headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    throw new Fault('expectation', `The expectation "${expect}" cannot be met.`);
+  }
+}
+
+/** Answers what is not even HTTP, or has headers beyond the limit, in the form of every other error. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const sentence =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? `The headers are larger than ${maximumHeaders} bytes.`
+      : 'The request is not valid HTTP.';
+  const body = `${JSON.stringify({ error: [sentence], errorcode: 2 })}\n`;
+  socket.end(
+    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root): void {
+  const offered = endpoints.filter((endpoint) => endpoint.only === undefined || endpoint.only === root.prefix);
+  const methods = new Map<string, string[]>();
+  const note = (path: string, method: string): string => {
+    const list = methods.get(path);
+    if (list) list.push(method);
+    else methods.set(path, [method]);
+    return path;
+  };
+  for (const endpoint of offered) {
+    const url = note(root.prefix + routerPath(endpoint), endpoint.method);
+    const route = { services, root, endpoint };
+    app.route({
+      method: endpoint.method,
+      url,
+      config: { bulk: endpoint.bulk ?? false },
+      handler: (request, reply) => handle(route, request, reply),
+    });
+  }
+  for (const { path, handler } of publicRoutes(services, root, offered)) {
+    app.route({ method: 'GET', url: note(root.prefix + path, 'GET'), handler });
+  }
+  for (const [url, allowed] of methods) {
+    const others = app.supportedMethods.filter((method) => !allowed.includes(method));
+    app.route({
+      method: others,
+      url,
+      handler: (request, reply) => refuseMethod(services, root, allowed, request, reply),
+    });
+  }
+}
+
+function refuseMethod(
+  services: RestServices,
+  root: Root,
+  allowed: readonly string[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  reply.hijack();
+  const fault = new Fault(
+    'method',
+    `${request.method} is not offered here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`,
+  );
+  services.log.debug({ request: request.id }, fault.message);
+  sendFault(reply.raw, root, fault, { 'X-Request-Id': request.id, Allow: allowed.join(', ') });
+}
+
+const routerPath = ({ path }: Endpoint): string => path.replaceAll(/\{(\w+)\}/g, ':$1');

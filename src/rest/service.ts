@@ -1,0 +1,19 @@
+import type { Logger } from '../core/log.ts';
+import type { DispatchServices } from '../dispatch/dispatch.ts';
+import type { Authenticator } from './authenticate.ts';
+import type { Concurrency } from './concurrency.ts';
+
+export interface RestLimits {
+  readonly maxConnectionsPerAddress: number;
+  /** Seconds a client may take to send a request. */
+  readonly requestTimeout: number;
+}
+
+/** What the REST face needs of the house. */
+export interface RestServices extends DispatchServices {
+  readonly authenticator: Authenticator;
+  readonly concurrency: Concurrency;
+  readonly log: Logger;
+  readonly limits: RestLimits;
+  readonly version: string;
+}

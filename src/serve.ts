@@ -1,0 +1,89 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
+import { closeContext, type Context, openContext } from './context.ts';
+import { Fault } from './core/errors.ts';
+import { formatListen } from './core/listen-address.ts';
+import { startHousekeeping } from './housekeeping.ts';
+import { ensureCertificates, loadCredentials } from './rest/certificates.ts';
+import { localNames } from './rest/local-names.ts';
+import { musterRoot } from './rest/roots.ts';
+import { createServer } from './rest/server.ts';
+
+const patience = 30_000;
+
+/** Runs the service until it is told to stop. */
+export async function serve(config: Config): Promise<void> {
+  const context = await openContext(config);
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
+  });
+  let servers: FastifyInstance<Server>[] = [];
+  try {
+    servers = await listen(context);
+    reloadOnHangup(context, servers);
+    const housekeeping = startHousekeeping(context);
+    const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
+    process.stdout.write(`muster ready ${urls.join(' ')}\n`);
+    await stopped;
+    clearInterval(housekeeping);
+  } finally {
+    await Promise.all(servers.map(finish));
+    await closeContext(context);
+  }
+}
+
+async function listen(context: Context): Promise<FastifyInstance<Server>[]> {
+  const { config } = context;
+  if (!config.tls) {
+    const { created, ca } = await ensureCertificates(config.data, [
+      ...new Set([...localNames(), ...config.listen.map(({ host }) => host)]),
+    ]);
+    if (created) process.stdout.write(`A certificate authority was made; clients verify this server with ${ca}\n`);
+  }
+  const credentials = loadCredentials(config);
+  const servers: FastifyInstance<Server>[] = [];
+  for (const { host, port } of config.listen) {
+    const app = createServer(context, credentials);
+    servers.push(app);
+    try {
+      await app.listen({ host, port });
+    } catch (error) {
+      await Promise.all(servers.map((server) => server.close()));
+      throw new Fault('unavailable', `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`);
+    }
+  }
+  return servers;
+}
+
+function listening(app: FastifyInstance<Server>): { host: string; port: number } {
+  const { address, port } = app.server.address() as AddressInfo;
+  return { host: address, port };
+}
+
+/** A new certificate serves the next connections; a broken one changes nothing. */
+function reloadOnHangup({ config, log }: Context, servers: readonly FastifyInstance<Server>[]): void {
+  process.on('SIGHUP', () => {
+    try {
+      const credentials = loadCredentials(config);
+      for (const { server } of servers) server.setSecureContext({ ...credentials, minVersion: 'TLSv1.2' });
+      log.info('the certificate was read again');
+    } catch (error) {
+      log.error({ err: error }, 'the certificate could not be read again; the old one stays');
+    }
+  });
+}
+
+/** Takes no new connections, lets running requests end, and closes connections as they fall idle. */
+async function finish(app: FastifyInstance<Server>): Promise<void> {
+  const closed = app.close();
+  const ended = closed.then(() => true);
+  for (const began = Date.now(); Date.now() - began < patience; ) {
+    app.server.closeIdleConnections();
+    if (await Promise.race([ended, wait(50, false)])) return;
+  }
+  app.server.closeAllConnections();
+  await closed;
+}

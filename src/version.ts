@@ -1,0 +1,3 @@
+import data from '../package.json' with { type: 'json' };
+
+export const { version } = data;

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SecretBox } from '../../src/access/secrets.ts';
+import type { Answer, AnyCommand, Command } from '../../src/commands/command.ts';
+import type { Origin } from '../../src/database/changeset.ts';
+import { type Columns, Draft, type Seal } from '../../src/database/draft.ts';
+import type { Snapshot } from '../../src/database/snapshot.ts';
+import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
+import { Store } from '../../src/database/store.ts';
+import { keyOf, type Row, tableNamed } from '../../src/database/tables.ts';
+import { dispatch, type DispatchServices, type Outcome, type Request } from '../../src/dispatch/dispatch.ts';
+import { Runs } from '../../src/dispatch/runs.ts';
+import { sealer } from '../../src/objects/accounts.ts';
+import { NodeCatalog } from '../../src/objects/catalog.ts';
+
+export const testOrigin: Origin = { user: 'root', client: '127.0.0.1', command: 'test', run: 'run' };
+
+/** Of the password "cluster". */
+const rootHash = '$y$j9T$5ZJdlh2G/vpOAv2XDf/vW.$5WMfa6j4EBBsdVEpSRM..DxtQVL79uH7EBYYpyCodJ5';
+
+/** The rows every cluster under test begins with: somebody must be allowed to do everything. */
+export const governors: readonly (readonly [table: string, row: Row])[] = [
+  ['policy', { priority: '1', name: 'root', rule: 'allow' }],
+  ['passwd', { key: 'xcat', username: 'root', password: rootHash }],
+];
+
+/** A scratch directory that goes away when the test process does the cleaning. */
+export const scratchDirectory = (): string => mkdtempSync(join(tmpdir(), 'muster-test-'));
+
+export interface TestStore {
+  readonly file: string;
+  readonly store: Store;
+  readonly box: SecretBox;
+  readonly services: DispatchServices;
+  readonly current: Snapshot;
+  /** Runs a command as root, the way a request would. */
+  run<Args>(command: Command<Args>, args: Args, options?: Partial<Request>): Promise<Outcome>;
+  /** Puts rows by merging columns, as every write does. */
+  put(...rows: readonly (readonly [table: string, row: Columns])[]): Promise<void>;
+  rows(table: string): Row[];
+  close(): Promise<void>;
+}
+
+export async function memoryStore(options: { audit?: boolean } = {}): Promise<TestStore> {
+  const directory = scratchDirectory();
+  const file = join(directory, 'muster.sqlite');
+  const store = await Store.open(await SqliteDatabase.open(file));
+  const box = SecretBox.open(join(directory, 'key'));
+  const seal: Seal = sealer(box);
+  const services: DispatchServices = {
+    store,
+    catalog: new NodeCatalog(),
+    ranges: {},
+    runs: new Runs(),
+    seal,
+    audit: options.audit ?? false,
+  };
+  const put: TestStore['put'] = async (...rows) => {
+    await store.change(testOrigin, (head) => {
+      const draft = new Draft(head, seal);
+      for (const [table, columns] of rows) draft.merge(table, keyOf(tableNamed(table), columns as Row), columns);
+      return draft.changes();
+    });
+  };
+  await put(...governors);
+  return {
+    file,
+    store,
+    box,
+    services,
+    put,
+    get current() {
+      return store.current;
+    },
+    run: (command, args, request) =>
+      dispatch(services, { ...rootRequest, ...request, command: command as AnyCommand, args }),
+    rows: (table) => store.current.rows(table).values(),
+    async close() {
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const never = new AbortController().signal;
+
+const rootRequest: Omit<Request, 'command' | 'args'> = {
+  line: '',
+  range: '',
+  user: 'root',
+  client: '127.0.0.1',
+  token: undefined,
+  note: '',
+  id: 'request',
+  dryRun: false,
+  expectNodes: undefined,
+  revision: undefined,
+  signal: () => never,
+};
+
+/** What a query answered, as plain data. */
+export function answerOf({ answer }: Outcome): unknown {
+  if (answer.shape === 'stream' || answer.shape === 'dry-run') throw new Error(`not an answer: ${answer.shape}`);
+  return plain(answer);
+}
+
+function plain(answer: Answer): unknown {
+  if (answer.shape === 'none') return undefined;
+  if (answer.shape === 'list') return answer.items;
+  if (answer.shape === 'value') return answer.value;
+  return Object.fromEntries(answer.names.map((name) => [name, answer.attributes(name)]));
+}
