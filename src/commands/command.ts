@@ -1,6 +1,7 @@
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
+import type { Row } from '../database/tables.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import type { RangeOptions } from '../objects/cluster.ts';
 import type { Attributes } from '../objects/node-attributes.ts';
@@ -51,7 +52,8 @@ export type Answer =
   | { readonly shape: 'none' }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown }
-  | Objects;
+  | Objects
+  | Rows;
 
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
@@ -64,6 +66,12 @@ export interface Objects {
   readonly wholeCatalog?: boolean;
   /** The tables the answer is made from; it stays the same while they do. */
   readonly dependsOn?: readonly string[];
+}
+
+/** Rows by table, made one by one when they are sent. */
+export interface Rows {
+  readonly shape: 'rows';
+  readonly tables: readonly (readonly [table: string, rows: Iterable<Row>])[];
 }
 
 export const nothing: Answer = { shape: 'none' };

@@ -17,9 +17,11 @@ export const getAttribs = query<RowsArgs>({
   async run(snapshot, { table: name, keys: text, columns }, { store }) {
     const table = tableNamed(name);
     const keys = parseKeys(table, text);
-    const rows = table.log ? await logRows(store, table, keys, columns) : storedRows(snapshot, table, keys, columns);
+    const rows = table.log
+      ? await logRows(store, table, keys, columns)
+      : [...storedRows(snapshot, table, keys, columns)];
     if (rows.length === 0)
       throw new Fault('unknown-object', `Table "${name}" has no row with ${text} and a value in the wanted columns.`);
-    return { shape: 'value', value: { [name]: rows } };
+    return { shape: 'rows', tables: [[name, rows]] };
   },
 });

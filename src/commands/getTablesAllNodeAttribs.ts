@@ -1,24 +1,23 @@
 import { visibleNodes } from '../objects/groups.ts';
-import { nodeRow, nodeTableNamed } from '../objects/table-access.ts';
+import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
 import { query } from './command.ts';
 
-/** Like the reading of named nodes, but only of those that have anything in the table. */
-export const getTablesAllNodeAttribs = query<{
+export interface AllNodeRowsArgs {
   readonly tables: readonly string[];
   readonly columns: readonly string[] | undefined;
-}>({
+}
+
+/** Like the reading of named nodes, but only of those that have anything in the table. */
+export const getTablesAllNodeAttribs = query<AllNodeRowsArgs>({
   name: 'getTablesAllNodeAttribs',
   aliases: ['tabdump'],
   select(snapshot) {
     const nodes = visibleNodes(snapshot);
     return { objects: nodes, nodes };
   },
-  run(snapshot, { tables, columns }, { selection }) {
-    const rows = tables.map((name) => {
-      const table = nodeTableNamed(name);
-      const all = (selection.nodes ?? []).map((node) => nodeRow(snapshot, table, node, columns));
-      return [name, all.filter((row) => Object.keys(row).length > 1)] as const;
-    });
-    return { shape: 'value', value: Object.fromEntries(rows) };
+  run(snapshot, { tables, columns }, { selection: { nodes = [] } }) {
+    const withValues = (name: string) =>
+      nodeRows(snapshot, nodeTableNamed(name), nodes, columns).filter((row) => Object.keys(row).length > 1);
+    return { shape: 'rows', tables: tables.map((name) => [name, withValues(name)]) };
   },
 });

@@ -1,21 +1,24 @@
 import { tableNamed } from '../database/tables.ts';
-import { storedRows } from '../objects/table-access.ts';
-import { query } from './command.ts';
 import { logRows } from '../objects/log-rows.ts';
+import { storedRows } from '../objects/table-access.ts';
+import { query, type Rows } from './command.ts';
 
-export const getTablesAllRowAttribs = query<{
+export interface AllRowsArgs {
   readonly tables: readonly string[];
   readonly columns: readonly string[] | undefined;
-}>({
+}
+
+export const getTablesAllRowAttribs = query<AllRowsArgs>({
   name: 'getTablesAllRowAttribs',
   aliases: ['tabdump'],
   async run(snapshot, { tables, columns }, { store }) {
-    const rows: Record<string, unknown> = {};
+    const rows: Rows['tables'][number][] = [];
     for (const table of tables.map(tableNamed)) {
-      rows[table.name] = table.log
-        ? await logRows(store, table, {}, columns)
-        : storedRows(snapshot, table, undefined, columns);
+      rows.push([
+        table.name,
+        table.log ? await logRows(store, table, {}, columns) : storedRows(snapshot, table, undefined, columns),
+      ]);
     }
-    return { shape: 'value', value: rows };
+    return { shape: 'rows', tables: rows };
   },
 });

@@ -1,5 +1,5 @@
 import { knownNodes } from '../objects/cluster.ts';
-import { nodeRow, nodeTableNamed } from '../objects/table-access.ts';
+import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
 import { query } from './command.ts';
 
 export interface NodeRowsArgs {
@@ -15,11 +15,10 @@ export const getTablesNodesAttribs = query<NodeRowsArgs>({
     const nodes = knownNodes(snapshot, range, ranges);
     return { objects: nodes, nodes };
   },
-  run(snapshot, { tables, columns }, { selection }) {
-    const rows = tables.map((name) => {
-      const table = nodeTableNamed(name);
-      return [name, (selection.nodes ?? []).map((node) => nodeRow(snapshot, table, node, columns))] as const;
-    });
-    return { shape: 'value', value: Object.fromEntries(rows) };
+  run(snapshot, { tables, columns }, { selection: { nodes = [] } }) {
+    return {
+      shape: 'rows',
+      tables: tables.map((name) => [name, nodeRows(snapshot, nodeTableNamed(name), nodes, columns)]),
+    };
   },
 });

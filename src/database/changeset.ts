@@ -1,4 +1,4 @@
-import type { Row } from './tables.ts';
+import { type Row, tableNamed } from './tables.ts';
 
 /** One row before and after; undefined: the row was or is not there. */
 export interface RowChange {
@@ -24,6 +24,16 @@ export function changesByTable(changes: readonly RowChange[]): Map<string, Map<s
     rows.set(key, after);
   }
   return grouped;
+}
+
+/** True if only volatile columns of rows that stay change: such changes have no journal entry and no revision. */
+export function isVolatile(changes: JournalChanges): boolean {
+  return Object.entries(changes).every(([table, rows]) => {
+    const { volatile } = tableNamed(table);
+    return rows.every(
+      ([, before, after]) => before && after && Object.keys(after).every((column) => volatile.has(column)),
+    );
+  });
 }
 
 /** The changes that take back the given ones. */

@@ -81,7 +81,7 @@ export function checkText(value: string, where: string): void {
 
 export function checkValue(table: Table, column: string, value: string, row: Row): void {
   if (value === '') return;
-  const where = `${table.name}.${column} of ${table.keys.map((key) => row[key] ?? '').join(',')}`;
+  const where = `${table.name}.${column} of ${table.keys.flatMap((key) => row[key] || []).join(',')}`;
   checkText(value, where);
   if (isPattern(value) || value.endsWith('+=NEXTRECORD')) return;
   const problem = checks[`${table.name}.${column}`]?.(value);

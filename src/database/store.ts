@@ -1,5 +1,12 @@
 import { Fault } from '../core/errors.ts';
-import { decodeChanges, encodeChanges, type JournalChanges, type Origin, type RowChange } from './changeset.ts';
+import {
+  decodeChanges,
+  encodeChanges,
+  isVolatile,
+  type JournalChanges,
+  type Origin,
+  type RowChange,
+} from './changeset.ts';
 import { type AuditRecord, type Database, RevisionClash, type WriteSet } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -11,12 +18,13 @@ export interface Committed {
 }
 
 interface Pending {
-  readonly origin: Origin | undefined;
+  readonly origin: Origin;
   readonly compute: Compute;
   readonly audit: AuditRecord | undefined;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
   changes: JournalChanges;
+  journalled: boolean;
   after: Snapshot;
 }
 
@@ -42,7 +50,6 @@ export class Store {
   #writing: Promise<void> | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
   #failure: unknown;
-  readonly #listeners = new Set<(snapshot: Snapshot) => void>();
 
   private constructor(database: Database, snapshot: Snapshot) {
     this.#database = database;
@@ -68,23 +75,32 @@ export class Store {
     return this.#failure === undefined;
   }
 
-  onPublish(listener: (snapshot: Snapshot) => void): void {
-    this.#listeners.add(listener);
-  }
-
   /** The database with all accepted changes, also those that are not on disk yet: what a new change set is computed from. */
   get head(): Snapshot {
     return this.#head;
   }
 
-  /** Computes a change set on the newest state and resolves when it is on disk. What `compute` throws is passed on. */
+  /**
+   * Computes a change set on the newest state and resolves when it is on disk. What `compute` throws is passed on. One that
+   * touches volatile columns only gets no journal entry and no revision.
+   */
   change(origin: Origin, compute: Compute, audit?: AuditRecord): Promise<Committed> {
-    return this.#enqueue(origin, compute, audit);
-  }
-
-  /** Writes volatile columns: no journal entry, no revision. */
-  async changeVolatile(compute: Compute): Promise<void> {
-    await this.#enqueue(undefined, compute, undefined);
+    return new Promise((resolve, reject) => {
+      const pending: Pending = {
+        origin,
+        compute,
+        audit,
+        resolve,
+        reject,
+        changes: {},
+        journalled: false,
+        after: this.#head,
+      };
+      if (this.#compute(pending)) {
+        this.#queue.push(pending);
+        this.#schedule();
+      }
+    });
   }
 
   /** Resolves when the record is on disk. */
@@ -122,16 +138,6 @@ export class Store {
     await this.#database.close();
   }
 
-  #enqueue(origin: Origin | undefined, compute: Compute, audit: AuditRecord | undefined): Promise<Committed> {
-    return new Promise((resolve, reject) => {
-      const pending: Pending = { origin, compute, audit, resolve, reject, changes: {}, after: this.#head };
-      if (this.#compute(pending)) {
-        this.#queue.push(pending);
-        this.#schedule();
-      }
-    });
-  }
-
   #compute(pending: Pending): boolean {
     let changes: readonly RowChange[];
     try {
@@ -141,7 +147,8 @@ export class Store {
       return false;
     }
     pending.changes = encodeChanges(changes);
-    if (changes.length > 0) this.#head = this.#head.apply(changes, this.#head.revision + (pending.origin ? 1 : 0));
+    pending.journalled = !isVolatile(pending.changes);
+    if (changes.length > 0) this.#head = this.#head.apply(changes, this.#head.revision + (pending.journalled ? 1 : 0));
     pending.after = this.#head;
     return true;
   }
@@ -167,9 +174,9 @@ export class Store {
     if (batch.length === 0 && audits.length === 0) return;
     const time = Date.now();
     const sets: WriteSet[] = [];
-    for (const { origin, changes, after } of batch) {
+    for (const { origin, changes, after, journalled } of batch) {
       if (Object.keys(changes).length === 0) continue;
-      sets.push({ changes, journal: origin && { ...origin, revision: after.revision, time } });
+      sets.push({ changes, journal: journalled ? { ...origin, revision: after.revision, time } : undefined });
     }
     const audit = audits.map(({ record }) => record);
     for (const pending of batch) if (pending.audit) audit.push(pending.audit);
@@ -181,14 +188,9 @@ export class Store {
     }
     this.#failure = undefined;
     const last = batch.at(-1);
-    if (last && last.after !== this.#current) this.#publish(last.after);
+    if (last) this.#current = last.after;
     for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
     for (const { resolve } of audits) resolve?.();
-  }
-
-  #publish(snapshot: Snapshot): void {
-    this.#current = snapshot;
-    for (const listener of this.#listeners) listener(snapshot);
   }
 
   /** After a clash all waiting change sets are computed anew on the newer state; after a failure those of the batch fail. */
@@ -220,7 +222,7 @@ export class Store {
         entry.revision,
       );
     }
-    if (snapshot !== this.#current) this.#publish(snapshot);
+    this.#current = snapshot;
     return true;
   }
 }

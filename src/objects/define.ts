@@ -1,6 +1,14 @@
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
-import { keyOf, nodeTables, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
+import {
+  isEnabled,
+  keyOf,
+  nodeTables,
+  type Row,
+  rowsOfNodePrefix,
+  type Table,
+  tableNamed,
+} from '../database/tables.ts';
 import { type Assignment, appended, assign, type Mode, without } from './assign.ts';
 import type { RangeOptions } from './cluster.ts';
 import { objectExists, rowOf } from './definitions.ts';
@@ -38,6 +46,7 @@ export function createObject(
   if (type.name === 'node' && listItems(attributes['groups'] ?? '').length === 0) {
     throw new Fault('invalid', `Node "${name}" needs the attribute groups, for example {"groups":"all"}.`);
   }
+  dropDisabledRow(draft, type, name);
   if (type.name === 'network') checkNewNetwork(draft, name, attributes);
   const assignment: Assignment = { type, name, attributes, mode: 'set', fresh: true };
   if (type.name === 'group') return writeGroup(draft, assignment, ranges);
@@ -45,6 +54,12 @@ export function createObject(
   // The object exists through its row in the home table, also if none of its attributes are stored there.
   if (type.name !== 'node' && tableNamed(table).keys.join() === column) draft.merge(table, name, { [column]: name });
   assign(draft, assignment);
+}
+
+/** A disabled row is no object, and what is made in its place must not be disabled by it. */
+function dropDisabledRow(draft: Draft, type: ObjectType, name: string): void {
+  const row = rowOf(draft.base, type, type.home, name, draft);
+  if (row && !isEnabled(row)) draft.remove(type.home.table, keyOf(tableNamed(type.home.table), row));
 }
 
 /** Changes an existing object. */

@@ -33,7 +33,8 @@ export function objectExists(snapshot: Snapshot, type: ObjectType, name: string)
   if (type.name === 'node') return effectiveReader(snapshot).nodeRow(name) !== undefined;
   if (type.name === 'group') return groupExists(snapshot, name);
   if (type.name === 'site') return name === siteObject;
-  return rowOf(snapshot, type, { table: type.home.table, column: '' }, name) !== undefined;
+  const row = rowOf(snapshot, type, { table: type.home.table, column: '' }, name);
+  return row !== undefined && isEnabled(row);
 }
 
 /** All set attributes of an existing object, sorted by name, secrets hidden. */

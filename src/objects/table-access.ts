@@ -25,11 +25,19 @@ function pick(row: Row, columns: readonly string[] | undefined): Row {
   return picked;
 }
 
-/** A node's row as it is in effect, under `name`. */
-export function nodeRow(snapshot: Snapshot, table: Table, node: string, columns: readonly string[] | undefined): Row {
-  const row = effectiveReader(snapshot).row(table, node);
-  const { [table.nodeColumn!]: _node, ...rest } = redactRow(table, row ?? {});
-  return { name: node, ...pick(rest, wantedColumns(table, columns)) };
+/** Nodes' rows as they are in effect, each under `name`. */
+export function* nodeRows(
+  snapshot: Snapshot,
+  table: Table,
+  nodes: readonly string[],
+  columns: readonly string[] | undefined,
+): Generator<Row> {
+  const reader = effectiveReader(snapshot);
+  const wanted = wantedColumns(table, columns);
+  for (const node of nodes) {
+    const { [table.nodeColumn!]: _node, ...rest } = redactRow(table, reader.row(table, node) ?? {});
+    yield { name: node, ...pick(rest, wanted) };
+  }
 }
 
 export function nodeTableNamed(name: string): Table {
@@ -40,20 +48,18 @@ export function nodeTableNamed(name: string): Table {
 }
 
 /** The stored rows that match all of `keys`; disabled rows are not shown. */
-export function storedRows(
+export function* storedRows(
   snapshot: Snapshot,
   table: Table,
   keys: Row | undefined,
   columns: readonly string[] | undefined,
-): Row[] {
+): Generator<Row> {
   const wanted = wantedColumns(table, columns);
-  const rows: Row[] = [];
   for (const row of matchingRows(snapshot, table, keys)) {
     if (!isEnabled(row)) continue;
     const shown = pick(redactRow(table, row), wanted);
-    if (Object.keys(shown).length > 0) rows.push(shown);
+    if (Object.keys(shown).length > 0) yield shown;
   }
-  return rows;
 }
 
 export function matchingRows(snapshot: Snapshot, table: Table, keys: Row | undefined): Row[] {

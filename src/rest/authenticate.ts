@@ -76,7 +76,7 @@ export class Authenticator {
   #noteAccess(token: string, now: number): void {
     if (this.#seen.size > 100_000) this.#seen.clear();
     this.#seen.set(token, now);
-    const write = this.#store.changeVolatile((head) => {
+    const write = this.#store.change({ user: '', client: '', command: 'token-access', run: '' }, (head) => {
       if (!head.get('token', token)) return [];
       const draft = new Draft(head, (_table, _column, clear) => clear);
       draft.merge('token', token, { access: expiryText(new Date(now)) });

@@ -1,16 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Answer, Objects } from '../commands/command.ts';
+import type { Answer, Objects, Rows } from '../commands/command.ts';
 import type { DryRun } from '../dispatch/dispatch.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { tableNamed, type Row } from '../database/tables.ts';
-import { keyColumns } from '../database/tables.ts';
+import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
 import { type Listing, listingBytes, type NodeCatalog } from '../objects/catalog.ts';
 import { redactRow } from '../objects/effective.ts';
 import { collapse } from './collapse.ts';
+import { PacedText, pacedMap, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 
-/** How long a serialisation may hold the event loop. */
-export const slice = 3;
 const indent = 3;
 
 export type Attributes = Readonly<Record<string, string>> | readonly string[];
@@ -45,6 +43,8 @@ export async function bodyOf(
       return text(answer.items, common);
     case 'value':
       return text(answer.value, common);
+    case 'rows':
+      return rowsBody(answer, common);
     case 'dry-run':
       return text(dryRunReport(answer), common);
     case 'objects': {
@@ -73,45 +73,49 @@ async function wholeListing(catalog: NodeCatalog, listing: Listing): Promise<Buf
   return listingBytes(blocks);
 }
 
-async function objectsBody(objects: Objects, common: CommonParameters, plain: boolean): Promise<Buffer[]> {
-  if (common.xcoll) return text(collapse(await collected(objects, common)), common);
-  const { names } = objects;
-  if (names.length === 0) return [Buffer.from('{}\n')];
-  const shown = (name: string): string => {
-    if (plain && objects.text) return objects.text(name);
-    const attributes = common.lists ? asLists(objects.attributes(name)) : objects.attributes(name);
-    return JSON.stringify(attributes, null, common.pretty ? indent : 0);
-  };
-  const pieces: Buffer[] = [];
-  let part = '{';
-  let began = performance.now();
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i]!;
-    const separator = i === 0 ? '' : ',';
-    if (common.pretty) part += `${separator}\n   ${JSON.stringify(name)}: ${shown(name).replaceAll('\n', '\n   ')}`;
-    else part += `${separator}${JSON.stringify(name)}:${shown(name)}`;
-    if ((i & 63) === 63 && performance.now() - began > slice) {
-      pieces.push(Buffer.from(part));
-      part = '';
-      await setImmediate();
-      began = performance.now();
-    }
-  }
-  pieces.push(Buffer.from(`${part}${common.pretty ? '\n' : ''}}\n`));
-  return pieces;
+/** One value as JSON, `depth` levels deep in an indented text. */
+function valueJson(value: unknown, pretty: boolean, depth: number): string {
+  if (!pretty) return JSON.stringify(value);
+  return JSON.stringify(value, null, indent).replaceAll('\n', lineAt(true, depth));
 }
 
-async function collected(objects: Objects, common: CommonParameters): Promise<Map<string, unknown>> {
-  const values = new Map<string, unknown>();
-  let began = performance.now();
+/** The start of a line in an indented text. */
+const lineAt = (pretty: boolean, depth: number): string => (pretty ? `\n${' '.repeat(indent * depth)}` : '');
+
+async function objectsBody(objects: Objects, common: CommonParameters, plain: boolean): Promise<Buffer[]> {
+  const { pretty } = common;
+  const shown = (name: string): unknown =>
+    common.lists ? asLists(objects.attributes(name)) : objects.attributes(name);
+  if (common.xcoll) return text(collapse(await pacedMap(objects.names, shown)), common);
+  if (objects.names.length === 0) return text({}, common);
+  const body = new PacedText();
+  const colon = pretty ? ': ' : ':';
+  let separator = `{${lineAt(pretty, 1)}`;
   for (const name of objects.names) {
-    values.set(name, common.lists ? asLists(objects.attributes(name)) : objects.attributes(name));
-    if (performance.now() - began > slice) {
-      await setImmediate();
-      began = performance.now();
-    }
+    const json = plain && objects.text ? objects.text(name) : valueJson(shown(name), pretty, 1);
+    const pause = body.add(`${separator}${JSON.stringify(name)}${colon}${json}`);
+    if (pause) await pause;
+    separator = `,${lineAt(pretty, 1)}`;
   }
-  return values;
+  return body.end(`${lineAt(pretty, 0)}}\n`);
+}
+
+async function rowsBody({ tables }: Rows, { pretty }: CommonParameters): Promise<Buffer[]> {
+  const body = new PacedText();
+  const colon = pretty ? ': ' : ':';
+  let separator = `{${lineAt(pretty, 1)}`;
+  for (const [table, rows] of tables) {
+    let before = `${separator}${JSON.stringify(table)}${colon}[`;
+    let empty = true;
+    for (const row of rows) {
+      const pause = body.add(`${before}${lineAt(pretty, 2)}${valueJson(row, pretty, 2)}`);
+      if (pause) await pause;
+      before = ',';
+      empty = false;
+    }
+    separator = `${empty ? before : lineAt(pretty, 1)}],${lineAt(pretty, 1)}`;
+  }
+  return body.end(`${separator.replace(/,\s*$/, '')}${lineAt(pretty, 0)}}\n`);
 }
 
 function dryRunReport({ changes, nodes }: DryRun): unknown {

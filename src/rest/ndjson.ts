@@ -2,7 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate as pause } from 'node:timers/promises';
 import type { NodeResult } from '../commands/command.ts';
 import type { Outcome } from '../dispatch/dispatch.ts';
-import { bodyOf, slice } from './body-writer.ts';
+import { bodyOf } from './body-writer.ts';
+import { slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 
@@ -23,6 +24,10 @@ export async function streamOutcome(
     for (const name of answer.names) {
       const value = answer.text ? answer.text(name) : JSON.stringify(answer.attributes(name));
       await lines.write(`{"node":${JSON.stringify(name)},"value":${value}}`);
+    }
+  } else if (answer.shape === 'rows') {
+    for (const [table, rows] of answer.tables) {
+      for (const row of rows) await lines.write(JSON.stringify({ table, value: row }));
     }
   } else if (answer.shape === 'list') {
     for (const item of answer.items) await lines.write(JSON.stringify({ value: item }));

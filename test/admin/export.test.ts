@@ -88,10 +88,10 @@ it('nobody else can read the files', async () => {
 
 it('logs of any length are written whole and in order', async () => {
   const count = 20_000;
-  await withStore(data, async ({ store }) => {
+  await withStore(data, async ({ store, box }) => {
     const record = { user: 'root', client: 'here', command: 'lsdef', noderange: '', args: 'a "b"', status: 'ok' };
     for (let i = 1; i <= count; i++) store.auditSoon({ ...record, time: 0, request: `r${i}` });
-    await exportTables({ store, box: { isSealed: () => false } as never }, out);
+    await exportTables({ store, box }, out);
   });
   const written = lines('auditlog');
   expect(written).toHaveLength(count + 2);

@@ -109,5 +109,6 @@ function plain(answer: Answer): unknown {
   if (answer.shape === 'none') return undefined;
   if (answer.shape === 'list') return answer.items;
   if (answer.shape === 'value') return answer.value;
+  if (answer.shape === 'rows') return Object.fromEntries(answer.tables.map(([table, rows]) => [table, [...rows]]));
   return Object.fromEntries(answer.names.map((name) => [name, answer.attributes(name)]));
 }

@@ -14,7 +14,7 @@ export interface CurlOptions {
   readonly withToken?: boolean;
 }
 
-/** A command line that sends a request; long ones go over several lines. */
+/** A command that sends a request. */
 export function curlLine(url: string, { method = 'GET', body, headers = [], withToken = true }: CurlOptions): string {
   const words = [
     'curl -k',
@@ -26,8 +26,20 @@ export function curlLine(url: string, { method = 'GET', body, headers = [], with
     // Without -g curl takes brackets and braces for patterns of its own.
     `${/[[\]{}]/.test(url) ? '-g ' : ''}${shellWord(url)}`,
   ];
-  const line = words.join(' ');
-  return line.length <= 96 ? line : words.join(' \\\n  ');
+  return wrapped(words);
+}
+
+const width = 68;
+
+/** Words on as many lines as they need. */
+function wrapped(words: readonly string[]): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(last === undefined ? word : `  ${word}`);
+  }
+  return lines.join(' \\\n');
 }
 
 export const baseUrl = ({ prefix }: Root): string => `https://HOST:8443${prefix}`;

@@ -6,7 +6,8 @@ import { type Html, html, nothing } from './html.ts';
 import { replies } from './reply-schemas.ts';
 import { canDryRun, operationId } from './rows.ts';
 
-export const methodBadge = (method: string): Html => html`<span class="method ${method.toLowerCase()}">${method}</span>`;
+export const methodBadge = (method: string): Html =>
+  html`<span class="method ${method.toLowerCase()}">${method}</span>`;
 
 /** A path with its variable segments marked. */
 export const shownPath = (path: string): Html =>
@@ -61,16 +62,15 @@ function bodySection({ body }: Endpoint): Html {
       html`<tr><td><code>${name}</code></td><td>${type}</td><td>${required ? 'required' : 'optional'}</td><td>${description}</td></tr>\n`,
   );
   const text = describedAs(body);
-  const open = isOpen(body)
-    ? html`<p>An object of any members, <code>${text === '' ? 'name: value' : text}</code>.</p>`
-    : text === ''
-      ? nothing
-      : html`<p>${sentence(text)}</p>`;
+  const lead = isOpen(body)
+    ? html`An object of <em>${text === '' ? 'name: value' : text}</em>.`
+    : html`${sentence(text)}`;
   const table = html`<table><thead><tr><th>Member</th><th>Type</th><th></th><th></th></tr></thead><tbody>
 ${rows}</tbody></table>`;
   return html`<h4>Body</h4>
-${open}
+<p>${lead}</p>
 ${rows.length === 0 ? nothing : table}`;
 }
 
-const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+const sentence = (text: string): string =>
+  text === '' ? 'An object.' : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

@@ -21,7 +21,7 @@ const worksOnNodes = ({ command }: Endpoint): boolean => command.kind === 'per-n
 const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   'too-large': { when: 'The URL, a header or the body is too large, or the JSON is nested too deep.' },
   malformed: {
-    when: 'The body is no JSON object, a member has the wrong type, or a header that must be a number is none.',
+    when: 'The body is not a JSON object, a member has the wrong type, or a header is not the number it must be.',
   },
   'missing-action': { when: 'The body lacks the member that says what to do.', metBy: requiresMembers },
   'missing-operation-data': { when: 'The body lacks what the operation works with.', metBy: requiresMembers },

@@ -72,7 +72,8 @@ export const commonParameters: readonly CommonParameter[] = [
     in: 'query',
     schema: { type: 'string', const: '1' },
     example: '1',
-    description: 'Checks everything and answers with the changes that would be made, but makes none.',
+    description:
+      'For changes of the database: checks everything and answers with what would change, but changes nothing.',
     takenBy: canDryRun,
   },
   {
@@ -82,7 +83,7 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: count,
     example: '12',
     description:
-      'How many existing objects the path must select. If it is another number, nothing is done and the status is 417.',
+      'Where the path names objects: how many existing ones it must select. If it is another number, nothing is done and the status is 417.',
     takenBy: ({ range }) => range !== undefined,
   },
   {
@@ -99,7 +100,8 @@ export const commonParameters: readonly CommonParameter[] = [
     in: 'header',
     schema: { type: 'string' },
     example: '"tMx0qPcV.1042.0"',
-    description: 'The ETag of an earlier reply. If nothing has changed since, the status is 304 and there is no body.',
+    description:
+      'For GET: the ETag of an earlier reply. If nothing has changed since, the status is 304 and there is no body.',
     takenBy: ({ method }) => method === 'GET',
   },
 ];

@@ -1,0 +1,125 @@
+import type { Root } from '../roots.ts';
+import { baseUrl, curlLine } from './curl.ts';
+import { codeBox, prettyJson } from './docs-endpoint.ts';
+import { errorsAt } from './errors.ts';
+import { type Html, html, nothing } from './html.ts';
+import { noderangeExamples } from './noderange-examples.ts';
+import { commonParameters, responseHeaders } from './parameters.ts';
+import { errorReply, examples, replies } from './reply-schemas.ts';
+
+interface Basics {
+  readonly id: string;
+  readonly title: string;
+  readonly text: Html;
+  readonly example?: Html;
+  /** Below both. */
+  readonly table?: Html;
+}
+
+/** What holds for every endpoint. */
+export const basics = (root: Root): readonly Basics[] => [
+  {
+    id: 'authentication',
+    title: 'Authentication',
+    text: html`<p>Every request says who sends it: by a token in the header <code>X-Auth-Token</code>, or by
+<code>userName</code> and <code>userPW</code> in the query or the body. If a token is sent, only the token counts.
+<code>POST /tokens</code> gives a token; keep it in a variable for the examples on this page.</p>
+<p><code>-k</code> skips the check of the server's certificate; <code>--cacert tls/ca.pem</code>, with the file from the data
+directory of the service, makes it.</p>`,
+    example: codeBox(
+      'A token for the examples',
+      `TOKEN=$(${curlLine(`${baseUrl(root)}/tokens`, {
+        method: 'POST',
+        body: { userName: 'root', userPW: 'PASSWORD' },
+        withToken: false,
+      })} |
+  sed 's/.*"id":"\\([^"]*\\)".*/\\1/')`,
+    ),
+  },
+  {
+    id: 'parameters',
+    title: 'Common parameters',
+    text: html`<p>A request may carry these. Those of the query may also stand in the body.
+A body is JSON, sent with <code>Content-Type: application/json</code>.</p>
+${definitions(commonParameters.map(({ name, example, in: place, description }) => [place === 'query' ? `${name}=${example}` : name, description]))}
+<p>Replies have these headers:</p>
+${definitions(Object.entries(responseHeaders).map(([name, { description }]) => [name, description]))}`,
+  },
+  {
+    id: 'replies',
+    title: 'Replies',
+    text: html`<p>A <code>POST</code> that succeeds has the status 201, everything else 200. <code>PUT</code>, <code>DELETE</code> and a
+<code>POST</code> that creates answer with no body. Names come in byte order; an empty list is <code>[]</code>.</p>
+${definitions(Object.values(replies).map(({ key, description }) => [key.toLowerCase(), description]))}`,
+    example: html`${codeBox('attributes', prettyJson({ n1: { groups: 'all,compute', mgt: 'ipmi' } }))}
+${codeBox('list', prettyJson(['n1', 'n2']))}
+${codeBox('lines', prettyJson({ n1: ['first line', 'second line'] }))}`,
+  },
+  {
+    id: 'errors',
+    title: 'Errors',
+    text: html`<p>If anything failed, the body has exactly two members: <code>error</code>, one sentence or more, and
+<code>errorcode</code>, a number. What failed on a node reads <code>node: sentence</code>.</p>
+${denial(root)}`,
+    example: codeBox(errorReply.key, prettyJson(examples.error)),
+    table: html`<table class="numbers"><thead><tr><th>Status</th><th>errorcode</th><th>When</th></tr></thead><tbody>
+${errorLines(root)}</tbody></table>`,
+  },
+  {
+    id: 'noderange',
+    title: 'Node ranges',
+    text: html`<p>Where a path says <code>{noderange}</code>, it takes one of these or several joined by commas. A name that is neither a
+node nor a group is an error, and so is a piece that cannot be read; both name the piece.</p>
+${definitions(noderangeExamples.map(({ range, meaning }) => [range, meaning]))}`,
+    example: codeBox('The names a range selects', curlLine(`${baseUrl(root)}/nodes/n[1-3],rack2/nodels`, {})),
+  },
+  {
+    id: 'dryrun',
+    title: 'Dry run',
+    text: html`<p>With <code>dryRun=1</code> a change of the database goes through the same checks and the same policy, and nothing is
+changed. The reply, with the status 200, shows each row that would be written before and after, <code>null</code> where there is
+none, and how many objects the path names. Secrets are not shown. Any other spelling is an error, so that a slip never does the real thing.</p>`,
+    example: html`${codeBox('Request', curlLine(`${baseUrl(root)}/nodes/n1?dryRun=1`, { method: 'PUT', body: { mgt: 'openbmc' } }))}
+${codeBox('Reply', prettyJson(examples.dryRun))}`,
+  },
+  {
+    id: 'revisions',
+    title: 'Revisions',
+    text: html`<p>Every change of the database is made as a whole or not at all, and has a number, the revision. Replies tell it in
+<code>X-Muster-Revision</code>. A request that sends it back is answered from that revision or a later one, so that it sees what the
+earlier request did, whichever server answers.</p>
+<p>A reply to <code>GET</code> may have an <code>ETag</code>; sent back in <code>If-None-Match</code>, it saves the body if nothing has
+changed.</p>`,
+    example: codeBox(
+      'Not older than revision 1042',
+      curlLine(`${baseUrl(root)}/nodes/n1`, { headers: ['X-Muster-Revision: 1042'] }),
+    ),
+  },
+  {
+    id: 'ndjson',
+    title: 'Streams',
+    text: html`<p>With <code>Accept: application/x-ndjson</code> the reply is one JSON object a line, each sent as soon as it is known. A
+blank line now and then keeps the connection alive. The last line is the summary; without it the stream was cut. What fails
+before the first line is an ordinary error reply.</p>`,
+    example: html`${codeBox('Request', curlLine(`${baseUrl(root)}/nodes/compute/attrs/mgt`, { headers: ['Accept: application/x-ndjson'] }))}
+${codeBox('Reply', examples.stream.map((line) => JSON.stringify(line)).join('\n'))}`,
+  },
+];
+
+const definitions = (entries: readonly (readonly [string, string])[]): Html =>
+  html`<table class="definitions"><tbody>
+${entries.map(([name, meaning]) => html`<tr><td><code>${name}</code></td><td>${meaning}</td></tr>\n`)}</tbody></table>`;
+
+function errorLines(root: Root): Html[] {
+  const alike = Object.groupBy(errorsAt(root), ({ status, code }) => `${status} ${code}`);
+  return Object.values(alike).map((errors = []) => {
+    const { status, code } = errors[0]!;
+    const sentences = errors.map(({ when }) => when).join(' ');
+    return html`<tr><td>${status}</td><td>${code}</td><td>${sentences}</td></tr>\n`;
+  });
+}
+
+const denial = ({ denialPrefix }: Root): Html =>
+  denialPrefix.length === 0
+    ? nothing
+    : html`<p>A refusal by the policy begins with the sentence <code>${denialPrefix.join(' ')}</code>.</p>`;

@@ -1,0 +1,47 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** How long, in milliseconds, a serialisation may hold the event loop. */
+export const slice = 3;
+
+/** Makes one value for each name, with pauses. */
+export async function pacedMap<V>(names: readonly string[], make: (name: string) => V): Promise<Map<string, V>> {
+  const values = new Map<string, V>();
+  let began = performance.now();
+  for (const name of names) {
+    values.set(name, make(name));
+    if (performance.now() - began > slice) {
+      await setImmediate();
+      began = performance.now();
+    }
+  }
+  return values;
+}
+
+/** Gathers a long text piece by piece, and lets others work in between. */
+export class PacedText {
+  readonly #pieces: Buffer[] = [];
+  #part = '';
+  #count = 0;
+  #began = performance.now();
+
+  /** What it returns must be awaited; most of the time that is nothing. */
+  add(text: string): Promise<void> | undefined {
+    this.#part += text;
+    // The clock costs as much as a small piece, so it is not read for each.
+    if ((++this.#count & 15) !== 0 || performance.now() - this.#began <= slice) return undefined;
+    return this.#pause();
+  }
+
+  /** All of it, with a last piece. */
+  end(text: string): Buffer[] {
+    this.#pieces.push(Buffer.from(this.#part + text));
+    return this.#pieces;
+  }
+
+  async #pause(): Promise<void> {
+    this.#pieces.push(Buffer.from(this.#part));
+    this.#part = '';
+    await setImmediate();
+    this.#began = performance.now();
+  }
+}

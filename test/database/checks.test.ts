@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { Fault } from '../../src/core/errors.ts';
+import { checkValue, maximumValueLength } from '../../src/database/checks.ts';
+import { tableNamed } from '../../src/database/tables.ts';
+
+function problemOf(place: string, value: string): string {
+  const [table, column] = place.split('.') as [string, string];
+  try {
+    checkValue(tableNamed(table), column, value, { [tableNamed(table).keys[0]!]: 'n1' });
+    return '';
+  } catch (error) {
+    expect(error).toBeInstanceOf(Fault);
+    expect((error as Fault).kind).toBe('invalid');
+    return (error as Fault).message;
+  }
+}
+
+test.each([
+  ['hosts.ip', '10.0.0.1'],
+  ['hosts.ip', 'fe80::1'],
+  ['hosts.ip', '|n(\\d+)|10.0.0.($1)|'],
+  ['hosts.ip', '/n/m/'],
+  ['hosts.ip', '10.0.0.1+=NEXTRECORD'],
+  ['hosts.ip', ''],
+  ['ipmi.bmc', 'n1-bmc'],
+  ['ipmi.bmc', '10.0.0.1,10.0.0.2'],
+  ['openbmc.bmc', 'bmc.example.org'],
+  ['mac.mac', '00:11:22:aa:bb:cc'],
+  ['mac.mac', '001122AABBCC'],
+  ['mac.mac', '00:11:22:33:44:55!n1-eth0|00:11:22:33:44:66!*NOIP*'],
+  ['mac.mac', '80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0a:00:01'],
+  ['networks.net', 'fd00::'],
+  ['networks.mask', '255.255.254.0'],
+  ['networks.mask', '0.0.0.0'],
+  ['networks.mask', '255.255.255.255'],
+  ['networks.mask', 'ffff:ffff::'],
+  ['networks.mask', '/64'],
+  ['networks.gateway', '<xcatmaster>'],
+  ['networks.tftpserver', '<xcatmaster>'],
+  ['policy.priority', '4.2'],
+  ['nodehm.mgt', 'free text, of any sort: ä€😀 "quoted"'],
+])('%s may be %j', (place, value) => {
+  expect(problemOf(place, value)).toBe('');
+});
+
+test.each([
+  ['hosts.ip', '10.0.0.300'],
+  ['hosts.ip', 'n1'],
+  ['ipmi.bmc', 'a b'],
+  ['ipmi.bmc', '10.0.0.1,-x'],
+  ['openbmc.bmc', '$(reboot)'],
+  ['mac.mac', '00:11:22:33:44'],
+  ['mac.mac', '00:11:22:33:44:55|nothing'],
+  ['networks.net', '10.0.0'],
+  ['networks.mask', '255.0.255.0'],
+  ['networks.mask', '/129'],
+  ['networks.mask', '24'],
+  ['networks.gateway', 'router'],
+  ['networks.dhcpserver', 'a;b'],
+  ['routes.net', 'x'],
+  ['routes.mask', 'x'],
+  ['policy.priority', 'first'],
+  ['policy.priority', '1.'],
+  ['nodehm.mgt', 'two\nlines'],
+  ['nodehm.mgt', 'a\u0000b'],
+  ['nodehm.mgt', 'a\tb'],
+  ['nodehm.mgt', 'a\u007fb'],
+  ['nodehm.mgt', 'half a pair \ud800'],
+  ['nodehm.mgt', 'x'.repeat(maximumValueLength + 1)],
+  // A pattern is computed per node and checked there, but it is still one line of text.
+  ['hosts.ip', '|n|10.0.0.1\n|'],
+])('%s cannot be %j', (place, value) => {
+  expect(problemOf(place, value)).toContain(`${place} of n1: `);
+});

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import SQLite from 'better-sqlite3';
+
+/** Works on the database file from outside, as another program would. */
+export function outside<T>(file: string, work: (database: SQLite.Database) => T): T {
+  const database = new SQLite(file);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+export const queryOutside = (file: string, sql: string): Record<string, unknown>[] =>
+  outside(file, (database) => database.prepare(sql).all() as Record<string, unknown>[]);
+
+/** How many commits the write-ahead log holds: a frame that ends one tells the size of the database after it. */
+export function commitsInLog(file: string): number {
+  const log = readFileSync(`${file}-wal`);
+  const frame = 24 + log.readUInt32BE(8);
+  let commits = 0;
+  for (let at = 32; at + frame <= log.length; at += frame) if (log.readUInt32BE(at + 4) !== 0) commits++;
+  return commits;
+}
