@@ -6,17 +6,17 @@ import { writeFileAtomically } from './core/files.ts';
 import { Draft, type Seal } from './database/draft.ts';
 import type { Store } from './database/store.ts';
 import { keyOf, tableNamed } from './database/tables.ts';
-import { accountKey } from './objects/accounts.ts';
+import { accountKey, accountNames } from './objects/accounts.ts';
 
-/** Gives a new database its first account and the rule that lets it do everything. */
+/** Gives a database without accounts its first account and the rule that lets it do everything. */
 export async function prepareFirstStart(store: Store, seal: Seal, { data, rootPassword }: Config): Promise<void> {
-  if (store.current.revision > 0) return;
+  if (accountNames(store.current).length > 0) return;
   const password = await hashPassword(rootPassword ?? generatedPassword(data));
   await store.change({ user: 'root', client: 'local', command: 'first-start', run: '' }, (head) => {
     const draft = new Draft(head, seal);
     const account = { key: accountKey, username: 'root', password };
     draft.merge('passwd', keyOf(tableNamed('passwd'), account), account);
-    draft.merge('policy', '1', { priority: '1', name: 'root', rule: 'allow' });
+    if (!head.get('policy', '1')) draft.merge('policy', '1', { priority: '1', name: 'root', rule: 'allow' });
     return draft.changes();
   });
 }

@@ -11,7 +11,7 @@ const program = new Command('muster')
   .option(
     '--listen <host:port>',
     'where to listen; may be given several times',
-    (value: string, list: string[] = []) => [...list, value],
+    (value: string, list: string[] | undefined) => [...(list ?? []), value],
   )
   .showHelpAfterError();
 

@@ -46,10 +46,12 @@ async function listen(context: Context): Promise<FastifyInstance<Server>[]> {
   const credentials = loadCredentials(config);
   const servers: FastifyInstance<Server>[] = [];
   for (const { host, port } of config.listen) {
+    // For this name the framework would open a second server of its own, which our limits would not reach.
+    const address = host === 'localhost' ? '127.0.0.1' : host;
     const app = createServer(context, credentials);
     servers.push(app);
     try {
-      await app.listen({ host, port });
+      await app.listen({ host: address, port });
     } catch (error) {
       await Promise.all(servers.map((server) => server.close()));
       throw new Fault('unavailable', `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`);

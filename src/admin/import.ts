@@ -27,20 +27,27 @@ export interface ImportReport {
   readonly notes: readonly string[];
 }
 
-/** Reads a directory of table dumps into the database of a stopped server: all of it in one change set, or nothing. */
-export async function importTables(dataDir: string, dir: string, options: ImportOptions = {}): Promise<ImportReport> {
+/**
+ * Reads a directory of table dumps into the database of a stopped server, or into the given open data: all of it in one
+ * change set, or nothing.
+ */
+export async function importTables(
+  target: string | OpenData,
+  dir: string,
+  options: ImportOptions = {},
+): Promise<ImportReport> {
   const names = listDirectory(dir);
-  return withStore(dataDir, (data) => importInto(data, dataDir, dir, names, options));
+  if (typeof target !== 'string') return importInto(target, dir, names, options);
+  return withStore(target, (data) => importInto(data, dir, names, options));
 }
 
 async function importInto(
   { store, seal }: OpenData,
-  dataDir: string,
   dir: string,
   names: readonly string[],
   { replace = false, skipUnknown = false }: ImportOptions,
 ): Promise<ImportReport> {
-  if (!replace) refuseFilled(dataDir, store.head);
+  if (!replace) refuseFilled(store.head);
   const faults = new ImportFaults();
   const skipped: string[] = [];
   const files = chooseFiles(dir, names, skipped, skipUnknown ? undefined : faults);
@@ -56,7 +63,10 @@ async function importInto(
   const changes = draft.changes();
   refuseUngoverned(draft.base, changes);
   const origin = { user: 'root', client: 'local', command: 'import', run: randomUUID() };
-  await store.change(origin, () => changes);
+  await store.change(origin, (head) => {
+    if (head === draft.base) return changes;
+    throw new Fault('unavailable', 'The database changed during the import. Nothing was imported.');
+  });
   const rows = [...imported.values()].reduce((sum, { keys }) => sum + keys.size, 0);
   return { tables: imported.size, rows, skipped, notes: notesOn(imported, replace) };
 }
@@ -89,13 +99,13 @@ function chooseFiles(dir: string, names: readonly string[], skipped: string[], f
 /** A first start fills these; everything else somebody has put there. */
 const filledAtStart = new Set(['passwd', 'policy', 'site', 'token']);
 
-function refuseFilled(dataDir: string, snapshot: Snapshot): void {
+function refuseFilled(snapshot: Snapshot): void {
   const filled = snapshotTables.filter(({ name }) => !filledAtStart.has(name) && snapshot.rows(name).size > 0);
   if (filled.length === 0) return;
   const found = filled.map(({ name }) => name).join(', ');
   throw new Fault(
     'invalid',
-    `The database in ${dataDir} is not empty (${found}). Use --replace to replace what it holds.`,
+    `The database is not empty: it has rows in ${found}. Use --replace to replace what it holds.`,
   );
 }
 

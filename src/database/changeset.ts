@@ -52,6 +52,28 @@ export function encodeChanges(changes: readonly RowChange[]): JournalChanges {
   return encoded;
 }
 
+const rowsPerPart = 100_000;
+
+/** One part as a rule; a change set too large for one text is kept in several. */
+export function splitChanges(changes: JournalChanges): readonly JournalChanges[] {
+  const tables = Object.entries(changes);
+  if (tables.reduce((sum, [, rows]) => sum + rows.length, 0) <= rowsPerPart) return [changes];
+  return tables.flatMap(([table, rows]) => {
+    const parts: JournalChanges[] = [];
+    for (let from = 0; from < rows.length; from += rowsPerPart)
+      parts.push({ [table]: rows.slice(from, from + rowsPerPart) });
+    return parts;
+  });
+}
+
+export function joinChanges(parts: readonly JournalChanges[]): JournalChanges {
+  const joined: Record<string, readonly JournalRow[]> = {};
+  for (const part of parts) {
+    for (const [table, rows] of Object.entries(part)) joined[table] = joined[table] ? joined[table].concat(rows) : rows;
+  }
+  return joined;
+}
+
 function encodeRow(key: string, before: Row | undefined, after: Row | undefined): JournalRow {
   if (!before || !after) return [key, before ?? null, after ?? null];
   const was: Record<string, string | null> = {};

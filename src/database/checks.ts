@@ -83,7 +83,7 @@ export function checkValue(table: Table, column: string, value: string, row: Row
   if (value === '') return;
   const where = `${table.name}.${column} of ${table.keys.flatMap((key) => row[key] || []).join(',')}`;
   checkText(value, where);
-  if (isPattern(value) || value.endsWith('+=NEXTRECORD')) return;
+  if (table.nodeColumn !== undefined && (isPattern(value) || value.endsWith('+=NEXTRECORD'))) return;
   const problem = checks[`${table.name}.${column}`]?.(value);
   if (problem) throw new Fault('invalid', `${where}: "${value}" ${problem}.`);
 }

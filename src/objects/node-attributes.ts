@@ -1,4 +1,5 @@
 import { redacted } from '../database/draft.ts';
+import { byText } from '../database/sorted-map.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
@@ -68,11 +69,8 @@ function withDefaults(defaults: Row | undefined, name: string, own: string): str
 
 /** `eth0!10.0.0.1|10.0.0.2,eth1!...` as attributes `nicips.eth0`, `nicips.eth1`. */
 export function nicAttributes(base: string, stored: string): Record<string, string> {
-  return Object.fromEntries(
-    nicParts(stored)
-      .map(([nic, value]) => [`${base}.${nic}`, value] as const)
-      .sort(),
-  );
+  const parts = nicParts(stored).sort(([a], [b]) => byText(a, b));
+  return Object.fromEntries(parts.map(([nic, value]) => [`${base}.${nic}`, value]));
 }
 
 /** The parts of a nic column, one per nic. A value that is a pattern may hold commas and `!` of its own. */
@@ -101,7 +99,7 @@ export function nodeAttribute(reader: EffectiveReader, node: string, name: strin
     break;
   }
   if (isScripts(base)) return withDefaults(defaultScripts(reader.snapshot), base, value ?? '') || undefined;
-  return nic === undefined || value === undefined ? value : nicParts(value).find(([name]) => name === nic)?.[1];
+  return nic === undefined || value === undefined ? value : nicParts(value).find(([part]) => part === nic)?.[1];
 }
 
 /** The named attributes of a node: unset ones as empty text, nic attributes as their parts. */

@@ -1,5 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import { byText } from '../database/sorted-map.ts';
 import { objectAttributes, objectExists } from './definitions.ts';
 import type { Given } from './define.ts';
 import type { Attributes } from './node-attributes.ts';
@@ -7,7 +8,7 @@ import data from './templates.json' with { type: 'json' };
 import type { ObjectType } from './types.ts';
 
 export const nodeTemplates: ReadonlyMap<string, Attributes> = new Map(
-  Object.entries(data as Record<string, Attributes>).sort(),
+  Object.entries(data as Record<string, Attributes>).sort(([a], [b]) => byText(a, b)),
 );
 
 const mandatory = 'MANDATORY:';

@@ -16,8 +16,8 @@ export interface CommonParameters {
 const names = ['userName', 'userPW', 'pretty', 'debug', 'xcoll', 'ver', 'dryRun'] as const;
 const looksLikeDryRun = /^dry[-_ ]?run$/i;
 
-const isOn = (value: unknown): boolean => {
-  const text = String(value ?? '').toLowerCase();
+const isOn = (value: string | undefined): boolean => {
+  const text = (value ?? '').toLowerCase();
   return text !== '' && text !== '0' && text !== 'false' && text !== 'no';
 };
 
@@ -39,9 +39,9 @@ export function commonParameters(
 ): { common: CommonParameters; rest: Record<string, unknown> } {
   const given = query === '' ? new Map<string, string>() : readQuery(root, query);
   let rest = body;
-  for (const name in body) {
+  for (const name of Object.keys(body)) {
     const common = (names as readonly string[]).includes(name);
-    if (looksLikeDryRun.test(name)) checkDryRun(name, body[name]);
+    if (looksLikeDryRun.test(name)) checkDryRun(name, commonText(name, body[name]));
     if (!common) continue;
     if (rest === body) rest = { ...body };
     delete rest[name];
@@ -63,9 +63,10 @@ export function commonParameters(
 }
 
 function commonText(name: string, value: unknown): string {
-  if (value === null || value === undefined) return '';
-  if (typeof value === 'object') throw new Fault('malformed', `"${name}" must be a string.`);
-  return String(value);
+  if (value === null) return '';
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  throw new Fault('malformed', `"${name}" must be a string.`);
 }
 
 function readQuery(root: Root, query: string): Map<string, string> {
@@ -81,11 +82,8 @@ function readQuery(root: Root, query: string): Map<string, string> {
 }
 
 /** Whoever asks for a dry run must not get a real one because of a slip. */
-function checkDryRun(name: string, value: unknown): void {
-  if (name !== 'dryRun' || String(value) !== '1') {
-    throw new Fault(
-      'invalid',
-      `A dry run is asked for with dryRun=1, not with "${name}=${String(value)}"; nothing was done.`,
-    );
+function checkDryRun(name: string, value: string): void {
+  if (name !== 'dryRun' || value !== '1') {
+    throw new Fault('invalid', `A dry run is asked for with dryRun=1, not with "${name}=${value}"; nothing was done.`);
   }
 }

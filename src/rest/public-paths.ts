@@ -13,6 +13,7 @@ export const publicPaths = [
     summary: 'Whether the service is up; status 503 if it is not.',
     contentType: 'application/json',
     example: { status: 'up' },
+    unavailable: { status: 'down' },
   },
   {
     path: '/openapi.json',
@@ -34,4 +35,6 @@ export interface PublicPath {
   readonly summary: string;
   readonly contentType: 'application/json' | 'text/html';
   readonly example?: unknown;
+  /** The body when the status is 503. */
+  readonly unavailable?: unknown;
 }

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withStore } from '../../src/admin/offline.ts';
+import { type OpenData, withStore } from '../../src/admin/offline.ts';
 import { Fault } from '../../src/core/errors.ts';
 import { Draft } from '../../src/database/draft.ts';
 import { keyOf, type Row, snapshotTables, tableNamed } from '../../src/database/tables.ts';
@@ -16,42 +16,57 @@ export const firstStart: Contents = {
   policy: [{ priority: '1', name: 'root', rule: 'allow' }],
 };
 
-/** Adds rows with secrets in clear text to the data directory. */
-export async function fill(dataDir: string, contents: Contents): Promise<void> {
-  await withStore(dataDir, async ({ store, seal }) => {
-    const draft = new Draft(store.head, seal);
-    for (const [name, rows] of Object.entries(contents)) {
-      for (const row of rows) draft.merge(name, keyOf(tableNamed(name), row), row);
-    }
-    const origin = { user: 'root', client: 'test', command: 'test', run: 'test' };
-    await store.change(origin, () => draft.changes());
+/** Opens a data directory for many tests in a row; opening takes longer than any of them. */
+export async function openData(dataDir: string): Promise<OpenData & { close(): Promise<void> }> {
+  const closing = Promise.withResolvers<void>();
+  let done: Promise<void> | undefined;
+  const data = await new Promise<OpenData>((resolve, reject) => {
+    done = withStore(dataDir, (opened) => {
+      resolve(opened);
+      return closing.promise;
+    });
+    done.catch(reject);
   });
+  return {
+    ...data,
+    async close() {
+      closing.resolve();
+      await done;
+    },
+  };
+}
+
+/** Makes the given rows, with secrets in clear text, all that the database holds. */
+export async function fill({ store, seal }: OpenData, contents: Contents): Promise<void> {
+  const draft = new Draft(store.head, seal);
+  for (const { name } of snapshotTables) for (const key of store.head.rows(name).keys()) draft.remove(name, key);
+  for (const [name, rows] of Object.entries(contents)) {
+    for (const row of rows) draft.merge(name, keyOf(tableNamed(name), row), row);
+  }
+  await store.change({ user: 'root', client: 'test', command: 'test', run: 'test' }, () => draft.changes());
 }
 
 /** All rows that are stored, tables without rows left out; secrets opened if asked for. */
-export async function stored(dataDir: string, { opened = false } = {}): Promise<Contents> {
-  return withStore(dataDir, async ({ store, box }) => {
-    const contents: Contents = {};
-    for (const table of snapshotTables) {
-      const rows = store.current.rows(table.name).values();
-      if (rows.length === 0) continue;
-      contents[table.name] = rows.map((row) => {
-        const shown: Record<string, string> = { ...row };
-        for (const column of table.secret) {
-          const value = row[column];
-          if (opened && value && box.isSealed(value)) shown[column] = box.open(value, `${table.name}.${column}`);
-        }
-        return shown;
-      });
-    }
-    return contents;
-  });
+export function stored({ store, box }: OpenData, { opened = false } = {}): Contents {
+  const contents: Contents = {};
+  for (const table of snapshotTables) {
+    const rows = store.current.rows(table.name).values();
+    if (rows.length === 0) continue;
+    contents[table.name] = rows.map((row) => {
+      const shown: Record<string, string> = { ...row };
+      for (const column of table.secret) {
+        const value = row[column];
+        if (opened && value && box.isSealed(value)) shown[column] = box.open(value, `${table.name}.${column}`);
+      }
+      return shown;
+    });
+  }
+  return contents;
 }
 
-export const revision = (dataDir: string): Promise<number> =>
-  withStore(dataDir, async ({ store }) => store.current.revision);
-
+/** Makes the given files all that the directory holds. */
 export function writeDump(dir: string, files: Record<string, string | Uint8Array>): void {
+  rmSync(dir, { recursive: true, force: true });
   mkdirSync(dir, { recursive: true });
   for (const [name, content] of Object.entries(files)) writeFileSync(join(dir, name), content);
 }

@@ -10,22 +10,22 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { SecretBox } from '../../src/access/secrets.ts';
 import { exportTables } from '../../src/admin/export.ts';
-import { withStore } from '../../src/admin/offline.ts';
-import { lockDataDirectory } from '../../src/database/lock.ts';
 import { tables } from '../../src/database/tables.ts';
-import { accountHash, fill, firstStart, sentencesOf } from './cluster-data.ts';
+import { accountHash, fill, firstStart, openData, sentencesOf } from './cluster-data.ts';
 
 const tokenHash = 'a'.repeat(64);
 
 let parent: string;
-let data: string;
+let dataDir: string;
+let data: Awaited<ReturnType<typeof openData>>;
 let out: string;
-beforeEach(async () => {
+beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'muster-export-'));
-  data = join(parent, 'data');
-  out = join(parent, 'made', 'dump');
+  dataDir = join(parent, 'data');
+  data = await openData(dataDir);
   await fill(data, {
     ...firstStart,
     nodelist: [{ node: 'n1', groups: 'all,compute', comments: 'the "first"', status: '' }, { node: 'n2' }],
@@ -36,7 +36,14 @@ beforeEach(async () => {
     token: [{ tokenid: tokenHash, username: 'root', expire: 'never' }],
   });
 });
-afterEach(() => rmSync(parent, { recursive: true }));
+beforeEach(() => {
+  rmSync(join(parent, 'made'), { recursive: true, force: true });
+  out = join(parent, 'made', 'dump');
+});
+afterAll(async () => {
+  await data.close();
+  rmSync(parent, { recursive: true });
+});
 
 const lines = (table: string) => readFileSync(join(out, `${table}.csv`), 'utf8').split('\n');
 const mode = (path: string) => statSync(path).mode & 0o777;
@@ -88,11 +95,9 @@ it('nobody else can read the files', async () => {
 
 it('logs of any length are written whole and in order', async () => {
   const count = 20_000;
-  await withStore(data, async ({ store, box }) => {
-    const record = { user: 'root', client: 'here', command: 'lsdef', noderange: '', args: 'a "b"', status: 'ok' };
-    for (let i = 1; i <= count; i++) store.auditSoon({ ...record, time: 0, request: `r${i}` });
-    await exportTables({ store, box }, out);
-  });
+  const record = { user: 'root', client: 'here', command: 'lsdef', noderange: '', args: 'a "b"', status: 'ok' };
+  for (let i = 1; i <= count; i++) data.store.auditSoon({ ...record, time: 0, request: `r${i}` });
+  await exportTables(data, out);
   const written = lines('auditlog');
   expect(written).toHaveLength(count + 2);
   expect(written[1]).toBe('"1","1970-01-01T00:00:00.000Z","root","here","ws","lsdef","","a ""b""","ok","r1",');
@@ -115,19 +120,24 @@ it('a file in place of the directory is refused', async () => {
 });
 
 it('a secret that cannot be opened stops the export and leaves nothing behind', async () => {
-  writeFileSync(join(data, 'secret.key'), Buffer.alloc(32, 7));
-  expect((await sentencesOf(exportTables(data, out, { withSecrets: true })))[0]).toContain('ipmi.password');
+  const box = SecretBox.open(join(parent, 'other.key'));
+  const sentences = await sentencesOf(exportTables({ store: data.store, box }, out, { withSecrets: true }));
+  expect(sentences[0]).toContain('ipmi.password');
   expect(existsSync(out)).toBe(false);
 });
 
-it('a running server is not disturbed', async () => {
-  const lock = lockDataDirectory(data);
-  try {
-    expect((await sentencesOf(exportTables(data, out)))[0]).toMatch(/is in use by process/);
-  } finally {
-    lock.release();
-  }
+it('the data directory of a running server is left alone', async () => {
+  expect((await sentencesOf(exportTables(dataDir, out)))[0]).toMatch(/is in use by process/);
   expect(existsSync(out)).toBe(false);
+});
+
+it('the data directory of a stopped server is exported', async () => {
+  const stopped = join(parent, 'stopped');
+  const other = await openData(stopped);
+  await fill(other, { nodelist: [{ node: 'n7' }] });
+  await other.close();
+  expect(await exportTables(stopped, out)).toEqual({ tables: tables.size, rows: 1 });
+  expect(lines('nodelist')[1]).toBe('"n7",,,,,,,,,,,,');
 });
 
 it('a directory without data is refused and stays as it is', async () => {

@@ -1,22 +1,25 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { verifyPassword } from '../../src/access/crypt.ts';
 import { importTables } from '../../src/admin/import.ts';
 import { withStore } from '../../src/admin/offline.ts';
-import { lockDataDirectory } from '../../src/database/lock.ts';
-import { accountHash, fill, firstStart, revision, sentencesOf, stored, writeDump } from './cluster-data.ts';
+import { accountHash, fill, firstStart, openData, sentencesOf, stored, writeDump } from './cluster-data.ts';
 
 let parent: string;
-let data: string;
+let data: Awaited<ReturnType<typeof openData>>;
 let dump: string;
-beforeEach(() => {
+beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'muster-import-'));
-  data = join(parent, 'data');
   dump = join(parent, 'dump');
+  data = await openData(join(parent, 'data'));
 });
-afterEach(() => rmSync(parent, { recursive: true }));
+beforeEach(() => fill(data, {}));
+afterAll(async () => {
+  await data.close();
+  rmSync(parent, { recursive: true });
+});
 
 const nothing = 'Nothing was imported.';
 
@@ -39,7 +42,7 @@ describe('a dump of the reference system', () => {
         '"1","root",,,,,,"allow",,\n"1.2","mgt.cluster.local",,,,,,"trusted",,\n"4.8",,,"nodels",,,,"allow",,\n',
     });
     expect(await importTables(data, dump)).toEqual({ tables: 5, rows: 14, skipped: [], notes: [] });
-    expect(await stored(data)).toEqual({
+    expect(stored(data)).toEqual({
       hosts: [
         { node: 'compute', ip: '|\\D+(\\d+)|10.0.1.($1+0)|' },
         { node: 'n1', ip: '10.0.0.1' },
@@ -69,14 +72,12 @@ describe('a dump of the reference system', () => {
   });
 
   it('is one change set with one journal entry', async () => {
-    await fill(data, firstStart);
+    const before = data.store.current.revision;
     writeDump(dump, { 'nodelist.csv': '#node\nn1\nn2\n', 'hosts.csv': '#node,ip\nn1,10.0.0.1\n' });
     await importTables(data, dump);
-    await withStore(data, async ({ store }) => {
-      const entries = await store.database.journalAfter(1);
-      expect(entries).toMatchObject([{ revision: 2, user: 'root', client: 'local', command: 'import' }]);
-      expect(Object.keys(entries[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
-    });
+    const entries = await data.store.database.journalAfter(before);
+    expect(entries).toMatchObject([{ revision: before + 1, user: 'root', client: 'local', command: 'import' }]);
+    expect(Object.keys(entries[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
   });
 
   it('needs no first start if it brings an account with full rights', async () => {
@@ -189,7 +190,7 @@ describe('faults', () => {
       ...expected.map((each) => (typeof each === 'string' ? each : expect.stringMatching(each))),
       nothing,
     ]);
-    expect(await stored(data)).toEqual({});
+    expect(stored(data)).toEqual({});
   });
 
   it('are collected up to a limit', async () => {
@@ -202,11 +203,11 @@ describe('faults', () => {
 
   it('leave a filled database as it was', async () => {
     await fill(data, { ...firstStart, nodelist: [{ node: 'old' }], ipmi: [{ node: 'old', password: 'p' }] });
-    const before = await stored(data);
+    const before = data.store.current;
     writeDump(dump, { 'nodelist.csv': '#node\nn1\n', 'hosts.csv': '#node,ip\nn1,bad\n' });
     await sentencesOf(importTables(data, dump, { replace: true }));
-    expect(await stored(data)).toEqual(before);
-    expect(await revision(data)).toBe(1);
+    expect(data.store.head).toBe(before);
+    expect(data.store.current).toBe(before);
   });
 
   it('do not show secrets', async () => {
@@ -237,24 +238,35 @@ it('tables and columns that are unknown here can be skipped', async () => {
     ],
     notes: [],
   });
-  expect(await stored(data)).toEqual({ hosts: [{ node: 'n1', ip: '10.0.0.1' }] });
+  expect(stored(data)).toEqual({ hosts: [{ node: 'n1', ip: '10.0.0.1' }] });
 });
 
-it('a directory with nothing to import is refused and no data are made', async () => {
-  expect((await sentencesOf(importTables(data, dump)))[0]).toMatch(/^The directory .*dump cannot be read: /);
-  mkdirSync(dump);
-  expect((await sentencesOf(importTables(data, dump)))[0]).toMatch(/^There is nothing to import in /);
-  expect(existsSync(data)).toBe(false);
-});
+describe('a data directory', () => {
+  it('is made if it is absent, and keeps what was imported', async () => {
+    const fresh = join(parent, 'fresh');
+    writeDump(dump, { 'nodelist.csv': '#node\nn1\n', 'ipmi.csv': '#node,password\nn1,p\n' });
+    expect(await importTables(fresh, dump)).toMatchObject({ tables: 2, rows: 2 });
+    await withStore(fresh, async (opened) => {
+      expect(stored(opened, { opened: true })).toEqual({
+        ipmi: [{ node: 'n1', password: 'p' }],
+        nodelist: [{ node: 'n1' }],
+      });
+    });
+  });
 
-it('a running server is not disturbed', async () => {
-  writeDump(dump, { 'nodelist.csv': '#node\nn1\n' });
-  const lock = lockDataDirectory(data);
-  try {
-    expect((await sentencesOf(importTables(data, dump)))[0]).toMatch(/is in use by process/);
-  } finally {
-    lock.release();
-  }
+  it('is not made for a dump that has nothing to import', async () => {
+    const absent = join(parent, 'absent');
+    rmSync(dump, { recursive: true, force: true });
+    expect((await sentencesOf(importTables(absent, dump)))[0]).toMatch(/^The directory .*dump cannot be read: /);
+    mkdirSync(dump);
+    expect((await sentencesOf(importTables(absent, dump)))[0]).toMatch(/^There is nothing to import in /);
+    expect(existsSync(absent)).toBe(false);
+  });
+
+  it('is left alone while a server works on it', async () => {
+    writeDump(dump, { 'nodelist.csv': '#node\nn1\n' });
+    expect((await sentencesOf(importTables(join(parent, 'data'), dump)))[0]).toMatch(/is in use by process/);
+  });
 });
 
 describe('a database that is not empty', () => {
@@ -262,7 +274,7 @@ describe('a database that is not empty', () => {
     await fill(data, { nodelist: [{ node: 'old' }], hosts: [{ node: 'old' }] });
     writeDump(dump, { 'nodelist.csv': '#node\nn1\n' });
     expect(await sentencesOf(importTables(data, dump))).toEqual([
-      `The database in ${data} is not empty (hosts, nodelist). Use --replace to replace what it holds.`,
+      'The database is not empty: it has rows in hosts, nodelist. Use --replace to replace what it holds.',
     ]);
   });
 
@@ -282,7 +294,7 @@ describe('a database that is not empty', () => {
       skipped: [],
       notes: ['There is no passwd.csv: the accounts were kept.', 'There is no policy.csv: the policy was kept.'],
     });
-    expect(await stored(data)).toEqual({
+    expect(stored(data)).toEqual({
       ...firstStart,
       nodelist: [
         { node: 'n1', groups: 'new' },
@@ -299,7 +311,7 @@ describe('a database that is not empty', () => {
       'policy.csv': '#priority,name,rule\n7,admin,allow\n',
     });
     await importTables(data, dump, { replace: true });
-    expect(await stored(data)).toEqual({ passwd, policy: [{ priority: '7', name: 'admin', rule: 'allow' }] });
+    expect(stored(data)).toEqual({ passwd, policy: [{ priority: '7', name: 'admin', rule: 'allow' }] });
   });
 });
 
@@ -317,7 +329,7 @@ describe('an import after which no account has full rights', () => {
       expect.stringMatching(/no account would have full rights/),
       expect.stringMatching(/--with-secrets/),
     ]);
-    expect(await stored(data)).toEqual(firstStart);
+    expect(stored(data)).toEqual(firstStart);
   });
 });
 
@@ -329,13 +341,13 @@ describe('secrets', () => {
       'ipmi.csv': '#node,password\nn1,"a ""b"""\n',
     });
     await importTables(data, dump);
-    const raw = await stored(data);
+    const raw = stored(data);
     expect(raw['ipmi']![0]!['password']).toMatch(/^\{m1\}/);
     const [system, admin, root] = raw['passwd']!.map((row) => row['password']!);
     expect(system).toMatch(/^\{m1\}/);
     expect(admin).toBe(accountHash);
     expect(await verifyPassword('cluster', root!)).toBe(true);
-    const opened = await stored(data, { opened: true });
+    const opened = stored(data, { opened: true });
     expect(opened['ipmi']).toEqual([{ node: 'n1', password: 'a "b"' }]);
     expect(opened['passwd']![0]!['password']).toBe(accountHash);
   });
@@ -359,7 +371,7 @@ describe('secrets', () => {
       'token.csv: 2 tokens were left out; their users log in again.',
       'There is no policy.csv: the policy was kept.',
     ]);
-    expect(await stored(data, { opened: true })).toEqual({
+    expect(stored(data, { opened: true })).toEqual({
       ...firstStart,
       ipmi: [{ node: 'n1', password: 'keep' }, { node: 'n2' }, { node: 'n3' }, { node: 'n4', password: 'new' }],
     });

@@ -17,7 +17,7 @@ function parseTrace(trace: string): Call[] {
   const calls: Call[] = [];
   const unfinished = new Map<string, { text: string; began: number }>();
   for (const [at, line] of trace.split('\n').entries()) {
-    const [, thread, text] = /^(\d+)\s+(.*)$/.exec(line) ?? [];
+    const [, thread, text] = /^(\d+)\s+((?:\w|<\.\.\.).*)$/.exec(line) ?? [];
     if (thread === undefined || text === undefined) continue;
     if (text.endsWith('<unfinished ...>')) {
       unfinished.set(thread, { text, began: at });

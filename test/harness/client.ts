@@ -50,7 +50,8 @@ export class Client {
   async upload(method: string, path: string, size: number, chunked: boolean, token: string | null): Promise<Reply> {
     const headers: Record<string, string | number> = { 'Content-Type': 'application/json' };
     if (token) headers['X-Auth-Token'] = token;
-    if (!chunked) headers['Content-Length'] = size;
+    if (chunked) headers['Transfer-Encoding'] = 'chunked';
+    else headers['Content-Length'] = size;
     const piece = Buffer.alloc(65_536, ' ');
     return new Promise((resolve, reject) => {
       const sending = request({ ...this.#target(method, path), headers, agent: false, ca: this.ca });

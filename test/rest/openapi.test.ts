@@ -214,7 +214,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
 });
 
 describe('examples that belong to no row', () => {
-  it.each([
+  it.each<[string, object, unknown, boolean]>([
     ['an error', errorReply.schema, examples.error, true],
     ['an error with something beside it', errorReply.schema, { ...examples.error, n1: {} }, false],
     ['an error without a sentence', errorReply.schema, { error: [], errorcode: 1 }, false],
@@ -225,7 +225,10 @@ describe('examples that belong to no row', () => {
       { changes: [{ table: 't', key: {}, before: null, after: {} }], nodes: 0 },
       true,
     ],
-    ...examples.stream.map((line) => [`the line ${JSON.stringify(line)}`, streamLine.schema, line, true] as const),
+    ...examples.stream.map(
+      (line) =>
+        [`the line ${JSON.stringify(line)}`, streamLine.schema, line, true] as [string, object, unknown, boolean],
+    ),
     ['a line that says nothing', streamLine.schema, { node: 'n1' }, false],
   ])('%s', (_name, schema, example, matches) => {
     expect(Check(schema, example)).toBe(matches);

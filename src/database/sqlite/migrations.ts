@@ -9,13 +9,15 @@ const migrations: Readonly<Record<string, Migration>> = {
     async up(db: Kysely<AnyDatabase>) {
       await db.schema
         .createTable(journalTable)
-        .addColumn('revision', 'integer', (column) => column.primaryKey())
+        .addColumn('revision', 'integer', (column) => column.notNull())
+        .addColumn('part', 'integer', (column) => column.notNull())
         .addColumn('time', 'integer', (column) => column.notNull())
         .addColumn('user', 'text', (column) => column.notNull())
         .addColumn('client', 'text', (column) => column.notNull())
         .addColumn('command', 'text', (column) => column.notNull())
         .addColumn('run', 'text', (column) => column.notNull())
         .addColumn('changes', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint(`${journalTable}_key`, ['revision', 'part'] as never[])
         .execute();
       await db.schema
         .createTable(metaTable)
@@ -38,7 +40,7 @@ export async function migrate(db: Kysely<AnyDatabase>): Promise<void> {
     );
   }
   const { error } = await migrator.migrateToLatest();
-  if (error) throw error;
+  if (error) throw new Error('The database could not be brought forward.', { cause: error });
   await db.transaction().execute(createMissingTables);
 }
 

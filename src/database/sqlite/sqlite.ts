@@ -1,7 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely';
 import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
-import type { JournalChanges } from '../changeset.ts';
+import { joinChanges, type JournalChanges, splitChanges } from '../changeset.ts';
 import {
   type Batch,
   type Database,
@@ -20,6 +20,9 @@ interface Waiting {
   resolve: () => void;
   reject: (error: Error) => void;
 }
+
+/** A row of the journal. */
+type JournalText = Omit<JournalEntry, 'changes'> & { readonly changes: string };
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never;
 
@@ -65,7 +68,7 @@ export class SqliteDatabase implements Database {
       kind: 'write',
       base,
       sets: sets.map(({ changes, journal }) => ({
-        changes: JSON.stringify(changes),
+        parts: splitChanges(changes).map((part) => JSON.stringify(part)),
         journal: journal && [
           journal.revision,
           journal.time,
@@ -80,13 +83,14 @@ export class SqliteDatabase implements Database {
   }
 
   async journalAfter(revision: number): Promise<JournalEntry[]> {
-    const rows = this.#reader
-      .prepare(`select * from ${journalTable} where revision > ? order by revision`)
-      .all(revision);
-    return (rows as (Omit<JournalEntry, 'changes'> & { changes: string })[]).map((row) => ({
-      ...row,
-      changes: JSON.parse(row.changes) as JournalChanges,
-    }));
+    const text = `select * from ${journalTable} where revision > ? order by revision, part`;
+    const entries = new Map<number, JournalEntry>();
+    for (const row of this.#reader.prepare(text).iterate(revision) as IterableIterator<JournalText>) {
+      const part = JSON.parse(row.changes) as JournalChanges;
+      const known = entries.get(row.revision);
+      entries.set(row.revision, { ...row, changes: known ? joinChanges([known.changes, part]) : part });
+    }
+    return [...entries.values()];
   }
 
   async readLog({ table, where, after, limit }: LogQuery): Promise<Row[]> {

@@ -4,7 +4,7 @@ import type { Retention } from '../database.ts';
 import { migrate } from './migrations.ts';
 import { openSqlite } from './connection.ts';
 import { type AnyDatabase, Statements } from './statements.ts';
-import { Writer } from './writer.ts';
+import { Writer, type WriteSetText } from './writer.ts';
 
 /** What the main thread asks of this one; `sets` and `audit` are JSON text, which crosses threads cheaper than objects. */
 export type Request =
@@ -12,7 +12,7 @@ export type Request =
       id: number;
       kind: 'write';
       base: number;
-      sets: { changes: string; journal: readonly unknown[] | undefined }[];
+      sets: WriteSetText[];
       audit: string;
     }
   | { id: number; kind: 'prune'; retention: Retention }

@@ -5,8 +5,14 @@ import { tableNamed } from '../tables.ts';
 import { auditColumns, auditValues } from './logs.ts';
 import { journalTable, metaTable, type Statements } from './statements.ts';
 
-const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'changes'];
+const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'part', 'changes'];
 const auditRowsPerStatement = 50;
+
+/** A change set as JSON text. `journal` holds the journal's columns up to `run`. */
+export interface WriteSetText {
+  readonly parts: readonly string[];
+  readonly journal: readonly unknown[] | undefined;
+}
 
 /** Writes batches, each in one transaction. Runs in the worker thread. */
 export class Writer {
@@ -20,11 +26,7 @@ export class Writer {
   }
 
   /** True: nothing was written because the database is not at revision `base`. */
-  write(
-    base: number,
-    sets: readonly { changes: string; journal: readonly unknown[] | undefined }[],
-    audit: string,
-  ): boolean {
+  write(base: number, sets: readonly WriteSetText[], audit: string): boolean {
     this.#run('begin immediate', []);
     try {
       const stored = this.#prepare(`select value from ${metaTable} where name = 'revision'`).get() as { value: string };
@@ -33,12 +35,12 @@ export class Writer {
         return true;
       }
       let revision = base;
-      for (const { changes, journal } of sets) {
-        this.#apply(JSON.parse(changes) as JournalChanges);
-        if (journal) {
-          this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, changes]);
-          revision = journal[0] as number;
+      for (const { parts, journal } of sets) {
+        for (const [part, changes] of parts.entries()) {
+          this.#apply(JSON.parse(changes) as JournalChanges);
+          if (journal) this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, part, changes]);
         }
+        if (journal) revision = journal[0] as number;
       }
       if (revision !== base) this.#run(`update ${metaTable} set value = ? where name = 'revision'`, [String(revision)]);
       if (audit !== '') this.#audit(JSON.parse(audit) as AuditRecord[]);

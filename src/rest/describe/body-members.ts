@@ -20,7 +20,7 @@ interface Schema {
 }
 
 /** The members a body may have, those of inner objects by their path. Open objects also take others: see `isOpen`. */
-export const membersOf = (schema: TSchema): Member[] => walk(schema as Schema, []);
+export const membersOf = (schema: TSchema): Member[] => walk(schema, []);
 
 /** The body takes members that the schema does not name, such as attributes. */
 export const isOpen = (schema: TSchema): boolean => {

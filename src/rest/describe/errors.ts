@@ -1,7 +1,7 @@
 import { type ErrorKind, errorKinds } from '../../core/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type Root, statusAt } from '../roots.ts';
-import { parameterNames } from './rows.ts';
+import { parameterNames, requiresMembers } from './rows.ts';
 
 interface Meaning {
   /** A sentence on what leads to it. */
@@ -12,8 +12,6 @@ interface Meaning {
   readonly strict?: true;
 }
 
-const requiresMembers = ({ body }: Endpoint): boolean =>
-  (body as { required?: unknown } | undefined)?.required !== undefined;
 const hasBody = ({ body }: Endpoint): boolean => body !== undefined;
 const namesObjects = ({ path }: Endpoint): boolean => parameterNames(path).length > 0;
 const worksOnNodes = ({ command }: Endpoint): boolean => command.kind === 'per-node';

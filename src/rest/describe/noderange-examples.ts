@@ -6,7 +6,7 @@ export const noderangeExamples: readonly { readonly range: string; readonly mean
   { range: 'n1-n20', meaning: 'n1 to n20; n1:n20 is the same, and n001-n020 keeps the zeros' },
   { range: 'f[1-2]n[1-3,7]', meaning: 'numbers in brackets, every combination: f1n1 to f2n7' },
   { range: 'n8+4', meaning: 'n8 and the four after it' },
-  { range: 'compute,-n3', meaning: 'the group without n3; what is excluded stays out, wherever it stands' },
+  { range: 'compute,-n7', meaning: 'the group without n7; what is excluded stays out, wherever it stands' },
   { range: '(rack1,rack2)@compute', meaning: 'those of both racks that are also in compute' },
   {
     range: 'nodetype.os=~^rhel',

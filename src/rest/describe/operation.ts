@@ -2,9 +2,9 @@ import type { Endpoint } from '../endpoint.ts';
 import type { PublicPath } from '../public-paths.ts';
 import type { Root } from '../roots.ts';
 import { statusesAt } from './errors.ts';
-import { commonParameters, pathParameters, responseHeaders } from './parameters.ts';
+import { commonParameters, pathParameters, type responseHeaders } from './parameters.ts';
 import { dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
-import { canDryRun, carriesAccount, exampleParameters, groupOf, operationId } from './rows.ts';
+import { canDryRun, carriesAccount, exampleParameters, groupOf, operationId, requiresMembers } from './rows.ts';
 
 type HeaderName = keyof typeof responseHeaders;
 
@@ -28,14 +28,22 @@ export function operation(root: Root, endpoint: Endpoint): object {
   };
 }
 
-export const publicOperation = ({ operationId: id, summary, contentType, path, example }: PublicPath): object => ({
+export const publicOperation = ({
+  operationId: id,
+  summary,
+  contentType,
+  example,
+  unavailable,
+}: PublicPath): object => ({
   operationId: id,
   tags: ['about'],
   summary,
   security: [],
   responses: {
     200: { description: summary, content: { [contentType]: example === undefined ? {} : { example } } },
-    ...(path === '/health' ? { 503: { description: 'The service is not up.' } } : {}),
+    ...(unavailable === undefined
+      ? {}
+      : { 503: { description: 'The service is not up.', content: { [contentType]: { example: unavailable } } } }),
   },
 });
 
@@ -61,12 +69,13 @@ function parameters(endpoint: Endpoint): object[] {
   return [...inPath, ...common];
 }
 
-function requestBody({ body, example }: Endpoint): object {
+function requestBody(endpoint: Endpoint): object {
+  const { body, example } = endpoint;
   if (body === undefined) return {};
   const content = {
     'application/json': { schema: body, ...(example.body === undefined ? {} : { example: example.body }) },
   };
-  return { requestBody: { required: (body as { required?: unknown }).required !== undefined, content } };
+  return { requestBody: { required: requiresMembers(endpoint), content } };
 }
 
 function successes(endpoint: Endpoint): Record<number, object> {

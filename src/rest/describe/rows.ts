@@ -44,8 +44,13 @@ const capitalized = (text: string): string =>
 
 /** The body has members for account and password, so nothing else need say who asks. */
 export const carriesAccount = ({ body }: Endpoint): boolean => {
-  const { properties = {} } = (body ?? {}) as { properties?: object };
+  const { properties = {} }: { properties?: object } = body ?? {};
   return 'userPW' in properties;
+};
+
+export const requiresMembers = ({ body }: Endpoint): boolean => {
+  const { required }: { required?: unknown } = body ?? {};
+  return required !== undefined;
 };
 
 export const canDryRun = ({ command }: Endpoint): boolean => command.kind === 'change';

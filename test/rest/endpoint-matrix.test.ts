@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../src/rest/endpoint.ts';
+import { endpoints } from '../../src/rest/endpoints/index.ts';
+import { roots } from '../../src/rest/roots.ts';
+import type { CallOptions, Reply } from '../harness/client.ts';
+import { exampleRows } from '../harness/example-rows.ts';
+import { resetTo } from '../harness/reset.ts';
+import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+});
+afterAll(() => server.stop());
+
+const authenticationFailure = { error: ['Authentication failure'], errorcode: 2 };
+const megabyte = 1_048_576;
+const bodyTypes = ['[1]', '"text"', '5', 'true', 'null', '[]'];
+const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+
+function expectError(reply: Reply, status: number, errorcode: number): void {
+  expect([reply.status, reply.text]).toEqual([status, expect.stringContaining('error')]);
+  expect(Object.keys(reply.json).sort()).toEqual(['error', 'errorcode']);
+  expect(reply.json.errorcode).toBe(errorcode);
+  expect(reply.headers['content-type']).toMatch(/^application\/json/);
+}
+
+const offeredAt = (root: string): Endpoint[] => endpoints.filter(({ only }) => only === undefined || only === root);
+
+describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
+  const offered = offeredAt(root);
+  const rows = offered.map((row) => [`${row.method} ${row.path}`, row] as const);
+  const paths = [...new Set(offered.map(({ path }) => path))];
+  const methodsAt = (path: string): string[] => offered.filter((row) => row.path === path).map(({ method }) => method);
+  const call = (row: Endpoint, options: CallOptions = {}) =>
+    server.call(row.method, row.example.path, { root, ...options });
+
+  it.each(rows)('%s refuses the anonymous and the wrong token', async (_name, row) => {
+    const anonymous = await call(row, { token: null });
+    if (row.needsToken) expectError(anonymous, 405, 2);
+    else expect([anonymous.status, anonymous.json]).toEqual([401, authenticationFailure]);
+    const wrong = await call(row, { token: '5cabd675-bc2e-4318-b1d6-831fd1f32f97' });
+    expect([wrong.status, wrong.json]).toEqual([401, authenticationFailure]);
+  });
+
+  it.each(paths)('%s offers its methods and no other', async (path) => {
+    const { example } = offered.find((row) => row.path === path)!;
+    for (const method of ['PATCH', 'HEAD', 'OPTIONS', 'PROPFIND', 'GET', 'PUT', 'POST', 'DELETE']) {
+      if (methodsAt(path).includes(method)) continue;
+      const reply = await server.call(method, example.path, { root, token: null });
+      expect([method, reply.status]).toEqual([method, 405]);
+      expect(reply.headers.allow?.split(', ').sort()).toEqual(methodsAt(path).sort());
+      if (method !== 'HEAD') expectError(reply, 405, 2);
+    }
+  });
+
+  it.each(rows)('%s refuses a body that is no JSON object', async (_name, row) => {
+    for (const body of ['{"groups":', '{"a":1}}', 'userName=root', ...bodyTypes, nested(33)])
+      expectError(await call(row, { body }), 400, 2);
+    expectError(await call(row, { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }), 400, 2);
+  });
+
+  it.each(rows)('%s refuses a body of 40 MB, announced or not', async (_name, row) => {
+    for (const chunked of [false, true]) {
+      if (chunked && row.bulk) continue;
+      const reply = await server.client.upload(
+        row.method,
+        root + row.example.path,
+        40 * megabyte,
+        chunked,
+        server.token,
+      );
+      expectError(reply, 400, 2);
+      expect(reply.json.error[0]).toMatch(/larger than \d+ bytes/);
+    }
+  });
+
+  describe('answers its own example', () => {
+    let token: string;
+    let run: string;
+    beforeAll(async () => {
+      await resetTo(server, exampleRows);
+      run = String((await server.call('GET', '/nodes')).headers['x-muster-run']);
+    });
+
+    const examplePath = ({ example }: Endpoint): string => example.path.replace(/^\/runs\/.*/, `/runs/${run}`);
+    const body = ({ example }: Endpoint): CallOptions =>
+      example.body === undefined ? {} : { body: JSON.stringify(example.body).replace('PASSWORD', rootPassword) };
+
+    it.each(rows)('%s', async (_name, row) => {
+      if (row.method !== 'GET') await resetTo(server, exampleRows);
+      if (row.method === 'POST' && row.range) await server.call('DELETE', examplePath(row));
+      const login = { userName: 'root', userPW: rootPassword };
+      token = (await server.ok('POST', '/tokens', login, { token: null })).token.id;
+      const reply = await server.call(row.method, examplePath(row), { root, token, ...body(row) });
+      if (row.method === 'DELETE' && row.path === '/runs/{id}') {
+        expectError(reply, 403, 1);
+        expect(reply.json.error[0]).toContain('has ended');
+        return;
+      }
+      expect([reply.status, reply.text]).toEqual([row.method === 'POST' ? 201 : 200, expect.anything()]);
+      expectShape(row, reply);
+    });
+  });
+});
+
+function expectShape({ reply: shape, example }: Endpoint, { text, json }: Reply): void {
+  if (shape === 'none') return expect(text).toBe('');
+  if (shape === 'list') {
+    expect(json.every((item: unknown) => typeof item === 'string')).toBe(true);
+    return expect(json).not.toEqual([]);
+  }
+  expect(Object.keys(json).sort()).toEqual(Object.keys(example.reply as object).sort());
+  if (shape !== 'attributes') return;
+  for (const [name, attributes] of Object.entries(example.reply as Record<string, object>))
+    expect(Object.keys(json[name])).toEqual(expect.arrayContaining(Object.keys(attributes)));
+}
+
+describe('a body of 40 MB', () => {
+  it('that is sent to its end before the client reads gets its reply too', async () => {
+    for (const [method, path] of [
+      ['PUT', '/muster/nodes/n1'],
+      ['PUT', '/muster/nodes'],
+      ['POST', '/xcatws/tokens'],
+      ['PUT', '/muster/nothing/here'],
+    ] as const) {
+      const reply = await server.client.call(method, path, { root: '', body: Buffer.alloc(40 * megabyte, ' ') });
+      expectError(reply, 400, 2);
+    }
+  });
+
+  it('is refused on the bulk rows without being announced, after 32 MiB', async () => {
+    const reply = await server.client.upload('PUT', '/muster/nodes', 40 * megabyte, true, server.token);
+    expectError(reply, 400, 2);
+    expect(reply.json.error).toEqual(['The body is larger than 33554432 bytes.']);
+  });
+
+  it('is refused after 1 MiB on all other rows, and just below not', async () => {
+    const padded = (size: number) => `{"usercomment":"x"}${' '.repeat(size - 19)}`;
+    await resetTo(server, exampleRows);
+    expectError(await server.call('PUT', '/nodes/n1', { body: padded(megabyte + 1) }), 400, 2);
+    expect((await server.call('PUT', '/nodes/n1', { body: padded(megabyte) })).status).toBe(200);
+  });
+
+  it('leaves the connection and the server usable', async () => {
+    expect((await server.call('GET', '/nodes/n1/nodels')).json).toEqual(['n1']);
+  });
+});

@@ -1,0 +1,156 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { Agent, type AgentOptions, request } from 'node:https';
+import { type IncomingHttpHeaders } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+
+const checkout = join(import.meta.dirname, '..', '..');
+
+export const rootPassword = 'fuzz-Root-Pa55word';
+
+export const temporaryDirectory = (): string => mkdtempSync(join(tmpdir(), 'muster-service-'));
+export const removeDirectory = (directory: string): void => rmSync(directory, { recursive: true, force: true });
+
+export interface StartOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A program that runs the server, with its own arguments. */
+  readonly under?: readonly string[];
+}
+
+/** A server of its own process, as a user starts it. */
+export interface Service {
+  readonly data: string;
+  readonly port: number;
+  readonly process: ChildProcess;
+  readonly log: () => string;
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+export async function startService(
+  data: string,
+  { environment = {}, under = [] }: StartOptions = {},
+): Promise<Service> {
+  const [program = '', ...args] = [
+    ...under,
+    process.execPath,
+    join(checkout, 'src/main.ts'),
+    '--data',
+    data,
+    '--listen',
+    '127.0.0.1:0',
+  ];
+  const child = spawn(program, args, {
+    env: { ...process.env, MUSTER_ROOT_PASSWORD: rootPassword, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  let output = '';
+  child.stderr.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      const ready = /^muster ready https:\/\/127\.0\.0\.1:(\d+)\/muster$/m.exec(output);
+      if (ready) resolve(Number(ready[1]));
+    });
+    void exited.then(({ code, signal }) => reject(new Error(`The server ended (${code ?? signal}): ${log}`)));
+  });
+  return { data, port, process: child, log: () => log, exited };
+}
+
+/** Asks the server to end and waits for it. */
+export async function stopService(service: Service): Promise<number | null> {
+  service.process.kill('SIGTERM');
+  return (await service.exited).code;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+}
+
+export interface Call {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly agent?: Agent;
+}
+
+const authority = (data: string): string => readFileSync(join(data, 'tls', 'ca.pem'), 'utf8');
+
+export const agentFor = ({ data }: Service, options: AgentOptions = {}): Agent =>
+  new Agent({ keepAlive: true, ca: authority(data), ...options });
+
+export function call(
+  { port }: Service,
+  agent: Agent,
+  method: string,
+  path: string,
+  { headers = {}, body }: Call = {},
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, agent, method, path, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          rawHeaders: response.rawHeaders,
+          body: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** A JSON request with a token. */
+export function callJson(
+  service: Service,
+  agent: Agent,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<Reply> {
+  const headers = { 'X-Auth-Token': token, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
+  return call(service, agent, method, path, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+}
+
+export async function login(service: Service, agent: Agent, userName = 'root', userPW = rootPassword): Promise<string> {
+  const reply = await call(service, agent, 'POST', '/muster/tokens', { body: JSON.stringify({ userName, userPW }) });
+  if (reply.status !== 201) throw new Error(`The login failed: ${reply.status} ${reply.body}`);
+  return (JSON.parse(reply.body) as { token: { id: string } }).token.id;
+}
+
+/** A bare connection, for what no HTTP library would send. */
+export async function openSocket({ data, port }: Service, localAddress = '127.0.0.1'): Promise<TLSSocket> {
+  const socket = connect({ host: '127.0.0.1', port, ca: authority(data), localAddress });
+  await new Promise<void>((resolve, reject) => {
+    socket.once('secureConnect', resolve);
+    socket.once('error', reject);
+  });
+  socket.on('error', () => socket.destroy());
+  return socket;
+}
+
+/** Everything the server sends until it closes the connection, or until `patience` milliseconds have passed. */
+export function readAll(socket: TLSSocket, patience: number): Promise<{ text: string; closed: boolean }> {
+  return new Promise((resolve) => {
+    let text = '';
+    const timer = setTimeout(() => resolve({ text, closed: false }), patience);
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve({ text, closed: true });
+    });
+  });
+}
