@@ -32,7 +32,7 @@ export class Connection {
   readonly #socket: TLSSocket;
   readonly #headers: string;
   #waiting: Waiting | undefined;
-  #head = Buffer.alloc(0);
+  #head: Buffer = Buffer.alloc(0);
   #status = 0;
   #length = -1;
   #received = 0;

@@ -4,9 +4,14 @@ import Sqlite from 'better-sqlite3';
 const database = new Sqlite(process.argv[2] ?? '', { readonly: true });
 const began = performance.now();
 const tables = database
-  .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like 'muster_%'")
+  .prepare(
+    "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' and name not like 'muster_%'",
+  )
   .pluck()
   .all() as string[];
 let rows = 0;
-for (const table of tables) for (const _row of database.prepare(`select * from "${table}"`).raw().iterate()) rows++;
+for (const table of tables) {
+  const reading = database.prepare(`select * from "${table}"`).raw().iterate();
+  while (!reading.next().done) rows++;
+}
 console.log(JSON.stringify({ rows, milliseconds: performance.now() - began }));

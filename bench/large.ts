@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { slice } from '../src/rest/body-writer.ts';
+import { slice } from '../src/rest/paced-text.ts';
 import type { Connection } from './client.ts';
 import { nodeName } from './cluster.ts';
 import { clientCore, memory, run, serverCore } from './process.ts';

@@ -21,8 +21,8 @@ async function cost(pid: number, times: number, work: (i: number) => Promise<unk
 let serial = 0;
 const changeOne = (connection: Connection): Promise<unknown> => {
   serial++;
-  const path = `${root}/nodes/${nodeName(1 + ((serial * 7919) % nodes))}`;
-  return connection.expect({ method: 'PUT', path, body: { serial: `S${serial}` } });
+  const one = `${root}/nodes/${nodeName(1 + ((serial * 7919) % nodes))}`;
+  return connection.expect({ method: 'PUT', path: one, body: { serial: `S${serial}` } });
 };
 
 /** What the full listing costs the server, against nginx serving the same bytes as a file. */

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { resourceGroups } from './describe/rows.ts';
 import { docsPage } from './docs.ts';
-import type { Endpoint } from './endpoint.ts';
+import { endpoints } from './endpoints/index.ts';
 import { openApiDocument } from './openapi.ts';
-import { jsonType, sendPieces } from './reply.ts';
+import { publicPaths } from './public-paths.ts';
+import { sendPieces } from './reply.ts';
 import type { Root } from './roots.ts';
 import type { RestServices } from './service.ts';
 
@@ -11,31 +13,29 @@ export interface PublicRoute {
   handler(request: FastifyRequest, reply: FastifyReply): void;
 }
 
+/** The page is one file; nothing it could be made to hold may run or load. */
+const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
 /** What needs no credentials: the resource groups, whether the service is up, and the description of the interface. */
-export function publicRoutes(services: RestServices, root: Root, endpoints: readonly Endpoint[]): PublicRoute[] {
-  const groups = [...new Set(endpoints.map(({ path }) => path.split('/')[1]!))].sort();
-  const page = Buffer.from(docsPage(root, endpoints, services.version));
-  const document = Buffer.from(`${JSON.stringify(openApiDocument(root, endpoints, services.version))}\n`);
-  const fixed = (path: string, type: string, bytes: Buffer): PublicRoute => ({
-    path,
+export function publicRoutes({ store, version }: RestServices, root: Root): PublicRoute[] {
+  const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
+  const up = json({ status: 'up' });
+  const down = json({ status: 'down' });
+  const bodies: Record<(typeof publicPaths)[number]['path'], () => Buffer> = {
+    '/': always(json(resourceGroups(root, endpoints))),
+    '/health': () => (store.healthy ? up : down),
+    '/openapi.json': always(json(openApiDocument(root, endpoints, version))),
+    '/docs': always(Buffer.from(docsPage(root, endpoints, version))),
+  };
+  return publicPaths.map(({ path, contentType }) => ({
+    path: path === '/' ? '' : path,
     handler(_request, reply) {
       reply.hijack();
-      sendPieces(reply.raw, 200, { 'Content-Type': type }, [bytes]);
+      const body = bodies[path]();
+      const headers = { 'Content-Type': `${contentType}; charset=utf-8`, 'Content-Security-Policy': pagePolicy };
+      sendPieces(reply.raw, body === down ? 503 : 200, headers, [body]);
     },
-  });
-  return [
-    fixed('', jsonType, Buffer.from(`${JSON.stringify(groups)}\n`)),
-    fixed('/openapi.json', jsonType, document),
-    fixed('/docs', 'text/html; charset=utf-8', page),
-    {
-      path: '/health',
-      handler(_request, reply) {
-        reply.hijack();
-        const { healthy } = services.store;
-        sendPieces(reply.raw, healthy ? 200 : 503, { 'Content-Type': jsonType }, [
-          Buffer.from(`{"status":"${healthy ? 'up' : 'down'}"}\n`),
-        ]);
-      },
-    },
-  ];
+  }));
 }
+
+const always = (body: Buffer) => (): Buffer => body;

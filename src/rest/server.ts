@@ -12,6 +12,7 @@ import { Fault } from '../core/errors.ts';
 import { bodyTooLarge, readBody } from './body.ts';
 import type { Credentials } from './certificates.ts';
 import { limitConnections } from './connections.ts';
+import { rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
 import { handle } from './handler.ts';
@@ -108,7 +109,7 @@ function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): 
 }
 
 function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root): void {
-  const offered = endpoints.filter((endpoint) => endpoint.only === undefined || endpoint.only === root.prefix);
+  const offered = rowsAt(root, endpoints);
   const methods = new Map<string, string[]>();
   const note = (path: string, method: string): string => {
     const list = methods.get(path);
@@ -126,7 +127,7 @@ function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: R
       handler: (request, reply) => handle(route, request, reply),
     });
   }
-  for (const { path, handler } of publicRoutes(services, root, offered)) {
+  for (const { path, handler } of publicRoutes(services, root)) {
     app.route({ method: 'GET', url: note(root.prefix + path, 'GET'), handler });
   }
   for (const [url, allowed] of methods) {

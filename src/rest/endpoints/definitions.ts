@@ -21,6 +21,8 @@ export interface DefinitionRows {
   readonly example: Given;
   readonly newName: string;
   readonly newExample: Given;
+  /** What an example changes. */
+  readonly changeExample: Given;
   /** POST runs chdef, so that it also changes what exists. */
   readonly postChanges?: boolean;
   /** POST and DELETE are not in the specification. */
@@ -34,7 +36,7 @@ export const allResources = 'ALLRESOURCES';
 export const splitList = (text: string): string[] => [...new Set(text.split(/[,;]/).filter((item) => item !== ''))];
 
 export function definitionRows(rows: DefinitionRows): Endpoint[] {
-  const { type, collection, segment, plural, name, example, newName, newExample } = rows;
+  const { type, collection, segment, plural, name, example, newName, newExample, changeExample } = rows;
   const all = `/${collection}`;
   const one = `/${collection}/{${segment}}`;
   const named = ({ params }: Input): string => params[segment]!;
@@ -110,7 +112,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       summary: `Change attributes of ${plural}.`,
       description:
         'An empty value clears an attribute. The member options takes {"-p":""} to add to lists and {"-m":""} to take from them.',
-      example: { path: `${all}/${name}`, body: newExample },
+      example: { path: `${all}/${name}`, body: changeExample },
     }),
     rows.postChanges
       ? endpoint({

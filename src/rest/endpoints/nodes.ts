@@ -15,6 +15,7 @@ export const nodes: Endpoint[] = [
     example: { arch: 'x86_64', bmc: '10.1.0.1', groups: 'all,compute', mgt: 'ipmi' },
     newName: 'n2',
     newExample: { groups: 'all,compute', mgt: 'ipmi', bmc: '10.1.0.2' },
+    changeExample: { arch: 'x86_64', bmc: '10.1.0.11' },
   }),
   endpoint({
     method: 'GET',

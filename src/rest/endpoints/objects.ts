@@ -24,6 +24,7 @@ export const osimages: Endpoint[] = definitionRows({
     profile: 'compute',
     provmethod: 'netboot',
   },
+  changeExample: { pkglist: '/srv/muster/compute.pkglist' },
 });
 
 export const networks: Endpoint[] = definitionRows({
@@ -35,6 +36,7 @@ export const networks: Endpoint[] = definitionRows({
   example: { gateway: '10.1.255.254', mask: '255.255.0.0', mgtifname: 'eth0', net: '10.1.0.0' },
   newName: 'service',
   newExample: { net: '10.2.0.0', mask: '255.255.0.0' },
+  changeExample: { gateway: '10.1.0.254' },
 });
 
 export const policy: Endpoint[] = definitionRows({
@@ -46,6 +48,7 @@ export const policy: Endpoint[] = definitionRows({
   example: { name: 'root', rule: 'allow' },
   newName: '6.1',
   newExample: { name: 'operator', commands: 'lsdef,nodels', rule: 'allow' },
+  changeExample: { usercomment: 'the administrator' },
   postChanges: true,
 });
 
@@ -58,5 +61,6 @@ export const groups: Endpoint[] = definitionRows({
   example: { members: 'n1,n2', mgt: 'ipmi' },
   newName: 'ipminodes',
   newExample: { grouptype: 'dynamic', wherevals: 'mgt==ipmi' },
+  changeExample: { members: 'n1,n2', netboot: 'xnba' },
   createOnlyAtMuster: true,
 });

@@ -1,0 +1,32 @@
+import { parseArgs } from 'node:util';
+import { auditing } from './auditing.ts';
+import { growth } from './growth.ts';
+import { large } from './large.ts';
+import { listing } from './listing.ts';
+import { clientCore, run } from './process.ts';
+import { type Benchmark, formatRow, heading, isMet } from './report.ts';
+import { single } from './single.ts';
+import { ensureTools } from './tools.ts';
+import { writes } from './writes.ts';
+
+const benchmarks: Benchmark[] = [listing, single, auditing, large, writes, growth];
+
+const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
+const chosen = benchmarks.filter(({ name }) => values.only?.includes(name) ?? true);
+if (chosen.length === 0) {
+  console.error(`--only takes one of ${benchmarks.map(({ name }) => name).join(', ')}.`);
+  process.exit(2);
+}
+
+await ensureTools();
+// Servers run on one core, this process and the other clients on the other.
+await run(['taskset', '-a', '-c', '-p', String(clientCore), String(process.pid)]);
+let missed = 0;
+console.log(heading);
+for (const benchmark of chosen) {
+  for await (const row of benchmark.rows()) {
+    console.log(formatRow(row));
+    if (!isMet(row)) missed++;
+  }
+}
+console.log(missed === 0 ? 'Every bar was met.' : `${missed} bars were not met.`);
