@@ -2,9 +2,11 @@ import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
+import type { Hardware } from '../drivers/hardware.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
-import type { RangeOptions } from '../objects/cluster.ts';
-import type { Attributes } from '../objects/node-attributes.ts';
+import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
+import { emptyRange } from '../objects/select.ts';
+import type { NodeStatus } from '../services/node-status.ts';
 
 /** What commands may use besides the data they are given. */
 export interface CommandServices {
@@ -12,6 +14,8 @@ export interface CommandServices {
   readonly catalog: NodeCatalog;
   readonly ranges: RangeOptions;
   readonly runs: RunBoard;
+  readonly hardware: Hardware;
+  readonly status: NodeStatus;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -41,6 +45,17 @@ export interface Selection {
 
 export const noSelection: Selection = { objects: undefined, nodes: undefined };
 
+/** The nodes of a range, each of which must exist; what works on them may want at least one. */
+export function selectNodes(
+  snapshot: Snapshot,
+  { range, refuseEmpty }: { readonly range: string; readonly refuseEmpty?: boolean },
+  { ranges }: CommandServices,
+): Selection {
+  const nodes = knownNodes(snapshot, range, ranges);
+  if (nodes.length === 0 && refuseEmpty) throw emptyRange(range);
+  return { objects: nodes, nodes };
+}
+
 /** All that a command gets besides data and arguments. */
 export interface Scope extends CommandServices {
   readonly caller: Caller;
@@ -55,11 +70,14 @@ export type Answer =
   | Objects
   | Rows;
 
+/** Attributes, some of which may be lists; or lines. */
+export type NodeValue = Readonly<Record<string, string | readonly string[]>> | readonly string[];
+
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
   readonly shape: 'objects';
   readonly names: readonly string[];
-  attributes(name: string): Attributes | readonly string[];
+  attributes(name: string): NodeValue;
   /** The JSON text of the attributes, if that is cheaper than making it from `attributes`. */
   text?(name: string): string;
   /** These are all nodes with all attributes, so that the catalog's listing of this snapshot serves. */
@@ -104,14 +122,15 @@ export interface Change<Args> extends CommandBase<Args> {
 /** Works on each node apart and tells results as they come. */
 export interface PerNode<Args> extends CommandBase<Args> {
   readonly kind: 'per-node';
-  /** Whether the work goes on when the client leaves. */
-  readonly outlivesClient: boolean;
-  run(nodes: readonly string[], args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
+  /** Whether the work goes on when the client leaves, as what changes something does. Absent: it does not. */
+  outlivesClient?(args: Args): boolean;
+  run(snapshot: Snapshot, args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
 }
 
+/** `late`: the node did not get there before the deadline. */
 export type NodeResult =
-  | { readonly node: string; readonly value: Attributes | readonly string[] }
-  | { readonly node: string; readonly error: string };
+  | { readonly node: string; readonly value: NodeValue }
+  | { readonly node: string; readonly error: string; readonly late?: true };
 
 export type Command<Args> = Query<Args> | Change<Args> | PerNode<Args>;
 

@@ -1,6 +1,5 @@
-import { knownNodes } from '../objects/cluster.ts';
 import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
-import { query } from './command.ts';
+import { query, selectNodes } from './command.ts';
 
 export interface NodeRowsArgs {
   readonly tables: readonly string[];
@@ -11,10 +10,7 @@ export interface NodeRowsArgs {
 export const getTablesNodesAttribs = query<NodeRowsArgs>({
   name: 'getTablesNodesAttribs',
   aliases: ['tabdump'],
-  select(snapshot, { range }, { ranges }) {
-    const nodes = knownNodes(snapshot, range, ranges);
-    return { objects: nodes, nodes };
-  },
+  select: selectNodes,
   run(snapshot, { tables, columns }, { selection: { nodes = [] } }) {
     return {
       shape: 'rows',

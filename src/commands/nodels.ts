@@ -1,11 +1,7 @@
-import { knownNodes } from '../objects/cluster.ts';
-import { query } from './command.ts';
+import { query, selectNodes } from './command.ts';
 
 export const nodels = query<{ readonly range: string }>({
   name: 'nodels',
-  select(snapshot, { range }, { ranges }) {
-    const nodes = knownNodes(snapshot, range, ranges);
-    return { objects: nodes, nodes };
-  },
+  select: selectNodes,
   run: (_snapshot, _args, { selection }) => ({ shape: 'list', items: selection.objects ?? [] }),
 });

@@ -1,8 +1,6 @@
 import type { Row } from '../database/tables.ts';
-import { knownNodes } from '../objects/cluster.ts';
-import { emptyRange } from '../objects/select.ts';
 import { nodeTableNamed, writableTable, writeNodeRow } from '../objects/table-access.ts';
-import { change, nothing } from './command.ts';
+import { change, nothing, selectNodes } from './command.ts';
 
 export interface SetNodesAttribsArgs {
   readonly range: string;
@@ -12,12 +10,8 @@ export interface SetNodesAttribsArgs {
 export const setNodesAttribs = change<SetNodesAttribsArgs>({
   name: 'setNodesAttribs',
   aliases: ['tabch'],
-  select(snapshot, { range }, { ranges }) {
-    const nodes = knownNodes(snapshot, range, ranges);
-    return { objects: nodes, nodes };
-  },
-  plan(draft, { range, tables }, { selection: { nodes = [] } }) {
-    if (nodes.length === 0) throw emptyRange(range);
+  select: (snapshot, { range }, services) => selectNodes(snapshot, { range, refuseEmpty: true }, services),
+  plan(draft, { tables }, { selection: { nodes = [] } }) {
     for (const [name, columns] of Object.entries(tables)) {
       const table = nodeTableNamed(writableTable(name).name);
       for (const node of nodes) writeNodeRow(draft, table, node, columns);

@@ -42,3 +42,11 @@ export class Fault extends Error {
     this.retryAfter = options.retryAfter;
   }
 }
+
+/** A device that does not answer at all: asking it again at once would cost everybody the same wait. */
+export class Unreachable extends Fault {
+  constructor(sentence: string, options: FaultOptions = {}) {
+    super('invalid', sentence, options);
+    this.name = 'Unreachable';
+  }
+}

@@ -130,6 +130,8 @@ export class Store {
     while (this.#queue.length > 0 || this.#audits.length > 0 || this.#writing) {
       this.#schedule();
       await this.#writing;
+      // What cannot be written now stays for later; waiting for it here would be for ever.
+      if (this.#failure !== undefined) return;
     }
   }
 
@@ -203,6 +205,7 @@ export class Store {
       const sentence = 'The database could not be written; nothing was changed.';
       const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause: error });
       for (const { reject } of [...batch, ...audits]) reject?.(fault);
+      this.#audits = [...audits.filter((audit) => !audit.resolve), ...this.#audits];
     }
     this.#head = this.#current;
     const waiting = clash ? [...batch, ...this.#queue] : this.#queue;

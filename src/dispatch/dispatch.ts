@@ -74,7 +74,8 @@ export async function dispatch(services: DispatchServices, request: Request): Pr
     }
     const outcome = await execute(services, request, run);
     if (outcome.answer.shape !== 'stream') services.runs.finish(run, 0);
-    if (command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');
+    if (outlivesClient(request)) await auditNow(services, request, 'Allowed');
+    else if (command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');
     return outcome;
   } catch (error) {
     services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5);
@@ -197,16 +198,19 @@ function runPerNode(
 ): Outcome {
   const snapshot = services.store.current;
   const scope = admit(services, request, command, snapshot, permission);
-  const nodes = scope.selection.nodes ?? [];
-  run.nodes = nodes.length;
-  const signals = command.outlivesClient ? [run.abort!.signal] : [run.abort!.signal, request.signal()];
-  const results = command.run(nodes, request.args, scope, AbortSignal.any(signals));
+  run.nodes = scope.selection.nodes?.length ?? 0;
+  const signals = outlivesClient(request) ? [run.abort!.signal] : [run.abort!.signal, request.signal()];
+  const results = command.run(snapshot, request.args, scope, AbortSignal.any(signals));
   return {
     run,
     revision: snapshot.revision,
     snapshot,
     answer: { shape: 'stream', results: noted(services.runs, run, results) },
   };
+}
+
+function outlivesClient({ command, args }: Request): boolean {
+  return command.kind === 'per-node' && (command as PerNode<unknown>).outlivesClient?.(args) === true;
 }
 
 async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>): AsyncIterable<NodeResult> {
@@ -257,5 +261,9 @@ async function auditFailure(services: DispatchServices, request: Request, error:
   const status = error instanceof Fault && error.kind === 'denied' ? 'Denied' : 'Failed';
   if (!services.audit) return;
   if (status === 'Failed' && request.command.kind === 'query') auditSoon(services, request, status);
-  else await services.store.audit(auditRecord(request, status));
+  else await auditNow(services, request, status);
+}
+
+async function auditNow(services: DispatchServices, request: Request, status: string): Promise<void> {
+  if (services.audit) await services.store.audit(auditRecord(request, status));
 }

@@ -25,6 +25,8 @@ export interface RunLimits {
 }
 
 const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, results: 2_000_000 };
+/** The part of the limits that is in use after old runs have been dropped. */
+const roomy = 0.9;
 
 /** Keeps runs for a day, within bounds: when there are too many, the oldest finished ones go first. */
 export class Runs implements RunBoard {
@@ -103,9 +105,12 @@ export class Runs implements RunBoard {
     return run;
   }
 
+  /** Makes room for many at once: the way to the oldest leads past all that were dropped since the map was last rebuilt. */
   #forget(): void {
+    const count = this.#limits.count * roomy;
+    const results = this.#limits.results * roomy;
     for (const run of this.#runs.values()) {
-      if (this.#runs.size <= this.#limits.count && this.#results <= this.#limits.results) return;
+      if (this.#runs.size <= count && this.#results <= results) return;
       if (run.finished !== undefined) this.#drop(run);
     }
   }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Answer, Objects, Rows } from '../commands/command.ts';
+import type { Answer, NodeValue, Objects, Rows } from '../commands/command.ts';
 import type { DryRun } from '../dispatch/dispatch.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
@@ -11,19 +11,17 @@ import type { CommonParameters } from './parameters.ts';
 
 const indent = 3;
 
-export type Attributes = Readonly<Record<string, string>> | readonly string[];
-
 /** Attributes shown as arrays with ver=1.0, and what separates their items. */
-function asLists(attributes: Attributes): unknown {
+function asLists(attributes: NodeValue): unknown {
   if (Array.isArray(attributes)) return attributes;
   const lists: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(attributes as Record<string, string>)) {
+  for (const [name, value] of Object.entries(attributes as Exclude<NodeValue, readonly string[]>)) {
     const separator = name.startsWith('nicips.')
       ? '|'
       : ['groups', 'members', 'postscripts', 'postbootscripts'].includes(name)
         ? ','
         : undefined;
-    if (separator === undefined) lists[name] = value;
+    if (separator === undefined || typeof value !== 'string') lists[name] = value;
     else if (value !== '') lists[name] = value.split(separator);
   }
   return lists;

@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import type { Mode } from '../objects/assign.ts';
 import type { Given } from '../objects/define.ts';
 import { isSecret, splitNic, typeNamed } from '../objects/types.ts';
 
@@ -33,6 +34,8 @@ export interface Options {
   readonly force?: true;
   readonly template?: string;
 }
+
+export const modeOf = ({ append, remove }: Options): Mode => (append ? 'append' : remove ? 'remove' : 'set');
 
 /** Flags of the reference system's commands that `options` may carry; the ones that would name other objects are ignored. */
 const ignoredFlags = new Set(['-o', '-l', '-t']);

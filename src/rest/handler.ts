@@ -193,5 +193,5 @@ async function send(
     pieces = withDebug(pieces, messages, common);
   }
   headers['Content-Type'] = jsonType;
-  sendPieces(response, status, headers, pieces);
+  await sendPieces(response, status, headers, pieces);
 }

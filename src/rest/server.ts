@@ -5,7 +5,7 @@ import fastify, {
   type FastifyRequest,
 } from 'fastify';
 import { randomUUID } from 'node:crypto';
-import { METHODS, type IncomingMessage } from 'node:http';
+import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { Fault } from '../core/errors.ts';
@@ -92,21 +92,26 @@ async function checkSize(request: FastifyRequest): Promise<void> {
   }
 }
 
-/** Answers what is not even HTTP, or has headers beyond the limit, in the form of every other error. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+/** Answers what is not even HTTP, comes too slowly or has headers beyond the limit in the form of every other error. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket & { _httpMessage?: ServerResponse }): void {
+  // What would be written into a reply under way would garble it.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy();
     return;
   }
-  const sentence =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? `The headers are larger than ${maximumHeaders} bytes.`
-      : 'The request is not valid HTTP.';
-  const body = `${JSON.stringify({ error: [sentence], errorcode: 2 })}\n`;
+  const [status, sentence, errorcode] = brokenRequests[error.code ?? ''] ?? notHttp;
+  const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
   socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
   );
 }
+
+type BrokenRequest = readonly [status: string, sentence: string, errorcode: number];
+const notHttp: BrokenRequest = ['400 Bad Request', 'The request is not valid HTTP.', 2];
+const brokenRequests: Readonly<Record<string, BrokenRequest>> = {
+  HPE_HEADER_OVERFLOW: ['400 Bad Request', `The headers are larger than ${maximumHeaders} bytes.`, 2],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not sent in time.', 4],
+};
 
 function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root): void {
   const offered = rowsAt(root, endpoints);

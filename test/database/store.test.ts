@@ -280,6 +280,17 @@ describe('when somebody else commits in between', () => {
     expect(queryOutside(cluster.file, 'select status from nodelist')).toEqual([{ status: 'after 2' }]);
   });
 
+  test('a change set so large that the journal keeps it in parts is read whole', async () => {
+    const rows = Array.from({ length: 100_001 }, (_, i) => ({ key: `key${i}`, value: 'x' }));
+    await other.change(testOrigin, () =>
+      rows.map((after) => ({ table: 'site', key: after.key, before: undefined, after })),
+    );
+    const parts = queryOutside(cluster.file, 'select count(*) as n from muster_journal where revision = 2')[0]!['n'];
+    expect(parts).toBeGreaterThan(1);
+    await cluster.store.change(testOrigin, increment);
+    expect(cluster.current.rows('site').size).toBe(rows.length + 1);
+  });
+
   test('if the journal no longer tells what they did, the write is refused', async () => {
     await other.change(testOrigin, increment);
     await other.change(testOrigin, increment);

@@ -5,7 +5,7 @@ const image = { imagetype: 'linux', osarch: 'x86_64', osname: 'Linux', profile: 
 /** The rows behind the objects that the endpoints' examples name. */
 export const exampleRows: Rows = {
   nodelist: ['n1', 'n2'].map((node) => ({ node, groups: 'all,compute' })),
-  nodehm: ['n1', 'n2'].map((node) => ({ node, mgt: 'ipmi' })),
+  nodehm: [{ node: 'compute', mgt: 'ipmi' }],
   ipmi: [{ node: 'compute', bmc: '|\\D+(\\d+)$|10.1.0.($1)|' }],
   nodetype: [{ node: 'n1', arch: 'x86_64' }],
   nodegroup: [
@@ -20,7 +20,10 @@ export const exampleRows: Rows = {
     { netname: 'management', net: '10.1.0.0', mask: '255.255.0.0', gateway: '10.1.255.254', mgtifname: 'eth0' },
     { netname: 'service', net: '10.2.0.0', mask: '255.255.0.0' },
   ],
-  passwd: [{ key: 'xcat', username: 'root' }],
+  passwd: [
+    { key: 'xcat', username: 'root' },
+    { key: 'xcat', username: 'operator', password: 'operates' },
+  ],
   policy: [
     { priority: '1', name: 'root', rule: 'allow' },
     { priority: '6.1', name: 'operator', commands: 'lsdef,nodels', rule: 'allow' },

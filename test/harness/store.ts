@@ -48,14 +48,15 @@ export async function memoryStore(options: { audit?: boolean } = {}): Promise<Te
   const store = await Store.open(await SqliteDatabase.open(file));
   const box = SecretBox.open(join(directory, 'key'));
   const seal: Seal = sealer(box);
-  const services: DispatchServices = {
+  // The commands under test here touch no hardware.
+  const services = {
     store,
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),
     seal,
     audit: options.audit ?? false,
-  };
+  } as DispatchServices;
   const put: TestStore['put'] = async (...rows) => {
     await store.change(testOrigin, (head) => {
       const draft = new Draft(head, seal);

@@ -55,7 +55,7 @@ const title = ({ command, dumpTable, insertRow }: Step): string =>
   command?.join(' ') ?? (dumpTable ? `the rows of ${dumpTable}` : `a row in ${insertRow!.table}`);
 
 const byKey = (rows: readonly Record<string, string>[]) =>
-  new Set(rows.map((row) => JSON.stringify(Object.entries(row).sort())));
+  new Set(rows.map((row) => JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)))));
 
 describe.each(scenarios as { scenario: string; steps: Step[] }[])('$scenario', ({ scenario, steps }) => {
   let cluster: TestStore;

@@ -61,22 +61,16 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
   });
 
   it.each(rows)('%s refuses a body of 40 MB, announced or not', async (_name, row) => {
+    const path = root + row.example.path;
     for (const chunked of [false, true]) {
       if (chunked && row.bulk) continue;
-      const reply = await server.client.upload(
-        row.method,
-        root + row.example.path,
-        40 * megabyte,
-        chunked,
-        server.token,
-      );
+      const reply = await server.client.upload(row.method, path, 40 * megabyte, chunked, server.token);
       expectError(reply, 400, 2);
       expect(reply.json.error[0]).toMatch(/larger than \d+ bytes/);
     }
   });
 
   describe('answers its own example', () => {
-    let token: string;
     let run: string;
     beforeAll(async () => {
       await resetTo(server, exampleRows);
@@ -87,12 +81,19 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
     const body = ({ example }: Endpoint): CallOptions =>
       example.body === undefined ? {} : { body: JSON.stringify(example.body).replace('PASSWORD', rootPassword) };
 
+    const operatorToken = async (): Promise<string> =>
+      (await server.ok('POST', '/tokens', { userName: 'operator', userPW: 'operates' }, { token: null })).token.id;
+
     it.each(rows)('%s', async (_name, row) => {
       if (row.method !== 'GET') await resetTo(server, exampleRows);
       if (row.method === 'POST' && row.range) await server.call('DELETE', examplePath(row));
-      const login = { userName: 'root', userPW: rootPassword };
-      token = (await server.ok('POST', '/tokens', login, { token: null })).token.id;
+      // Rows that revoke tokens must not revoke the ones this test works with.
+      const token = row.path.startsWith('/tokens') ? await operatorToken() : server.token;
       const reply = await server.call(row.method, examplePath(row), { root, token, ...body(row) });
+      if (row.command.kind === 'per-node') {
+        expect(reply.status).toBeLessThan(500);
+        return;
+      }
       if (row.method === 'DELETE' && row.path === '/runs/{id}') {
         expectError(reply, 403, 1);
         expect(reply.json.error[0]).toContain('has ended');
@@ -104,8 +105,9 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
   });
 });
 
-function expectShape({ reply: shape, example }: Endpoint, { text, json }: Reply): void {
+function expectShape({ reply: shape, example }: Endpoint, { text }: Reply): void {
   if (shape === 'none') return expect(text).toBe('');
+  const json = JSON.parse(text);
   if (shape === 'list') {
     expect(json.every((item: unknown) => typeof item === 'string')).toBe(true);
     return expect(json).not.toEqual([]);

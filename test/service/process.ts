@@ -62,9 +62,9 @@ export async function startService(
   return { data, port, process: child, log: () => log, exited };
 }
 
-/** Asks the server to end and waits for it. */
+/** Asks the server to end and waits for it. A tracer would keep the signal to itself, so the server is named by its own file. */
 export async function stopService(service: Service): Promise<number | null> {
-  service.process.kill('SIGTERM');
+  process.kill(Number(readFileSync(join(service.data, 'pid'), 'utf8')), 'SIGTERM');
   return (await service.exited).code;
 }
 

@@ -5,7 +5,7 @@ import { mkdef } from '../../commands/mkdef.ts';
 import { rmdef } from '../../commands/rmdef.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Given } from '../../objects/define.ts';
-import { attributeArguments, definitionBody, optionArguments, valueText } from '../definition-body.ts';
+import { attributeArguments, definitionBody, optionArguments, valueText, modeOf } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
@@ -53,8 +53,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
   };
   const change = (input: Input) => {
     const { names, attributes, options } = definition(input);
-    const mode = options.append ? 'append' : options.remove ? 'remove' : 'set';
-    return { type, names, attributes, mode, mustExist: input.expectsNodes } as const;
+    return { type, names, attributes, mode: modeOf(options), mustExist: input.expectsNodes } as const;
   };
   const create = (input: Input) => {
     const { names, attributes, options } = definition(input);

@@ -3,7 +3,7 @@ import { chdef } from '../../commands/chdef.ts';
 import { lsdef } from '../../commands/lsdef.ts';
 import { Fault } from '../../core/errors.ts';
 import { siteObject } from '../../objects/definitions.ts';
-import { attributeArguments, definitionBody } from '../definition-body.ts';
+import { attributeArguments, definitionBody, modeOf } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
@@ -45,7 +45,7 @@ export const globalconf: Endpoint[] = [
         if (absent.length > 0)
           throw new Fault('invalid', `The path names ${absent.join(', ')}, but the body does not say what to set.`);
       }
-      return { ...site, attributes, mode: options.append ? 'append' : 'set' } as const;
+      return { ...site, attributes, mode: modeOf(options) } as const;
     },
     line: ({ body }) => ['-t', 'site', ...attributeArguments('site', definitionBody(body).attributes)],
     summary: 'Change or add attributes of the site; the body decides which.',

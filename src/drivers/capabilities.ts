@@ -1,0 +1,135 @@
+/**
+ * What hardware can do, one small interface each. A driver offers those its hardware has. Every call is about one node, ends
+ * when its signal is aborted, and throws a Fault whose sentence makes sense after "<node>: ".
+ */
+
+/** Label and value as the reference system prints them, in the order of the hardware. Lines without a label are under `Message`. */
+export type Labelled = Readonly<Record<string, string | readonly string[]>>;
+
+export type PowerAction = 'on' | 'off' | 'softoff' | 'reset' | 'boot' | 'cycle' | 'nmi' | 'wake' | 'suspend';
+
+export interface Power {
+  /** The state now, `on` or `off` or a word of the hardware's own; never a remembered one. */
+  state(signal: AbortSignal): Promise<string>;
+  /**
+   * Resolves with the state when the wanted one has been seen. `on` when on and `off` when off send nothing. `reset` and `cycle`
+   * when off send nothing and succeed; `boot` is reset when on, on when off. A state-changing command is never sent twice
+   * without reading the state in between. An action the hardware has not is a Fault that lists those it has.
+   */
+  set(action: PowerAction, signal: AbortSignal): Promise<string>;
+}
+
+export type VitalsKind =
+  | 'temp'
+  | 'voltage'
+  | 'wattage'
+  | 'fanspeed'
+  | 'power'
+  | 'leds'
+  | 'chassis'
+  | 'energy'
+  | 'altitude';
+
+export interface Vitals {
+  /** The readings of these kinds; all if none is named. */
+  read(kinds: readonly VitalsKind[], signal: AbortSignal): Promise<Labelled>;
+}
+
+export type InventoryKind =
+  | 'model'
+  | 'serial'
+  | 'asset'
+  | 'vpd'
+  | 'deviceid'
+  | 'guid'
+  | 'uuid'
+  | 'firm'
+  | 'dimm'
+  | 'cpu'
+  | 'pci'
+  | 'mprom'
+  | 'misc'
+  | 'hw';
+
+export interface Inventory {
+  read(kinds: readonly InventoryKind[], signal: AbortSignal): Promise<Labelled>;
+}
+
+export interface EventLog {
+  /** All entries, oldest first, one line each. */
+  read(signal: AbortSignal): Promise<readonly string[]>;
+  /** Resolves when the log has been seen empty. */
+  clear(signal: AbortSignal): Promise<void>;
+}
+
+export type BootOrder = 'net' | 'hd' | 'cd' | 'floppy' | 'def' | 'setup';
+
+export interface NextBoot {
+  /** `Network`, `Hard Drive`, `CD/DVD`, `Floppy`, `BIOS Setup`, `BIOS default` or `boot override inactive`. */
+  get(signal: AbortSignal): Promise<string>;
+  /** For the next boot only unless `persistent`; `def` takes an override back. Resolves with what is read back. */
+  set(
+    order: BootOrder,
+    options: { persistent: boolean; mode: 'uefi' | 'legacy' | undefined },
+    signal: AbortSignal,
+  ): Promise<string>;
+}
+
+export interface Beacon {
+  /** Absent if the hardware does not tell. */
+  state?(signal: AbortSignal): Promise<string>;
+  set(action: 'on' | 'off' | 'blink', signal: AbortSignal): Promise<void>;
+}
+
+export interface Energy {
+  /** The named attributes (cappingmin, cappingmax, cappingmaxmin, cappingstatus, cappingvalue, averageAC ...); all if none is named. */
+  read(attributes: readonly string[], signal: AbortSignal): Promise<Labelled>;
+  /** cappingstatus on|off, cappingvalue in watts or percent of the range; bounds are checked before the hardware is asked. */
+  set(attribute: string, value: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface ServiceProcessor {
+  get(attribute: string, signal: AbortSignal): Promise<Labelled>;
+  /** All settings of one call together, e.g. userid, username and password. One that moves the address verifies the new one. */
+  set(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
+}
+
+export interface Subnodes {
+  /** The nodes behind a chassis or management module, by name, with their attributes. */
+  list(signal: AbortSignal): Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
+}
+
+export interface Capabilities {
+  readonly power?: Power;
+  readonly vitals?: Vitals;
+  readonly inventory?: Inventory;
+  readonly eventLog?: EventLog;
+  readonly nextBoot?: NextBoot;
+  readonly beacon?: Beacon;
+  readonly energy?: Energy;
+  readonly serviceProcessor?: ServiceProcessor;
+  readonly subnodes?: Subnodes;
+}
+
+/** How to reach a node's service processor; secrets are open here and go nowhere else. */
+export interface Access {
+  readonly node: string;
+  readonly address: string;
+  /** Undefined: the protocol's own port. */
+  readonly port: number | undefined;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** A kind of hardware. `attributes` are the node attributes it reads. */
+export interface Driver {
+  readonly name: string;
+  readonly attributes: readonly string[];
+  /** The `passwd` key whose row gives the account when the node has none. */
+  readonly passwdKey: string;
+  /** What is wrong with a node's attributes, without touching the node. */
+  validate(access: Access): readonly string[];
+  connect(access: Access): Capabilities;
+  /** Ends all sessions. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,120 @@
+import type { SecretBox } from '../access/secrets.ts';
+import { Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
+import { nodeAttribute } from '../objects/node-attributes.ts';
+import { serviceProcessorAccess } from '../objects/service-processors.ts';
+import type { Access, Capabilities, Driver } from './capabilities.ts';
+import type { Governor } from './governor.ts';
+
+export type Outcome<T> =
+  | { readonly node: string; readonly value: T }
+  | { readonly node: string; readonly error: string; readonly late?: true };
+
+/** What a command wants of each node. */
+export interface Work<K extends keyof Capabilities, T> {
+  readonly command: string;
+  readonly needs: K;
+  readonly user: string;
+  run(capability: NonNullable<Capabilities[K]>, node: string, signal: AbortSignal): Promise<T>;
+}
+
+/** Nodes as hardware: picks each node's driver and works on all of them at once. */
+export class Hardware {
+  readonly #drivers: ReadonlyMap<string, Driver>;
+  readonly #governor: Governor;
+  readonly #box: SecretBox;
+
+  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox) {
+    this.#drivers = drivers;
+    this.#governor = governor;
+    this.#box = box;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#drivers.values()].map((driver) => driver.close()));
+  }
+
+  /** Results as they come, one per node; no node waits for another. */
+  async *each<K extends keyof Capabilities, T>(
+    snapshot: Snapshot,
+    nodes: readonly string[],
+    work: Work<K, T>,
+    signal: AbortSignal,
+  ): AsyncIterable<Outcome<T>> {
+    const reader = effectiveReader(snapshot);
+    const finished: Outcome<T>[] = [];
+    let broken: { error: unknown } | undefined;
+    let wake: (() => void) | undefined;
+    for (const node of nodes) {
+      this.#one(reader, node, work, signal).then(
+        (outcome) => {
+          finished.push(outcome);
+          wake?.();
+        },
+        (error: unknown) => {
+          broken = { error };
+          wake?.();
+        },
+      );
+    }
+    for (let told = 0; told < nodes.length; ) {
+      if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
+      if (broken) throw broken.error;
+      const batch = finished.splice(0);
+      told += batch.length;
+      yield* batch;
+    }
+  }
+
+  async #one<K extends keyof Capabilities, T>(
+    reader: EffectiveReader,
+    node: string,
+    work: Work<K, T>,
+    signal: AbortSignal,
+  ): Promise<Outcome<T>> {
+    try {
+      const driver = this.#driverOf(reader, node, work);
+      const access = this.#accessOf(reader, node, driver);
+      const capability = driver.connect(access)[work.needs];
+      if (!capability) throw new Fault('invalid', `mgt ${driver.name} cannot ${work.command}.`);
+      const key = `${access.address}:${access.port ?? ''}`;
+      const value = await this.#governor.run(key, work.user, signal, () =>
+        work.run(capability as NonNullable<Capabilities[K]>, node, signal),
+      );
+      return { node, value };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return { node, error: error.sentences.join(' '), ...(error.kind === 'deadline' ? { late: true } : {}) };
+    }
+  }
+
+  /** `nodehm.power` picks the driver for power before `mgt` does. */
+  #driverOf<K extends keyof Capabilities, T>(
+    reader: EffectiveReader,
+    node: string,
+    { needs, command }: Work<K, T>,
+  ): Driver {
+    const attributes = needs === 'power' ? ['power', 'mgt'] : ['mgt'];
+    for (const attribute of attributes) {
+      const value = nodeAttribute(reader, node, attribute);
+      if (value === undefined) continue;
+      const driver = this.#drivers.get(value);
+      if (driver) return driver;
+      throw new Fault(
+        'invalid',
+        `${command} is not possible: ${attribute} is "${value}", and known are ${[...this.#drivers.keys()].join(', ')}.`,
+      );
+    }
+    throw new Fault('invalid', `${command} is not possible: its attribute mgt is not set.`);
+  }
+
+  #accessOf(reader: EffectiveReader, node: string, driver: Driver): Access {
+    const { address, port, username, password } = serviceProcessorAccess(reader, this.#box, node, driver.passwdKey);
+    if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
+    const access = { node, address, port, username: username ?? '', password: password ?? '' };
+    const problems = driver.validate(access);
+    if (problems.length > 0) throw new Fault('invalid', problems);
+    return access;
+  }
+}

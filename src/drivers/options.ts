@@ -1,0 +1,14 @@
+/** Certificates of service processors: the fingerprint a node showed first is the one it must show from then on. */
+export interface TrustStore {
+  known(node: string): string | undefined;
+  learn(node: string, fingerprint: string): Promise<void>;
+  /** A certificate authority that vouches instead, as PEM. */
+  readonly ca?: string | undefined;
+}
+
+/** What drivers are made with. */
+export interface DriverOptions {
+  readonly trust: TrustStore;
+  /** How long a power command may take to reach its state, in milliseconds. */
+  readonly powerDeadline: number;
+}

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Fault } from '../../../core/errors.ts';
+import type { IpmiLink, IpmiRequest, IpmiResponse } from '../link.ts';
+import { hex } from './bytes.ts';
+
+/** IPMI 2.0 table 5-2. */
+const completionTexts: Readonly<Record<number, string>> = {
+  0x80: 'the parameter is not supported',
+  0x81: 'another one is changing the settings',
+  0x82: 'the parameter is read-only',
+  0xc0: 'it is busy',
+  0xc1: 'it does not know the command',
+  0xc2: 'it does not know the command on this LUN',
+  0xc3: 'it took too long',
+  0xc4: 'it is out of space',
+  0xc5: 'the reservation was cancelled',
+  0xc6: 'the request was cut short',
+  0xc7: 'the request has the wrong length',
+  0xc8: 'the request is too long',
+  0xc9: 'a parameter is out of range',
+  0xca: 'it cannot return that many bytes',
+  0xcb: 'what was asked for is not there',
+  0xcc: 'a field of the request is invalid',
+  0xcd: 'the command is not for this sensor or record',
+  0xce: 'it could not answer',
+  0xcf: 'the request was a duplicate',
+  0xd0: 'its SDR repository is being updated',
+  0xd1: 'it is updating its firmware',
+  0xd2: 'it is starting',
+  0xd3: 'the destination is unavailable',
+  0xd4: 'the account lacks the privilege',
+  0xd5: 'the command is not possible in the present state',
+  0xd6: 'the command is disabled',
+  0xff: 'of an unspecified error',
+};
+
+export const completion = {
+  ok: 0x00,
+  unsupportedParameter: 0x80,
+  busy: 0xc0,
+  unknownCommand: 0xc1,
+  reservationCancelled: 0xc5,
+  tooLong: 0xc8,
+  cannotReturn: 0xca,
+  notPresent: 0xcb,
+  unspecified: 0xff,
+} as const;
+
+const busyPauses: readonly number[] = [100, 300, 1000];
+
+/** Waits; an abort ends the wait with a Fault. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, { signal });
+  } catch (cause) {
+    if (signal.reason instanceof Fault) throw signal.reason;
+    throw new Fault('deadline', 'The command was ended before the service processor was done.', { cause });
+  }
+}
+
+/** The Fault for a completion code; `own` holds the codes that mean something special to this command. */
+export function refusal(what: string, code: number, own: Readonly<Record<number, string>> = {}): Fault {
+  const text = own[code] ?? completionTexts[code] ?? 'of an error of its own';
+  return new Fault('invalid', `The service processor refused ${what}: ${text} (code ${hex(code)}).`);
+}
+
+/** Sends a request, and again after a while if the service processor is busy (a busy one has done nothing yet). */
+export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
+  for (const wait of busyPauses) {
+    const response = await link.request(request, signal);
+    if (response.code !== completion.busy) return response;
+    await pause(wait, signal);
+  }
+  return await link.request(request, signal);
+}
+
+/** The data of a successful answer; any other completion code is a Fault. `what` follows "refused". */
+export async function ask(
+  link: IpmiLink,
+  request: IpmiRequest,
+  what: string,
+  signal: AbortSignal,
+  own?: Readonly<Record<number, string>>,
+): Promise<Buffer> {
+  const response = await send(link, request, signal);
+  if (response.code !== completion.ok) throw refusal(what, response.code, own);
+  return response.data;
+}

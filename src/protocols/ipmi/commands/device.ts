@@ -1,0 +1,77 @@
+import type { IpmiLink } from '../link.ts';
+import { ask } from './ask.ts';
+import { atLeast, byteAt } from './bytes.ts';
+
+/** IPMI 2.0 section 20: device global commands. */
+const app = 0x06;
+const commands = { getDeviceId: 0x01, getSelfTest: 0x04, getDeviceGuid: 0x08, getSystemGuid: 0x37 };
+
+export interface DeviceId {
+  readonly deviceId: number;
+  readonly deviceRevision: number;
+  readonly providesDeviceSdrs: boolean;
+  /** False while the firmware is being updated or started. */
+  readonly available: boolean;
+  /** `2.15` */
+  readonly firmware: string;
+  /** `2.0` */
+  readonly ipmiVersion: string;
+  readonly hasSdrRepository: boolean;
+  readonly manufacturerId: number;
+  readonly productId: number;
+}
+
+export function decodeDeviceId(data: Buffer): DeviceId {
+  atLeast(data, 11, 'Get Device ID');
+  const version = byteAt(data, 4);
+  return {
+    deviceId: byteAt(data, 0),
+    deviceRevision: byteAt(data, 1) & 0x0f,
+    providesDeviceSdrs: (byteAt(data, 1) & 0x80) !== 0,
+    available: (byteAt(data, 2) & 0x80) === 0,
+    firmware: `${byteAt(data, 2) & 0x7f}.${byteAt(data, 3).toString(16).padStart(2, '0')}`,
+    ipmiVersion: `${version & 0x0f}.${version >> 4}`,
+    hasSdrRepository: (byteAt(data, 5) & 0x02) !== 0,
+    manufacturerId: data.readUIntLE(6, 3) & 0xfffff,
+    productId: data.readUInt16LE(9),
+  };
+}
+
+export async function getDeviceId(link: IpmiLink, signal: AbortSignal): Promise<DeviceId> {
+  return decodeDeviceId(await ask(link, { netfn: app, command: commands.getDeviceId }, 'Get Device ID', signal));
+}
+
+/** SMBIOS byte order: the first three fields have their low byte first on the wire. */
+export function decodeGuid(data: Buffer): string {
+  atLeast(data, 16, 'Get System GUID');
+  const field = (from: number, to: number, reversed: boolean) => {
+    const bytes = Buffer.from(data.subarray(from, to));
+    return (reversed ? bytes.reverse() : bytes).toString('hex').toUpperCase();
+  };
+  return [field(0, 4, true), field(4, 6, true), field(6, 8, true), field(8, 10, false), field(10, 16, false)].join('-');
+}
+
+/** The GUID of the system; of the service processor where the system's is not told. */
+export async function getGuid(link: IpmiLink, signal: AbortSignal): Promise<string> {
+  const system = await link.request({ netfn: app, command: commands.getSystemGuid }, signal);
+  if (system.code === 0 && system.data.length >= 16) return decodeGuid(system.data);
+  return decodeGuid(await ask(link, { netfn: app, command: commands.getDeviceGuid }, 'Get Device GUID', signal));
+}
+
+const selfTestTexts: Readonly<Record<number, string>> = {
+  0x55: 'passed',
+  0x56: 'not implemented',
+  0x57: 'corrupted or inaccessible data or devices',
+  0x58: 'fatal hardware error',
+};
+
+export function decodeSelfTest(data: Buffer): string {
+  const code = byteAt(atLeast(data, 2, 'Get Self Test Results'), 0);
+  return selfTestTexts[code] ?? `device-specific failure ${code.toString(16)}h ${byteAt(data, 1).toString(16)}h`;
+}
+
+export async function getSelfTest(link: IpmiLink, signal: AbortSignal): Promise<string> {
+  return decodeSelfTest(
+    await ask(link, { netfn: app, command: commands.getSelfTest }, 'Get Self Test Results', signal),
+  );
+}

@@ -1,0 +1,23 @@
+/** A completion code and the data after it. */
+export interface IpmiResponse {
+  readonly code: number;
+  readonly data: Buffer;
+}
+
+export type Privilege = 'user' | 'operator' | 'administrator';
+
+export interface IpmiRequest {
+  readonly netfn: number;
+  readonly command: number;
+  readonly data?: Uint8Array;
+  /** What the command needs; the session is raised to it if necessary. Default: user. */
+  readonly privilege?: Privilege;
+  /** May be sent again when no answer came. False for what changes state and must not happen twice. Default: true. */
+  readonly repeatable?: boolean;
+}
+
+/** One service processor, reached over a session that is opened when needed. Requests of one link are sent one after another. */
+export interface IpmiLink {
+  /** Resolves with any completion code; rejects with a Fault when no answer came or the session cannot be opened. */
+  request(request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse>;
+}

@@ -1,0 +1,27 @@
+import { Draft } from '../database/draft.ts';
+import type { Store } from '../database/store.ts';
+
+const table = 'spcert';
+
+/** The certificates that service processors showed first, kept per node in table `spcert`; deleting the row accepts a new one. */
+export class ServiceProcessorTrust {
+  readonly #store: Store;
+  readonly ca: string | undefined;
+
+  constructor(store: Store, ca: string | undefined) {
+    this.#store = store;
+    this.ca = ca;
+  }
+
+  known(node: string): string | undefined {
+    return this.#store.current.get(table, node)?.['fingerprint'];
+  }
+
+  async learn(node: string, fingerprint: string): Promise<void> {
+    await this.#store.change({ user: '', client: '', command: 'trust-certificate', run: '' }, (head) => {
+      const draft = new Draft(head, (_table, _column, clear) => clear);
+      draft.merge(table, node, { node, fingerprint });
+      return draft.changes();
+    });
+  }
+}
