@@ -12,6 +12,7 @@ export interface Config {
   /** The user's own certificate; without it muster makes one below the data directory. */
   tls: { certificate: string; key: string } | undefined;
   limits: Limits;
+  hardware: HardwareSettings;
   /** Where `^file` in a noderange may read; off when undefined. */
   rangeFiles: string | undefined;
   logLevel: LogLevel;
@@ -26,6 +27,13 @@ export interface Limits {
   maxConcurrentPerUser: number;
   /** Seconds a client may take to send a request. */
   requestTimeout: number;
+}
+
+export interface HardwareSettings {
+  /** Seconds a power command may take to reach its state. */
+  powerDeadline: number;
+  /** A certificate authority, in PEM, that vouches for service processors instead of the first certificate they show. */
+  ca: string | undefined;
 }
 
 export interface Flags {
@@ -88,6 +96,8 @@ const settings: Record<string, { kind: Kind; variable: string }> = {
   'limits.maxConnectionsPerAddress': { kind: count, variable: 'MUSTER_MAX_CONNECTIONS_PER_ADDRESS' },
   'limits.maxConcurrentPerUser': { kind: count, variable: 'MUSTER_MAX_CONCURRENT_PER_USER' },
   'limits.requestTimeout': { kind: count, variable: 'MUSTER_REQUEST_TIMEOUT' },
+  'hardware.powerDeadline': { kind: count, variable: 'MUSTER_POWER_DEADLINE' },
+  'hardware.ca': { kind: path, variable: 'MUSTER_HARDWARE_CA' },
   rangeFiles: { kind: path, variable: 'MUSTER_RANGE_FILES' },
   logLevel: { kind: level, variable: 'MUSTER_LOG_LEVEL' },
   audit: { kind: flag, variable: 'MUSTER_AUDIT' },
@@ -162,6 +172,7 @@ const defaults: Values = new Map<string, unknown>([
   ['limits.maxConnectionsPerAddress', 1_024],
   ['limits.maxConcurrentPerUser', 1_024],
   ['limits.requestTimeout', 60],
+  ['hardware.powerDeadline', 60],
   ['logLevel', 'info'],
   ['audit', true],
 ]);
@@ -186,6 +197,7 @@ export function loadConfig(flags: Flags, environment: Environment): Config {
       maxConcurrentPerUser: get('limits.maxConcurrentPerUser'),
       requestTimeout: get('limits.requestTimeout'),
     },
+    hardware: { powerDeadline: get('hardware.powerDeadline'), ca: get('hardware.ca') },
     rangeFiles: get('rangeFiles'),
     logLevel: get('logLevel'),
     audit: get('audit'),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logins } from './access/logins.ts';
 import { SecretBox } from './access/secrets.ts';
@@ -9,12 +9,18 @@ import { type DataLock, lockDataDirectory } from './database/lock.ts';
 import { SqliteDatabase } from './database/sqlite/sqlite.ts';
 import { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
+import { Governor } from './drivers/governor.ts';
+import { Hardware } from './drivers/hardware.ts';
+import type { DriverOptions } from './drivers/options.ts';
+import { makeDrivers } from './drivers/registry.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import type { RestServices } from './rest/service.ts';
+import { NodeStatus } from './services/node-status.ts';
+import { ServiceProcessorTrust } from './services/service-processor-trust.ts';
 import { version } from './version.ts';
 
 /** The one object that is handed to everything. */
@@ -51,6 +57,8 @@ export async function openContext(config: Config): Promise<Context> {
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
       runs: new Runs(),
+      hardware: new Hardware(makeDrivers(driverOptions(store, config)), new Governor(), box),
+      status: new NodeStatus(store, (error) => log.error({ err: error }, 'the status of nodes could not be written')),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
       concurrency: new Concurrency(config.limits.maxConcurrentPerUser),
@@ -62,7 +70,14 @@ export async function openContext(config: Config): Promise<Context> {
   }
 }
 
-export async function closeContext({ store, lock }: Context): Promise<void> {
+function driverOptions(store: Store, { hardware: { powerDeadline, ca } }: Config): DriverOptions {
+  const authority = ca === undefined ? undefined : readFileSync(ca, 'utf8');
+  return { powerDeadline: powerDeadline * 1_000, trust: new ServiceProcessorTrust(store, authority) };
+}
+
+export async function closeContext({ store, lock, hardware, status }: Context): Promise<void> {
+  await hardware.close();
+  await status.flush();
   await store.close();
   lock.release();
 }

@@ -22,9 +22,11 @@ describe('loadConfig', () => {
       data: join(import.meta.dirname, '..', 'var'),
       listen: [{ host: '127.0.0.1', port: 8443 }],
       tls: undefined,
-      limits: { maxConnectionsPerAddress: 256, maxConcurrentPerUser: 256, requestTimeout: 60 },
+      limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
+      hardware: { powerDeadline: 60, ca: undefined },
       rangeFiles: undefined,
       logLevel: 'info',
+      audit: true,
       rootPassword: undefined,
     });
   });
@@ -35,6 +37,7 @@ describe('loadConfig', () => {
       listen = ["0.0.0.0:443", "[::1]:8443"]
       rangeFiles = "/srv/ranges"
       logLevel = "debug"
+      audit = false
       [tls]
       certificate = "own.pem"
       key = "own.key"
@@ -42,6 +45,9 @@ describe('loadConfig', () => {
       maxConnectionsPerAddress = 10
       maxConcurrentPerUser = 11
       requestTimeout = 12
+      [hardware]
+      powerDeadline = 5
+      ca = "bmc-ca.pem"
     `);
     expect(loadConfig({ config }, {})).toEqual({
       data: join(directory, 'state'),
@@ -51,8 +57,10 @@ describe('loadConfig', () => {
       ],
       tls: { certificate: join(directory, 'own.pem'), key: join(directory, 'own.key') },
       limits: { maxConnectionsPerAddress: 10, maxConcurrentPerUser: 11, requestTimeout: 12 },
+      hardware: { powerDeadline: 5, ca: join(directory, 'bmc-ca.pem') },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
+      audit: false,
       rootPassword: undefined,
     });
   });

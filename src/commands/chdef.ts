@@ -29,13 +29,14 @@ export const chdef = change<ChdefArgs>({
       'definitions' in args
         ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
         : namedObjects(snapshot, type, args.names, ranges);
+    if ('names' in args) checkNamed(type, args, existing, missing);
     const newNames = 'rename' in args ? [args.rename] : [];
     return { objects: existing, missing, nodes: policyNodes(snapshot, type, [...existing, ...missing, ...newNames]) };
   },
   plan(draft, args, scope) {
     const type = typeNamed(args.type);
     if ('definitions' in args) defineAll(draft, type, args.definitions, scope);
-    else if ('rename' in args) rename(draft, type, args, scope);
+    else if ('rename' in args) rename(draft, args, scope);
     else changeAlike(draft, type, args, scope);
     return nothing;
   },
@@ -51,34 +52,38 @@ function partition(
   return { existing, missing };
 }
 
+type Named = Extract<ChdefArgs, { names: string }>;
+
+/** What is named must exist, unless it can be made of what is given. */
+function checkNamed(type: ObjectType, args: Named, existing: readonly string[], missing: readonly string[]): void {
+  if (existing.length + missing.length === 0) throw emptyRange(args.names);
+  if (missing.length > 0 && ('rename' in args || !canBeMade(type, args, missing))) throw unknownObjects(type, missing);
+}
+
+function canBeMade(
+  type: ObjectType,
+  { attributes, mustExist }: Extract<Named, { attributes: Given }>,
+  missing: readonly string[],
+): boolean {
+  if (mustExist || Object.keys(attributes).length === 0) return false;
+  return type.name !== 'node' || (Boolean(attributes['groups']) && allNewNodes(missing));
+}
+
 function changeAlike(
   draft: Draft,
   type: ObjectType,
-  {
-    names,
-    attributes,
-    mode = 'set',
-    mustExist,
-  }: { names: string; attributes: Given; mode?: Mode; mustExist?: boolean },
+  { names, attributes, mode = 'set' }: { names: string; attributes: Given; mode?: Mode },
   { ranges, selection }: Scope,
 ): void {
   checkAttributeNames(type, attributes);
   if (type.name === 'site') return changeObject(draft, type, names, attributes, mode, ranges);
   const { objects: existing = [], missing = [] } = selection;
-  if (existing.length + missing.length === 0) throw emptyRange(names);
-  if (missing.length > 0) {
-    const given = Object.keys(attributes).length > 0;
-    const creatable = given && !mustExist && (type.name !== 'node' || (attributes['groups'] && allNewNodes(missing)));
-    if (!creatable) throw unknownObjects(type, missing);
-  }
   for (const name of existing) changeObject(draft, type, name, attributes, mode, ranges);
   for (const name of missing) createObject(draft, type, name, attributes, ranges);
 }
 
-function rename(draft: Draft, type: ObjectType, args: { names: string; rename: string }, { selection }: Scope): void {
-  const { objects: existing = [], missing = [] } = selection;
-  if (missing.length > 0) throw unknownObjects(type, missing);
-  const [node, ...more] = existing;
+function rename(draft: Draft, args: { names: string; rename: string }, { selection }: Scope): void {
+  const [node, ...more] = selection.objects ?? [];
   if (node === undefined || more.length > 0)
     throw new Fault('invalid', `"${args.names}" must name one node to rename.`);
   renameNode(draft, node, args.rename);

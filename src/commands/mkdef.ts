@@ -18,6 +18,7 @@ export const mkdef = change<MkdefArgs>({
   name: 'mkdef',
   select(snapshot, { type, names }, { ranges }) {
     const { existing, missing } = namedObjects(snapshot, typeNamed(type), names, ranges);
+    if (existing.length + missing.length === 0) throw emptyRange(names);
     return { objects: existing, missing, nodes: policyNodes(snapshot, typeNamed(type), [...existing, ...missing]) };
   },
   plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }) {
@@ -29,7 +30,6 @@ export const mkdef = change<MkdefArgs>({
       throw new Fault('invalid', `No attributes were given for "${names}".${hint}`);
     }
     const { objects: existing = [], missing = [] } = selection;
-    if (existing.length + missing.length === 0) throw emptyRange(names);
     if (existing.length > 0 && !force) {
       const sample = existing.slice(0, 10).join(', ');
       throw new Fault(

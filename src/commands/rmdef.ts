@@ -12,11 +12,11 @@ export const rmdef = change<RmdefArgs>({
   name: 'rmdef',
   select(snapshot, { type, names }, { ranges }) {
     const objects = existingObjects(snapshot, typeNamed(type), names, ranges);
+    if (objects.length === 0) throw emptyRange(names);
     return { objects, nodes: policyNodes(snapshot, typeNamed(type), objects) };
   },
-  plan(draft, { type: typeName, names }, { selection: { objects = [] } }) {
+  plan(draft, { type: typeName }, { selection: { objects = [] } }) {
     const type = typeNamed(typeName);
-    if (objects.length === 0) throw emptyRange(names);
     for (const name of objects) removeObject(draft, type, name);
     return nothing;
   },

@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { checkText } from '../database/checks.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import type { Row, Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
@@ -19,6 +20,8 @@ export const setAttribs = change<SetAttribsArgs>({
   async prepare(args) {
     const { password } = args.columns;
     if (args.table !== 'passwd' || password === undefined || password === 'NULL') return args;
+    // The hash would hide what is wrong with the text.
+    checkText(password, 'passwd.password');
     return { ...args, hashed: await hashedForAccounts(password) };
   },
   plan(draft, { table: name, keys: text, columns, hashed }) {

@@ -67,12 +67,13 @@ const revisionPatience = 5_000;
 /** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
 export async function dispatch(services: DispatchServices, request: Request): Promise<Outcome> {
   const { command, user } = request;
-  const run = services.runs.begin(command.name, user, command.kind === 'per-node');
+  const run = services.runs.begin(command.name, user, command.kind);
   try {
     if (request.revision !== undefined && request.revision > services.store.current.revision) {
       await reachRevision(services, request.revision, request.signal());
     }
-    const outcome = await execute(services, request, run);
+    const executed = execute(services, request, run);
+    const outcome = executed instanceof Promise ? await executed : executed;
     if (outcome.answer.shape !== 'stream') services.runs.finish(run, 0);
     if (outlivesClient(request)) await auditNow(services, request, 'Allowed');
     else if (command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');

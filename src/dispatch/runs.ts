@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import type { NodeResult, RunBoard } from '../commands/command.ts';
+import type { AnyCommand, NodeResult, RunBoard } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
+import { NumberedIds } from '../core/numbered-ids.ts';
 
 export interface Run {
   readonly id: string;
@@ -19,6 +19,7 @@ export interface Run {
 
 export interface RunLimits {
   readonly age: number;
+  /** Of reads on the one hand, of all other runs on the other: frequent reads do not push out the results of work. */
   readonly count: number;
   /** Results over all runs, in nodes. */
   readonly results: number;
@@ -31,8 +32,12 @@ const roomy = 0.9;
 /** Keeps runs for a day, within bounds: when there are too many, the oldest finished ones go first. */
 export class Runs implements RunBoard {
   readonly #runs = new Map<string, Run>();
+  /** The latest reads, each in the place its number gives. There are many and they live long, so they cost no more than that. */
+  readonly #reads: Run[] = [];
+  readonly #ids = new NumberedIds();
   readonly #limits: RunLimits;
   readonly #now: () => number;
+  #begun = 0;
   #results = 0;
 
   constructor(limits: RunLimits = defaultLimits, now: () => number = Date.now) {
@@ -40,9 +45,10 @@ export class Runs implements RunBoard {
     this.#now = now;
   }
 
-  begin(command: string, user: string, cancellable: boolean): Run {
+  begin(command: string, user: string, kind: AnyCommand['kind']): Run {
+    const number = ++this.#begun;
     const run: Run = {
-      id: randomUUID(),
+      id: this.#ids.id(number),
       command,
       user,
       started: this.#now(),
@@ -52,10 +58,13 @@ export class Runs implements RunBoard {
       failed: 0,
       errorcode: 0,
       results: undefined,
-      abort: cancellable ? new AbortController() : undefined,
+      abort: kind === 'per-node' ? new AbortController() : undefined,
     };
-    this.#runs.set(run.id, run);
-    if (this.#runs.size > this.#limits.count) this.#forget();
+    if (kind === 'query') this.#reads[number % this.#limits.count] = run;
+    else {
+      this.#runs.set(run.id, run);
+      if (this.#runs.size > this.#limits.count) this.#forget();
+    }
     return run;
   }
 
@@ -99,10 +108,17 @@ export class Runs implements RunBoard {
   }
 
   #find(id: string, user: string, seesAll: boolean): Run {
-    const run = this.#runs.get(id);
+    const run = this.#runs.get(id) ?? this.#read(id);
     if (!run || (run.user !== user && !seesAll))
       throw new Fault('unknown-object', `There is no run "${id}" of yours; runs are kept for a day.`);
     return run;
+  }
+
+  #read(id: string): Run | undefined {
+    const number = this.#ids.countOf(id);
+    const run = number === undefined ? undefined : this.#reads[number % this.#limits.count];
+    const isOld = run?.finished !== undefined && run.finished < this.#now() - this.#limits.age;
+    return run?.id === id && !isOld ? run : undefined;
   }
 
   /** Makes room for many at once: the way to the oldest leads past all that were dropped since the map was last rebuilt. */

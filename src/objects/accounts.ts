@@ -7,8 +7,10 @@ import { isEnabled, keyOf, type Row, tableNamed } from '../database/tables.ts';
 /** The `passwd` key whose rows are the accounts of this service. */
 export const accountKey = 'xcat';
 
+const accountPrefix = keyOf(tableNamed('passwd'), { key: accountKey });
+
 export const accountRow = (snapshot: Snapshot, name: string): Row | undefined => {
-  const row = snapshot.get('passwd', keyOf(tableNamed('passwd'), { key: accountKey, username: name }));
+  const row = snapshot.get('passwd', accountPrefix + name);
   return row && isEnabled(row) ? row : undefined;
 };
 

@@ -70,7 +70,10 @@ function criterionTable({ table: name, column, text, at }: Criterion): Table {
   if (!table.columns.includes(column))
     throw new Fault('invalid', `${where}: table "${name}" has no column "${column}".`);
   if (table.secret.has(column))
-    throw new Fault('invalid', `${where}: ${name}.${column} is secret and cannot select nodes.`);
+    throw new Fault(
+      'invalid',
+      `In the node range at column ${at}: ${name}.${column} is secret and cannot select nodes.`,
+    );
   return table;
 }
 

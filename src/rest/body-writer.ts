@@ -28,12 +28,12 @@ function asLists(attributes: NodeValue): unknown {
 }
 
 /** The body of a successful reply, in pieces; long ones are made with pauses. */
-export async function bodyOf(
+export function bodyOf(
   answer: Answer | DryRun,
   snapshot: Snapshot,
   catalog: NodeCatalog,
   common: CommonParameters,
-): Promise<Buffer[]> {
+): Promise<Buffer[]> | Buffer[] {
   switch (answer.shape) {
     case 'none':
       return [];
@@ -48,6 +48,7 @@ export async function bodyOf(
     case 'objects': {
       const plain = !common.pretty && !common.lists && !common.xcoll;
       if (plain && answer.wholeCatalog) return wholeListing(catalog, catalog.listing(snapshot));
+      if (plain && answer.text && answer.names.length === 1) return oneObject(answer.names[0]!, answer.text);
       return objectsBody(answer, common, plain);
     }
   }
@@ -56,6 +57,10 @@ export async function bodyOf(
 function text(value: unknown, { pretty }: CommonParameters): Buffer[] {
   return [Buffer.from(`${JSON.stringify(value, null, pretty ? indent : 0)}\n`)];
 }
+
+const oneObject = (name: string, textOf: (name: string) => string): Buffer[] => [
+  Buffer.from(`{${JSON.stringify(name)}:${textOf(name)}}\n`),
+];
 
 async function wholeListing(catalog: NodeCatalog, listing: Listing): Promise<Buffer[]> {
   const blocks: Buffer[] = [];

@@ -32,7 +32,9 @@ export function parseBody(bytes: Buffer): Record<string, unknown> {
     value = JSON.parse(decodeUtf8(bytes));
   } catch (error) {
     if (error instanceof Fault) throw error;
-    throw new Fault('malformed', `The body is not JSON: ${(error as Error).message}.`);
+    // The engine's message goes on with a piece of the text, which may be a password.
+    const [reason] = (error as Error).message.split(/, (?:\.\.\.)?"/, 1);
+    throw new Fault('malformed', `The body is not JSON: ${reason}.`);
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw new Fault('malformed', 'The body must be a JSON object such as {"groups":"all"}.');

@@ -20,10 +20,7 @@ export class Concurrency {
       );
     }
     this.#running.set(user, running + 1);
-    return () => {
-      const left = (this.#running.get(user) ?? 1) - 1;
-      if (left === 0) this.#running.delete(user);
-      else this.#running.set(user, left);
-    };
+    // Users are accounts, so there are few: their entries stay.
+    return () => this.#running.set(user, this.#running.get(user)! - 1);
   }
 }

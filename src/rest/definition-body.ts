@@ -1,7 +1,8 @@
 import { Fault } from '../core/errors.ts';
 import type { Mode } from '../objects/assign.ts';
 import type { Given } from '../objects/define.ts';
-import { isSecret, splitNic, typeNamed } from '../objects/types.ts';
+import { typeNamed } from '../objects/types.ts';
+import { shownAttribute } from './shown-arguments.ts';
 
 /** Attributes whose value may be given as an array, and what joins it. */
 const listSeparator = (attribute: string): string | undefined => {
@@ -80,7 +81,8 @@ function optionEntries(given: unknown): [string, string][] {
     throw new Fault('malformed', '"options" must be an object such as {"-f":""}.');
   }
   return Object.entries(given).map(([flag, value]) => {
-    if (Array.isArray(value) && flag === '-w') return [flag, value.join('::')];
+    if (Array.isArray(value) && flag === '-w' && value.every((item) => typeof item === 'string'))
+      return [flag, value.join('::')];
     if (value !== null && typeof value === 'object')
       throw new Fault('malformed', `options: the value of "${flag}" must be a string.`);
     return [flag, String(value ?? '')];
@@ -90,10 +92,7 @@ function optionEntries(given: unknown): [string, string][] {
 /** `name=value` arguments in the order given, secrets replaced. */
 export function attributeArguments(typeName: string, attributes: Given): string[] {
   const type = typeNamed(typeName);
-  return Object.entries(attributes).map(([name, value]) => {
-    const mappings = type.attributes.get(name)?.at ?? type.attributes.get(splitNic(name).base)?.at ?? [];
-    return `${name}=${value !== '' && mappings.some(isSecret) ? 'xxxxxxxx' : value}`;
-  });
+  return Object.entries(attributes).map(([name, value]) => shownAttribute(type, name, value));
 }
 
 export function optionArguments({ append, remove, force, template }: Options): string[] {

@@ -10,12 +10,14 @@ import { bodyOf, withDebug } from './body-writer.ts';
 import type { Endpoint, Input } from './endpoint.ts';
 import { allResources } from './endpoints/definitions.ts';
 import { entityTag, matchesTag } from './etag.ts';
+import { sendLongBody } from './long-body.ts';
 import { streamOutcome } from './ndjson.ts';
 import { collectStream } from './node-results.ts';
 import { type CommonParameters, commonParameters } from './parameters.ts';
-import { faultOf, jsonType, sendFault, sendPieces } from './reply.ts';
+import { faultOf, jsonType, sendBytes, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
 import type { RestServices } from './service.ts';
+import { shownRange } from './shown-arguments.ts';
 
 export interface Route {
   readonly services: RestServices;
@@ -39,9 +41,16 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
     const { common, rest } = commonParameters(root, queryOf(request.raw), bodyGiven(root, request));
-    const identity = await identify(route, request, common);
+    // Awaiting what is there already would cost a turn; most reads need none.
+    const identified = identify(route, request, common);
+    const identity = identified instanceof Promise ? await identified : identified;
     release = services.concurrency.enter(identity.user);
-    const call = makeCall(route, request, common, rest, identity);
+    let call: Request;
+    try {
+      call = makeCall(route, request, response, common, rest, identity);
+    } catch (error) {
+      return await auditRefusal(route, request, identity.user, 'Failed', error);
+    }
     const outcome = await dispatch(services, call);
     headers['X-Muster-Run'] = outcome.run.id;
     headers['X-Muster-Revision'] = outcome.revision;
@@ -77,41 +86,51 @@ function bodyGiven(root: Root, request: FastifyRequest): Record<string, unknown>
   return parseBody(bytes);
 }
 
-async function identify(
-  { services, endpoint }: Route,
-  request: FastifyRequest,
-  common: CommonParameters,
-): Promise<Identity> {
+function identify(route: Route, request: FastifyRequest, common: CommonParameters): Identity | Promise<Identity> {
+  const { services, endpoint } = route;
   const header = request.headers['x-auth-token'];
   const token = Array.isArray(header) ? header[0] : header;
   if (endpoint.needsToken && token === undefined) {
     throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
   }
+  const refused = (error: unknown): Promise<never> =>
+    auditRefusal(route, request, common.userName?.slice(0, 256) ?? '', 'Denied (authentication)', error);
   try {
-    return await services.authenticator.identify(token, common, request.ip);
+    const identity = services.authenticator.identify(token, common, request.ip);
+    return identity instanceof Promise ? identity.catch(refused) : identity;
   } catch (error) {
-    if (services.audit && error instanceof Fault) {
-      const record = {
-        time: Date.now(),
-        user: common.userName?.slice(0, 256) ?? '',
-        client: request.ip,
-        command: endpoint.command.name,
-      };
-      await services.store.audit({
-        ...record,
-        noderange: '',
-        args: '',
-        status: 'Denied (authentication)',
-        request: request.id,
-      });
-    }
-    throw error;
+    return refused(error);
   }
+}
+
+/** Notes a request that never became a command; dispatch notes the others. */
+async function auditRefusal(
+  { services, endpoint }: Route,
+  request: FastifyRequest,
+  user: string,
+  status: string,
+  error: unknown,
+): Promise<never> {
+  if (services.audit && error instanceof Fault) {
+    const range = status === 'Failed' ? shownRange(rangeOf(endpoint, request.params as Record<string, string>)) : '';
+    await services.store.audit({
+      time: Date.now(),
+      user,
+      client: request.ip,
+      command: endpoint.command.name,
+      noderange: range.slice(0, 2_048),
+      args: '',
+      status,
+      request: request.id,
+    });
+  }
+  throw error;
 }
 
 function makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
+  response: ServerResponse,
   common: CommonParameters,
   body: Record<string, unknown>,
   identity: Identity,
@@ -124,7 +143,7 @@ function makeCall(
     command: endpoint.command,
     args: endpoint.args(input),
     line: endpoint.line(input).join(' '),
-    range: rangeOf(endpoint, params),
+    range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,
     token: identity.token,
@@ -133,14 +152,14 @@ function makeCall(
     dryRun: common.dryRun,
     expectNodes,
     revision: countHeader(request, 'x-muster-revision'),
-    signal: () => leftSignal(request),
+    signal: () => leftSignal(response),
   };
 }
 
 /** Made only when asked for, since most requests are done before the client could leave. */
-function leftSignal(request: FastifyRequest): AbortSignal {
+function leftSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  request.raw.socket.once('close', () => controller.abort(new Fault('unavailable', 'The client left.')));
+  response.once('close', () => controller.abort(new Fault('unavailable', 'The client left.')));
   return controller.signal;
 }
 
@@ -182,7 +201,8 @@ async function send(
       return;
     }
   }
-  let pieces = await bodyOf(answer, snapshot, services.catalog, common);
+  const made = bodyOf(answer, snapshot, services.catalog, common);
+  let pieces = made instanceof Promise ? await made : made;
   if (common.debug) {
     const messages = [
       `request ${request.id}`,
@@ -193,5 +213,12 @@ async function send(
     pieces = withDebug(pieces, messages, common);
   }
   headers['Content-Type'] = jsonType;
-  await sendPieces(response, status, headers, pieces);
+  if (pieces.length <= 1) {
+    sendBytes(response, status, headers, pieces[0]);
+    return;
+  }
+  if (response.destroyed) return;
+  headers['Content-Length'] = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  response.writeHead(status, headers);
+  await sendLongBody(response, pieces);
 }

@@ -4,11 +4,11 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { randomUUID } from 'node:crypto';
 import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import { Fault } from '../core/errors.ts';
+import { NumberedIds } from '../core/numbered-ids.ts';
 import { bodyTooLarge, readBody } from './body.ts';
 import type { Credentials } from './certificates.ts';
 import { limitConnections } from './connections.ts';
@@ -26,35 +26,49 @@ const maximumHeaders = 81_920;
 const maximumBody = 1_048_576;
 const maximumBulkBody = 33_554_432;
 
+const unreadablePath =
+  'The path cannot be read: write every % as %25, and every other %-sequence as bytes of UTF-8 text.';
+
 export function createServer(services: RestServices, credentials: Credentials): FastifyInstance<Server> {
+  const requestIds = new NumberedIds();
+  let requests = 0;
   const app = fastify({
     https: { ...credentials, minVersion: 'TLSv1.2', maxHeaderSize: maximumHeaders },
     requestTimeout: services.limits.requestTimeout * 1_000,
     bodyLimit: maximumBulkBody,
     exposeHeadRoutes: false,
-    genReqId: () => randomUUID(),
+    genReqId: () => requestIds.id(++requests),
     rewriteUrl: (request: IncomingMessage) => originForm(request.url ?? '/'),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maximumUrl },
-    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      refuse(services, request, reply, new Fault('malformed', `The path cannot be read: ${error.message}.`)),
+    frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      refuse(services, request, reply, new Fault('malformed', unreadablePath)),
     clientErrorHandler: answerBrokenRequest,
   } as FastifyHttpsOptions<Server>);
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method) && method !== 'CONNECT') app.addHttpMethod(method, { hasBody: true });
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
+  // With a body it would be refused for a missing type before we can say that it is not offered.
+  app.addHttpMethod('QUERY', { hasBody: false, overrideExisting: true });
   acceptAnyBody(app);
-  app.addHook('onRequest', checkSize);
+  app.addHook('onRequest', (request, _reply, done) => {
+    checkSize(request);
+    mendContentType(request);
+    done();
+  });
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
   app.setNotFoundHandler((request, reply) =>
     refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${pathOf(request)}.`)),
   );
   for (const root of roots) addRoutes(app, services, root);
+  // Otherwise node answers an unknown Expect itself, without a body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   limitConnections(app.server, services.limits.maxConnectionsPerAddress);
   return app;
 }
 
 /** `https://host/path`, as proxies send it, means `/path`. */
 function originForm(url: string): string {
+  if (url.startsWith('/')) return url;
   const absolute = /^https?:\/\/[^/?#]*/i.exec(url);
   return absolute ? url.slice(absolute[0].length) || '/' : url;
 }
@@ -80,12 +94,21 @@ function acceptAnyBody(app: FastifyInstance<Server>): void {
 const bodyLimit = (request: FastifyRequest): number =>
   (request.routeOptions.config as { bulk?: boolean }).bulk ? maximumBulkBody : maximumBody;
 
+/** Fastify refuses a type it cannot read; here every type but a form means JSON, so that such a one is as good as any. */
+function mendContentType({ raw }: FastifyRequest): void {
+  const type = raw.headers['content-type'];
+  if (type !== undefined && !/^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/.test(type)) {
+    raw.headers['content-type'] = 'application/octet-stream';
+  }
+}
+
 /** What is too large or asks for what we do not offer is refused before anything else. */
-async function checkSize(request: FastifyRequest): Promise<void> {
+function checkSize(request: FastifyRequest): void {
   if (request.url.length > maximumUrl) throw new Fault('too-large', `The URL is longer than ${maximumUrl} characters.`);
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > bodyLimit(request)) throw bodyTooLarge(bodyLimit(request));
-  if (request.url.split('?', 1)[0]!.includes('//')) throw new Fault('unknown-path', 'The path has an empty segment.');
+  if (request.url.includes('//') && request.url.split('?', 1)[0]!.includes('//'))
+    throw new Fault('unknown-path', 'The path has an empty segment.');
   const { expect } = request.headers;
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw new Fault('expectation', `The expectation "${expect}" cannot be met.`);
@@ -93,7 +116,10 @@ async function checkSize(request: FastifyRequest): Promise<void> {
 }
 
 /** Answers what is not even HTTP, comes too slowly or has headers beyond the limit in the form of every other error. */
-function answerBrokenRequest(error: Error & { code?: string }, socket: Socket & { _httpMessage?: ServerResponse }): void {
+function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket & { _httpMessage?: ServerResponse },
+): void {
   // What would be written into a reply under way would garble it.
   if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy();

@@ -15,7 +15,7 @@ export interface BmcLabOptions {
   /** The /16 below which the BMCs are, such as `127.10`. */
   readonly prefix: string;
   readonly port?: number;
-  /** BMCs in one ipmi_sim process; at most 254. */
+  /** BMCs in one ipmi_sim process; at most 127. */
   readonly perProcess?: number;
   /** Milliseconds every answer is held back. */
   readonly delay?: number;
@@ -27,6 +27,18 @@ export interface BmcLabOptions {
   readonly no0?: boolean;
 }
 
+/** What is wrong with one BMC from now on. Members that are absent stay as they are. Not for `stock`. */
+export interface BmcFaults {
+  /** Milliseconds every answer is held back. */
+  readonly delay?: number;
+  /** Percent of answers that are lost; 100 is a dead BMC. */
+  readonly loss?: number;
+  /** Every answer consists of random bytes. */
+  readonly garbage?: boolean;
+  /** All sessions are gone, as after a restart of the BMC. */
+  readonly forget?: true;
+}
+
 /** Simulated BMCs: ipmi_sim processes on loopback addresses. Accounts: `labAccounts`. */
 export interface BmcLab {
   readonly addresses: readonly string[];
@@ -35,6 +47,9 @@ export interface BmcLab {
   state(index: number): BmcState;
   /** Gives a sensor a raw value; with `event` a crossed threshold is logged. */
   set(index: number, sensor: number, value: number, event?: boolean): Promise<void>;
+  fault(index: number, faults: BmcFaults): Promise<void>;
+  /** How many sessions are open; not for `stock`. */
+  sessions(index: number): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -88,7 +103,7 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
         ...(stock ? [`chassis_control "${directory}/chassisctl.sh ${bmc.directory}"`] : []),
       ]),
     ];
-    const emulator = ['mc_setbmc 0x20', ...members.flatMap(emulatorLines)];
+    const emulator = ['mc_setbmc 0x20', ...members.flatMap((bmc) => emulatorLines(bmc, stock))];
     await writeFile(join(home, 'lan.conf'), `${lan.join('\n')}\n`);
     await writeFile(join(home, 'cmd.emu'), `${emulator.join('\n')}\n`);
     const args = ['-c', join(home, 'lan.conf'), '-f', join(home, 'cmd.emu'), '-s', join(home, 'state'), '-n', '-p'];
@@ -121,14 +136,24 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
     return found;
   };
 
+  const tell = (index: number, command: string, words: string): Promise<string> => {
+    const { console } = processOf(index);
+    return consoleCommand(console, consolePort, `${command} ${hex(bmcs[index]!.controller)} ${words}`);
+  };
+
   return {
     addresses,
     directory,
     state: (index) => readState(processOf(index).stateFile, bmcs[index]!.controller),
     async set(index, sensor, value, event = false) {
-      const { console } = processOf(index);
-      const mc = hex(bmcs[index]!.controller);
-      await consoleCommand(console, consolePort, `sensor_set_value ${mc} 0 ${sensor} ${value} ${event ? 1 : 0}`);
+      await tell(index, 'sensor_set_value', `0 ${sensor} ${value} ${event ? 1 : 0}`);
+    },
+    async fault(index, faults) {
+      for (const [name, value] of Object.entries(faults)) await tell(index, 'lab_fault', `${name} ${Number(value)}`);
+    },
+    async sessions(index) {
+      const output = await tell(index, 'lab_sessions', '');
+      return Number(/sessions=(\d+)/.exec(output)?.[1]);
     },
     stop,
   };

@@ -32,7 +32,10 @@ export async function waitBound(
     if (missing.length === 0) return;
     const dead = children.find(hasEnded);
     if (dead) throw new Error(`A lab process ended: ${dead.log()}`);
-    if (Date.now() > deadline) throw new Error(`Not listening after 30 s: ${missing.slice(0, 5).join(', ')}`);
+    if (Date.now() > deadline) {
+      const logs = children.map(({ log }) => log()).join('');
+      throw new Error(`Not listening after 30 s: ${missing.slice(0, 5).join(', ')}. The log: ${logs}`);
+    }
     await pause(20);
   }
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, type AgentOptions, request } from 'node:https';
 import { type IncomingHttpHeaders } from 'node:http';
+import { connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
@@ -77,8 +78,7 @@ export interface Reply {
 
 export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
-  readonly agent?: Agent;
+  readonly body?: string | Buffer | undefined;
 }
 
 const authority = (data: string): string => readFileSync(join(data, 'tls', 'ca.pem'), 'utf8');
@@ -94,7 +94,10 @@ export function call(
   { headers = {}, body }: Call = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: '127.0.0.1', port, agent, method, path, headers }, (response) => {
+    // Node leaves the length out for methods that usually have no body.
+    const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
+    const all = { ...headers, ...length };
+    const sent = request({ host: '127.0.0.1', port, agent, method, path, headers: all }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
@@ -133,10 +136,12 @@ export async function login(service: Service, agent: Agent, userName = 'root', u
 
 /** A bare connection, for what no HTTP library would send. */
 export async function openSocket({ data, port }: Service, localAddress = '127.0.0.1'): Promise<TLSSocket> {
-  const socket = connect({ host: '127.0.0.1', port, ca: authority(data), localAddress });
+  const plain = connectPlain({ host: '127.0.0.1', port, localAddress });
+  const socket = connect({ socket: plain, ca: authority(data), host: '127.0.0.1' });
   await new Promise<void>((resolve, reject) => {
     socket.once('secureConnect', resolve);
     socket.once('error', reject);
+    plain.once('error', reject);
   });
   socket.on('error', () => socket.destroy());
   return socket;

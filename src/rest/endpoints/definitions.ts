@@ -7,6 +7,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Given } from '../../objects/define.ts';
 import { attributeArguments, definitionBody, optionArguments, valueText, modeOf } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { shownRange } from '../shown-arguments.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
 export interface DefinitionRows {
@@ -40,7 +41,8 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
   const all = `/${collection}`;
   const one = `/${collection}/{${segment}}`;
   const named = ({ params }: Input): string => params[segment]!;
-  const selected = (input: Input): string[] => (named(input) === allResources ? ['-l'] : ['-o', named(input)]);
+  const shown = (input: Input): string => shownRange(named(input));
+  const selected = (input: Input): string[] => (named(input) === allResources ? ['-l'] : ['-o', shown(input)]);
   const lsdefNames = (input: Input) => ({
     type,
     ...(named(input) === allResources ? {} : { names: named(input) }),
@@ -49,7 +51,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
   const definition = (input: Input) => ({ type, names: named(input), ...definitionBody(input.body) });
   const definitionLine = (input: Input): string[] => {
     const { attributes, options } = definitionBody(input.body);
-    return ['-t', type, '-o', named(input), ...optionArguments(options), ...attributeArguments(type, attributes)];
+    return ['-t', type, '-o', shown(input), ...optionArguments(options), ...attributeArguments(type, attributes)];
   };
   const change = (input: Input) => {
     const { names, attributes, options } = definition(input);
@@ -147,7 +149,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: rmdef,
       reply: 'none',
       args: (input) => ({ type, names: named(input) }),
-      line: (input) => ['-t', type, '-o', named(input)],
+      line: (input) => ['-t', type, '-o', shown(input)],
       range: segment,
       summary: `Remove ${plural}.`,
       example: { path: `${all}/${newName}` },

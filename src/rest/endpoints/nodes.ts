@@ -3,6 +3,7 @@ import { chdef } from '../../commands/chdef.ts';
 import { lsdef } from '../../commands/lsdef.ts';
 import { nodels } from '../../commands/nodels.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import { shownRange } from '../shown-arguments.ts';
 import { definitionRows } from './definitions.ts';
 
 export const nodes: Endpoint[] = [
@@ -39,7 +40,7 @@ export const nodes: Endpoint[] = [
       explain: params['attribute']!,
       refuseEmpty: root.refusesEmptyRanges,
     }),
-    line: ({ params }) => ['-t', 'node', '-o', params['noderange']!, '-i', params['attribute']!],
+    line: ({ params }) => ['-t', 'node', '-o', shownRange(params['noderange']!), '-i', params['attribute']!],
     range: 'noderange',
     summary: 'Where an attribute comes from: the node, a group or a default, and by which pattern.',
     example: {
@@ -64,7 +65,7 @@ export const nodes: Endpoint[] = [
     reply: 'none',
     body: Type.Object({ newNode: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
     args: ({ params, body }) => ({ type: 'node', names: params['noderange']!, rename: body['newNode'] as string }),
-    line: ({ params, body }) => ['-t', 'node', '-o', params['noderange']!, '-n', String(body['newNode'])],
+    line: ({ params, body }) => ['-t', 'node', '-o', shownRange(params['noderange']!), '-n', String(body['newNode'])],
     range: 'noderange',
     summary: 'Give a node another name.',
     description: 'The name changes in every table; mentions of the node in other rows stay as they are.',

@@ -7,9 +7,10 @@ import { getTablesNodesAttribs } from '../../commands/getTablesNodesAttribs.ts';
 import { setAttribs } from '../../commands/setAttribs.ts';
 import { setNodesAttribs } from '../../commands/setNodesAttribs.ts';
 import { Fault } from '../../core/errors.ts';
-import { type Row, tables as tableDefinitions } from '../../database/tables.ts';
+import type { Row } from '../../database/tables.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { shownColumns, shownKeys } from '../shown-arguments.ts';
 import { splitList } from './definitions.ts';
 
 const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);
@@ -21,17 +22,13 @@ function oneTable(input: Input): string {
   return table;
 }
 
+const keysOf = (input: Input): string => shownKeys(oneTable(input), input.params['keys']!);
+
 const columnsOf = ({ params }: Input): string[] | undefined =>
   params['attrlist'] === undefined ? undefined : splitList(params['attrlist']);
 
 const rowValues = (body: object): Row =>
   Object.fromEntries(Object.entries(body).map(([column, value]) => [column, valueText(column, value)]));
-
-const columnArguments = (table: string, columns: Row): string[] =>
-  Object.entries(columns).map(
-    ([column, value]) =>
-      `${table}.${column}=${value !== '' && tableDefinitions.get(table)?.secret.has(column) ? 'xxxxxxxx' : value}`,
-  );
 
 function nodeValues(input: Input): Record<string, Row> {
   const { body } = input;
@@ -98,7 +95,7 @@ export const tables: Endpoint[] = [
     reply: 'none',
     body: Type.Object({}, { additionalProperties: columnsBody, description: 'table: columns' }),
     args: (input) => ({ range: input.params['noderange']!, tables: nodeValues(input) }),
-    line: (input) => Object.entries(nodeValues(input)).flatMap(([table, columns]) => columnArguments(table, columns)),
+    line: (input) => Object.entries(nodeValues(input)).flatMap(([table, columns]) => shownColumns(table, columns)),
     range: 'noderange',
     summary: 'Set columns of nodes; an empty value hides what the groups give.',
     example: {
@@ -128,7 +125,7 @@ export const tables: Endpoint[] = [
       command: getAttribs,
       reply: 'object',
       args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: columnsOf(input) }),
-      line: ({ params }) => [params['tablelist']!, params['keys']!],
+      line: (input) => [oneTable(input), keysOf(input)],
       summary: 'The rows of a table that have the given values.',
       example: {
         path: path
@@ -146,11 +143,7 @@ export const tables: Endpoint[] = [
     reply: 'none',
     body: columnsBody,
     args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: rowValues(input.body) }),
-    line: (input) => [
-      oneTable(input),
-      input.params['keys']!,
-      ...columnArguments(oneTable(input), rowValues(input.body)),
-    ],
+    line: (input) => [oneTable(input), keysOf(input), ...shownColumns(oneTable(input), rowValues(input.body))],
     summary: 'Change the rows that have the given values, or make one.',
     example: {
       path: '/tables/routes/rows/routename=lab',
@@ -163,7 +156,7 @@ export const tables: Endpoint[] = [
     command: delEntries,
     reply: 'none',
     args: (input) => ({ table: oneTable(input), keys: input.params['keys']! }),
-    line: ({ params }) => [params['tablelist']!, params['keys']!],
+    line: (input) => [oneTable(input), keysOf(input)],
     summary: 'Remove the rows that have the given values.',
     example: { path: '/tables/routes/rows/routename=lab' },
   }),

@@ -2,10 +2,13 @@ import { createHash } from 'node:crypto';
 import { labAccounts } from '../addresses.ts';
 import { analogSensors, compactRecord, controllerLocator, discreteSensors, fruLocator, fullRecord } from './records.ts';
 
-/** IPMB addresses of the management controllers of one process; ipmi_sim takes odd ones too. The first is the BMC's own. */
+/**
+ * IPMB addresses of the management controllers of one process, the first is that of ipmi_sim's own BMC. Even ones only: an event
+ * receiver cannot have an odd one.
+ */
 export const controllerAddresses: readonly number[] = [
-  ...Array.from({ length: 0xe0 }, (_, offset) => 0x20 + offset),
-  ...Array.from({ length: 0x1e }, (_, offset) => 0x02 + offset),
+  ...Array.from({ length: 0x70 }, (_, place) => 0x20 + 2 * place),
+  ...Array.from({ length: 0x0f }, (_, place) => 0x02 + 2 * place),
 ];
 
 export const hex = (byte: number): string => `0x${byte.toString(16).padStart(2, '0')}`;
@@ -54,7 +57,7 @@ const presenceOfSupply = [0x10, 0x20, 0x30, 0x66, 0x20, 0x00, 0x04, 0x08, 10, 0x
 const processorTooHot = [0x40, 0x20, 0x30, 0x66, 0x20, 0x00, 0x04, 0x01, 2, 0x01, 0x59, 97, 95];
 
 /** The emulator commands of one BMC: its sensors, records, FRU data and two events to begin with. */
-export function emulatorLines({ index, controller, directory }: SimulatedBmc): string[] {
+export function emulatorLines({ index, controller, directory }: SimulatedBmc, stock: boolean): string[] {
   const mc = hex(controller);
   const eventMasks = (mask: string): string => `enable scanning per-state ${[mask, mask, mask, mask].join(' ')}`;
   return [
@@ -83,5 +86,6 @@ export function emulatorLines({ index, controller, directory }: SimulatedBmc): s
     `sel_add ${mc} 0x02 ${bytes(presenceOfSupply)}`,
     `sel_add ${mc} 0x02 ${bytes(processorTooHot)}`,
     `mc_enable ${mc}`,
+    ...(stock ? [] : [`lab_ready ${mc}`]),
   ];
 }

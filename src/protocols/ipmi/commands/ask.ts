@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Fault } from '../../../core/errors.ts';
+import { Fault, Unreachable } from '../../../core/errors.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from '../link.ts';
 import { hex } from './bytes.ts';
 
@@ -54,14 +54,19 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
     await delay(milliseconds, undefined, { signal });
   } catch (cause) {
     if (signal.reason instanceof Fault) throw signal.reason;
-    throw new Fault('deadline', 'The command was ended before the service processor was done.', { cause });
+    throw new Fault('deadline', 'the command was ended before the service processor was done.', { cause });
   }
+}
+
+/** Whether no answer came, so that nobody knows if the command was carried out. */
+export function unanswered(error: unknown, signal: AbortSignal): error is Fault {
+  return !signal.aborted && (error instanceof Unreachable || (error instanceof Fault && error.kind === 'deadline'));
 }
 
 /** The Fault for a completion code; `own` holds the codes that mean something special to this command. */
 export function refusal(what: string, code: number, own: Readonly<Record<number, string>> = {}): Fault {
   const text = own[code] ?? completionTexts[code] ?? 'of an error of its own';
-  return new Fault('invalid', `The service processor refused ${what}: ${text} (code ${hex(code)}).`);
+  return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`);
 }
 
 /** Sends a request, and again after a while if the service processor is busy (a busy one has done nothing yet). */

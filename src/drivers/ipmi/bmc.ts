@@ -1,0 +1,27 @@
+import type { IpmiLink } from '../../protocols/ipmi/link.ts';
+import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
+import type { Access } from '../capabilities.ts';
+import type { CappingRange } from './energy-values.ts';
+
+/** How long things may take, in milliseconds. */
+export interface IpmiTimes {
+  /** Until a power command has reached its state. */
+  readonly powerDeadline: number;
+  /** Until a service processor whose address was changed answers at the new one. */
+  readonly addressDeadline: number;
+  /** Before `on` after a power cycle counts when the moment off was not seen. */
+  readonly cycleSettling: number;
+}
+
+/** One service processor, as the capabilities of this driver see it. */
+export interface Bmc {
+  readonly access: Access;
+  readonly link: IpmiLink;
+  readonly times: IpmiTimes;
+  /** Undefined: not known. */
+  readonly cappingRange: CappingRange | undefined;
+  /** The sensor data records, remembered until the service processor says that they changed. */
+  records(signal: AbortSignal): Promise<readonly SdrRecord[]>;
+  /** Whether the service processor answers at another address and lets us in. */
+  answersAt(address: string, signal: AbortSignal): Promise<boolean>;
+}

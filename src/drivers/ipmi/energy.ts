@@ -1,0 +1,114 @@
+import { Fault } from '../../core/errors.ts';
+import {
+  activatePowerLimit,
+  getPowerLimit,
+  getPowerReading,
+  getTemperatures,
+  type PowerReading,
+  setPowerLimit,
+} from '../../protocols/ipmi/commands/dcmi.ts';
+import type { Energy, Labelled } from '../capabilities.ts';
+import type { Bmc } from './bmc.ts';
+import { parseSwitch, parseWatts } from './energy-values.ts';
+
+/** DCMI entity of the inlet. */
+const inlet = 0x40;
+/** Taken where no limit was ever set: no action but the limit itself, a second to come below it. */
+const freshLimit = { exceptionAction: 0, correctionTime: 1000, samplingPeriod: 1 };
+
+const watts = (value: number) => `${value} W`;
+
+/** `11/15/2026 - 02:51:00` in universal time. */
+function stampText(seconds: number): string {
+  const iso = new Date(seconds * 1000).toISOString();
+  return `${iso.slice(5, 7)}/${iso.slice(8, 10)}/${iso.slice(0, 4)} - ${iso.slice(11, 19)}`;
+}
+
+function usageLabels(reading: PowerReading): Labelled {
+  return {
+    'Current Power': `${reading.current} Watts`,
+    'Minimum Power over sampling duration': `${reading.minimum} Watts`,
+    'Maximum Power over sampling duration': `${reading.maximum} Watts`,
+    'Average Power over sampling duration': `${reading.average} Watts`,
+    'Time Stamp': stampText(reading.time),
+    'Statistics reporting time period': `${reading.period} milliseconds`,
+    'Power Measurement': reading.active ? 'Active' : 'Not Active',
+  };
+}
+
+type Reader = (bmc: Bmc, signal: AbortSignal) => Promise<Labelled>;
+
+async function cappingStatus(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
+  return { cappingstatus: (await getPowerLimit(bmc.link, signal)).active ? 'on' : 'off' };
+}
+
+async function cappingValue(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
+  const { limit } = await getPowerLimit(bmc.link, signal);
+  return { cappingvalue: limit === undefined ? 'N/A' : watts(limit.watts) };
+}
+
+async function ambient(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
+  const [degrees] = await getTemperatures(bmc.link, inlet, signal);
+  return { ambienttemp: degrees === undefined ? 'N/A' : `${degrees} C` };
+}
+
+/** DCMI has no command for the range: the service processor shows it only by refusing, and it must be known otherwise. */
+function range(bmc: Bmc, edge: 'minimum' | 'maximum'): string {
+  return bmc.cappingRange === undefined ? 'N/A' : watts(bmc.cappingRange[edge]);
+}
+
+const readers: Readonly<Record<string, Reader>> = {
+  cappingstatus: cappingStatus,
+  cappingvalue: cappingValue,
+  cappingmin: async (bmc) => ({ cappingmin: range(bmc, 'minimum') }),
+  cappingmax: async (bmc) => ({ cappingmax: range(bmc, 'maximum') }),
+  cappingmaxmin: async (bmc) => ({ cappingmaxmin: `${range(bmc, 'maximum')}, ${range(bmc, 'minimum')}` }),
+  averageAC: async (bmc, signal) => ({ averageAC: watts((await getPowerReading(bmc.link, signal)).average) }),
+  powerusage: async (bmc, signal) => usageLabels(await getPowerReading(bmc.link, signal)),
+  ambienttemp: ambient,
+};
+const known = Object.keys(readers);
+const writable = ['cappingstatus', 'cappingvalue', 'cappingwatt'];
+
+async function setStatus(bmc: Bmc, value: string, signal: AbortSignal): Promise<void> {
+  const on = parseSwitch(value);
+  await activatePowerLimit(bmc.link, on, signal);
+  if ((await getPowerLimit(bmc.link, signal)).active !== on) {
+    throw new Fault('invalid', `its service processor took the command but its power limit is ${on ? 'off' : 'on'}.`);
+  }
+}
+
+async function setValue(bmc: Bmc, value: string, signal: AbortSignal): Promise<void> {
+  const wanted = parseWatts(value, bmc.cappingRange);
+  const { limit = { ...freshLimit, watts: 0 } } = await getPowerLimit(bmc.link, signal);
+  await setPowerLimit(bmc.link, { ...limit, watts: wanted }, signal);
+  const kept = (await getPowerLimit(bmc.link, signal)).limit?.watts;
+  if (kept !== undefined && kept !== wanted) {
+    throw new Fault('invalid', `its service processor made the power limit ${kept} W instead of ${wanted} W.`);
+  }
+}
+
+export function ipmiEnergy(bmc: Bmc): Energy {
+  return {
+    async read(attributes, signal) {
+      const unknown = attributes.find((attribute) => !known.includes(attribute));
+      if (unknown !== undefined) {
+        throw new Fault('invalid', `there is no energy attribute "${unknown}" on IPMI; known: ${known.join(', ')}.`);
+      }
+      const labels: Labelled[] = [];
+      for (const attribute of attributes.length > 0 ? attributes : known) {
+        const read = readers[attribute];
+        if (read) labels.push(await read(bmc, signal));
+      }
+      return Object.assign({}, ...labels) as Labelled;
+    },
+    async set(attribute, value, signal) {
+      if (attribute === 'cappingstatus') await setStatus(bmc, value, signal);
+      else if (writable.includes(attribute)) await setValue(bmc, value, signal);
+      else {
+        const list = writable.join(', ');
+        throw new Fault('invalid', `the energy attribute "${attribute}" cannot be set on IPMI; these can: ${list}.`);
+      }
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { Fault } from '../../core/errors.ts';
+import { IpmiClient } from '../../protocols/ipmi/client.ts';
+import { getDeviceId } from '../../protocols/ipmi/commands/device.ts';
+import { sdrCache } from '../../protocols/ipmi/commands/sdr-cache.ts';
+import type { IpmiLink } from '../../protocols/ipmi/link.ts';
+import type { Access, Capabilities, Driver } from '../capabilities.ts';
+import { ipmiBeacon } from './beacon.ts';
+import type { Bmc, IpmiTimes } from './bmc.ts';
+import { ipmiEnergy } from './energy.ts';
+import type { CappingRange } from './energy-values.ts';
+import { ipmiEventLog } from './event-log.ts';
+import { ipmiInventory } from './inventory.ts';
+import { ipmiNextBoot } from './next-boot.ts';
+import { ipmiPower } from './power.ts';
+import { getSetting } from './sp-get.ts';
+import { setSettings } from './sp-set.ts';
+import { validateAccess } from './validate.ts';
+import { ipmiVitals } from './vitals.ts';
+
+/** Whatever opens sessions: one link for each endpoint. */
+export interface IpmiConnections {
+  link(access: Omit<Access, 'node'>): IpmiLink;
+  close(): Promise<void>;
+}
+
+export interface IpmiDriverOptions extends Partial<IpmiTimes> {
+  /** By default sessions of its own. */
+  readonly connections?: IpmiConnections;
+  /** The power limits a node can keep, if they are known; DCMI does not tell. */
+  readonly cappingRange?: (access: Access) => CappingRange | undefined;
+  /** Whether the service processor answers at a new address; by default whether it lets us in there. */
+  readonly answersAt?: (access: Access, address: string, signal: AbortSignal) => Promise<boolean>;
+}
+
+const defaultTimes: IpmiTimes = { powerDeadline: 60_000, addressDeadline: 60_000, cycleSettling: 1_500 };
+
+function capabilitiesOf(bmc: Bmc): Capabilities {
+  return {
+    power: ipmiPower(bmc),
+    vitals: ipmiVitals(bmc),
+    inventory: ipmiInventory(bmc),
+    eventLog: ipmiEventLog(bmc),
+    nextBoot: ipmiNextBoot(bmc),
+    beacon: ipmiBeacon(bmc),
+    energy: ipmiEnergy(bmc),
+    serviceProcessor: {
+      get: (attribute, signal) => getSetting(bmc, attribute, signal),
+      set: (settings, signal) => setSettings(bmc, settings, signal),
+    },
+  };
+}
+
+export function ipmiDriver(options: IpmiDriverOptions): Driver {
+  const { connections = new IpmiClient(), cappingRange } = options;
+  const sdr = sdrCache();
+  const times: IpmiTimes = {
+    powerDeadline: options.powerDeadline ?? defaultTimes.powerDeadline,
+    addressDeadline: options.addressDeadline ?? defaultTimes.addressDeadline,
+    cycleSettling: options.cycleSettling ?? defaultTimes.cycleSettling,
+  };
+
+  async function letsUsIn(access: Access, address: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      await getDeviceId(connections.link({ ...access, address }), signal);
+      return true;
+    } catch (error) {
+      if (error instanceof Fault && !signal.aborted) return false;
+      throw error;
+    }
+  }
+  const answersAt = options.answersAt ?? letsUsIn;
+
+  return {
+    name: 'ipmi',
+    passwdKey: 'ipmi',
+    attributes: ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'],
+    validate: validateAccess,
+    connect(access) {
+      const link = connections.link(access);
+      return capabilitiesOf({
+        access,
+        link,
+        times,
+        cappingRange: cappingRange?.(access),
+        records: (signal) => sdr.records(`${access.address}:${access.port ?? ''}`, link, signal),
+        answersAt: (address, signal) => answersAt(access, address, signal),
+      });
+    },
+    close: () => connections.close(),
+  };
+}

@@ -1,0 +1,86 @@
+import { Fault } from '../../core/errors.ts';
+import { getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
+import { stateNames } from '../../protocols/ipmi/commands/event-names.ts';
+import type { SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
+import { getReading, getValue } from '../../protocols/ipmi/commands/sensor.ts';
+import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
+import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
+import type { Bmc } from './bmc.ts';
+import { chassisLabels, powerStatus } from './chassis-labels.ts';
+
+const sensorTypes = { temperature: 0x01, voltage: 0x02, fan: 0x04 };
+
+/** Which sensors belong to a kind; power, leds and chassis are no matter of sensors. */
+const sensorKinds: Readonly<Partial<Record<VitalsKind, (sensor: SensorRecord) => boolean>>> = {
+  temp: ({ type }) => type === sensorTypes.temperature,
+  voltage: ({ type }) => type === sensorTypes.voltage,
+  wattage: ({ units }) => units.base === unitCodes.watts,
+  fanspeed: ({ type }) => type === sensorTypes.fan,
+  energy: ({ units }) => units.base === unitCodes.joules,
+};
+const others: readonly VitalsKind[] = ['power', 'leds', 'chassis'];
+const known = [...Object.keys(sensorKinds), ...others] as readonly VitalsKind[];
+
+async function sensorText(bmc: Bmc, sensor: SensorRecord, signal: AbortSignal): Promise<string> {
+  if (sensor.conversion !== undefined) {
+    const value = await getValue(bmc.link, sensor, signal);
+    return value === undefined ? 'N/A' : valueText(value, sensor.units);
+  }
+  const reading = await getReading(bmc.link, sensor, signal);
+  if (reading === undefined) return 'N/A';
+  return stateNames(sensor.type, sensor.eventType, reading.states).join(', ') || '0';
+}
+
+/** Two sensors of one name get numbers, so that none hides the other. */
+function uniqueLabel(name: string, taken: Readonly<Record<string, unknown>>): string {
+  let label = name;
+  for (let number = 2; Object.hasOwn(taken, label); number += 1) label = `${name} ${number}`;
+  return label;
+}
+
+async function readSensors(
+  bmc: Bmc,
+  wanted: (sensor: SensorRecord) => boolean,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
+  const labels: Record<string, string> = {};
+  for (const record of await bmc.records(signal)) {
+    if (record.kind !== 'sensor' || !record.readable || !wanted(record)) continue;
+    const name = record.name || `Sensor ${record.number}`;
+    labels[uniqueLabel(name, labels)] = await sensorText(bmc, record, signal);
+  }
+  return labels;
+}
+
+async function readAll(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
+  const status = await getChassisStatus(bmc.link, signal);
+  return { ...chassisLabels(status), ...(await readSensors(bmc, () => true, signal)) };
+}
+
+export function ipmiVitals(bmc: Bmc): Vitals {
+  return {
+    async read(kinds, signal) {
+      const unknown = kinds.find((kind) => !known.includes(kind));
+      if (unknown !== undefined) {
+        throw new Fault('invalid', `IPMI has no vitals of the kind "${unknown}"; it has ${known.join(', ')}.`);
+      }
+      if (kinds.length === 0) return await readAll(bmc, signal);
+      const labels: Record<string, string | readonly string[]> = {};
+      const messages: string[] = [];
+      if (kinds.includes('chassis') || kinds.includes('power')) {
+        const status = await getChassisStatus(bmc.link, signal);
+        Object.assign(labels, kinds.includes('chassis') ? chassisLabels(status) : powerStatus(status));
+      }
+      for (const kind of new Set(kinds)) {
+        const wanted = sensorKinds[kind];
+        if (wanted === undefined) continue;
+        const found = await readSensors(bmc, (sensor) => sensor.conversion !== undefined && wanted(sensor), signal);
+        Object.assign(labels, found);
+        if (Object.keys(found).length === 0) messages.push(`No ${kind} sensors found in system`);
+      }
+      // Only makers' own commands show the LEDs of a system.
+      if (kinds.includes('leds')) messages.push('No supported LEDs found in system');
+      return messages.length > 0 ? { ...labels, Message: messages } : labels;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { textAt } from '../../protocols/redfish/json.ts';
+import { cpuLines, dimmLines, macLines, pciLines } from '../redfish/inventory-parts.ts';
+import type { InventoryReader, InventoryReaders } from '../redfish/inventory-reader.ts';
+import { identityLines } from '../redfish/inventory-system.ts';
+import { present } from '../redfish/labels.ts';
+
+const model: InventoryReader = async ({ system: { body } }) =>
+  present(['SYSTEM Model', textAt(body, 'Model')], ['SYSTEM Manufacturer', textAt(body, 'Manufacturer')]);
+
+const serial: InventoryReader = async ({ system: { body } }) =>
+  present(['SYSTEM SerialNumber', textAt(body, 'SerialNumber')]);
+
+/** Only what runs; OpenBMC marks it so. */
+const firmware: InventoryReader = async ({ system: { body }, ...machine }) => {
+  const running = (version: string | undefined): string | undefined => version && `${version} (Active)*`;
+  const manager = await machine.manager();
+  return present(
+    ['HOST Firmware Product', running(textAt(body, 'BiosVersion'))],
+    ['BMC Firmware Product', running(textAt(manager?.body, 'FirmwareVersion'))],
+  );
+};
+
+/** `CPU 1 Model` is `CPU1 Model` there. */
+const joined =
+  (read: InventoryReader): InventoryReader =>
+  async (machine) =>
+    (await read(machine)).map(([label, value]) => [label.replace(/^(CPU|DIMM) (?=\d)/, '$1'), value]);
+
+export const openbmcInventoryReaders: InventoryReaders = [
+  [['model', 'vpd'], model],
+  [['serial', 'vpd'], serial],
+  [['uuid', 'guid'], identityLines],
+  [['firm'], firmware],
+  [['cpu', 'hw'], joined(cpuLines)],
+  [['dimm', 'hw'], joined(dimmLines)],
+  [['pci', 'hw'], pciLines],
+  [['misc', 'hw'], macLines],
+];

@@ -1,0 +1,25 @@
+import type { Capabilities } from '../capabilities.ts';
+import { redfishBeacon } from './beacon.ts';
+import { redfishEnergy } from './energy.ts';
+import { redfishEventLog } from './event-log.ts';
+import { redfishInventory } from './inventory.ts';
+import { redfishNextBoot } from './next-boot.ts';
+import { redfishPower } from './power.ts';
+import { redfishServiceProcessor } from './service-processor.ts';
+import { redfishSubnodes } from './subnodes.ts';
+import type { Target } from './target.ts';
+import { redfishVitals } from './vitals.ts';
+
+export function redfishCapabilities(target: Target): Required<Capabilities> {
+  return {
+    power: redfishPower(target),
+    vitals: redfishVitals(target),
+    inventory: redfishInventory(target),
+    eventLog: redfishEventLog(target),
+    nextBoot: redfishNextBoot(target),
+    beacon: redfishBeacon(target),
+    energy: redfishEnergy(target),
+    serviceProcessor: redfishServiceProcessor(target),
+    subnodes: redfishSubnodes(target),
+  };
+}

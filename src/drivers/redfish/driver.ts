@@ -1,0 +1,41 @@
+import type { RedfishClient, RedfishService } from '../../protocols/redfish/client.ts';
+import type { Access, Capabilities, Driver } from '../capabilities.ts';
+import type { Target } from './target.ts';
+
+export interface RedfishKind {
+  readonly name: string;
+  readonly passwdKey: string;
+  readonly client: RedfishClient;
+  readonly powerDeadline: number;
+  capabilities(target: Target): Capabilities;
+}
+
+/** A driver for services that speak Redfish; kinds differ in what they call things. */
+export function makeRedfishDriver({ name, passwdKey, client, powerDeadline, capabilities }: RedfishKind): Driver {
+  const connected = new WeakMap<RedfishService, Capabilities>();
+  return {
+    name,
+    attributes: ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'],
+    passwdKey,
+    validate,
+    connect(access) {
+      const { node, address, port, username, password } = access;
+      const service = client.service({ key: node, address, port, username, password });
+      let made = connected.get(service);
+      if (!made) connected.set(service, (made = capabilities({ access, client, service, powerDeadline })));
+      return made;
+    },
+    close: () => client.close(),
+  };
+}
+
+const address = /^[a-z0-9.:_-]{1,253}$/i;
+
+function validate(access: Access): readonly string[] {
+  const problems: string[] = [];
+  if (!address.test(access.address))
+    problems.push(`its attribute bmc, "${access.address}", is not an address or host name.`);
+  if (access.username === '') problems.push('it has no bmcusername, and table passwd has no account for its kind.');
+  if (access.password === '') problems.push('it has no bmcpassword, and table passwd has no account for its kind.');
+  return problems;
+}

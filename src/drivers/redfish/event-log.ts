@@ -1,0 +1,120 @@
+import { Fault } from '../../core/errors.ts';
+import { memberResources, membersOf } from '../../protocols/redfish/collection.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import { type Json, linkAt, textAt } from '../../protocols/redfish/json.ts';
+import type { EventLog } from '../capabilities.ts';
+import { actionOf } from './actions.ts';
+import { chassisFor, managerFor, systemIfAny, type Target } from './target.ts';
+import { until } from './until.ts';
+
+const clearing = 30_000;
+
+export function redfishEventLog(target: Target): EventLog {
+  return {
+    async read(signal) {
+      const log = await eventLogOf(target, signal);
+      return logLines(await entriesOf(target, log, signal));
+    },
+    clear: (signal) => clearLog(target, signal),
+  };
+}
+
+/**
+ * The log of hardware events: of the system's logs, else those of its manager, else of its chassis, one that is called or
+ * holds a SEL, else an event log, else the first that is no journal, dump or the like.
+ */
+async function eventLogOf(target: Target, signal: AbortSignal): Promise<Resource> {
+  const holders = [
+    async () => [await systemIfAny(target, signal)],
+    async () => [await managerFor(target, signal)],
+    () => chassisFor(target, signal),
+  ];
+  let best: { log: Resource; rank: number } | undefined;
+  for (const holder of holders) {
+    for (const resource of await holder()) {
+      const logs = await memberResources(target.service, linkAt(resource?.body, 'LogServices'), signal);
+      for (const log of logs) {
+        const rank = rankOf(log.body);
+        if (rank > (best?.rank ?? 0)) best = { log, rank };
+      }
+    }
+    // A log of the system itself comes before better named ones of what is around it.
+    if (best && best.rank > 1) break;
+  }
+  if (!best) throw new Fault('invalid', 'its service processor has no event log.');
+  return best.log;
+}
+
+/** 0: not to be taken for the event log. */
+export function rankOf(log: Json): number {
+  if (linkAt(log, 'Entries') === undefined) return 0;
+  const names = [textAt(log, 'Id') ?? '', textAt(log, 'Name') ?? ''];
+  const type = textAt(log, 'LogEntryType');
+  if (names.some((name) => /^(sel|system event log)$/i.test(name)) || type === 'SEL') return 4;
+  if (names.some((name) => /dump|journal|audit|security|post ?code|console|host ?logger|crash|fault/i.test(name)))
+    return 0;
+  if (names.some((name) => /event|iml|^log1$/i.test(name))) return 3;
+  return type === 'Event' || type === 'Multiple' ? 2 : 1;
+}
+
+function entriesOf({ service }: Target, log: Resource, signal: AbortSignal): Promise<readonly Json[]> {
+  return membersOf(service, linkAt(log.body, 'Entries'), signal).then(async (members) => {
+    const bare = members.some(
+      (member) => textAt(member, 'Message') === undefined && textAt(member, 'Id') === undefined,
+    );
+    if (!bare) return members;
+    const entries = await memberResources(service, linkAt(log.body, 'Entries'), signal);
+    return entries.map(({ body }) => body);
+  });
+}
+
+/** One line each, oldest first, as the reference system prints them: `MM/DD/YYYY hh:mm:ss Type, Description (sensor)`. */
+export function logLines(entries: readonly Json[]): readonly string[] {
+  const dated = entries.map((entry) => ({ entry, created: Date.parse(textAt(entry, 'Created') ?? '') }));
+  // Services have them in either order; without times, theirs is all there is.
+  if (dated.every(({ created }) => !Number.isNaN(created))) {
+    dated.sort((a, b) => a.created - b.created || numbered(a.entry, b.entry));
+  }
+  return dated.map(({ entry }) => lineOf(entry));
+}
+
+function numbered(a: Json, b: Json): number {
+  const difference = Number(textAt(a, 'Id') ?? '') - Number(textAt(b, 'Id') ?? '');
+  return Number.isNaN(difference) ? 0 : difference;
+}
+
+function lineOf(entry: Json): string {
+  const severity = textAt(entry, 'Severity');
+  const type = textAt(entry, 'SensorType') ?? (severity === 'OK' ? undefined : severity);
+  const message = textAt(entry, 'Message') ?? textAt(entry, 'MessageId') ?? textAt(entry, 'Name') ?? 'no description';
+  const over = /deassert/i.test(textAt(entry, 'EntryCode') ?? '') ? ' - Recovered' : '';
+  return [whenIn(entry), type === undefined ? undefined : `${type},`, `${message}${over}`]
+    .filter((part) => part !== undefined)
+    .join(' ');
+}
+
+/** In the service's own clock, as it is written. */
+function whenIn(entry: Json): string | undefined {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)/.exec(textAt(entry, 'Created') ?? '');
+  return parts ? `${parts[2]}/${parts[3]}/${parts[1]} ${parts[4]}` : undefined;
+}
+
+/** Many services begin a cleared log with an entry that says so: it is empty when nothing of before is left. */
+async function clearLog(target: Target, signal: AbortSignal): Promise<void> {
+  const log = await eventLogOf(target, signal);
+  const action = await actionOf(target.service, log, 'LogService.ClearLog', 'Action', signal);
+  if (!action) throw new Fault('invalid', 'its service processor cannot clear the event log.');
+  const before = new Set((await entriesOf(target, log, signal)).map(identityOf));
+  await target.service.act(action.target, {}, signal);
+  await until(
+    async () => (await entriesOf(target, log, signal)).filter((entry) => before.has(identityOf(entry))).length,
+    (left) => left === 0,
+    (left) => new Fault('invalid', `its event log was told to clear, but still has ${left} of its entries.`),
+    clearing,
+    signal,
+  );
+}
+
+function identityOf(entry: Json): string {
+  return JSON.stringify(['Id', 'Created', 'Message'].map((name) => textAt(entry, name) ?? ''));
+}

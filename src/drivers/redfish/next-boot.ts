@@ -1,0 +1,116 @@
+import { Fault } from '../../core/errors.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import { at, linkAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
+import type { BootOrder, NextBoot } from '../capabilities.ts';
+import { allowedWord, notOffered } from './actions.ts';
+import { systemFor, type Target } from './target.ts';
+import { until } from './until.ts';
+
+/** ComputerSystem.BootSource of the DMTF schemas: what stands for an order, best first. */
+const targets: Readonly<Record<Exclude<BootOrder, 'def'>, readonly string[]>> = {
+  net: ['Pxe', 'UefiHttp'],
+  hd: ['Hdd'],
+  cd: ['Cd'],
+  floppy: ['Floppy'],
+  setup: ['BiosSetup'],
+};
+
+const words: Readonly<Record<string, string>> = {
+  Pxe: 'Network',
+  UefiHttp: 'Network',
+  Hdd: 'Hard Drive',
+  Cd: 'CD/DVD',
+  Floppy: 'Floppy',
+  BiosSetup: 'BIOS Setup',
+};
+
+const inactive = 'boot override inactive';
+/** Services that hand a setting on show it a little later. */
+const settles = 5_000;
+
+export function redfishNextBoot(target: Target): NextBoot {
+  return {
+    get: async (signal) => overrideIn(await systemFor(target, signal)),
+    set: (order, options, signal) => setOverride(target, order, options, signal),
+  };
+}
+
+export function overrideIn({ body }: Pick<Resource, 'body'>): string {
+  const boot = at(body, 'Boot');
+  const source = textAt(boot, 'BootSourceOverrideTarget') ?? 'None';
+  if ((textAt(boot, 'BootSourceOverrideEnabled') ?? 'Disabled') === 'Disabled') return inactive;
+  return source === 'None' ? 'BIOS default' : (words[source] ?? source);
+}
+
+async function setOverride(
+  target: Target,
+  order: BootOrder,
+  options: Parameters<NextBoot['set']>[1],
+  signal: AbortSignal,
+): Promise<string> {
+  const system = await systemFor(target, signal);
+  const boot = at(system.body, 'Boot');
+  if (boot === undefined || boot === null)
+    throw new Fault('invalid', 'its service processor cannot set what boots next.');
+  const change = order === 'def' ? noOverride(boot) : override(boot, order, options);
+  const changed = await patchSystem(target, system, { Boot: change }, signal);
+  const wanted = order === 'def' ? inactive : words[change['BootSourceOverrideTarget']!]!;
+  return until(
+    async () => overrideIn(await target.service.get(changed, signal)),
+    (word) => word === wanted || (order === 'def' && word === 'BIOS default'),
+    (word) => new Fault('invalid', `its service processor took the setting ${order}, but goes on to show "${word}".`),
+    settles,
+    signal,
+  );
+}
+
+function noOverride(boot: unknown): Record<string, string> {
+  const none = allowedWord(boot, 'BootSourceOverrideTarget', ['None']);
+  const disabled = { BootSourceOverrideEnabled: 'Disabled' };
+  return none === undefined ? disabled : { ...disabled, BootSourceOverrideTarget: none };
+}
+
+function override(
+  boot: unknown,
+  order: Exclude<BootOrder, 'def'>,
+  { persistent, mode }: Parameters<NextBoot['set']>[1],
+): Record<string, string> {
+  const source = allowedWord(boot, 'BootSourceOverrideTarget', targets[order]);
+  if (source === undefined) throw notOffered(`boot source ${order}`, offeredOrders(boot));
+  const enabled = allowedWord(boot, 'BootSourceOverrideEnabled', [persistent ? 'Continuous' : 'Once']);
+  if (enabled === undefined) {
+    throw new Fault(
+      'invalid',
+      `its service processor sets what boots ${persistent ? 'only for the next boot' : 'only for good'}.`,
+    );
+  }
+  const change = { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: source };
+  if (mode === undefined) return change;
+  const wanted = mode === 'uefi' ? 'UEFI' : 'Legacy';
+  const allowed = allowedWord(boot, 'BootSourceOverrideMode', [wanted]);
+  if (allowed === undefined || at(boot, 'BootSourceOverrideMode') === undefined) {
+    throw notOffered(`boot mode ${mode}`, textsAt(boot, 'BootSourceOverrideMode@Redfish.AllowableValues'));
+  }
+  return { ...change, BootSourceOverrideMode: allowed };
+}
+
+function offeredOrders(boot: unknown): readonly string[] {
+  const listed = textsAt(boot, 'BootSourceOverrideTarget@Redfish.AllowableValues');
+  const orders = Object.entries(targets).filter(([, sources]) => sources.some((source) => listed.includes(source)));
+  return [...orders.map(([order]) => order), 'def'];
+}
+
+/** Some services take changes only at the resource that holds settings for the next boot. Resolves with where it was changed. */
+async function patchSystem(target: Target, system: Resource, change: unknown, signal: AbortSignal): Promise<string> {
+  const settings = linkAt(system.body, '@Redfish.Settings', 'SettingsObject');
+  try {
+    await target.service.patch(system, change, signal);
+    return system.path;
+  } catch (error) {
+    if (settings === undefined || !(error instanceof Fault) || error.kind !== 'invalid') throw error;
+    const pending = await target.service.find(settings, signal);
+    if (!pending) throw error;
+    await target.service.patch(pending, change, signal);
+    return settings;
+  }
+}

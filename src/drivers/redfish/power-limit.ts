@@ -1,0 +1,89 @@
+import { Fault } from '../../core/errors.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import { at, type Json, linkAt, listAt, localPath, numberAt, textAt } from '../../protocols/redfish/json.ts';
+import { chassisFor, type Target } from './target.ts';
+
+export interface PowerLimit {
+  readonly resource: Resource;
+  /** The Control the limit is an excerpt of, which may be the only place that takes changes. */
+  readonly control: string | undefined;
+  readonly average: number | undefined;
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly value: number | undefined;
+  readonly active: boolean;
+  activation(on: boolean): Json;
+  setting(watts: number): Json;
+}
+
+/** The newer EnvironmentMetrics (or the Control it comes from) before the PowerControl of the older Power resource. */
+export async function powerLimitOf(target: Target, signal: AbortSignal): Promise<PowerLimit> {
+  const { service } = target;
+  for (const { body } of await chassisFor(target, signal)) {
+    const metrics = await service.find(linkAt(body, 'EnvironmentMetrics'), signal);
+    const power = await service.find(linkAt(body, 'Power'), signal);
+    const average = numberAt(listAt(power?.body, 'PowerControl')[0], 'PowerMetrics', 'AverageConsumedWatts');
+    const limit = (metrics && environmentLimit(metrics, average)) ?? (power && controlLimit(power, average));
+    if (limit) return limit;
+  }
+  throw new Fault('invalid', 'its service processor has no power limit.');
+}
+
+export async function changeLimit(
+  { service }: Target,
+  { resource, control }: PowerLimit,
+  change: Json,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await service.patch(resource, change, signal);
+  } catch (error) {
+    const source = error instanceof Fault && error.kind === 'invalid' ? await service.find(control, signal) : undefined;
+    if (!source) throw error;
+    await service.patch(source, at(change, 'PowerLimitWatts'), signal);
+  }
+}
+
+/** EnvironmentMetrics.PowerLimitWatts, a Control excerpt. */
+export function environmentLimit(resource: Resource, average: number | undefined): PowerLimit | undefined {
+  const control = at(resource.body, 'PowerLimitWatts');
+  if (typeof control !== 'object' || control === null) return undefined;
+  const value = numberAt(control, 'SetPoint');
+  return {
+    resource,
+    control: localPath(at(control, 'DataSourceUri')),
+    average,
+    minimum: numberAt(control, 'AllowableMin'),
+    maximum: numberAt(control, 'AllowableMax'),
+    value,
+    active: value !== undefined && (textAt(control, 'ControlMode') ?? 'Automatic') !== 'Disabled',
+    activation: (on) => ({ PowerLimitWatts: { ControlMode: on ? 'Automatic' : 'Disabled' } }),
+    setting: (watts) => ({ PowerLimitWatts: { SetPoint: watts } }),
+  };
+}
+
+/** Power.PowerControl with a PowerLimit: a limit of null is none. */
+export function controlLimit(resource: Resource, average: number | undefined): PowerLimit | undefined {
+  const controls = listAt(resource.body, 'PowerControl');
+  const index = controls.findIndex((control) => typeof at(control, 'PowerLimit') === 'object');
+  if (index < 0) return undefined;
+  const value = numberAt(controls[index], 'PowerLimit', 'LimitInWatts');
+  // What comes before in the array stays as it is (DSP0266 "PATCH on array properties").
+  const change = (limit: number | null): Json => ({
+    PowerControl: [...Array.from({ length: index }, () => ({})), { PowerLimit: { LimitInWatts: limit } }],
+  });
+  return {
+    resource,
+    control: undefined,
+    average,
+    minimum: undefined,
+    maximum: numberAt(controls[index], 'PowerCapacityWatts'),
+    value,
+    active: value !== undefined && value > 0,
+    activation(on) {
+      if (on) throw new Fault('invalid', 'it has no power limit to turn on; set cappingvalue, which turns it on.');
+      return change(null);
+    },
+    setting: change,
+  };
+}

@@ -1,0 +1,165 @@
+import { Fault, Unreachable } from '../../core/errors.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import type { Power, PowerAction } from '../capabilities.ts';
+import { type Action, actionOf, notOffered } from './actions.ts';
+import { type Powered, powered, powerState } from './power-state.ts';
+import type { Target } from './target.ts';
+import { until } from './until.ts';
+
+/** Resource.ResetType of the DMTF schemas: what does an action, best first. */
+const resetTypes: Readonly<Record<Exclude<PowerAction, 'boot'>, readonly string[]>> = {
+  on: ['On', 'ForceOn'],
+  off: ['ForceOff'],
+  softoff: ['GracefulShutdown', 'PushPowerButton'],
+  reset: ['ForceRestart', 'PowerCycle'],
+  cycle: ['PowerCycle'],
+  nmi: ['Nmi'],
+  wake: ['Resume'],
+  suspend: ['Suspend', 'Pause'],
+};
+
+/** After an order to cycle, a service may go on saying `on` for a moment, and may never be seen off. */
+const cycleSettles = 3_000;
+
+export function redfishPower(target: Target): Power {
+  return {
+    state: (signal) => powerState(target, signal),
+    set: (action, signal) => setPower(target, action, signal),
+  };
+}
+
+async function setPower(target: Target, action: PowerAction, signal: AbortSignal): Promise<string> {
+  const { resource, state } = await settled(target, action, signal);
+  const reset = await resetOf(target, resource, signal);
+  if (!reset) throw new Fault('invalid', 'its service processor cannot change the power state.');
+  const wanted = action === 'boot' ? (state === 'off' ? 'on' : 'reset') : action;
+  // Known before anything is done, and even if nothing has to be done.
+  const types = typesFor(wanted, reset);
+  const wait = (goal: string): Promise<string> => reach(target, goal, signal);
+  const send = (type: string, goal: string | undefined): Promise<string> => order(target, reset, type, goal, signal);
+  switch (wanted) {
+    case 'on':
+      return state === 'on' ? state : send(types[0]!, 'on');
+    case 'off':
+    case 'softoff':
+      return state === 'off' ? state : send(types[0]!, 'off');
+    case 'reset':
+      if (state === 'off') return state;
+      await send(types[0]!, undefined);
+      return types[0] === 'PowerCycle' ? cycled(target, signal) : wait('on');
+    case 'cycle':
+      return state === 'off' ? state : cycle(target, reset, types, signal);
+    case 'nmi':
+      if (state === 'off') throw new Fault('invalid', 'it is off, and nmi needs a system that is on.');
+      return send(types[0]!, undefined);
+    case 'wake':
+      return state === 'on' ? state : send(types[0]!, 'on');
+    case 'suspend':
+      return send(types[0]!, undefined);
+  }
+}
+
+async function resetOf({ service }: Target, resource: Resource, signal: AbortSignal): Promise<Action | undefined> {
+  const system = await actionOf(service, resource, 'ComputerSystem.Reset', 'ResetType', signal);
+  return system ?? actionOf(service, resource, 'Chassis.Reset', 'ResetType', signal);
+}
+
+/** What to send, one after the other. */
+function typesFor(action: Exclude<PowerAction, 'boot'>, reset: Action): readonly string[] {
+  const type = resetTypeFor(action, reset);
+  if (type !== undefined) return [type];
+  const [off, on] = [resetTypeFor('off', reset), resetTypeFor('on', reset)];
+  if (action === 'cycle' && off !== undefined && on !== undefined) return [off, on];
+  throw notOffered(`power action ${action}`, offeredActions(reset.allowed ?? []));
+}
+
+function resetTypeFor(action: Exclude<PowerAction, 'boot'>, { allowed }: Action): string | undefined {
+  const wanted = resetTypes[action];
+  return allowed ? wanted.find((type) => allowed.includes(type)) : wanted[0];
+}
+
+function offeredActions(allowed: readonly string[]): readonly string[] {
+  const has = (action: keyof typeof resetTypes): boolean => resetTypes[action].some((type) => allowed.includes(type));
+  const actions = (Object.keys(resetTypes) as (keyof typeof resetTypes)[]).filter(
+    (action) => has(action) || (action === 'cycle' && has('on') && has('off')),
+  );
+  return has('on') && has('reset') ? [...actions, 'boot'] : actions;
+}
+
+/** The state to start from. One that is changing already is waited for, unless the action is to cut that short. */
+async function settled(target: Target, action: PowerAction, signal: AbortSignal): Promise<Powered> {
+  const now = await powered(target, signal);
+  const waits = now.state === 'powering-on' ? action !== 'off' : now.state === 'powering-off' && action !== 'off';
+  if (!waits) return now;
+  return until(
+    () => powered(target, signal),
+    ({ state }) => state !== 'powering-on' && state !== 'powering-off',
+    ({ state }) => late(target, `it is still ${state}`),
+    target.powerDeadline,
+    signal,
+  );
+}
+
+/**
+ * Sends an order once. When no answer came, or a refusal because the state is reached already, only the state can tell what
+ * has happened.
+ */
+async function order(
+  target: Target,
+  reset: Action,
+  type: string,
+  goal: string | undefined,
+  signal: AbortSignal,
+): Promise<string> {
+  try {
+    await target.service.order(reset.target, { ResetType: type }, signal);
+  } catch (error) {
+    if (!(error instanceof Fault) || signal.aborted) throw error;
+    const state = await powerState(target, signal);
+    if (goal === state) return state;
+    const lost = error instanceof Unreachable || error.kind === 'unavailable';
+    if (!lost || goal === undefined) throw error;
+  }
+  return goal === undefined ? powerState(target, signal) : reach(target, goal, signal);
+}
+
+function reach(target: Target, goal: string, signal: AbortSignal): Promise<string> {
+  return until(
+    () => powerState(target, signal),
+    (state) => state === goal,
+    (state) => late(target, `it was told to, but is not ${goal}: it is ${state}`),
+    target.powerDeadline,
+    signal,
+  );
+}
+
+/** A service that does not say what it takes may refuse to cycle; like one that cannot, it is switched off and on. */
+async function cycle(target: Target, reset: Action, types: readonly string[], signal: AbortSignal): Promise<string> {
+  if (types.length === 1) {
+    try {
+      await order(target, reset, types[0]!, undefined, signal);
+      return await cycled(target, signal);
+    } catch (error) {
+      const refused = error instanceof Fault && error.kind === 'invalid' && !(error instanceof Unreachable);
+      if (reset.allowed || !refused) throw error;
+    }
+  }
+  await order(target, reset, resetTypeFor('off', reset)!, 'off', signal);
+  return order(target, reset, resetTypeFor('on', reset)!, 'on', signal);
+}
+
+async function cycled(target: Target, signal: AbortSignal): Promise<string> {
+  const end = performance.now() + cycleSettles;
+  await until(
+    () => powerState(target, signal),
+    (state) => state !== 'on' || performance.now() >= end,
+    (state) => late(target, `it is ${state}`),
+    target.powerDeadline,
+    signal,
+  );
+  return reach(target, 'on', signal);
+}
+
+function late({ powerDeadline }: Target, what: string): Fault {
+  return new Fault('deadline', `${what} after ${powerDeadline / 1_000} s.`);
+}

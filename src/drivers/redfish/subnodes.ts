@@ -1,0 +1,95 @@
+import { allResources, memberResources } from '../../protocols/redfish/collection.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import { linkAt, linksAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
+import type { Subnodes } from '../capabilities.ts';
+import { present } from './labels.ts';
+import type { Target } from './target.ts';
+
+type Members = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * The computer systems of a service, and what its chassis contain that is no computer. Each is called by its host name,
+ * else its Id; equal names are told apart by their number.
+ */
+export function redfishSubnodes({ service }: Target): Subnodes {
+  return {
+    async list(signal): Promise<Members> {
+      const { body: root } = await service.root(signal);
+      const chassis = await memberResources(service, linkAt(root, 'Chassis'), signal);
+      const systems = new Map<string, Resource>();
+      for (const system of await memberResources(service, linkAt(root, 'Systems'), signal))
+        systems.set(system.path, system);
+      const linked = chassis.flatMap(({ body }) => linksAt(body, 'Links', 'ComputerSystems'));
+      const missing = [...new Set(linked)].filter((path) => !systems.has(path));
+      const more = await allResources(
+        service,
+        missing.map((path) => ({ '@odata.id': path })),
+        signal,
+      );
+      for (const system of more) systems.set(system.path, system);
+      return byName([
+        ...[...systems.values()].map((system) => ({
+          resource: system,
+          holder: holderOf(system, chassis),
+          type: 'system',
+        })),
+        ...containedOnly(chassis).map((one) => ({ resource: one, holder: one, type: 'chassis' })),
+      ]);
+    },
+  };
+}
+
+/** The chassis a system is in; of several the innermost. */
+function holderOf(system: Resource, chassis: readonly Resource[]): Resource | undefined {
+  const named = linksAt(system.body, 'Links', 'Chassis');
+  const holders = chassis.filter(
+    ({ path, body }) => named.includes(path) || linksAt(body, 'Links', 'ComputerSystems').includes(system.path),
+  );
+  return holders.find(({ body }) => linkAt(body, 'Links', 'ContainedBy') !== undefined) ?? holders[0];
+}
+
+function containedOnly(chassis: readonly Resource[]): readonly Resource[] {
+  const inside = new Set(chassis.flatMap(({ body }) => linksAt(body, 'Links', 'Contains')));
+  return chassis.filter(
+    ({ path, body }) =>
+      inside.has(path) &&
+      textAt(body, 'Status', 'State') !== 'Absent' &&
+      linksAt(body, 'Links', 'ComputerSystems').length === 0,
+  );
+}
+
+interface Member {
+  readonly resource: Resource;
+  readonly holder: Resource | undefined;
+  readonly type: string;
+}
+
+function byName(members: readonly Member[]): Members {
+  const result = new Map<string, Readonly<Record<string, string>>>();
+  for (const member of members) {
+    const { path, body } = member.resource;
+    const name = textAt(body, 'HostName') ?? textAt(body, 'Id') ?? path.split('/').at(-1) ?? path;
+    let free = name;
+    for (let i = 2; result.has(free); i++) free = `${name}-${i}`;
+    result.set(free, attributesOf(member));
+  }
+  return Object.fromEntries(result);
+}
+
+function attributesOf({ resource: { body }, holder, type }: Member): Readonly<Record<string, string>> {
+  const location = ['Location', 'PartLocation'] as const;
+  const slot =
+    numberAt(holder?.body, ...location, 'LocationOrdinalValue') ??
+    textAt(holder?.body, ...location, 'ServiceLabel') ??
+    textAt(body, ...location, 'ServiceLabel');
+  return Object.fromEntries(
+    present(
+      ['type', type],
+      ['manufacturer', textAt(body, 'Manufacturer')],
+      ['model', textAt(body, 'Model') ?? textAt(holder?.body, 'Model')],
+      ['serial', textAt(body, 'SerialNumber') ?? textAt(holder?.body, 'SerialNumber')],
+      ['slot', slot],
+      ['uuid', textAt(body, 'UUID')],
+    ),
+  );
+}

@@ -1,0 +1,29 @@
+import type { RedfishClient, RedfishService, Resource } from '../../protocols/redfish/client.ts';
+import { chassisOf, findSystem, managerOf, systemOf } from '../../protocols/redfish/places.ts';
+import type { Access } from '../capabilities.ts';
+
+/** A node and the service that stands for it. */
+export interface Target {
+  readonly access: Access;
+  readonly client: RedfishClient;
+  readonly service: RedfishService;
+  /** How long a power command may take to reach its state, in milliseconds. */
+  readonly powerDeadline: number;
+}
+
+export function systemFor({ service, access }: Target, signal: AbortSignal): Promise<Resource> {
+  return systemOf(service, access.node, signal);
+}
+
+export function chassisFor({ service, access }: Target, signal: AbortSignal): Promise<readonly Resource[]> {
+  return chassisOf(service, access.node, signal);
+}
+
+export function managerFor({ service, access }: Target, signal: AbortSignal): Promise<Resource | undefined> {
+  return managerOf(service, access.node, signal);
+}
+
+/** Nothing if the service has no system at all, as those of enclosures. */
+export function systemIfAny({ service, access }: Target, signal: AbortSignal): Promise<Resource | undefined> {
+  return findSystem(service, access.node, signal);
+}

@@ -1,0 +1,141 @@
+import { Conversation } from './conversation.ts';
+import { credentialsOf, defaultPort, type IpmiEndpoint, placeOf } from './endpoint.ts';
+import { cancelled, stopping } from './faults.ts';
+import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
+import { Pings } from './pings.ts';
+import { Port } from './port.ts';
+import { Resolver } from './resolve.ts';
+import { levels } from './session.ts';
+import { defaultTiming, type Habits, type Timing } from './timing.ts';
+import { Transport } from './transport.ts';
+import { Wheel } from './wheel.ts';
+
+export type { IpmiEndpoint } from './endpoint.ts';
+export type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from './link.ts';
+
+export interface IpmiOptions extends Partial<Timing> {
+  /** Milliseconds after the first presence ping at which it is sent again; at the last it is given up. */
+  readonly pings?: readonly number[];
+}
+
+const now = (): number => performance.now();
+const mostHabits = 200_000;
+
+/** All IPMI of the process: sessions with many BMCs over one socket per address family. */
+export class IpmiClient {
+  readonly #timing: Timing;
+  readonly #wheel = new Wheel(now, () => this.#ready.some((transport) => transport.backlog));
+  readonly #pings: Pings;
+  readonly #resolver = new Resolver(now);
+  readonly #transports = new Map<4 | 6, Promise<Transport>>();
+  readonly #ready: Transport[] = [];
+  readonly #conversations = new Map<string, Conversation | Promise<Conversation>>();
+  readonly #habits = new Map<string, Habits>();
+  #closed = false;
+
+  constructor(options: IpmiOptions = {}) {
+    const { pings, ...timing } = options;
+    this.#timing = { ...defaultTiming, ...timing };
+    this.#pings = new Pings(this.#wheel, now, pings);
+  }
+
+  /** Nothing is sent before the first request. All links to one endpoint share its session. */
+  link(endpoint: IpmiEndpoint): IpmiLink {
+    const key = keyOf(endpoint);
+    return { request: (request, signal) => this.#request(key, endpoint, request, signal) };
+  }
+
+  /** Whether something that speaks IPMI answers a presence ping. */
+  async ping(address: string, port: number | undefined, signal: AbortSignal): Promise<boolean> {
+    const found = await this.#resolver.resolve(address);
+    const transport = await this.#transport(found.family);
+    return await this.#pings.send(transport, found.address, port ?? defaultPort, signal);
+  }
+
+  /** Closes all sessions without waiting for the answers. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const conversation of [...this.#conversations.values()]) {
+      if (conversation instanceof Conversation) conversation.close();
+    }
+    this.#pings.close();
+    this.#wheel.stop();
+    await Promise.all(this.#ready.map((transport) => transport.close()));
+  }
+
+  #request(key: string, endpoint: IpmiEndpoint, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
+    const known = this.#conversations.get(key);
+    if (known instanceof Conversation && !this.#closed) return known.request(request, signal);
+    return this.#requestLater(key, endpoint, request, signal, known ?? this.#begin(key, endpoint));
+  }
+
+  async #requestLater(
+    key: string,
+    endpoint: IpmiEndpoint,
+    request: IpmiRequest,
+    signal: AbortSignal,
+    beginning: Conversation | Promise<Conversation>,
+  ): Promise<IpmiResponse> {
+    await beginning;
+    if (this.#closed) throw stopping();
+    if (signal.aborted) throw cancelled(placeOf(endpoint), signal);
+    return await this.#request(key, endpoint, request, signal);
+  }
+
+  #begin(key: string, endpoint: IpmiEndpoint): Promise<Conversation> {
+    const beginning = this.#converse(key, endpoint);
+    this.#conversations.set(key, beginning);
+    beginning.then(
+      (conversation) => this.#conversations.set(key, conversation),
+      () => this.#conversations.delete(key),
+    );
+    return beginning;
+  }
+
+  async #converse(key: string, endpoint: IpmiEndpoint): Promise<Conversation> {
+    const credentials = credentialsOf(endpoint);
+    const { address, family } = await this.#resolver.resolve(endpoint.address);
+    const transport = await this.#transport(family);
+    const port = new Port(transport, this.#wheel, address, endpoint.port ?? defaultPort);
+    const peer = {
+      place: placeOf(endpoint),
+      credentials,
+      timing: this.#timing,
+      habits: this.#habitsOf(endpoint),
+      wire: port,
+    };
+    const conversation = new Conversation(peer, () => this.#conversations.delete(key));
+    port.attach(conversation);
+    return conversation;
+  }
+
+  #transport(family: 4 | 6): Promise<Transport> {
+    if (this.#closed) return Promise.reject(stopping());
+    const known = this.#transports.get(family);
+    if (known !== undefined) return known;
+    const opening = new Transport(family, now, this.#pings.pong).open();
+    this.#transports.set(family, opening);
+    opening.then(
+      (transport) => (this.#closed ? transport.close() : this.#ready.push(transport)),
+      () => this.#transports.delete(family),
+    );
+    return opening;
+  }
+
+  #habitsOf({ address, port, username }: IpmiEndpoint): Habits {
+    const key = `${address} ${port ?? defaultPort} ${username}`;
+    let habits = this.#habits.get(key);
+    if (habits === undefined) {
+      if (this.#habits.size >= mostHabits) this.#habits.clear();
+      habits = { suite: undefined, level: levels.administrator, roundTrip: 0 };
+      this.#habits.set(key, habits);
+    }
+    return habits;
+  }
+}
+
+function keyOf({ address, port, username, password, kg, suites }: IpmiEndpoint): string {
+  const key = kg === undefined ? '' : Buffer.from(kg).toString('hex');
+  return [address, port ?? defaultPort, username, password, key, suites?.join(' ') ?? ''].join('\0');
+}

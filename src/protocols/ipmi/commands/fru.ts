@@ -1,0 +1,94 @@
+import type { IpmiLink } from '../link.ts';
+import { completion, refusal, send } from './ask.ts';
+import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
+import {
+  areaLength,
+  type BoardArea,
+  type ChassisArea,
+  decodeBoardArea,
+  decodeChassisArea,
+  decodeFruHeader,
+  decodeProductArea,
+  type ProductArea,
+} from './fru-areas.ts';
+
+/** IPMI 2.0 section 34: FRU inventory commands. */
+const storage = 0x0a;
+const commands = { getAreaInfo: 0x10, read: 0x11 };
+const readSizes: readonly number[] = [64, 32, 16, 8];
+const shrinkOn: readonly number[] = [completion.cannotReturn, completion.tooLong, completion.unspecified, 0xc7, 0xc9];
+
+interface FruReader {
+  readonly link: IpmiLink;
+  readonly id: number;
+  readonly size: number;
+  /** Offsets and counts are in words of two bytes. */
+  readonly words: boolean;
+  readonly signal: AbortSignal;
+  step: number;
+}
+
+/** Undefined: no such device, or nothing in it. */
+async function open(link: IpmiLink, id: number, signal: AbortSignal): Promise<FruReader | undefined> {
+  const request = { netfn: storage, command: commands.getAreaInfo, data: Buffer.of(id) };
+  const response = await send(link, request, signal);
+  if (response.code !== completion.ok) return undefined;
+  const data = atLeast(response.data, 3, 'Get FRU Inventory Area Info');
+  return { link, id, size: data.readUInt16LE(0), words: (byteAt(data, 2) & 1) !== 0, signal, step: 0 };
+}
+
+async function readPiece(reader: FruReader, offset: number, wanted: number): Promise<Buffer> {
+  const scale = reader.words ? 2 : 1;
+  for (;;) {
+    const count = Math.ceil(Math.min(wanted, readSizes[reader.step] ?? 8) / scale);
+    const data = Buffer.of(reader.id, ...uint16(Math.floor(offset / scale)), count);
+    const response = await send(reader.link, { netfn: storage, command: commands.read, data }, reader.signal);
+    if (response.code === completion.ok) {
+      const answer = atLeast(response.data, 2, 'Read FRU Data');
+      return answer.subarray(1, 1 + Math.min(byteAt(answer, 0), count) * scale);
+    }
+    if (!shrinkOn.includes(response.code) || reader.step + 1 >= readSizes.length) {
+      throw refusal('Read FRU Data', response.code);
+    }
+    reader.step += 1;
+  }
+}
+
+async function readBytes(reader: FruReader, from: number, length: number): Promise<Buffer> {
+  const end = Math.min(from + length, reader.size);
+  const pieces: Buffer[] = [];
+  for (let at = from; at < end; ) {
+    const piece = await readPiece(reader, at, end - at);
+    if (piece.length === 0) throw garbled('Read FRU Data', piece);
+    pieces.push(piece);
+    at += piece.length;
+  }
+  return Buffer.concat(pieces).subarray(0, Math.max(0, end - from));
+}
+
+async function readArea(reader: FruReader, offset: number): Promise<Buffer> {
+  const head = await readBytes(reader, offset, 8);
+  const length = areaLength(head);
+  return length <= head.length
+    ? head
+    : Buffer.concat([head, await readBytes(reader, offset + head.length, length - head.length)]);
+}
+
+export interface Fru {
+  readonly chassis: ChassisArea | undefined;
+  readonly board: BoardArea | undefined;
+  readonly product: ProductArea | undefined;
+}
+
+/** The areas of a FRU device; undefined if there is no such device or it holds no FRU data. */
+export async function readFru(link: IpmiLink, id: number, signal: AbortSignal): Promise<Fru | undefined> {
+  const reader = await open(link, id, signal);
+  if (reader === undefined || reader.size < 8) return undefined;
+  const offsets = decodeFruHeader(await readBytes(reader, 0, 8));
+  if (offsets === undefined) return undefined;
+  return {
+    chassis: offsets.chassis === undefined ? undefined : decodeChassisArea(await readArea(reader, offsets.chassis)),
+    board: offsets.board === undefined ? undefined : decodeBoardArea(await readArea(reader, offsets.board)),
+    product: offsets.product === undefined ? undefined : decodeProductArea(await readArea(reader, offsets.product)),
+  };
+}

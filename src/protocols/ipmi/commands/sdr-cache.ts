@@ -1,0 +1,44 @@
+import type { IpmiLink } from '../link.ts';
+import { getSdrInfo, readSdrRecords } from './sdr.ts';
+import { decodeSdrRecord, type SdrRecord } from './sdr-record.ts';
+
+interface Entry {
+  readonly stamp: string;
+  readonly records: readonly SdrRecord[];
+}
+
+/**
+ * The records of many service processors, read once and again only when a processor's own stamp says that they changed.
+ * Machines of one model have equal records, which are kept once.
+ */
+export interface SdrCache {
+  records(key: string, link: IpmiLink, signal: AbortSignal): Promise<readonly SdrRecord[]>;
+}
+
+export function sdrCache(capacity = 20_000): SdrCache {
+  const entries = new Map<string, Entry>();
+  const byContent = new Map<string, readonly SdrRecord[]>();
+
+  function decoded(raw: readonly Buffer[]): readonly SdrRecord[] {
+    const content = Buffer.concat(raw).toString('latin1');
+    const known = byContent.get(content);
+    if (known) return known;
+    const records = raw.flatMap(decodeSdrRecord);
+    if (byContent.size >= 1000) byContent.clear();
+    byContent.set(content, records);
+    return records;
+  }
+
+  return {
+    async records(key, link, signal) {
+      const { source, stamp } = await getSdrInfo(link, signal);
+      const entry = entries.get(key);
+      if (entry?.stamp === stamp) return entry.records;
+      const records = decoded(await readSdrRecords(link, source, signal));
+      const oldest = entries.keys().next();
+      if (entries.size >= capacity && !oldest.done) entries.delete(oldest.value);
+      entries.set(key, { stamp, records });
+      return records;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { Fault } from '../../../core/errors.ts';
+import type { IpmiLink } from '../link.ts';
+import { ask, completion, pause, refusal, send, unanswered } from './ask.ts';
+import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
+import { decodeSelEntry, recordLength, type SelEntry } from './sel-record.ts';
+
+/** IPMI 2.0 section 31: the system event log. */
+const storage = 0x0a;
+const commands = { getInfo: 0x40, reserve: 0x42, getEntry: 0x43, clear: 0x47 };
+const lastEntry = 0xffff;
+const wholeRecord = 0xff;
+const clearing = { start: 0xaa, status: 0x00, done: 0x01 };
+const clearPoll = 200;
+const maximumRenewals = 5;
+
+export interface SelInfo {
+  readonly entries: number;
+  /** When entries were last added or the log erased; changes tell more than the values. */
+  readonly added: number;
+  readonly erased: number;
+}
+
+export function decodeSelInfo(data: Buffer): SelInfo {
+  atLeast(data, 13, 'Get SEL Info');
+  return { entries: data.readUInt16LE(1), added: data.readUInt32LE(5), erased: data.readUInt32LE(9) };
+}
+
+export async function getSelInfo(link: IpmiLink, signal: AbortSignal): Promise<SelInfo> {
+  return decodeSelInfo(await ask(link, { netfn: storage, command: commands.getInfo }, 'Get SEL Info', signal));
+}
+
+/** All entries, oldest first. */
+export async function readSel(link: IpmiLink, signal: AbortSignal): Promise<readonly SelEntry[]> {
+  const { entries: count } = await getSelInfo(link, signal);
+  const entries: SelEntry[] = [];
+  const seen = new Set<number>();
+  for (let id = 0; count > 0 && id !== lastEntry && !seen.has(id); ) {
+    seen.add(id);
+    const data = Buffer.of(0, 0, ...uint16(id), 0, wholeRecord);
+    const response = await send(link, { netfn: storage, command: commands.getEntry, data }, signal);
+    // The log was cleared, or its last entry taken, while it was read.
+    if (response.code === completion.notPresent) break;
+    if (response.code !== completion.ok) throw refusal('Get SEL Entry', response.code);
+    const answer = atLeast(response.data, 2 + recordLength, 'Get SEL Entry');
+    entries.push(decodeSelEntry(answer.subarray(2)));
+    id = answer.readUInt16LE(0);
+  }
+  return entries;
+}
+
+async function reserve(link: IpmiLink, signal: AbortSignal): Promise<number> {
+  const data = await ask(link, { netfn: storage, command: commands.reserve }, 'Reserve SEL', signal);
+  return atLeast(data, 2, 'Reserve SEL').readUInt16LE(0);
+}
+
+function clearRequest(reservation: number, operation: number) {
+  const data = Buffer.of(...uint16(reservation), 0x43, 0x4c, 0x52, operation);
+  const repeatable = operation === clearing.status;
+  return { netfn: storage, command: commands.clear, data, privilege: 'operator', repeatable } as const;
+}
+
+/** Starts the erasure and waits for its end; a reservation that got lost on the way is made anew. */
+async function erase(link: IpmiLink, signal: AbortSignal): Promise<void> {
+  let reservation = await reserve(link, signal);
+  let operation = clearing.start;
+  for (let renewals = 0; ; ) {
+    const response = await send(link, clearRequest(reservation, operation), signal);
+    if (response.code === completion.reservationCancelled && renewals < maximumRenewals) {
+      renewals += 1;
+      reservation = await reserve(link, signal);
+      continue;
+    }
+    if (response.code !== completion.ok) throw refusal('to clear its event log', response.code);
+    if (response.data.length < 1) throw garbled('Clear SEL', response.data);
+    if ((byteAt(response.data, 0) & 0x0f) === clearing.done) return;
+    operation = clearing.status;
+    await pause(clearPoll, signal);
+  }
+}
+
+/**
+ * Clears the log and sees that it is. Some hardware at once logs that the log was cleared, so a log that shrank or was
+ * erased since counts as well as an empty one. An unanswered command is judged by what the log says.
+ */
+export async function clearSel(link: IpmiLink, signal: AbortSignal): Promise<void> {
+  const before = await getSelInfo(link, signal);
+  let silence: Fault | undefined;
+  try {
+    await erase(link, signal);
+  } catch (error) {
+    if (!unanswered(error, signal)) throw error;
+    silence = error;
+  }
+  const after = await getSelInfo(link, signal);
+  if (after.entries === 0 || after.entries < before.entries || after.erased !== before.erased) return;
+  throw silence ?? new Fault('invalid', 'its service processor says that it cleared its event log, but it did not.');
+}

@@ -1,0 +1,42 @@
+import type { SensorUnits } from './sdr-record.ts';
+
+/** IPMI 2.0 table 43-15, in the words of the reference system where it prints them. */
+const unitNames: readonly string[] = `
+unspecified,C,F,K,Volts,Amps,Watts,Joules,Coulombs,VA,Nits,lumen,lux,Candela,kPa,PSI,Newton,CFM,RPM,Hz,
+microsecond,millisecond,second,minute,hour,day,week,mil,inches,feet,cu in,cu feet,mm,cm,m,cu cm,cu m,liters,
+fluid ounce,radians,steradians,revolutions,cycles,gravities,ounce,pound,ft-lb,oz-in,gauss,gilberts,henry,
+millihenry,farad,microfarad,ohms,siemens,mole,becquerel,PPM,reserved,Decibels,DbA,DbC,gray,sievert,
+color temp deg K,bit,kilobit,megabit,gigabit,byte,kilobyte,megabyte,gigabyte,word,dword,qword,line,hit,miss,
+retry,reset,overflow,underrun,collision,packets,messages,characters,error,correctable error,
+uncorrectable error,fatal error,grams`
+  .replaceAll('\n', '')
+  .split(',');
+
+const rates = ['', ' per us', ' per ms', ' per s', ' per minute', ' per hour', ' per day', ''];
+
+export const unitCodes = { celsius: 1, fahrenheit: 2, volts: 4, amps: 5, watts: 6, joules: 7, rpm: 18 };
+
+export function unitText(units: SensorUnits): string {
+  if (units.percent) return '%';
+  const base = units.base === 0 ? '' : (unitNames[units.base] ?? `unit ${units.base}`);
+  const modifier = unitNames[units.modifier] ?? `unit ${units.modifier}`;
+  const related =
+    units.relation === 'per' ? `${base}/${modifier}` : units.relation === 'times' ? `${base}*${modifier}` : base;
+  return related + (rates[units.rate] ?? '');
+}
+
+const btuPerHour = 3.413;
+
+function number(value: number): string {
+  return String(Number(value.toFixed(3)));
+}
+
+/** `20 C (68 F)`, `6000 RPM`, `11.94 Volts`, `160 Watts (546 BTUs/hr)`. */
+export function valueText(value: number, units: SensorUnits): string {
+  const unit = unitText(units);
+  const text = unit === '' ? number(value) : `${number(value)} ${unit}`;
+  if (unit === 'C') return `${text} (${Math.round((value * 9) / 5 + 32)} F)`;
+  if (unit === 'F') return `${text} (${Math.round(((value - 32) * 5) / 9)} C)`;
+  if (unit === 'Watts') return `${text} (${Math.round(value * btuPerHour)} BTUs/hr)`;
+  return text;
+}

@@ -1,0 +1,259 @@
+import type { Fault } from '../../core/errors.ts';
+import { type Abortable, unwatchAbort, watchAbort } from './aborts.ts';
+import { Exchange, type ExchangeOwner } from './exchange.ts';
+import {
+  cancelled,
+  garbledAnswer,
+  missingPrivilege,
+  requestTooLong,
+  silentInSession,
+  stopping,
+  unknownWhetherDone,
+} from './faults.ts';
+import type { IpmiRequest, IpmiResponse, Privilege } from './link.ts';
+import { Login, type LoginOwner } from './login.ts';
+import type { Peer } from './peer.ts';
+import type { Seal } from './seal.ts';
+import { levels, longestData, newSession, sendClose, type Session } from './session.ts';
+
+/** IPMI 2.0 22.18. */
+const app = 0x06;
+const setPrivilegeLevel = 0x3b;
+
+/** Silence in a session from before this request is taken for its loss after so many tries, while there is time for a new one. */
+const triesInOldSession = 2;
+/** A session unused for so long is asked for a sign of life before it gets a command that cannot be repeated. */
+const trusted = 5_000;
+
+interface Job extends Abortable {
+  readonly request: IpmiRequest;
+  readonly privilege: Privilege;
+  readonly signal: AbortSignal;
+  readonly resolve: (response: IpmiResponse) => void;
+  readonly reject: (fault: Fault) => void;
+  startedAt: number;
+  deadline: number;
+  /** A session was opened for it already. */
+  renewed: boolean;
+}
+
+/** All talk with one BMC under one account: a queue of requests over a session that is opened, kept and renewed as needed. */
+export class Conversation implements LoginOwner, ExchangeOwner {
+  readonly #peer: Peer;
+  readonly #retired: () => void;
+  readonly #queue: Job[] = [];
+  #job: Job | undefined;
+  #session: Session | undefined;
+  #login: Login | undefined;
+  #exchange: Exchange | undefined;
+  /** The level the running exchange raises the session to; undefined if it is the request itself. */
+  #raising: number | undefined;
+  #idleAt = Number.POSITIVE_INFINITY;
+  #hold: { readonly until: number; readonly fault: Fault } | undefined;
+
+  /** `retired` is called when the conversation holds nothing any more and can be forgotten. */
+  constructor(peer: Peer, retired: () => void) {
+    this.#peer = peer;
+    this.#retired = retired;
+  }
+
+  request(request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
+    const { place, wire } = this.#peer;
+    const length = request.data?.length ?? 0;
+    if (signal.aborted) return Promise.reject(cancelled(place, signal));
+    if (length > longestData) return Promise.reject(requestTooLong(length, longestData));
+    if (this.#hold && wire.now() < this.#hold.until) return Promise.reject(this.#hold.fault);
+    return new Promise((resolve, reject) => {
+      const privilege = request.privilege ?? 'user';
+      const aborted = (): void => this.#abandon(job);
+      const times = { startedAt: 0, deadline: 0, renewed: false };
+      const job: Job = { request, privilege, signal, resolve, reject, aborted, ...times };
+      watchAbort(signal, job);
+      this.#queue.push(job);
+      this.#next();
+    });
+  }
+
+  receive(packet: Buffer): void {
+    if (this.#login) this.#login.receive(packet);
+    else this.#exchange?.receive(packet);
+  }
+
+  tick(now: number): void {
+    if (this.#login) this.#login.tick(now);
+    else if (this.#exchange) this.#exchange.tick(now);
+    else if (this.#session && now < this.#idleAt) this.#peer.wire.wake(this.#idleAt);
+    else if (this.#hold && now < this.#hold.until) this.#peer.wire.wake(this.#hold.until);
+    else this.#retire();
+  }
+
+  /** A packet could not be sent at all. In a session that counts as a lost packet. */
+  unreachable(error: NodeJS.ErrnoException): void {
+    this.#login?.unreachable(error);
+  }
+
+  /** Ends everything; nothing is waited for. */
+  close(): void {
+    const fault = stopping();
+    this.#login?.cancel();
+    this.#login = undefined;
+    this.#exchange = undefined;
+    this.#hold = undefined;
+    const jobs = this.#job ? [this.#job, ...this.#queue] : this.#queue;
+    this.#job = undefined;
+    for (const job of jobs.splice(0)) fail(job, fault);
+    this.#queue.length = 0;
+    this.#retire();
+  }
+
+  loggedIn(seal: Seal): void {
+    const { habits, wire } = this.#peer;
+    this.#login = undefined;
+    this.#session = newSession(seal, habits.level, wire.now());
+    this.#proceed();
+  }
+
+  /** Whoever waits would meet the same failure, so all fail together. */
+  loginFailed(fault: Fault, hold: number): void {
+    const { wire } = this.#peer;
+    this.#login = undefined;
+    const jobs = this.#job ? [this.#job, ...this.#queue.splice(0)] : this.#queue.splice(0);
+    this.#job = undefined;
+    if (hold > 0) {
+      const until = wire.now() + hold;
+      this.#hold = { until, fault };
+      wire.wake(until);
+    } else {
+      this.#retire();
+    }
+    for (const job of jobs) fail(job, fault);
+  }
+
+  answered(response: IpmiResponse): void {
+    const level = this.#raising;
+    this.#exchange = undefined;
+    if (level === undefined) return this.#settle((job) => job.resolve(response));
+    if (response.code === 0) {
+      if (this.#session) this.#session.level = level;
+      return this.#proceed();
+    }
+    const { place, credentials } = this.#peer;
+    this.#settle((job) => job.reject(missingPrivilege(place, credentials.userName, job.privilege, response.code)));
+  }
+
+  unanswered(garbled: boolean): void {
+    const { place, wire } = this.#peer;
+    const job = this.#job;
+    const working = this.#raising === undefined;
+    this.#exchange = undefined;
+    this.#endSession();
+    if (!job) return this.#next();
+    const waited = wire.now() - job.startedAt;
+    if (working && job.request.repeatable === false) {
+      return this.#settle(() => job.reject(unknownWhetherDone(place, waited)));
+    }
+    if (!job.renewed && wire.now() < job.deadline) return this.#proceed();
+    this.#settle(() => job.reject(garbled ? garbledAnswer(place) : silentInSession(place, waited)));
+  }
+
+  #next(): void {
+    if (this.#job) return;
+    const { wire, timing } = this.#peer;
+    const job = this.#queue.shift();
+    const now = wire.now();
+    if (job) {
+      job.startedAt = now;
+      job.deadline = now + timing.deadline;
+      this.#job = job;
+      this.#proceed();
+    } else if (this.#session) {
+      this.#idleAt = now + timing.idle;
+      wire.wake(this.#idleAt);
+    } else {
+      this.#retire();
+    }
+  }
+
+  /** Does what the request at the head needs next. */
+  #proceed(): void {
+    const job = this.#job;
+    if (!job) return this.#next();
+    const { place, credentials, timing, wire, habits } = this.#peer;
+    const session = this.#session;
+    if (!session) {
+      job.renewed = true;
+      this.#login = new Login(this.#peer, this, job.deadline);
+      return this.#login.start();
+    }
+    const level = levels[job.privilege];
+    if (level > session.limit) {
+      // The account may have been given more meanwhile: the next session asks for all again.
+      habits.level = levels.administrator;
+      return this.#settle(() => job.reject(missingPrivilege(place, credentials.userName, job.privilege)));
+    }
+    const once = job.request.repeatable === false;
+    const uncertain = once && wire.now() - session.heardAt > trusted;
+    this.#raising = level > session.level || uncertain ? Math.max(level, session.level) : undefined;
+    const request =
+      this.#raising === undefined
+        ? job.request
+        : { netfn: app, command: setPrivilegeLevel, data: Uint8Array.of(this.#raising) };
+    // What cannot be repeated gets all the time there is for its one answer.
+    const deadline = once && this.#raising === undefined ? wire.now() + timing.deadline : job.deadline;
+    const giveUpAfter = job.renewed ? undefined : triesInOldSession;
+    this.#exchange = new Exchange(this.#peer, this, session, request, deadline, giveUpAfter);
+    this.#exchange.start();
+  }
+
+  #settle(how: (job: Job) => void): void {
+    const job = this.#job;
+    this.#job = undefined;
+    if (job) {
+      unwatchAbort(job.signal, job);
+      how(job);
+    }
+    this.#next();
+  }
+
+  #abandon(job: Job): void {
+    const fault = cancelled(this.#peer.place, job.signal);
+    if (job !== this.#job) {
+      this.#queue.splice(this.#queue.indexOf(job), 1);
+      return fail(job, fault);
+    }
+    const heir = this.#login ? this.#queue.shift() : undefined;
+    if (heir) {
+      // It waited for the same login and keeps its deadline.
+      heir.startedAt = job.startedAt;
+      heir.deadline = job.deadline;
+      heir.renewed = true;
+      this.#job = heir;
+      return fail(job, fault);
+    }
+    this.#login?.cancel();
+    this.#login = undefined;
+    this.#exchange = undefined;
+    this.#settle(() => job.reject(fault));
+  }
+
+  #endSession(): void {
+    const { wire } = this.#peer;
+    const session = this.#session;
+    if (!session) return;
+    this.#session = undefined;
+    sendClose(wire, session);
+    wire.release(session.seal.consoleId);
+  }
+
+  #retire(): void {
+    this.#endSession();
+    this.#hold = undefined;
+    this.#peer.wire.wake(Number.POSITIVE_INFINITY);
+    this.#retired();
+  }
+}
+
+function fail(job: Job, fault: Fault): void {
+  unwatchAbort(job.signal, job);
+  job.reject(fault);
+}

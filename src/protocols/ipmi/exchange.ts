@@ -1,0 +1,111 @@
+import type { IpmiRequest, IpmiResponse } from './link.ts';
+import type { Peer } from './peer.ts';
+import { hear, nextSequence, sendRequest, type Session } from './session.ts';
+import { noteRoundTrip, patience } from './timing.ts';
+
+export interface ExchangeOwner {
+  answered(response: IpmiResponse): void;
+  /** `garbled`: there were answers, but none that could be understood. */
+  unanswered(garbled: boolean): void;
+}
+
+/** IPMI 2.0 table 5-2: node busy, and timeout while processing. */
+const transient: ReadonlySet<number> = new Set([0xc0, 0xc3]);
+
+/** One request in a session and the wait for its answer. */
+export class Exchange {
+  readonly #peer: Peer;
+  readonly #owner: ExchangeOwner;
+  readonly #session: Session;
+  readonly #request: IpmiRequest;
+  readonly #deadline: number;
+  /** Unanswered tries after which there is no point in going on before the deadline. */
+  readonly #tries: number;
+  readonly #tellLoss: boolean;
+  #sequence = 0;
+  #attempt = 0;
+  #sentAt = 0;
+  #retryAt = 0;
+  /** The BMC was busy: the next try is a new request, not the same again. */
+  #anew = false;
+  #garbled = false;
+
+  /** `giveUpAfter`: tries after which silence means that the session is lost. */
+  constructor(
+    peer: Peer,
+    owner: ExchangeOwner,
+    session: Session,
+    request: IpmiRequest,
+    deadline: number,
+    giveUpAfter: number | undefined,
+  ) {
+    this.#peer = peer;
+    this.#owner = owner;
+    this.#session = session;
+    this.#request = request;
+    this.#deadline = deadline;
+    this.#tellLoss = giveUpAfter !== undefined;
+    this.#tries = request.repeatable === false ? 1 : Math.min(giveUpAfter ?? peer.timing.tries, peer.timing.tries);
+  }
+
+  start(): void {
+    this.#sequence = nextSequence(this.#session);
+    this.#send();
+  }
+
+  receive(packet: Buffer): void {
+    const heard = hear(this.#session, packet, this.#request, this.#sequence);
+    if (heard === 'invalid') {
+      this.#garbled = true;
+      return;
+    }
+    const now = this.#peer.wire.now();
+    this.#session.heardAt = now;
+    if (heard === 'other' || this.#anew) return;
+    if (this.#attempt === 1) noteRoundTrip(this.#peer.habits, now - this.#sentAt);
+    if (transient.has(heard.code) && this.#mayTryAgain(now)) return;
+    this.#owner.answered(heard);
+  }
+
+  tick(now: number): void {
+    if (now >= this.#deadline) this.#owner.unanswered(this.#garbled);
+    else if (now < this.#retryAt) this.#wake();
+    else if (this.#attempt < this.#tries || this.#anew) this.#again();
+    else if (this.#tellLoss && this.#request.repeatable !== false) this.#owner.unanswered(this.#garbled);
+    else {
+      this.#retryAt = Number.POSITIVE_INFINITY;
+      this.#wake();
+    }
+  }
+
+  /** A try in the session gets a new packet number by itself, and keeps the request's number unless it is a new request. */
+  #again(): void {
+    if (this.#anew) this.#sequence = nextSequence(this.#session);
+    this.#anew = false;
+    this.#send();
+  }
+
+  #send(): void {
+    const { wire, timing, habits } = this.#peer;
+    this.#attempt++;
+    this.#sentAt = wire.now();
+    this.#retryAt = this.#sentAt + patience(timing, habits, wire, this.#attempt);
+    this.#wake();
+    sendRequest(wire, this.#session, this.#request, this.#sequence);
+  }
+
+  #wake(): void {
+    this.#peer.wire.wake(Math.min(this.#retryAt, this.#deadline));
+  }
+
+  #mayTryAgain(now: number): boolean {
+    const { timing, habits, wire } = this.#peer;
+    if (this.#request.repeatable === false || this.#attempt >= timing.tries) return false;
+    const retryAt = now + patience(timing, habits, wire, this.#attempt);
+    if (retryAt >= this.#deadline) return false;
+    this.#anew = true;
+    this.#retryAt = retryAt;
+    this.#wake();
+    return true;
+  }
+}

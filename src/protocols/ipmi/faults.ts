@@ -1,0 +1,102 @@
+import { Fault, Unreachable } from '../../core/errors.ts';
+import type { Privilege } from './link.ts';
+import { isCrowded, refusesLevel, refusesSuite, statuses } from './statuses.ts';
+
+/** The sentences of this folder. Each makes sense after "<node>: "; `place` is the address of the service processor. */
+
+const hex = (code: number): string => `${code.toString(16).toUpperCase().padStart(2, '0')}h`;
+const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
+
+export function silent(place: string, waited: number): Unreachable {
+  return new Unreachable(`its service processor at ${place} did not answer within ${seconds(waited)}.`);
+}
+
+export function silentInSession(place: string, waited: number): Fault {
+  return new Fault(
+    'deadline',
+    `its service processor at ${place} stopped answering: no answer within ${seconds(waited)}.`,
+  );
+}
+
+export function unknownWhetherDone(place: string, waited: number): Fault {
+  return new Fault(
+    'deadline',
+    `its service processor at ${place} did not answer within ${seconds(waited)}; it is unknown whether it carried the command out, and the command was not repeated.`,
+  );
+}
+
+export function garbledAnswer(place: string): Fault {
+  return new Fault('garbled', `what its service processor at ${place} answers is no valid IPMI 2.0.`);
+}
+
+export function unreachable(place: string, cause: NodeJS.ErrnoException): Unreachable {
+  return new Unreachable(`its service processor at ${place} cannot be reached (${cause.code ?? cause.message}).`, {
+    cause,
+  });
+}
+
+export function unresolved(address: string, cause: NodeJS.ErrnoException): Unreachable {
+  return new Unreachable(
+    `the address of its service processor, ${address}, has no known IP address (${cause.code ?? cause.message}).`,
+    { cause },
+  );
+}
+
+export function noSocket(cause: NodeJS.ErrnoException): Fault {
+  return new Fault('unavailable', `no UDP socket for IPMI could be opened (${cause.code ?? cause.message}).`, {
+    cause,
+  });
+}
+
+export function wrongPassword(place: string, user: string): Fault {
+  return new Fault('invalid', `the user "${user}" or the password is wrong for its service processor at ${place}.`);
+}
+
+export function wrongCheckValue(place: string, user: string): Fault {
+  const sentence = `the user "${user}" or the password is wrong for its service processor at ${place}, or its key K_g is.`;
+  return new Fault('invalid', sentence);
+}
+
+export function wrongKg(place: string, hasKg: boolean): Fault {
+  const known = hasKg ? 'the key K_g given for it is not the right one' : 'it has a key K_g, which must be given too';
+  return new Fault('invalid', `the password is right for its service processor at ${place}, but ${known}.`);
+}
+
+export function refusedLogin(place: string, user: string, status: number, suites: readonly number[]): Fault {
+  const refused = `its service processor at ${place} refuses the login`;
+  if (status === statuses.unauthorizedName) return wrongPassword(place, user);
+  if (status === statuses.invalidCheckValue) return wrongCheckValue(place, user);
+  if (isCrowded(status)) {
+    return new Fault('invalid', `${refused}: all its sessions are taken (${hex(status)}). Try again in a minute.`);
+  }
+  if (refusesLevel(status)) {
+    return new Fault('invalid', `${refused}: the user "${user}" has no privilege over the network (${hex(status)}).`);
+  }
+  if (refusesSuite(status)) {
+    const offered =
+      suites.length > 1 ? `none of the IPMI cipher suites ${suites.join(', ')}` : `not IPMI cipher suite ${suites[0]}`;
+    return new Fault('invalid', `its service processor at ${place} accepts ${offered} (${hex(status)}).`);
+  }
+  return new Fault('invalid', `${refused} (status ${hex(status)}).`);
+}
+
+export function missingPrivilege(place: string, user: string, privilege: Privilege, code?: number): Fault {
+  const reason = code === undefined ? '' : ` (code ${hex(code)})`;
+  return new Fault(
+    'invalid',
+    `its service processor at ${place} refuses the user "${user}" the privilege level ${privilege} that the command needs${reason}.`,
+  );
+}
+
+export function cancelled(place: string, signal: AbortSignal): Fault {
+  if (signal.reason instanceof Fault) return signal.reason;
+  return new Fault('deadline', `the request was ended before its service processor at ${place} answered.`);
+}
+
+export function stopping(): Fault {
+  return new Fault('unavailable', 'the service is stopping.');
+}
+
+export function requestTooLong(length: number, limit: number): Fault {
+  return new Fault('invalid', `an IPMI request with ${length} bytes of data is too long; ${limit} are possible.`);
+}

@@ -1,0 +1,156 @@
+import { type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Credentials } from './endpoint.ts';
+import { payloads, recipientOf } from './header.ts';
+import {
+  deriveKeys,
+  newTranscript,
+  parts,
+  rakp2Code,
+  rakp3Code,
+  rakp4Code,
+  sessionKey,
+  type Transcript,
+} from './rakp.ts';
+import { newSeal, type Seal } from './seal.ts';
+import {
+  readOpenResponse,
+  readRakp2,
+  readRakp4,
+  type SetupAnswer,
+  writeOpenRequest,
+  writeRakp1,
+  writeRakp3,
+} from './setup-packets.ts';
+import { refusesSuite, statuses } from './statuses.ts';
+import type { Suite } from './suites.ts';
+
+/** An open request that was sent. Each has an id of its own, so that an answer tells which one it is for. */
+interface Offer {
+  readonly id: number;
+  readonly tag: number;
+  readonly sentAt: number;
+}
+
+/** One attempt to open a session, from the open request to RAKP 4. */
+export interface Handshake {
+  readonly credentials: Credentials;
+  readonly suite: Suite;
+  readonly transcript: Transcript;
+  readonly offers: Offer[];
+  phase: 'open' | 'rakp1' | 'rakp3';
+  /** The offer that was taken up. */
+  taken: Offer | undefined;
+  bmcId: number;
+  rakp3: Buffer | undefined;
+  sik: KeyObject | undefined;
+}
+
+export type Verdict =
+  | { readonly kind: 'ignored' }
+  /** It is for us and cannot be understood. */
+  | { readonly kind: 'garbled' }
+  /** The next packet is due. */
+  | { readonly kind: 'next' }
+  | { readonly kind: 'ready'; readonly seal: Seal }
+  | { readonly kind: 'refused'; readonly by: 'open' | 'rakp2' | 'rakp4'; readonly status: number }
+  /** It proved not to know the user's password (rakp2) or K_g (rakp4). */
+  | { readonly kind: 'unproven'; readonly by: 'rakp2' | 'rakp4' };
+
+const ignored: Verdict = { kind: 'ignored' };
+const garbled: Verdict = { kind: 'garbled' };
+const next: Verdict = { kind: 'next' };
+
+/** IPMI 2.0 13.20: look the user up by name alone, whatever the privilege. */
+const nameOnly = 0x10;
+const tags = { rakp1: 0x41, rakp3: 0x42 } as const;
+
+/** `random` fills the console's random number. */
+export function newHandshake(
+  credentials: Credentials,
+  suite: Suite,
+  level: number,
+  random: (target: Buffer) => void,
+): Handshake {
+  const transcript = newTranscript(nameOnly | level, credentials.user);
+  random(parts.consoleRandom(transcript));
+  const nothing = { taken: undefined, bmcId: 0, rakp3: undefined, sik: undefined };
+  return { credentials, suite, transcript, offers: [], phase: 'open', ...nothing };
+}
+
+/** Writes an open request under an id that was not used before, and returns its length. */
+export function writeOffer(handshake: Handshake, packet: Buffer, id: number, now: number): number {
+  const tag = handshake.offers.length + 1;
+  handshake.offers.push({ id, tag, sentAt: now });
+  return writeOpenRequest(packet, tag, id, handshake.suite);
+}
+
+/** Writes RAKP 1 or 3, whichever is due; the same bytes every time. */
+export function writeRakp({ phase, bmcId, transcript, rakp3 }: Handshake, packet: Buffer): number {
+  if (phase === 'rakp1' || rakp3 === undefined) return writeRakp1(packet, tags.rakp1, bmcId, transcript);
+  return writeRakp3(packet, tags.rakp3, 0, bmcId, rakp3);
+}
+
+/** Writes the RAKP 3 that makes the BMC forget a session we do not trust. */
+export function writeFarewell({ bmcId }: Handshake, packet: Buffer): number {
+  return writeRakp3(packet, tags.rakp3, statuses.invalidCheckValue, bmcId, Buffer.alloc(0));
+}
+
+/** Takes a packet. What is for another id, another phase or another tag is ignored. */
+export function advance(handshake: Handshake, packet: Buffer): Verdict {
+  const type = packet[5];
+  const id = recipientOf(packet);
+  if (id === 0 || packet.readUInt32LE(6) !== 0) return ignored;
+  if (type === payloads.openResponse)
+    return handshake.phase === 'open' ? takeOpenResponse(handshake, packet, id) : ignored;
+  if (handshake.taken?.id !== id) return ignored;
+  if (type === payloads.rakp2 && handshake.phase === 'rakp1') return takeRakp2(handshake, packet);
+  if (type === payloads.rakp4 && handshake.phase === 'rakp3') return takeRakp4(handshake, packet);
+  return ignored;
+}
+
+/** OpenBMC answers with tag 0. */
+const isTagged = (answer: SetupAnswer, tag: number): boolean => answer.tag === tag || answer.tag === 0;
+
+function takeOpenResponse(handshake: Handshake, packet: Buffer, id: number): Verdict {
+  const offer = handshake.offers.find((sent) => sent.id === id);
+  const answer = readOpenResponse(packet, handshake.suite);
+  if (offer === undefined || (answer && !isTagged(answer, offer.tag))) return ignored;
+  if (answer === undefined) return garbled;
+  if (answer.status !== 0) {
+    // A late refusal of an earlier request says nothing about the newer one, unless it is about the suite of both.
+    const counts = offer === handshake.offers.at(-1) || refusesSuite(answer.status);
+    return counts ? { kind: 'refused', by: 'open', status: answer.status } : ignored;
+  }
+  if (!answer.asAsked) return { kind: 'refused', by: 'open', status: statuses.noSuiteMatch };
+  handshake.taken = offer;
+  handshake.bmcId = answer.bmcId;
+  parts.setIds(handshake.transcript, id, answer.bmcId);
+  handshake.phase = 'rakp1';
+  return next;
+}
+
+function takeRakp2(handshake: Handshake, packet: Buffer): Verdict {
+  const { suite, transcript, credentials } = handshake;
+  const answer = readRakp2(packet, suite);
+  if (answer === undefined) return garbled;
+  if (!isTagged(answer, tags.rakp1)) return ignored;
+  if (answer.status !== 0) return { kind: 'refused', by: 'rakp2', status: answer.status };
+  answer.bmcRandomAndGuid.copy(parts.bmcRandomAndGuid(transcript));
+  if (!timingSafeEqual(rakp2Code(suite, credentials.userKey, transcript), answer.code)) {
+    return { kind: 'unproven', by: 'rakp2' };
+  }
+  handshake.rakp3 = rakp3Code(suite, credentials.userKey, transcript);
+  handshake.sik = sessionKey(suite, credentials.generatingKey, transcript);
+  handshake.phase = 'rakp3';
+  return next;
+}
+
+function takeRakp4(handshake: Handshake, packet: Buffer): Verdict {
+  const { suite, transcript, sik, taken, bmcId } = handshake;
+  const answer = readRakp4(packet, suite);
+  if (answer === undefined || sik === undefined || taken === undefined) return garbled;
+  if (!isTagged(answer, tags.rakp3)) return ignored;
+  if (answer.status !== 0) return { kind: 'refused', by: 'rakp4', status: answer.status };
+  if (!timingSafeEqual(rakp4Code(suite, sik, transcript), answer.code)) return { kind: 'unproven', by: 'rakp4' };
+  return { kind: 'ready', seal: newSeal(suite, deriveKeys(suite, sik), taken.id, bmcId) };
+}

@@ -1,0 +1,44 @@
+/** IPMI 2.0 13.1.3 and 13.6: the RMCP header and the RMCP+ session header behind it, 16 bytes together. */
+export const headerLength = 16;
+
+/** IPMI 2.0 table 13-16; the two high bits say encrypted and authenticated. */
+export const payloads = {
+  message: 0x00,
+  openRequest: 0x10,
+  openResponse: 0x11,
+  rakp1: 0x12,
+  rakp2: 0x13,
+  rakp3: 0x14,
+  rakp4: 0x15,
+  sealedMessage: 0xc0,
+} as const;
+
+export function writeHeader(packet: Buffer, type: number, session: number, sequence: number, length: number): void {
+  packet.writeUInt32LE(0x07ff0006, 0);
+  packet[4] = 0x06;
+  packet[5] = type;
+  packet.writeUInt32LE(session, 6);
+  packet.writeUInt32LE(sequence, 10);
+  packet.writeUInt16LE(length, 14);
+}
+
+/** Whether this is an RMCP+ packet that is as long as it says. */
+export function isRmcpPlus(packet: Buffer): boolean {
+  return (
+    packet.length >= headerLength &&
+    packet[0] === 0x06 &&
+    packet[3] === 0x07 &&
+    packet[4] === 0x06 &&
+    packet.readUInt16LE(14) <= packet.length - headerLength
+  );
+}
+
+/** The session id of ours that a packet is meant for; 0 if it is none we can understand. */
+export function recipientOf(packet: Buffer): number {
+  if (!isRmcpPlus(packet)) return 0;
+  const session = packet.readUInt32LE(6);
+  if (session !== 0) return session;
+  const type = packet[5];
+  const setup = type === payloads.openResponse || type === payloads.rakp2 || type === payloads.rakp4;
+  return setup && packet.readUInt16LE(14) >= 8 ? packet.readUInt32LE(headerLength + 4) : 0;
+}

@@ -1,0 +1,199 @@
+import type { Fault } from '../../core/errors.ts';
+import { garbledAnswer, refusedLogin, silent, unreachable, wrongKg, wrongPassword } from './faults.ts';
+import {
+  advance,
+  type Handshake,
+  newHandshake,
+  type Verdict,
+  writeFarewell,
+  writeOffer,
+  writeRakp,
+} from './handshake.ts';
+import type { Peer } from './peer.ts';
+import type { Seal } from './seal.ts';
+import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './statuses.ts';
+import { type SuiteId, suites } from './suites.ts';
+import { noteRoundTrip, patience } from './timing.ts';
+
+export interface LoginOwner {
+  loggedIn(seal: Seal): void;
+  /** `hold`: for how many milliseconds it makes no sense to try again. */
+  loginFailed(fault: Fault, hold: number): void;
+}
+
+/** A BMC that lost our half-open session gets this many new ones. */
+const mostRestarts = 2;
+/** RAKP packets sent in vain before the session is taken for lost. */
+const rakpTries = 2;
+const lowestLevel = 2;
+
+/** Opens one session: tries the suites in turn, lowers the privilege if it must, sends again what gets no answer. */
+export class Login {
+  readonly #peer: Peer;
+  readonly #owner: LoginOwner;
+  readonly #startedAt: number;
+  readonly #deadline: number;
+  /** The suites still to try, the present one first. */
+  readonly #suites: SuiteId[];
+  #handshake: Handshake;
+  #attempt = 0;
+  #retryAt = 0;
+  #restarts = 0;
+  /** Whether RAKP 1 was sent more than once. */
+  #repeated = false;
+  #garbled = false;
+
+  constructor(peer: Peer, owner: LoginOwner, deadline: number) {
+    const { credentials, habits, wire } = peer;
+    this.#peer = peer;
+    this.#owner = owner;
+    this.#startedAt = wire.now();
+    this.#deadline = deadline;
+    const others = credentials.suites.filter((id) => id !== habits.suite);
+    this.#suites = others.length < credentials.suites.length && habits.suite ? [habits.suite, ...others] : others;
+    this.#handshake = this.#newHandshake();
+  }
+
+  start(): void {
+    this.#send();
+  }
+
+  receive(packet: Buffer): void {
+    const verdict = advance(this.#handshake, packet);
+    switch (verdict.kind) {
+      case 'ignored':
+        return;
+      case 'garbled':
+        this.#garbled = true;
+        return;
+      case 'next':
+        this.#proceed();
+        return;
+      case 'ready':
+        this.#release(verdict.seal.consoleId);
+        this.#peer.habits.suite = this.#handshake.suite.id;
+        this.#owner.loggedIn(verdict.seal);
+        return;
+      case 'refused':
+        this.#refused(verdict);
+        return;
+      case 'unproven':
+        this.#unproven(verdict.by);
+        return;
+    }
+  }
+
+  tick(now: number): void {
+    const { place, wire } = this.#peer;
+    if (now >= this.#deadline) {
+      const strange = this.#garbled || wire.heardNoise(this.#startedAt);
+      this.#fail(strange ? garbledAnswer(place) : silent(place, now - this.#startedAt), 0);
+    } else if (now >= this.#retryAt) {
+      this.#retry();
+    } else {
+      this.#wake();
+    }
+  }
+
+  unreachable(error: NodeJS.ErrnoException): void {
+    this.#fail(unreachable(this.#peer.place, error), 0);
+  }
+
+  /** Forgets everything without a word. */
+  cancel(): void {
+    this.#release(undefined);
+  }
+
+  #newHandshake(): Handshake {
+    const { credentials, habits, wire } = this.#peer;
+    const suite = suites[this.#suites[0] ?? 17];
+    return newHandshake(credentials, suite, habits.level, (target) => wire.fill(target, 0, target.length));
+  }
+
+  #send(): void {
+    const { wire, timing, habits } = this.#peer;
+    const now = wire.now();
+    const packet = wire.packet();
+    this.#attempt++;
+    if (this.#handshake.phase === 'rakp1') this.#repeated = this.#attempt > 1;
+    const length =
+      this.#handshake.phase === 'open'
+        ? writeOffer(this.#handshake, packet, wire.claim(), now)
+        : writeRakp(this.#handshake, packet);
+    this.#retryAt = now + patience(timing, habits, wire, this.#attempt);
+    this.#wake();
+    wire.send(packet, length);
+  }
+
+  #wake(): void {
+    this.#peer.wire.wake(Math.min(this.#retryAt, this.#deadline));
+  }
+
+  #retry(): void {
+    const opening = this.#handshake.phase === 'open';
+    if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
+    else if (!opening && this.#restarts < mostRestarts) this.#restart();
+    else {
+      this.#retryAt = Number.POSITIVE_INFINITY;
+      this.#wake();
+    }
+  }
+
+  #proceed(): void {
+    const { phase, taken } = this.#handshake;
+    const { habits, wire } = this.#peer;
+    if (phase === 'rakp1' && taken) noteRoundTrip(habits, wire.now() - taken.sentAt);
+    this.#attempt = 0;
+    this.#send();
+  }
+
+  /** Begins again from the open request. */
+  #restart(): void {
+    this.#restarts++;
+    this.#again();
+  }
+
+  #again(): void {
+    this.#release(undefined);
+    this.#handshake = this.#newHandshake();
+    this.#attempt = 0;
+    this.#send();
+  }
+
+  #refused({ by, status }: Extract<Verdict, { kind: 'refused' }>): void {
+    const { place, credentials, habits, timing } = this.#peer;
+    const canRestart = this.#restarts < mostRestarts;
+    if (by === 'open' && refusesSuite(status) && this.#suites.length > 1) {
+      this.#suites.shift();
+      return this.#again();
+    }
+    if (by === 'rakp2' && refusesLevel(status) && habits.level > lowestLevel) {
+      habits.level--;
+      return this.#again();
+    }
+    if (by !== 'open' && forgotSession(status) && canRestart) return this.#restart();
+    // A BMC that made a new random number for a repeated RAKP 1 finds our RAKP 3 wrong.
+    if (by === 'rakp4' && status === statuses.invalidCheckValue && this.#restarts === 0 && this.#repeated) {
+      return this.#restart();
+    }
+    const fault = refusedLogin(place, credentials.userName, status, credentials.suites);
+    this.#fail(fault, isCrowded(status) ? timing.crowdedHold : timing.loginHold);
+  }
+
+  #unproven(by: 'rakp2' | 'rakp4'): void {
+    const { place, credentials, timing, wire } = this.#peer;
+    const packet = wire.packet();
+    wire.send(packet, writeFarewell(this.#handshake, packet));
+    const { userName, hasKg } = credentials;
+    this.#fail(by === 'rakp2' ? wrongPassword(place, userName) : wrongKg(place, hasKg), timing.loginHold);
+  }
+
+  #fail(fault: Fault, hold: number): void {
+    this.#release(undefined);
+    this.#owner.loginFailed(fault, hold);
+  }
+
+  #release(kept: number | undefined): void {
+    for (const { id } of this.#handshake.offers) if (id !== kept) this.#peer.wire.release(id);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Conversation } from './conversation.ts';
+import { fillRandom } from './random-pool.ts';
+import { type Listener, type Transport, withoutZone } from './transport.ts';
+import type { Sleeper, Wheel } from './wheel.ts';
+import type { Wire } from './wire.ts';
+
+/** The real world of one conversation: its place on the shared socket and the shared timer. */
+export class Port implements Wire, Listener, Sleeper {
+  readonly address: string;
+  readonly port: number;
+  due = Number.POSITIVE_INFINITY;
+  turn = Number.POSITIVE_INFINITY;
+  readonly #transport: Transport;
+  readonly #wheel: Wheel;
+  readonly #destination: string;
+  #conversation: Conversation | undefined;
+
+  constructor(transport: Transport, wheel: Wheel, address: string, port: number) {
+    this.#transport = transport;
+    this.#wheel = wheel;
+    this.#destination = address;
+    this.address = withoutZone(address);
+    this.port = port;
+  }
+
+  attach(conversation: Conversation): void {
+    this.#conversation = conversation;
+  }
+
+  now(): number {
+    return performance.now();
+  }
+
+  chance(): number {
+    return Math.random();
+  }
+
+  fill(target: Buffer, start: number, length: number): void {
+    fillRandom(target, start, length);
+  }
+
+  packet(): Buffer {
+    return this.#transport.packet();
+  }
+
+  send(packet: Buffer, length: number): void {
+    this.#transport.send(packet, length, this.#destination, this.port, this.#sent);
+  }
+
+  claim(): number {
+    return this.#transport.claim(this);
+  }
+
+  release(id: number): void {
+    this.#transport.release(id);
+  }
+
+  wake(at: number): void {
+    this.#wheel.set(this, at);
+  }
+
+  heardNoise(since: number): boolean {
+    return this.#transport.heardNoise(this.address, since);
+  }
+
+  receive(packet: Buffer): void {
+    this.#conversation?.receive(packet);
+  }
+
+  awake(now: number): void {
+    this.#conversation?.tick(now);
+  }
+
+  readonly #sent = (error: NodeJS.ErrnoException | null): void => {
+    if (error && !momentary.has(error.code ?? '')) this.#conversation?.unreachable(error);
+  };
+}
+
+/** Errors that pass: the packet counts as lost and is sent again. */
+const momentary: ReadonlySet<string> = new Set(['EAGAIN', 'ENOBUFS', 'ENOMEM', 'EINTR']);

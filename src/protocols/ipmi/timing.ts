@@ -1,0 +1,46 @@
+import type { SuiteId } from './suites.ts';
+import type { Wire } from './wire.ts';
+
+export interface Timing {
+  /** Milliseconds for a request, with everything it needs. */
+  readonly deadline: number;
+  /** How long the first try waits for its answer. */
+  readonly firstRetry: number;
+  /** How often a packet is sent at most. */
+  readonly tries: number;
+  /** How long an unused session stays open; BMCs drop it after 60 s. */
+  readonly idle: number;
+  /** How long a refused login is not tried again: every try takes a session from the BMC until it forgets it. */
+  readonly loginHold: number;
+  /** The same for a BMC whose sessions are all taken. */
+  readonly crowdedHold: number;
+}
+
+export const defaultTiming: Timing = {
+  deadline: 5_000,
+  firstRetry: 500,
+  tries: 4,
+  idle: 25_000,
+  loginHold: 5_000,
+  crowdedHold: 30_000,
+};
+
+/** What was learnt about a BMC; it outlives the sessions. */
+export interface Habits {
+  /** The suite that worked last. */
+  suite: SuiteId | undefined;
+  /** The highest privilege level it let the account ask for. */
+  level: number;
+  /** Milliseconds that answers took of late. */
+  roundTrip: number;
+}
+
+export function noteRoundTrip(habits: Habits, sample: number): void {
+  habits.roundTrip = Math.max(sample, (habits.roundTrip + sample) / 2);
+}
+
+/** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than the BMC needs. */
+export function patience(timing: Timing, habits: Habits, wire: Wire, attempt: number): number {
+  const base = Math.max(timing.firstRetry, 1.5 * habits.roundTrip);
+  return base * 2 ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
+}

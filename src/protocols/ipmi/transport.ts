@@ -1,0 +1,130 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import { noSocket } from './faults.ts';
+import { recipientOf } from './header.ts';
+import { readPong } from './presence.ts';
+import { randomWord } from './random-pool.ts';
+import { packetSize } from './wire.ts';
+
+/** Who gets the packets for a session id, if they come from the right place. */
+export interface Listener {
+  readonly address: string;
+  readonly port: number;
+  receive(packet: Buffer): void;
+}
+
+export type PongHandler = (address: string, port: number, ipmi: boolean) => void;
+export type Sent = (error: Error | null) => void;
+
+const receiveBuffer = 8 << 20;
+const sendBuffer = 4 << 20;
+/** libuv reads so many datagrams before it looks at anything else; as many mean that there are more. */
+const fullBatch = 32;
+const mostNoisy = 10_000;
+const longestFlush = 200;
+
+/** A sender's address without the zone of a link-local one, which is not always named alike. */
+export function withoutZone(address: string): string {
+  const zone = address.indexOf('%');
+  return zone < 0 ? address : address.slice(0, zone);
+}
+
+/** One socket for all sessions of an address family. */
+export class Transport {
+  readonly #socket: Socket;
+  readonly #now: () => number;
+  readonly #onPong: PongHandler;
+  readonly #listeners = new Map<number, Listener>();
+  /** When an address last sent what is no IPMI 2.0. */
+  readonly #noisy = new Map<string, number>();
+  #packet = Buffer.allocUnsafeSlow(packetSize);
+  #batch = 0;
+  /** Whether packets that came are likely not to be read yet. */
+  backlog = false;
+
+  constructor(family: 4 | 6, now: () => number, onPong: PongHandler) {
+    this.#now = now;
+    this.#onPong = onPong;
+    this.#socket = createSocket({
+      type: family === 4 ? 'udp4' : 'udp6',
+      ipv6Only: family === 6,
+      recvBufferSize: receiveBuffer,
+      sendBufferSize: sendBuffer,
+      // Only addresses are sent to. Without this every packet waits for a resolver that has nothing to do.
+      lookup: (address, _options, done) => done(null, address, family),
+    });
+    this.#socket.on('message', (packet, sender) => this.#receive(packet, sender));
+  }
+
+  async open(): Promise<this> {
+    try {
+      this.#socket.bind({ port: 0, exclusive: true });
+      await once(this.#socket, 'listening');
+    } catch (error) {
+      throw noSocket(error as NodeJS.ErrnoException);
+    }
+    // What cannot be sent is told to its sender; an error about one peer must not end the talk with the others.
+    this.#socket.on('error', () => undefined);
+    return this;
+  }
+
+  packet(): Buffer {
+    return this.#packet;
+  }
+
+  send(packet: Buffer, length: number, address: string, port: number, sent: Sent): void {
+    this.#socket.send(packet, 0, length, port, address, sent);
+    // Nearly always the system has taken the packet by now. If not, its buffer must stay as it is.
+    if (this.#socket.getSendQueueCount() > 0) this.#packet = Buffer.allocUnsafeSlow(packetSize);
+  }
+
+  claim(listener: Listener): number {
+    for (;;) {
+      const id = randomWord();
+      if (id !== 0 && !this.#listeners.has(id)) {
+        this.#listeners.set(id, listener);
+        return id;
+      }
+    }
+  }
+
+  release(id: number): void {
+    this.#listeners.delete(id);
+  }
+
+  heardNoise(address: string, since: number): boolean {
+    return (this.#noisy.get(address) ?? Number.NEGATIVE_INFINITY) >= since;
+  }
+
+  /** Waits a moment for what is still to be sent, then closes. */
+  async close(): Promise<void> {
+    const until = this.#now() + longestFlush;
+    while (this.#socket.getSendQueueCount() > 0 && this.#now() < until) await pause(5);
+    this.#socket.close();
+  }
+
+  #receive(packet: Buffer, sender: RemoteInfo): void {
+    if (this.#batch++ === 0) setImmediate(this.#endBatch);
+    const address = withoutZone(sender.address);
+    const id = recipientOf(packet);
+    const listener = this.#listeners.get(id);
+    if (listener !== undefined) {
+      if (listener.address === address && listener.port === sender.port) listener.receive(packet);
+    } else if (id === 0) {
+      this.#receiveOther(packet, address, sender.port);
+    }
+  }
+
+  #receiveOther(packet: Buffer, address: string, port: number): void {
+    const pong = readPong(packet);
+    if (pong !== undefined) return this.#onPong(address, port, pong.ipmi);
+    if (this.#noisy.size >= mostNoisy) this.#noisy.clear();
+    this.#noisy.set(address, this.#now());
+  }
+
+  readonly #endBatch = (): void => {
+    this.backlog = this.#batch >= fullBatch;
+    this.#batch = 0;
+  };
+}

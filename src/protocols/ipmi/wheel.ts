@@ -1,0 +1,95 @@
+/** Something that wants to be woken. The two numbers belong to the wheel. */
+export interface Sleeper {
+  /** When it wants to be woken. */
+  due: number;
+  /** The turn under which the wheel has it; Infinity if under none. */
+  turn: number;
+  awake(now: number): void;
+}
+
+const turnLength = 20;
+const slots = 1024;
+
+/**
+ * One timer for all. A sleeper whose time moves later stays where it is and is looked at once in vain, so that the common case,
+ * a wait that is answered long before its end, costs nothing.
+ */
+export class Wheel {
+  readonly #slots: Sleeper[][] = Array.from({ length: slots }, () => []);
+  readonly #now: () => number;
+  /** Whether those that are due should wait a little: what they wait for may have come and not been read yet. */
+  readonly #busy: () => boolean;
+  #timer: NodeJS.Timeout | undefined;
+  /** The turn the timer is set for, and the one up to which all is done. */
+  #timerTurn = Number.POSITIVE_INFINITY;
+  #done: number;
+  #count = 0;
+
+  constructor(now: () => number, busy: () => boolean) {
+    this.#now = now;
+    this.#busy = busy;
+    this.#done = Math.floor(now() / turnLength);
+  }
+
+  set(sleeper: Sleeper, due: number): void {
+    sleeper.due = due;
+    if (due === Number.POSITIVE_INFINITY) return;
+    const turn = Math.max(Math.ceil(due / turnLength), this.#done + 1);
+    if (turn < sleeper.turn) this.#insert(sleeper, turn);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    for (const slot of this.#slots) slot.length = 0;
+    this.#count = 0;
+  }
+
+  #insert(sleeper: Sleeper, turn: number): void {
+    // Farther than a round is put at its end and looked at again then.
+    const placed = Math.min(turn, this.#done + slots - 1);
+    sleeper.turn = placed;
+    this.#slots[placed % slots]?.push(sleeper);
+    this.#count++;
+    if (placed < this.#timerTurn) this.#schedule(placed);
+  }
+
+  #schedule(turn: number): void {
+    clearTimeout(this.#timer);
+    this.#timerTurn = turn;
+    this.#timer = setTimeout(() => this.#run(), Math.max(0, turn * turnLength - this.#now()));
+  }
+
+  #run(): void {
+    const now = this.#now();
+    const last = Math.min(Math.floor(now / turnLength), this.#done + slots - 1);
+    if (this.#busy() || last <= this.#done) {
+      this.#schedule(Math.max(last, this.#done) + 1);
+      return;
+    }
+    this.#timerTurn = Number.POSITIVE_INFINITY;
+    const first = this.#done + 1;
+    this.#done = last;
+    for (let turn = first; turn <= last; turn++) this.#turnOver(turn, now);
+    if (this.#count > 0 && this.#timerTurn === Number.POSITIVE_INFINITY) this.#schedule(this.#nextTurn());
+  }
+
+  #turnOver(turn: number, now: number): void {
+    const slot = this.#slots[turn % slots];
+    if (slot === undefined || slot.length === 0) return;
+    const sleepers = slot.splice(0);
+    this.#count -= sleepers.length;
+    for (const sleeper of sleepers) {
+      // One that was moved to an earlier turn left this entry behind.
+      if (sleeper.turn !== turn) continue;
+      sleeper.turn = Number.POSITIVE_INFINITY;
+      if (sleeper.due <= now) sleeper.awake(now);
+      else this.set(sleeper, sleeper.due);
+    }
+  }
+
+  #nextTurn(): number {
+    let turn = this.#done + 1;
+    while (this.#slots[turn % slots]?.length === 0 && turn < this.#done + slots) turn++;
+    return turn;
+  }
+}

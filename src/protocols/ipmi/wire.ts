@@ -1,0 +1,22 @@
+/** All that the machines of this folder want from the world, so that a test can be the world. */
+export interface Wire {
+  /** Milliseconds on a clock that never goes back. */
+  now(): number;
+  /** A number from 0 up to 1, to spread retries. */
+  chance(): number;
+  /** Random bytes for keys and vectors. */
+  fill(target: Buffer, start: number, length: number): void;
+  /** A buffer to write the next packet into; it may be another one after each `send`. */
+  packet(): Buffer;
+  send(packet: Buffer, length: number): void;
+  /** A new session id of ours; packets for it come here until it is released. */
+  claim(): number;
+  release(id: number): void;
+  /** Asks for a `tick` at this time, in place of the one asked for before. */
+  wake(at: number): void;
+  /** Whether the other side sent what is no IPMI 2.0 packet since then. */
+  heardNoise(since: number): boolean;
+}
+
+/** Room for the longest request that is sent. */
+export const packetSize = 1024;

@@ -1,0 +1,62 @@
+import { Fault, Unreachable } from '../../core/errors.ts';
+import { flagAt, type Json, linkAt, listAt, localPath, textAt } from './json.ts';
+import type { Resource, RedfishService } from './service.ts';
+
+const maximumMembers = 20_000;
+const maximumPages = 1_000;
+
+/** The members of a collection as it shows them: links, or resources when it shows them whole (log entries, $expand). */
+export async function membersOf(
+  service: RedfishService,
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly Json[]> {
+  const members: Json[] = [];
+  const seen = new Set<string>();
+  let next = path;
+  while (next !== undefined && !seen.has(next) && seen.size < maximumPages && members.length < maximumMembers) {
+    seen.add(next);
+    const page = await service.find(next, signal);
+    for (const member of listAt(page?.body, 'Members')) members.push(member);
+    next = localPath(page?.body['Members@odata.nextLink']);
+  }
+  return members.slice(0, maximumMembers);
+}
+
+/** The members as resources, in one request where the service can ("$expand" of DSP0266); those that are gone are left out. */
+export async function memberResources(
+  service: RedfishService,
+  path: string | undefined,
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
+  if (path === undefined) return [];
+  const root = await service.root(signal);
+  const expands = flagAt(root.body, 'ProtocolFeaturesSupported', 'ExpandQuery', 'NoLinks') === true;
+  if (expands) {
+    try {
+      const query = `${path}${path.includes('?') ? '&' : '?'}$expand=.($levels=1)`;
+      return await allResources(service, await membersOf(service, query, signal), signal);
+    } catch (error) {
+      // Promised, but not kept: the members are read one by one.
+      if (!(error instanceof Fault) || error.kind !== 'invalid' || error instanceof Unreachable) throw error;
+    }
+  }
+  return allResources(service, await membersOf(service, path, signal), signal);
+}
+
+export async function allResources(
+  service: RedfishService,
+  members: readonly Json[],
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
+  const found = await Promise.all(
+    members.map(async (member) => {
+      const path = linkAt(member);
+      const whole = typeof member === 'object' && member !== null && Object.keys(member).length > 1;
+      if (whole && path !== undefined)
+        return { path, body: member as Resource['body'], etag: textAt(member, '@odata.etag') };
+      return service.find(path, signal);
+    }),
+  );
+  return found.filter((resource) => resource !== undefined);
+}

@@ -1,0 +1,105 @@
+import { Fault, Unreachable } from '../../core/errors.ts';
+import { at, type Json, listAt, textAt } from './json.ts';
+
+/** What a failed request was about; `secrets` must not come back in the service's own words. */
+export interface Attempt {
+  readonly method: string;
+  readonly path: string;
+  readonly username: string;
+  readonly secrets: readonly string[];
+}
+
+const shownMessages = 3;
+
+/** DSP0266 "Error responses": the extended information, else the message before it. */
+export function messagesOf(body: Json): string {
+  const error = at(body, 'error');
+  const extended = [...listAt(error, '@Message.ExtendedInfo'), ...listAt(body, '@Message.ExtendedInfo')];
+  const sentences = extended.flatMap((info) => textAt(info, 'Message') ?? textAt(info, 'MessageId') ?? []);
+  const shown = [...new Set(sentences)].slice(0, shownMessages);
+  return shown.length > 0 ? shown.join(' ') : (textAt(error, 'message') ?? '');
+}
+
+/** The last part of the identifiers, e.g. `SessionLimitExceeded` of `Base.1.18.SessionLimitExceeded`. */
+export function messageKeys(body: Json): readonly string[] {
+  const infos = [...listAt(body, 'error', '@Message.ExtendedInfo'), ...listAt(body, '@Message.ExtendedInfo')];
+  const ids = [textAt(body, 'error', 'code'), ...infos.map((info) => textAt(info, 'MessageId'))];
+  return ids.flatMap((id) => id?.split('.').at(-1) ?? []);
+}
+
+/** The Fault for a status that is no success. */
+export function refusal(attempt: Attempt, status: number, body: Json, retryAfter: string | undefined): Fault {
+  const words = scrub(messagesOf(body), attempt.secrets);
+  const said = words === '' ? '' : ` It says: ${words}`;
+  if (status === 401) {
+    return new Fault(
+      'invalid',
+      `its service processor does not accept user "${attempt.username}" with the password given; ` +
+        `check bmcusername and bmcpassword of the node, or the row of its kind in table passwd.${said}`,
+    );
+  }
+  if (status === 403) {
+    return new Fault(
+      'invalid',
+      `its service processor does not allow user "${attempt.username}" ${attempt.method} ${attempt.path}.${said}`,
+    );
+  }
+  if (status === 429 || status === 503) {
+    const seconds = Number(retryAfter);
+    return new Fault(
+      'unavailable',
+      `its service processor is busy and answered ${status} to ${attempt.method} ${attempt.path}; try again later.${said}`,
+      seconds > 0 && seconds < 3_600 ? { retryAfter: Math.ceil(seconds) } : {},
+    );
+  }
+  return new Fault('invalid', `its service processor answered ${status} to ${attempt.method} ${attempt.path}.${said}`);
+}
+
+function scrub(words: string, secrets: readonly string[]): string {
+  return secrets.reduce((text, secret) => (secret === '' ? text : text.replaceAll(secret, '***')), words);
+}
+
+const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET|ERR_TLS/;
+
+/** The Fault for a connection that could not be opened, or broke. */
+export function transportFault(error: unknown, where: string): Fault {
+  if (error instanceof Fault) return error;
+  const { code = '', message = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
+  const options = { cause: error };
+  if (code === 'ECONNREFUSED') {
+    return new Unreachable(`nothing listens at ${where}; check its attributes bmc and bmcport.`, options);
+  }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new Unreachable(`the address of its service processor, ${where}, has no known IP address.`, options);
+  }
+  if (['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EHOSTDOWN', 'EADDRNOTAVAIL'].includes(code)) {
+    return new Unreachable(`its service processor at ${where} cannot be reached (${code}).`, options);
+  }
+  if (certificateCodes.test(code)) {
+    return new Fault(
+      'invalid',
+      `the certificate of its service processor at ${where} is not accepted: ${message}.`,
+      options,
+    );
+  }
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) {
+    return new Fault('garbled', `what answers at ${where} does not speak HTTPS.`, options);
+  }
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new Fault('garbled', `what answers at ${where} does not speak HTTP.`, options);
+  }
+  if (isBroken(error)) {
+    return new Fault(
+      'unavailable',
+      `its service processor at ${where} closed the connection without an answer.`,
+      options,
+    );
+  }
+  return new Fault('garbled', `the exchange with its service processor at ${where} failed: ${message}.`, options);
+}
+
+/** The other side ended the connection, e.g. a kept one it had grown tired of. */
+export function isBroken(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}

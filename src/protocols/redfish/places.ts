@@ -1,0 +1,153 @@
+import { Fault } from '../../core/errors.ts';
+import { allResources, memberResources } from './collection.ts';
+import { at, linkAt, linksAt, textAt } from './json.ts';
+import type { RedfishService, Resource } from './service.ts';
+
+/** Where a node's resources lie; found once by following links from the root. */
+interface Places {
+  system?: string;
+  chassis?: readonly string[];
+  manager?: string | undefined;
+}
+
+const known = new WeakMap<RedfishService, Places>();
+
+function placesOf(service: RedfishService): Places {
+  let places = known.get(service);
+  if (!places) known.set(service, (places = {}));
+  return places;
+}
+
+/** The computer system a node is, as it is now; none if the service has none at all, as those of enclosures. */
+export async function findSystem(
+  service: RedfishService,
+  node: string,
+  signal: AbortSignal,
+): Promise<Resource | undefined> {
+  const places = placesOf(service);
+  if (places.system !== undefined) {
+    const system = await service.find(places.system, signal);
+    if (system) return system;
+    // Services rename their resources when their firmware changes.
+    known.delete(service);
+  }
+  const systems = await systemsOf(service, signal);
+  if (systems.length === 0) return undefined;
+  const system = pickSystem(systems, node);
+  if (!system) throw ambiguous(systems, node);
+  placesOf(service).system = system.path;
+  return system;
+}
+
+export async function systemOf(service: RedfishService, node: string, signal: AbortSignal): Promise<Resource> {
+  const system = await findSystem(service, node, signal);
+  if (!system) throw new Fault('invalid', 'its Redfish service has no computer system.');
+  return system;
+}
+
+export async function systemsOf(service: RedfishService, signal: AbortSignal): Promise<readonly Resource[]> {
+  const root = await service.root(signal);
+  return memberResources(service, linkAt(root.body, 'Systems'), signal);
+}
+
+/**
+ * A service with several systems needs a rule: the only one; else the one whose Id, Name, HostName, AssetTag or SerialNumber
+ * is the node's name; else the only physical one that can be reset. If that leaves more than one, none is picked: the wrong
+ * machine would be switched off.
+ */
+export function pickSystem(systems: readonly Resource[], node: string): Resource | undefined {
+  if (systems.length < 2) return systems[0];
+  const wanted = node.toLowerCase();
+  const names = ['Id', 'Name', 'HostName', 'AssetTag', 'SerialNumber'];
+  const named = systems.filter(({ body }) => names.some((name) => textAt(body, name)?.toLowerCase() === wanted));
+  if (named.length === 1) return named[0];
+  const real = systems.filter(
+    ({ body }) =>
+      (textAt(body, 'SystemType') ?? 'Physical') === 'Physical' &&
+      at(body, 'Actions', '#ComputerSystem.Reset') !== undefined,
+  );
+  return real.length === 1 ? real[0] : undefined;
+}
+
+function ambiguous(systems: readonly Resource[], node: string): Fault {
+  const listed = systems.slice(0, 20).map(({ path, body }) => textAt(body, 'Id') ?? path);
+  return new Fault(
+    'invalid',
+    `its Redfish service has ${systems.length} computer systems (${listed.join(', ')}) and none of them is surely this ` +
+      `node; give the one that is meant the AssetTag "${node}".`,
+  );
+}
+
+/**
+ * The chassis a node is in: those its system names, else those that name the system, else all there are. A node that is no
+ * system is an enclosure: the chassis that no other contains.
+ */
+export async function chassisOf(
+  service: RedfishService,
+  node: string,
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
+  const { chassis: before } = placesOf(service);
+  if (before) return resourcesAt(service, before, signal);
+  const system = pickSystem(await systemsOf(service, signal), node);
+  const named = linksAt(system?.body, 'Links', 'Chassis');
+  const root = await service.root(signal);
+  const all =
+    named.length > 0
+      ? await resourcesAt(service, named, signal)
+      : await memberResources(service, linkAt(root.body, 'Chassis'), signal);
+  const chassis = named.length > 0 ? all : system ? holding(all, system) : outermost(all);
+  placesOf(service).chassis = chassis.map(({ path }) => path);
+  return chassis;
+}
+
+function resourcesAt(
+  service: RedfishService,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
+  return allResources(
+    service,
+    paths.map((path) => ({ '@odata.id': path })),
+    signal,
+  );
+}
+
+function holding(all: readonly Resource[], system: Resource): readonly Resource[] {
+  const holders = all.filter(({ body }) => linksAt(body, 'Links', 'ComputerSystems').includes(system.path));
+  return holders.length > 0 ? holders : all;
+}
+
+function outermost(all: readonly Resource[]): readonly Resource[] {
+  const inside = new Set(all.flatMap(({ body }) => linksAt(body, 'Links', 'Contains')));
+  return all.filter(({ path, body }) => !inside.has(path) && linkAt(body, 'Links', 'ContainedBy') === undefined);
+}
+
+/** The manager of a node: the first its system names, else the first that is a BMC, else the first. */
+export async function managerOf(
+  service: RedfishService,
+  node: string,
+  signal: AbortSignal,
+): Promise<Resource | undefined> {
+  const places = placesOf(service);
+  if ('manager' in places) return service.find(places.manager, signal);
+  const [named] = linksAt(pickSystem(await systemsOf(service, signal), node)?.body, 'Links', 'ManagedBy');
+  if (named !== undefined) {
+    placesOf(service).manager = named;
+    return service.find(named, signal);
+  }
+  const root = await service.root(signal);
+  const managers = await memberResources(service, linkAt(root.body, 'Managers'), signal);
+  const manager = managers.find(({ body }) => textAt(body, 'ManagerType') === 'BMC') ?? managers[0];
+  placesOf(service).manager = manager?.path;
+  return manager;
+}
+
+/** A resource the root links to, e.g. `AccountService`. */
+export async function rootMember(
+  service: RedfishService,
+  name: string,
+  signal: AbortSignal,
+): Promise<Resource | undefined> {
+  return service.find(linkAt((await service.root(signal)).body, name), signal);
+}

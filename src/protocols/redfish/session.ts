@@ -1,0 +1,75 @@
+import { Fault } from '../../core/errors.ts';
+import type { Message, Reply } from './exchange.ts';
+import { type Attempt, messageKeys, refusal } from './faults.ts';
+import { type Json, linkAt, localPath, parseResource } from './json.ts';
+
+export const rootPath = '/redfish/v1/';
+export const plainHeaders: readonly string[] = ['accept', 'application/json', 'odata-version', '4.0'];
+
+/** How requests prove who sends them: with a session of the service, or with the password itself. */
+export interface Authority {
+  /** All headers of a request without a body. */
+  readonly headers: readonly string[];
+  /** The session to be deleted in the end. */
+  readonly session: string | undefined;
+}
+
+export interface Account {
+  readonly username: string;
+  readonly password: string;
+}
+
+export function basicAuthority({ username, password }: Account): Authority {
+  const value = Buffer.from(`${username}:${password}`).toString('base64');
+  return { headers: [...plainHeaders, 'authorization', `Basic ${value}`], session: undefined };
+}
+
+/** What a service answers that has no sessions, or no room for another. */
+const notOffered = new Set([404, 405, 501, 503, 507]);
+const noRoom = new Set(['SessionLimitExceeded', 'CreateLimitReachedForResource']);
+
+/** Opens a session where the root says they are (DSP0266 "Redfish session login authentication"). */
+export async function logIn(
+  account: Account,
+  root: Json,
+  send: (message: Message) => Promise<Reply>,
+): Promise<Authority> {
+  const path = linkAt(root, 'Links', 'Sessions');
+  if (path === undefined) return basicAuthority(account);
+  const body = JSON.stringify({ UserName: account.username, Password: account.password });
+  const headers = [...plainHeaders, 'content-type', 'application/json'];
+  const reply = await send({ method: 'POST', path, headers, body });
+  if (reply.status >= 200 && reply.status < 300) return openedSession(account, reply);
+  const said = readable(reply);
+  if (notOffered.has(reply.status) || messageKeys(said).some((key) => noRoom.has(key))) return basicAuthority(account);
+  const attempt: Attempt = { method: 'POST', path, username: account.username, secrets: [account.password] };
+  // Some services answer 400 to a wrong password; what they say is passed on.
+  throw refusal(attempt, reply.status === 400 ? 401 : reply.status, said, header(reply, 'retry-after'));
+}
+
+function openedSession(account: Account, reply: Reply): Authority {
+  const token = header(reply, 'x-auth-token');
+  if (token === undefined || !/^[\x21-\x7e]+$/.test(token)) return basicAuthority(account);
+  const session = localPath(header(reply, 'location')) ?? linkAt(readable(reply));
+  if (session === undefined) {
+    throw new Fault(
+      'garbled',
+      'its service processor opened a session without saying where, so it could not be closed.',
+    );
+  }
+  return { headers: [...plainHeaders, 'x-auth-token', token], session };
+}
+
+export function header(reply: Reply, name: string): string | undefined {
+  const value = reply.headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+/** The body of a reply that may have none, or one that cannot be read. */
+export function readable(reply: Reply): Json {
+  try {
+    return parseResource(reply.bytes, 'the answer');
+  } catch {
+    return undefined;
+  }
+}

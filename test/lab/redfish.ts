@@ -1,0 +1,77 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { labAddresses } from './addresses.ts';
+import { refuseBound } from './bound.ts';
+import { openChannel } from './channel.ts';
+import type { RedfishFaults, RedfishKind, RedfishState, ServiceOptions } from './redfish/protocol.ts';
+
+export type { RedfishFaults, RedfishKind, RedfishState } from './redfish/protocol.ts';
+
+export interface RedfishLabOptions {
+  readonly count: number;
+  /** The /16 below which the services are, such as `127.11`. */
+  readonly prefix: string;
+  /** Default: 443. */
+  readonly port?: number;
+  /** Milliseconds every answer is held back. */
+  readonly delay?: number;
+  /** The kind of service i is that at i modulo the length. Default: three plain ones, a sparse one and an OpenBMC. */
+  readonly kinds?: readonly RedfishKind[];
+  /** Milliseconds between the order and the change of the power state. */
+  readonly powerDelay?: number;
+  readonly sessionLimit?: number;
+}
+
+/**
+ * Simulated Redfish services over HTTPS in a process of their own. Even ones have Power and Thermal, odd ones PowerSubsystem,
+ * ThermalSubsystem and Sensors. Accounts: `labAccounts`.
+ */
+export interface RedfishLab {
+  readonly addresses: readonly string[];
+  readonly port: number;
+  readonly kinds: readonly RedfishKind[];
+  /** What a service believes and has seen. */
+  state(index: number): Promise<RedfishState>;
+  /** The open sessions of all services. */
+  openSessions(): Promise<number>;
+  /** The SHA-256 fingerprint of a service's certificate, as `AB:CD:...`. */
+  fingerprint(index: number): Promise<string>;
+  fault(index: number, faults: RedfishFaults): Promise<void>;
+  /** Adds an entry to a service's event log. */
+  log(index: number, message: string, severity?: 'OK' | 'Warning' | 'Critical'): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const program = join(import.meta.dirname, 'redfish/main.ts');
+const usualKinds: readonly RedfishKind[] = ['plain', 'plain', 'plain', 'sparse', 'openbmc'];
+
+export async function startRedfish(options: RedfishLabOptions): Promise<RedfishLab> {
+  const { count, prefix, port = 443, delay = 0, kinds = usualKinds, powerDelay = 150, sessionLimit = 16 } = options;
+  const addresses = labAddresses(prefix, count);
+  refuseBound('tcp', addresses, port);
+  const directory = await mkdtemp(join(tmpdir(), 'muster-redfish-'));
+  const channel = openChannel(program, directory, 'redfish');
+  const stop = async (): Promise<void> => {
+    await channel.child.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const service: ServiceOptions = { addresses, kinds, port, delay, powerDelay, sessionLimit };
+    await channel.ask({ ask: 'start', options: service });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    addresses,
+    port,
+    kinds: addresses.map((_, index) => kinds[index % kinds.length]!),
+    state: (index) => channel.ask({ ask: 'state', index }) as Promise<RedfishState>,
+    openSessions: () => channel.ask({ ask: 'openSessions' }) as Promise<number>,
+    fingerprint: (index) => channel.ask({ ask: 'fingerprint', index }) as Promise<string>,
+    fault: (index, faults) => channel.ask({ ask: 'fault', index, faults }) as Promise<void>,
+    log: (index, message, severity = 'OK') => channel.ask({ ask: 'log', index, message, severity }) as Promise<void>,
+    stop,
+  };
+}

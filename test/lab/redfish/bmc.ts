@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { labAccounts } from '../addresses.ts';
+import type { RedfishKind } from './protocol.ts';
+import type { Json, Resources } from './resource.ts';
+
+export interface Account {
+  readonly id: string;
+  username: string;
+  password: string;
+  role: 'Administrator' | 'Operator' | 'ReadOnly';
+  enabled: boolean;
+}
+
+export interface LogEntry {
+  readonly id: string;
+  readonly created: string;
+  readonly severity: string;
+  readonly message: string;
+}
+
+/** One simulated service processor with the machine behind it. */
+export interface Bmc {
+  readonly index: number;
+  readonly kind: RedfishKind;
+  /** PowerSubsystem, ThermalSubsystem and Sensors where older services have Power and Thermal. */
+  readonly newStyle: boolean;
+  /** Part of all member ids, so that addresses cannot be guessed. */
+  readonly tag: string;
+  readonly resources: Resources;
+  address: string;
+  power: 'On' | 'Off' | 'PoweringOn' | 'PoweringOff' | 'Paused';
+  powerTimer: NodeJS.Timeout | undefined;
+  readonly powerDelay: number;
+  boot: { enabled: string; target: string; mode: string };
+  readonly starts: string[];
+  readonly resets: string[];
+  indicator: 'Off' | 'Lit' | 'Blinking';
+  limit: { watts: number; active: boolean };
+  assetTag: string;
+  log: LogEntry[];
+  nextLogId: number;
+  readonly accounts: Account[];
+  readonly sessions: Map<string, { id: string; account: Account; used: number }>;
+  sessionsOpened: number;
+  readonly sessionLimit: number;
+  network: {
+    hostname: string;
+    ntp: string[];
+    ntpEnabled: boolean;
+    snmp: boolean;
+    vlan: { enabled: boolean; id: number };
+  };
+  /** Called when the service is told another address for itself. */
+  move: (address: string) => void;
+}
+
+export interface BmcOptions {
+  readonly index: number;
+  readonly kind: RedfishKind;
+  readonly address: string;
+  readonly powerDelay: number;
+  readonly sessionLimit: number;
+}
+
+export const lowestLimit = 50;
+export const highestLimit = 1500;
+
+export function makeBmc({ index, kind, address, powerDelay, sessionLimit }: BmcOptions): Bmc {
+  const { administrator, operator, user } = labAccounts;
+  const bmc: Bmc = {
+    ...{ index, kind, address, powerDelay, sessionLimit },
+    newStyle: index % 2 === 1,
+    tag: createHash('md5').update(`redfish-lab-${index}`).digest('hex').slice(0, 6),
+    resources: new Map(),
+    power: 'Off',
+    powerTimer: undefined,
+    boot: { enabled: 'Disabled', target: 'None', mode: 'UEFI' },
+    starts: [],
+    resets: [],
+    indicator: 'Off',
+    limit: { watts: 500, active: false },
+    assetTag: `ASSET${serial(index)}`,
+    log: [],
+    nextLogId: 1,
+    accounts: [
+      { ...administrator, id: '1', role: 'Administrator', enabled: true },
+      { ...operator, id: '2', role: 'Operator', enabled: true },
+      { ...user, id: '3', role: 'ReadOnly', enabled: true },
+    ],
+    sessions: new Map(),
+    sessionsOpened: 0,
+    network: {
+      ...{ hostname: `bmc${index}`, ntp: [], ntpEnabled: false, snmp: false },
+      vlan: { enabled: false, id: 0 },
+    },
+    move: () => {},
+  };
+  addLog(bmc, 'The service processor has started.', 'OK', '2026-01-05T06:07:08Z');
+  addLog(bmc, 'Power supply 1 has lost its input.', 'Critical', '2026-01-05T06:08:09+00:00');
+  addLog(bmc, 'Power supply 1 has its input back.', 'OK', '2026-01-05T06:09:10+00:00');
+  return bmc;
+}
+
+export const serial = (index: number): string => String(index).padStart(6, '0');
+
+export function uuid(index: number, what: string): string {
+  const digits = createHash('md5').update(`${what}-${index}`).digest('hex');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.*)$/, '$1-$2-$3-$4-$5');
+}
+
+export function addLog(bmc: Bmc, message: string, severity = 'OK', created = new Date().toISOString()): void {
+  bmc.log.push({ id: String(bmc.nextLogId), created, severity, message });
+  bmc.nextLogId += 1;
+}
+
+export function watts(bmc: Bmc): number {
+  if (bmc.power !== 'On') return 8;
+  const used = 120 + (bmc.index % 60);
+  return bmc.limit.active ? Math.min(used, bmc.limit.watts) : used;
+}
+
+export const healthy: Json = { State: 'Enabled', Health: 'OK' };
+
+/** A fan turns only while the machine runs. */
+export const fanSpeed = (bmc: Bmc, fan: number): number =>
+  bmc.power === 'On' ? 6000 + 120 * fan + (bmc.index % 50) : 0;
+
+export const inletCelsius = (bmc: Bmc): number => 20 + (bmc.index % 10);
+export const cpuCelsius = (bmc: Bmc): number => (bmc.power === 'On' ? 40 + (bmc.index % 20) : inletCelsius(bmc));

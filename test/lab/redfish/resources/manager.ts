@@ -1,0 +1,143 @@
+import { isIPv4 } from 'node:net';
+import { type Bmc, healthy, uuid } from '../bmc.ts';
+import {
+  collection,
+  done,
+  failure,
+  type Json,
+  link,
+  type Reply,
+  root,
+  unknownMember,
+  unknownMembers,
+} from '../resource.ts';
+import { macAddress } from './parts.ts';
+import { forgetSessions } from './sessions.ts';
+
+const managers = `${root}/Managers`;
+
+export const managerPath = ({ kind, tag }: Bmc): string => `${managers}/${kind === 'openbmc' ? 'bmc' : `SP-${tag}`}`;
+
+export function addManagers(bmc: Bmc, chassis: string, system: string, logServices: string | undefined): void {
+  const path = managerPath(bmc);
+  const resetTarget = `${path}/Actions/${bmc.kind === 'openbmc' ? 'Manager.Reset' : `${bmc.tag}/Reset`}`;
+  const interfaces = `${path}/EthernetInterfaces`;
+  const protocol = `${path}/NetworkProtocol`;
+  bmc.resources.set(
+    managers,
+    collection(managers, 'Manager', () => [path]),
+  );
+  bmc.resources.set(path, {
+    get: () => ({
+      '@odata.id': path,
+      '@odata.type': '#Manager.v1_18_0.Manager',
+      Id: path.slice(managers.length + 1),
+      Name: 'Manager',
+      ManagerType: bmc.kind === 'enclosure' ? 'EnclosureManager' : 'BMC',
+      UUID: uuid(bmc.index, 'manager'),
+      FirmwareVersion: `2.15.${bmc.index % 7}`,
+      Status: healthy,
+      ...(bmc.kind === 'sparse' ? {} : { Model: 'LabBMC 3', DateTime: new Date().toISOString(), PowerState: 'On' }),
+      EthernetInterfaces: link(interfaces),
+      NetworkProtocol: link(protocol),
+      ...(logServices === undefined ? {} : { LogServices: link(logServices) }),
+      Links: {
+        ManagerForChassis: [link(chassis)],
+        ...(bmc.kind === 'enclosure' ? {} : { ManagerForServers: [link(system)] }),
+      },
+      Actions: { '#Manager.Reset': { target: resetTarget } },
+    }),
+  });
+  bmc.resources.set(resetTarget, {
+    post: () => {
+      // Behind the reply, which is still sent under the session.
+      setImmediate(() => forgetSessions(bmc));
+      return done;
+    },
+    privilege: 'ConfigureManager',
+  });
+  addInterface(bmc, interfaces);
+  addProtocol(bmc, protocol);
+}
+
+function addInterface(bmc: Bmc, interfaces: string): void {
+  const id = bmc.kind === 'openbmc' ? 'eth0' : `lan-${bmc.tag}`;
+  const path = `${interfaces}/${id}`;
+  const address = () => ({ Address: bmc.address, SubnetMask: '255.0.0.0', Gateway: '127.0.0.1' });
+  bmc.resources.set(
+    interfaces,
+    collection(interfaces, 'EthernetInterface', () => [path]),
+  );
+  bmc.resources.set(path, {
+    get: () => ({
+      '@odata.id': path,
+      '@odata.type': '#EthernetInterface.v1_8_0.EthernetInterface',
+      Id: id,
+      Name: 'Manager Ethernet Interface',
+      MACAddress: macAddress(bmc, 0),
+      InterfaceEnabled: true,
+      HostName: bmc.network.hostname,
+      IPv4Addresses: [{ ...address(), AddressOrigin: 'Static' }],
+      IPv4StaticAddresses: [address()],
+      DHCPv4: { DHCPEnabled: false },
+      ...(bmc.kind === 'sparse' ? {} : { VLAN: { VLANEnable: bmc.network.vlan.enabled, VLANId: bmc.network.vlan.id } }),
+    }),
+    patch: (body) => changeInterface(bmc, body),
+    privilege: 'ConfigureManager',
+    demandsETag: bmc.kind === 'plain' && bmc.newStyle,
+  });
+}
+
+function changeInterface(bmc: Bmc, body: Json): Reply {
+  const known = ['HostName', 'IPv4StaticAddresses', 'DHCPv4', ...(bmc.kind === 'sparse' ? [] : ['VLAN'])];
+  const [unknown] = unknownMembers(body, known);
+  if (unknown !== undefined) return unknownMember(unknown);
+  const wanted = (body.IPv4StaticAddresses as { Address?: string }[] | undefined)?.[0]?.Address;
+  if (wanted !== undefined && !isIPv4(wanted)) {
+    return failure(
+      400,
+      'PropertyValueFormatError',
+      `The value '${wanted}' for the property Address is of a different format.`,
+    );
+  }
+  if (body.HostName !== undefined) bmc.network.hostname = String(body.HostName);
+  const vlan = body.VLAN as { VLANEnable?: boolean; VLANId?: number } | undefined;
+  if (vlan)
+    bmc.network.vlan = { enabled: vlan.VLANEnable ?? bmc.network.vlan.enabled, id: vlan.VLANId ?? bmc.network.vlan.id };
+  if (wanted !== undefined && wanted !== bmc.address) bmc.move(wanted);
+  return done;
+}
+
+function addProtocol(bmc: Bmc, path: string): void {
+  bmc.resources.set(path, {
+    get: () => ({
+      '@odata.id': path,
+      '@odata.type': '#ManagerNetworkProtocol.v1_9_0.ManagerNetworkProtocol',
+      Id: 'NetworkProtocol',
+      Name: 'Manager Network Protocol',
+      HostName: bmc.network.hostname,
+      HTTPS: { ProtocolEnabled: true, Port: 443 },
+      IPMI: { ProtocolEnabled: false, Port: 623 },
+      SSH: { ProtocolEnabled: true, Port: 22 },
+      ...(bmc.kind === 'sparse' ? {} : { SNMP: { ProtocolEnabled: bmc.network.snmp, Port: 161 } }),
+      NTP: { ProtocolEnabled: bmc.network.ntpEnabled, NTPServers: bmc.network.ntp },
+    }),
+    patch: (body) => changeProtocol(bmc, body),
+    privilege: 'ConfigureManager',
+  });
+}
+
+function changeProtocol(bmc: Bmc, body: Json): Reply {
+  const [unknown] = unknownMembers(body, ['HostName', 'NTP', ...(bmc.kind === 'sparse' ? [] : ['SNMP'])]);
+  if (unknown !== undefined) return unknownMember(unknown);
+  const ntp = body.NTP as { ProtocolEnabled?: boolean; NTPServers?: string[] } | undefined;
+  const snmp = body.SNMP as { ProtocolEnabled?: boolean } | undefined;
+  if (body.HostName !== undefined) bmc.network.hostname = String(body.HostName);
+  bmc.network = {
+    ...bmc.network,
+    ntp: ntp?.NTPServers ?? bmc.network.ntp,
+    ntpEnabled: ntp?.ProtocolEnabled ?? bmc.network.ntpEnabled,
+    snmp: snmp?.ProtocolEnabled ?? bmc.network.snmp,
+  };
+  return done;
+}

@@ -1,0 +1,132 @@
+import { type Bmc, healthy, serial, uuid } from '../bmc.ts';
+import { reset, resetTypes } from '../power.ts';
+import {
+  collection,
+  done,
+  type Json,
+  link,
+  notInList,
+  type Reply,
+  root,
+  unknownMember,
+  unknownMembers,
+} from '../resource.ts';
+import { addParts } from './parts.ts';
+
+const systems = `${root}/Systems`;
+const bootTargets = ['None', 'Pxe', 'Hdd', 'Cd', 'Floppy', 'Usb', 'BiosSetup', 'UefiHttp'];
+
+export interface Neighbours {
+  readonly chassis: string;
+  readonly manager: string;
+  /** Absent where the event log is with the manager. */
+  readonly logServices: string | undefined;
+}
+
+export const systemPath = ({ kind, tag }: Bmc): string => `${systems}/${kind === 'openbmc' ? 'system' : `Node-${tag}`}`;
+
+export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
+  const path = systemPath(bmc);
+  const has = bmc.kind !== 'enclosure';
+  bmc.resources.set(
+    systems,
+    collection(systems, 'ComputerSystem', () => (has ? [path] : [])),
+  );
+  if (!has) return;
+  const resetTarget =
+    bmc.kind === 'openbmc' ? `${path}/Actions/ComputerSystem.Reset` : `${path}/Actions/${bmc.tag}/Reset`;
+  bmc.resources.set(resetTarget, { post: (body) => reset(bmc, body), privilege: 'ConfigureComponents' });
+  const parts = addParts(bmc, path);
+  const resetTypeList = { 'ResetType@Redfish.AllowableValues': resetTypes[bmc.kind] };
+  bmc.resources.set(path, {
+    get: () => ({
+      '@odata.id': path,
+      '@odata.type': '#ComputerSystem.v1_20_0.ComputerSystem',
+      Id: path.slice(systems.length + 1),
+      Name: 'Computer System',
+      SystemType: 'Physical',
+      Manufacturer: 'Lab Systems',
+      Model: 'LabServer 2000',
+      SerialNumber: `SN${serial(bmc.index)}`,
+      UUID: uuid(bmc.index, 'system'),
+      PowerState: bmc.power,
+      ...optionalMembers(bmc, parts),
+      ...indicatorMembers(bmc),
+      Boot: bootMember(bmc),
+      Links: { Chassis: [link(neighbours.chassis)], ManagedBy: [link(neighbours.manager)] },
+      ...(neighbours.logServices === undefined ? {} : { LogServices: link(neighbours.logServices) }),
+      Actions: {
+        '#ComputerSystem.Reset': { target: resetTarget, ...(bmc.kind === 'sparse' ? {} : resetTypeList) },
+      },
+    }),
+    patch: (body) => change(bmc, body),
+    privilege: 'ConfigureComponents',
+    demandsETag: bmc.kind === 'plain' && bmc.newStyle,
+  });
+}
+
+const optionalMembers = (bmc: Bmc, parts: Json): Json =>
+  bmc.kind === 'sparse'
+    ? {}
+    : {
+        AssetTag: bmc.assetTag,
+        PartNumber: '7X00LAB',
+        SKU: 'LS-2000',
+        BiosVersion: 'LAB-BIOS-1.42',
+        HostName: `node${bmc.index}`,
+        Status: { ...healthy, HealthRollup: 'OK' },
+        ProcessorSummary: { Count: 2, Model: 'Lab CPU 9000', CoreCount: 64, Status: healthy },
+        MemorySummary: { TotalSystemMemoryGiB: 512, Status: healthy },
+        ...parts,
+      };
+
+/** Older services have IndicatorLED, newer ones LocationIndicatorActive, some neither. */
+function indicatorMembers(bmc: Bmc): Json {
+  if (bmc.kind === 'sparse') return {};
+  return bmc.newStyle || bmc.kind === 'openbmc'
+    ? { LocationIndicatorActive: bmc.indicator !== 'Off' }
+    : { IndicatorLED: bmc.indicator };
+}
+
+const bootMember = ({ boot, kind }: Bmc): Json => ({
+  BootSourceOverrideEnabled: boot.enabled,
+  BootSourceOverrideTarget: boot.target,
+  ...(kind === 'sparse' ? {} : { BootSourceOverrideMode: boot.mode }),
+  ...(kind === 'sparse' ? {} : { 'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets }),
+});
+
+export function changeIndicator(bmc: Bmc, body: Json): Reply | undefined {
+  const { IndicatorLED, LocationIndicatorActive } = body;
+  if (IndicatorLED !== undefined) {
+    if (!['Off', 'Lit', 'Blinking'].includes(String(IndicatorLED))) return notInList(IndicatorLED, 'IndicatorLED');
+    bmc.indicator = IndicatorLED as Bmc['indicator'];
+  }
+  if (LocationIndicatorActive !== undefined) bmc.indicator = LocationIndicatorActive ? 'Blinking' : 'Off';
+  return undefined;
+}
+
+function change(bmc: Bmc, body: Json): Reply {
+  const known = ['Boot', ...Object.keys(indicatorMembers(bmc)), ...(bmc.kind === 'sparse' ? [] : ['AssetTag'])];
+  const [unknown] = unknownMembers(body, known);
+  if (unknown !== undefined) return unknownMember(unknown);
+  const refused = (body.Boot ? changeBoot(bmc, body.Boot as Json) : undefined) ?? changeIndicator(bmc, body);
+  if (refused) return refused;
+  if (body.AssetTag !== undefined) bmc.assetTag = String(body.AssetTag);
+  return done;
+}
+
+function changeBoot(bmc: Bmc, body: Json): Reply | undefined {
+  const [unknown] = unknownMembers(
+    body,
+    Object.keys(bootMember(bmc)).filter((name) => !name.includes('@')),
+  );
+  if (unknown !== undefined) return unknownMember(unknown);
+  const enabled = String(body.BootSourceOverrideEnabled ?? bmc.boot.enabled);
+  const target = String(body.BootSourceOverrideTarget ?? bmc.boot.target);
+  const mode = String(body.BootSourceOverrideMode ?? bmc.boot.mode);
+  if (!['Disabled', 'Once', 'Continuous'].includes(enabled)) return notInList(enabled, 'BootSourceOverrideEnabled');
+  if (!bootTargets.includes(target)) return notInList(target, 'BootSourceOverrideTarget');
+  if (!['Legacy', 'UEFI'].includes(mode)) return notInList(mode, 'BootSourceOverrideMode');
+  bmc.boot = { enabled, target: enabled === 'Disabled' ? 'None' : target, mode };
+  return undefined;
+}

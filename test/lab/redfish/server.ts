@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Account, Bmc } from './bmc.ts';
+import { failure, type Json, type Privilege, type Reply, type Resource } from './resource.ts';
+import { dropIdleSessions } from './resources/sessions.ts';
+
+const privileges: Readonly<Record<Account['role'], readonly Privilege[]>> = {
+  Administrator: ['Login', 'ConfigureSelf', 'ConfigureComponents', 'ConfigureManager', 'ConfigureUsers'],
+  Operator: ['Login', 'ConfigureSelf', 'ConfigureComponents'],
+  ReadOnly: ['Login', 'ConfigureSelf'],
+};
+
+const remembered = 1000;
+
+/** What a service has seen and what is wrong with it. */
+export interface Seen {
+  readonly requests: string[];
+  readonly missed: string[];
+  readonly changes: { path: string; body: unknown }[];
+  readonly sockets: Set<Duplex>;
+  refusedLogins: number;
+  delay: number;
+  silent: boolean;
+  garbage: boolean;
+  unavailable: number;
+}
+
+export const nothingSeen = (delay: number): Seen => ({
+  ...{ requests: [], missed: [], changes: [], sockets: new Set(), refusedLogins: 0 },
+  ...{ delay, silent: false, garbage: false, unavailable: 0 },
+});
+
+export function serveBmc(bmc: Bmc, seen: Seen, credentials: { cert: string; key: string }): Server {
+  const server = createServer({ ...credentials, keepAliveTimeout: 60_000 }, (request, response) => {
+    void receive(request).then((text) => {
+      if (seen.silent) return;
+      const reply = answer(bmc, seen, request, text);
+      if (seen.delay > 0) setTimeout(() => send(seen, response, reply), seen.delay);
+      else send(seen, response, reply);
+    });
+  });
+  server.on('connection', (socket) => {
+    seen.sockets.add(socket);
+    socket.once('close', () => seen.sockets.delete(socket));
+  });
+  server.on('tlsClientError', () => {});
+  return server;
+}
+
+async function receive(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+  } catch {
+    // The client has gone; what came is all there is.
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function send(seen: Seen, response: ServerResponse, { status, body, headers }: Reply): void {
+  const text = body === undefined ? '' : seen.garbage ? '<html>{"PowerState": "On", ' : JSON.stringify(body);
+  response.writeHead(status, {
+    'OData-Version': '4.0',
+    'Cache-Control': 'no-cache',
+    ...(body === undefined ? {} : { 'Content-Type': 'application/json; charset=utf-8' }),
+    ...(status === 204 ? {} : { 'Content-Length': Buffer.byteLength(text) }),
+    ...headers,
+  });
+  response.end(text);
+}
+
+function answer(bmc: Bmc, seen: Seen, request: IncomingMessage, text: string): Reply {
+  const method = request.method ?? 'GET';
+  const { path, expand } = readTarget(request.url ?? '/');
+  seen.requests.push(`${method} ${path}`);
+  if (seen.requests.length > remembered) seen.requests.shift();
+  if (seen.unavailable > 0) {
+    seen.unavailable -= 1;
+    return failure(503, 'ServiceTemporarilyUnavailable', 'The service is temporarily unavailable.', {
+      'Retry-After': '1',
+    });
+  }
+  const resource = bmc.resources.get(path);
+  const isOpen = resource?.open?.includes(method as 'GET' | 'POST') ?? false;
+  const account = accountOf(bmc, request);
+  if (!isOpen && !account) {
+    seen.refusedLogins += 1;
+    const message = 'There is no valid session established with the implementation.';
+    return failure(401, 'NoValidSession', message, { 'WWW-Authenticate': 'Basic realm="lab"' });
+  }
+  if (!resource) {
+    seen.missed.push(`${method} ${path}`);
+    return failure(404, 'ResourceMissingAtURI', `The resource at the URI ${path} was not found.`);
+  }
+  if (method === 'GET') return read(bmc, resource, expand);
+  if (!isOpen && !privileges[account!.role].includes(resource.privilege ?? 'ConfigureManager')) {
+    return failure(403, 'InsufficientPrivilege', 'The account has not the privileges for the requested operation.');
+  }
+  const body = parse(text);
+  if (body === undefined) return failure(400, 'MalformedJSON', 'The request body was malformed JSON.');
+  const reply = change(bmc, resource, method, body, request.headers['if-match']);
+  if (reply.status === 401) seen.refusedLogins += 1;
+  if (method === 'PATCH' && reply.status < 300) seen.changes.push({ path, body });
+  return reply;
+}
+
+/** The path without a final slash; `$skip` stays with it, since only next links have it. */
+function readTarget(target: string): { path: string; expand: boolean } {
+  const [path = '/', query = ''] = target.split('?');
+  const parameters = new URLSearchParams(query);
+  const skip = parameters.get('$skip');
+  const bare = path.length > 1 ? path.replace(/\/$/, '') : path;
+  return { path: skip === null ? bare : `${bare}?$skip=${skip}`, expand: parameters.has('$expand') };
+}
+
+function accountOf(bmc: Bmc, request: IncomingMessage): Account | undefined {
+  dropIdleSessions(bmc);
+  const session = bmc.sessions.get(String(request.headers['x-auth-token']));
+  if (session) {
+    session.used = Date.now();
+    return session.account;
+  }
+  const [scheme, value = ''] = (request.headers.authorization ?? '').split(' ');
+  if (scheme !== 'Basic') return undefined;
+  const [name, ...rest] = Buffer.from(value, 'base64').toString().split(':');
+  const password = rest.join(':');
+  return bmc.accounts.find((one) => one.enabled && one.username === name && one.password === password);
+}
+
+function parse(text: string): Json | undefined {
+  if (text === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const hasETags = ({ kind }: Bmc): boolean => kind !== 'sparse';
+
+const etagOf = (body: Json): string => `"${createHash('md5').update(JSON.stringify(body)).digest('hex').slice(0, 12)}"`;
+
+function read(bmc: Bmc, resource: Resource, expand: boolean): Reply {
+  if (!resource.get) return failure(405, 'OperationNotAllowed', 'This address takes actions only.', { Allow: 'POST' });
+  const body = resource.get();
+  const members = body.Members as Json[] | undefined;
+  const whole =
+    expand && bmc.kind !== 'sparse' && members ? { ...body, Members: members.map((one) => expanded(bmc, one)) } : body;
+  return { status: 200, body: whole, ...(hasETags(bmc) ? { headers: { ETag: etagOf(body) } } : {}) };
+}
+
+const expanded = (bmc: Bmc, member: Json): Json => bmc.resources.get(String(member['@odata.id']))?.get?.() ?? member;
+
+function change(bmc: Bmc, resource: Resource, method: string, body: Json, ifMatch: string | undefined): Reply {
+  if (method === 'POST' && resource.post) return resource.post(body);
+  if (method === 'DELETE' && resource.delete) return resource.delete();
+  if (method !== 'PATCH' || !resource.patch) {
+    return failure(405, 'OperationNotAllowed', `The HTTP method ${method} is not allowed on this resource.`);
+  }
+  if (hasETags(bmc)) {
+    if (ifMatch === undefined && resource.demandsETag) {
+      return failure(
+        428,
+        'PreconditionRequired',
+        'A precondition header or annotation is required to change this resource.',
+      );
+    }
+    const current = resource.get ? etagOf(resource.get()) : '';
+    if (ifMatch !== undefined && ifMatch !== '*' && ifMatch !== current) {
+      return failure(412, 'PreconditionFailed', 'The ETag supplied did not match the current ETag of the resource.');
+    }
+  }
+  return resource.patch(body);
+}
