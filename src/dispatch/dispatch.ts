@@ -65,24 +65,34 @@ export interface DispatchServices extends CommandServices {
 const revisionPatience = 5_000;
 
 /** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
-export async function dispatch(services: DispatchServices, request: Request): Promise<Outcome> {
-  const { command, user } = request;
-  const run = services.runs.begin(command.name, user, command.kind);
+export function dispatch(services: DispatchServices, request: Request): Promise<Outcome> | Outcome {
+  const run = services.runs.begin(request.command.name, request.user, request.command.kind);
+  const failed = (error: unknown): Promise<never> => fail(services, request, run, error);
   try {
-    if (request.revision !== undefined && request.revision > services.store.current.revision) {
-      await reachRevision(services, request.revision, request.signal());
-    }
-    const executed = execute(services, request, run);
-    const outcome = executed instanceof Promise ? await executed : executed;
-    if (outcome.answer.shape !== 'stream') services.runs.finish(run, 0);
-    if (outlivesClient(request)) await auditNow(services, request, 'Allowed');
-    else if (command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');
-    return outcome;
+    const executed = isAhead(services, request)
+      ? reachRevision(services, request).then(() => execute(services, request, run))
+      : execute(services, request, run);
+    const outcome =
+      executed instanceof Promise
+        ? executed.then((done) => conclude(services, request, done))
+        : conclude(services, request, executed);
+    return outcome instanceof Promise ? outcome.catch(failed) : outcome;
   } catch (error) {
-    services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5);
-    await auditFailure(services, request, error);
-    throw error;
+    return failed(error);
   }
+}
+
+function conclude(services: DispatchServices, request: Request, outcome: Outcome): Promise<Outcome> | Outcome {
+  if (outcome.answer.shape !== 'stream') services.runs.finish(outcome.run, 0);
+  if (outlivesClient(request)) return auditNow(services, request, 'Allowed').then(() => outcome);
+  if (request.command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');
+  return outcome;
+}
+
+async function fail(services: DispatchServices, request: Request, run: Run, error: unknown): Promise<never> {
+  services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5);
+  await auditFailure(services, request, error);
+  throw error;
 }
 
 function execute(services: DispatchServices, request: Request, run: Run): Promise<Outcome> | Outcome {
@@ -225,12 +235,17 @@ async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>):
   }
 }
 
+const isAhead = ({ store }: DispatchServices, { revision }: Request): boolean =>
+  revision !== undefined && revision > store.current.revision;
+
 /** Waits for a revision that this server has not reached yet. */
-async function reachRevision({ store }: DispatchServices, wanted: number, signal: AbortSignal): Promise<void> {
+async function reachRevision(services: DispatchServices, request: Request): Promise<void> {
   const deadline = Date.now() + revisionPatience;
-  while (store.current.revision < wanted) {
+  const signal = request.signal();
+  while (isAhead(services, request)) {
     if (signal.aborted || Date.now() > deadline) {
-      throw new Fault('unavailable', `Revision ${wanted} is not known here; the newest is ${store.current.revision}.`, {
+      const newest = services.store.current.revision;
+      throw new Fault('unavailable', `Revision ${request.revision} is not known here; the newest is ${newest}.`, {
         retryAfter: 1,
       });
     }

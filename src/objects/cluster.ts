@@ -84,7 +84,9 @@ function readRangeFile(directory: string, path: string): string[] | undefined {
   try {
     const real = realpathSync(path);
     if (!real.startsWith(realpathSync(directory) + sep)) return undefined;
-    if (statSync(real).size > maximumRangeFile) return undefined;
+    const stat = statSync(real);
+    // A pipe or a device might never end.
+    if (!stat.isFile() || stat.size > maximumRangeFile) return undefined;
     return readFileSync(real, 'utf8').replace(/\n$/, '').split('\n');
   } catch {
     return undefined;

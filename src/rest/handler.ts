@@ -51,7 +51,8 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     } catch (error) {
       return await auditRefusal(route, request, identity.user, 'Failed', error);
     }
-    const outcome = await dispatch(services, call);
+    const dispatched = dispatch(services, call);
+    const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Run'] = outcome.run.id;
     headers['X-Muster-Revision'] = outcome.revision;
     await send(services, endpoint, request, response, headers, outcome, common, accepted.ndjson, call.line);

@@ -4,12 +4,12 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
-import { METHODS, type IncomingMessage, type ServerResponse } from 'node:http';
+import { METHODS, type IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
-import type { Socket } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { bodyTooLarge, readBody } from './body.ts';
+import { answerBrokenRequest, maximumHeaders } from './broken-request.ts';
 import type { Credentials } from './certificates.ts';
 import { limitConnections } from './connections.ts';
 import { rowsAt } from './describe/rows.ts';
@@ -22,7 +22,6 @@ import { musterRoot, type Root, roots } from './roots.ts';
 import type { RestServices } from './service.ts';
 
 const maximumUrl = 65_536;
-const maximumHeaders = 81_920;
 const maximumBody = 1_048_576;
 const maximumBulkBody = 33_554_432;
 
@@ -41,7 +40,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
     rewriteUrl: (request: IncomingMessage) => originForm(request.url ?? '/'),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maximumUrl },
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
-      refuse(services, request, reply, new Fault('malformed', unreadablePath)),
+      refuse(services, request, reply, urlTooLong(request) ?? new Fault('malformed', unreadablePath)),
     clientErrorHandler: answerBrokenRequest,
   } as FastifyHttpsOptions<Server>);
   for (const method of METHODS)
@@ -102,9 +101,13 @@ function mendContentType({ raw }: FastifyRequest): void {
   }
 }
 
+const urlTooLong = ({ url }: FastifyRequest): Fault | undefined =>
+  url.length > maximumUrl ? new Fault('too-large', `The URL is longer than ${maximumUrl} characters.`) : undefined;
+
 /** What is too large or asks for what we do not offer is refused before anything else. */
 function checkSize(request: FastifyRequest): void {
-  if (request.url.length > maximumUrl) throw new Fault('too-large', `The URL is longer than ${maximumUrl} characters.`);
+  const tooLong = urlTooLong(request);
+  if (tooLong) throw tooLong;
   const length = Number(request.headers['content-length'] ?? 0);
   if (length > bodyLimit(request)) throw bodyTooLarge(bodyLimit(request));
   if (request.url.includes('//') && request.url.split('?', 1)[0]!.includes('//'))
@@ -114,30 +117,6 @@ function checkSize(request: FastifyRequest): void {
     throw new Fault('expectation', `The expectation "${expect}" cannot be met.`);
   }
 }
-
-/** Answers what is not even HTTP, comes too slowly or has headers beyond the limit in the form of every other error. */
-function answerBrokenRequest(
-  error: Error & { code?: string },
-  socket: Socket & { _httpMessage?: ServerResponse },
-): void {
-  // What would be written into a reply under way would garble it.
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
-    socket.destroy();
-    return;
-  }
-  const [status, sentence, errorcode] = brokenRequests[error.code ?? ''] ?? notHttp;
-  const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
-}
-
-type BrokenRequest = readonly [status: string, sentence: string, errorcode: number];
-const notHttp: BrokenRequest = ['400 Bad Request', 'The request is not valid HTTP.', 2];
-const brokenRequests: Readonly<Record<string, BrokenRequest>> = {
-  HPE_HEADER_OVERFLOW: ['400 Bad Request', `The headers are larger than ${maximumHeaders} bytes.`, 2],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not sent in time.', 4],
-};
 
 function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root): void {
   const offered = rowsAt(root, endpoints);

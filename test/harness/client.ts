@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 
@@ -16,7 +16,7 @@ export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape.
+  // oxlint-disable-next-line no-explicit-any -- tests look into replies of every shape
   readonly json: any;
 }
 
@@ -34,7 +34,7 @@ export class Client {
 
   call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
     const { body, token, query, root = '/muster' } = options;
-    const parameters = query ? `?${new URLSearchParams(query as Record<string, string>)}` : '';
+    const parameters = query ? `?${new URLSearchParams(query as Record<string, string>).toString()}` : '';
     const headers: Record<string, string | number> = {};
     if (token) headers['X-Auth-Token'] = token;
     let bytes: Uint8Array | undefined;
@@ -58,10 +58,7 @@ export class Client {
       let answered = false;
       sending.once('response', (response) => {
         answered = true;
-        collect(response).then((reply) => {
-          sending.destroy();
-          resolve(reply);
-        }, reject);
+        resolve(collect(response).finally(() => sending.destroy()));
       });
       sending.once('error', (error) => answered || reject(error));
       let sent = 0;
@@ -115,14 +112,14 @@ export class Client {
   ): Promise<Reply> {
     return new Promise((resolve, reject) => {
       const sending = request({ ...this.#target(method, path), headers, agent: this.#agent, maxHeaderSize: 1_048_576 });
-      sending.once('response', (response) => collect(response).then(resolve, reject));
+      sending.once('response', (response) => resolve(collect(response)));
       sending.once('error', reject);
       sending.end(bytes);
     });
   }
 }
 
-async function collect(response: import('node:http').IncomingMessage): Promise<Reply> {
+async function collect(response: IncomingMessage): Promise<Reply> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();

@@ -96,7 +96,9 @@ const sortedNames = (list: string): string => list.split(',').sort().join(',');
 
 /** Equal objects give equal texts, whatever the order of their members. */
 const sortText = (value: unknown): string =>
-  JSON.stringify(value, (_key, item: unknown) => (isObject(item) ? Object.entries(item).sort() : item));
+  JSON.stringify(value, (_key, item: unknown) => (isObject(item) ? byName(item) : item));
+
+const byName = (item: object) => Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1));
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);

@@ -32,7 +32,7 @@ export interface TestServer {
   /** One request at `/muster` (or `root`) with root's token (or `token`; null sends none). */
   call(method: string, path: string, options?: CallOptions): Promise<Reply>;
   /** The same, for requests that must succeed; answers the JSON of the body. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape.
+  // oxlint-disable-next-line no-explicit-any -- tests look into replies of every shape
   ok(method: string, path: string, body?: unknown, options?: CallOptions): Promise<any>;
   stop(): Promise<void>;
 }

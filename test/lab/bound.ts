@@ -10,10 +10,14 @@ function kernelForm(address: string, port: number): string {
   return `${octets.toReversed().join('')}:${port.toString(16).padStart(4, '0')}`.toUpperCase();
 }
 
+/** The line of a socket that waits for anybody: no peer, and for TCP the state of a listener (closed ones linger in the table). */
+const boundLine = (protocol: keyof typeof socketTables, address: string, port: number): string =>
+  ` ${kernelForm(address, port)} 00000000:0000 ${protocol === 'tcp' ? '0A' : ''}`;
+
 /** Refuses addresses somebody else listens on: two labs on one prefix would answer for each other. */
 export function refuseBound(protocol: keyof typeof socketTables, addresses: readonly string[], port: number): void {
   const table = readFileSync(socketTables[protocol], 'latin1');
-  const taken = addresses.find((address) => table.includes(` ${kernelForm(address, port)} `));
+  const taken = addresses.find((address) => table.includes(boundLine(protocol, address, port)));
   if (taken !== undefined) throw new Error(`Something listens on ${taken} port ${port} already. Use another prefix.`);
 }
 
@@ -28,7 +32,7 @@ export async function waitBound(
   let missing = [...addresses];
   while (missing.length > 0) {
     const table = readFileSync(socketTables[protocol], 'latin1');
-    missing = missing.filter((address) => !table.includes(` ${kernelForm(address, port)} `));
+    missing = missing.filter((address) => !table.includes(boundLine(protocol, address, port)));
     if (missing.length === 0) return;
     const dead = children.find(hasEnded);
     if (dead) throw new Error(`A lab process ended: ${dead.log()}`);

@@ -22,6 +22,8 @@ export function startChild(program: string, args: readonly string[], options: Ch
   // setpriv is part of every Debian: the kernel ends the child when we are gone, even after SIGKILL.
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', program, ...args], {
     cwd: directory,
+    // A group of its own: Ctrl-C is for us, and we end the child in order.
+    detached: true,
     stdio: channel ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
   });
   closeSync(log);

@@ -256,7 +256,7 @@ describe('the audit log', () => {
   });
 
   const recordOf = async ({ headers }: Reply) => {
-    const { auditlog } = await server.ok('GET', `/tables/auditlog/rows/comments=${headers['x-request-id']}`);
+    const { auditlog } = await server.ok('GET', `/tables/auditlog/rows/comments=${String(headers['x-request-id'])}`);
     expect(auditlog.length).toBe(1);
     const { userid, clientname, clienttype, command, noderange, args, status, audittime } = auditlog[0];
     expect([clientname, clienttype]).toEqual(['127.0.0.1', 'ws']);

@@ -3,6 +3,7 @@ import type { Endpoint } from '../../src/rest/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
 import { roots } from '../../src/rest/roots.ts';
 import type { CallOptions, Reply } from '../harness/client.ts';
+import { errorOf } from '../harness/errors.ts';
 import { exampleRows } from '../harness/example-rows.ts';
 import { resetTo } from '../harness/reset.ts';
 import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
@@ -18,13 +19,6 @@ const megabyte = 1_048_576;
 const bodyTypes = ['[1]', '"text"', '5', 'true', 'null', '[]'];
 const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 
-function expectError(reply: Reply, status: number, errorcode: number): void {
-  expect([reply.status, reply.text]).toEqual([status, expect.stringContaining('error')]);
-  expect(Object.keys(reply.json).sort()).toEqual(['error', 'errorcode']);
-  expect(reply.json.errorcode).toBe(errorcode);
-  expect(reply.headers['content-type']).toMatch(/^application\/json/);
-}
-
 const offeredAt = (root: string): Endpoint[] => endpoints.filter(({ only }) => only === undefined || only === root);
 
 describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
@@ -37,7 +31,7 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
 
   it.each(rows)('%s refuses the anonymous and the wrong token', async (_name, row) => {
     const anonymous = await call(row, { token: null });
-    if (row.needsToken) expectError(anonymous, 405, 2);
+    if (row.needsToken) expect(errorOf(anonymous)).toEqual([405, 2]);
     else expect([anonymous.status, anonymous.json]).toEqual([401, authenticationFailure]);
     const wrong = await call(row, { token: '5cabd675-bc2e-4318-b1d6-831fd1f32f97' });
     expect([wrong.status, wrong.json]).toEqual([401, authenticationFailure]);
@@ -50,14 +44,14 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
       const reply = await server.call(method, example.path, { root, token: null });
       expect([method, reply.status]).toEqual([method, 405]);
       expect(reply.headers.allow?.split(', ').sort()).toEqual(methodsAt(path).sort());
-      if (method !== 'HEAD') expectError(reply, 405, 2);
+      if (method !== 'HEAD') expect(errorOf(reply)).toEqual([405, 2]);
     }
   });
 
   it.each(rows)('%s refuses a body that is no JSON object', async (_name, row) => {
     for (const body of ['{"groups":', '{"a":1}}', 'userName=root', ...bodyTypes, nested(33)])
-      expectError(await call(row, { body }), 400, 2);
-    expectError(await call(row, { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }), 400, 2);
+      expect(errorOf(await call(row, { body }))).toEqual([400, 2]);
+    expect(errorOf(await call(row, { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }))).toEqual([400, 2]);
   });
 
   it.each(rows)('%s refuses a body of 40 MB, announced or not', async (_name, row) => {
@@ -65,7 +59,7 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
     for (const chunked of [false, true]) {
       if (chunked && row.bulk) continue;
       const reply = await server.client.upload(row.method, path, 40 * megabyte, chunked, server.token);
-      expectError(reply, 400, 2);
+      expect(errorOf(reply)).toEqual([400, 2]);
       expect(reply.json.error[0]).toMatch(/larger than \d+ bytes/);
     }
   });
@@ -95,7 +89,7 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
         return;
       }
       if (row.method === 'DELETE' && row.path === '/runs/{id}') {
-        expectError(reply, 403, 1);
+        expect(errorOf(reply)).toEqual([403, 1]);
         expect(reply.json.error[0]).toContain('has ended');
         return;
       }
@@ -127,20 +121,20 @@ describe('a body of 40 MB', () => {
       ['PUT', '/muster/nothing/here'],
     ] as const) {
       const reply = await server.client.call(method, path, { root: '', body: Buffer.alloc(40 * megabyte, ' ') });
-      expectError(reply, 400, 2);
+      expect(errorOf(reply)).toEqual([400, 2]);
     }
   });
 
   it('is refused on the bulk rows without being announced, after 32 MiB', async () => {
     const reply = await server.client.upload('PUT', '/muster/nodes', 40 * megabyte, true, server.token);
-    expectError(reply, 400, 2);
+    expect(errorOf(reply)).toEqual([400, 2]);
     expect(reply.json.error).toEqual(['The body is larger than 33554432 bytes.']);
   });
 
   it('is refused after 1 MiB on all other rows, and just below not', async () => {
     const padded = (size: number) => `{"usercomment":"x"}${' '.repeat(size - 19)}`;
     await resetTo(server, exampleRows);
-    expectError(await server.call('PUT', '/nodes/n1', { body: padded(megabyte + 1) }), 400, 2);
+    expect(errorOf(await server.call('PUT', '/nodes/n1', { body: padded(megabyte + 1) }))).toEqual([400, 2]);
     expect((await server.call('PUT', '/nodes/n1', { body: padded(megabyte) })).status).toBe(200);
   });
 

@@ -61,7 +61,7 @@ it('an address that fails too often has to wait, but for valid tokens', async ()
     const names = Array.from({ length: 55 }, (_, i) => `nobody${wave}-${i}`);
     for (const { status } of await Promise.all(names.map((name) => attempt(name, 'guess')))) statuses.add(status);
   }
-  expect([...statuses].sort()).toEqual([401, 503]);
+  expect(statuses).toEqual(new Set([401, 503]));
   const refused = await attempt('often', passwordOf('often'));
   expect(refused.status).toBe(503);
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);

@@ -17,6 +17,7 @@ const root = { userName: 'root', userPW: rootPassword };
 const somebody = { userName: 'other', userPW: passwordOf('other') };
 const wrong = { userName: 'root', userPW: 'wrong' };
 const bothRoots = ['/muster', '/xcatws'];
+const closing = 'Host: x\r\nConnection: close\r\n\r\n';
 
 describe.each(bothRoots)('credentials at %s', (at) => {
   const status = async (method: string, options: object) =>
@@ -113,15 +114,23 @@ describe('the path', () => {
     expect([reply.status, reply.json.errorcode]).toEqual([404, 2]);
   });
 
-  it('is answered in our form also when it is not HTTP', async () => {
-    for (const text of ['NONSENSE\r\n\r\n', 'GET /muster/nodes HTTP/1.1\r\nBad Header\r\n\r\n']) {
-      const answer = await server.client.raw(text);
-      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toEqual({
-        error: [expect.any(String)],
-        errorcode: 2,
-      });
-    }
+  const beginning = `GET /muster/nodes HTTP/1.1\r\nHost: x\r\n`;
+  const long = (size: number) => 'x'.repeat(size);
+  it.each([
+    ['nonsense', 'NONSENSE\r\n\r\n', 'The request is not valid HTTP.'],
+    ['a bad header', `${beginning}Bad Header\r\n\r\n`, 'The request is not valid HTTP.'],
+    ['a long URL', `GET /muster/${long(66_000)} HTTP/1.1\r\n${closing}`, 'The URL is longer than 65536 characters.'],
+    [
+      'a long name',
+      `GET /muster/nodes/${long(66_000)} HTTP/1.1\r\n${closing}`,
+      'The URL is longer than 65536 characters.',
+    ],
+    ['long headers', `${beginning}X-Long: ${long(90_000)}\r\n\r\n`, 'The headers are larger than 81920 bytes.'],
+    ['endless headers', `${beginning}X-Long: ${long(5_000_000)}\r\n\r\n`, 'The headers are larger than 81920 bytes.'],
+  ])('of %s gets an answer in our form', async (_what, text, sentence) => {
+    const answer = await server.client.raw(text);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))).toEqual({ error: [sentence], errorcode: 2 });
   });
 });
 
@@ -145,6 +154,20 @@ describe('bodies', () => {
     ];
     expect(await server.client.raw(`${lines.join('\r\n')}\r\n\r\n${body}`)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await server.ok('GET', '/nodes/n3/attrs/usercomment')).toEqual({ n3: { usercomment: 'typeless' } });
+  });
+
+  it('may wait for the 100 that is always given', async () => {
+    const head = [
+      'PUT /muster/nodes/n3 HTTP/1.1',
+      'Host: x',
+      `X-Auth-Token: ${server.token}`,
+      'Expect: 100-continue',
+      'Content-Length: 2',
+      'Connection: close',
+    ];
+    expect(await server.client.raw(`${head.join('\r\n')}\r\n\r\n{}`)).toMatch(
+      /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /,
+    );
   });
 
   it('of GET and DELETE count only as JSON', async () => {

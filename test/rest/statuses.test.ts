@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { CallOptions, Reply } from '../harness/client.ts';
+import { errorOf } from '../harness/errors.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { addUser, defineNodes } from '../harness/users.ts';
 
@@ -13,14 +14,6 @@ beforeAll(async () => {
   stranger = await addUser(server, 'stranger');
 });
 afterAll(() => server.stop());
-
-function expectError(reply: Reply, status: number, errorcode: number): void {
-  expect([reply.status, reply.text]).toEqual([status, expect.any(String)]);
-  expect(Object.keys(reply.json).sort()).toEqual(['error', 'errorcode']);
-  expect(reply.json.errorcode).toBe(errorcode);
-  expect(reply.json.error.length).toBeGreaterThan(0);
-  for (const sentence of reply.json.error) expect(sentence).toMatch(/\S{3}/);
-}
 
 const json = { 'Content-Type': 'application/json' };
 const form = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -118,7 +111,7 @@ describe.each([
   it.each(cases)('%s: %s', async (...[, request, options, , , code]) => {
     const row = cases.find((each) => each[1] === request && each[2] === options)!;
     const [method, path] = request.split(' ', 2) as [string, string];
-    expectError(await server.call(method, path, { root, ...options }), row[column], code);
+    expect(errorOf(await server.call(method, path, { root, ...options }))).toEqual([row[column], code]);
   });
 
   it('names user, command and first node in a refusal by the policy', async () => {
@@ -147,14 +140,14 @@ const strictness: [what: string, request: string, options: CallOptions, muster: 
 describe('what is refused at /muster and ignored at /xcatws', () => {
   it.each(strictness)('%s', async (_what, request, options, atMuster, atXcatws) => {
     const [method, path] = request.split(' ', 2) as [string, string];
-    expectError(await server.call(method, path, options), atMuster, 2);
+    expect(errorOf(await server.call(method, path, options))).toEqual([atMuster, 2]);
     expect((await server.call(method, path, { root: '/xcatws', ...options })).status).toBe(atXcatws);
     expect(await server.ok('GET', '/nodes/n1/attrs/mgt')).toEqual({ n1: { mgt: 'ipmi' } });
   });
 
   it('an unknown member of an action body', async () => {
     const body = { newNode: 'n1b', more: 1 };
-    expectError(await server.call('PUT', '/nodes/n1/rename', { body }), 400, 2);
+    expect(errorOf(await server.call('PUT', '/nodes/n1/rename', { body }))).toEqual([400, 2]);
     expect((await server.call('PUT', '/nodes/n1/rename', { root: '/xcatws', body })).status).toBe(200);
     await server.ok('PUT', '/nodes/n1b/rename', { newNode: 'n1' });
   });

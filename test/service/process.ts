@@ -66,7 +66,11 @@ export async function startService(
 /** Asks the server to end and waits for it. A tracer would keep the signal to itself, so the server is named by its own file. */
 export async function stopService(service: Service): Promise<number | null> {
   process.kill(Number(readFileSync(join(service.data, 'pid'), 'utf8')), 'SIGTERM');
-  return (await service.exited).code;
+  // One that hangs must not outlive its test.
+  const late = setTimeout(() => service.process.kill('SIGKILL'), 40_000);
+  const { code } = await service.exited;
+  clearTimeout(late);
+  return code;
 }
 
 export interface Reply {

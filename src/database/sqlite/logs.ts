@@ -1,26 +1,24 @@
 import type { AuditRecord } from '../database.ts';
 
-export const auditColumns = [
-  'audittime',
-  'userid',
-  'clientname',
-  'clienttype',
-  'command',
-  'noderange',
-  'args',
-  'status',
-  'comments',
-];
+/** Always the same: what the reference system writes for REST clients. */
+export const auditConstants: Readonly<Record<string, string>> = { clienttype: 'ws' };
 
-/** `clienttype` is always `ws`, as the reference system writes it for REST clients; the request id stands in `comments`. */
-export const auditValues = (record: AuditRecord): string[] => [
-  new Date(record.time).toISOString(),
-  record.user,
-  record.client,
-  'ws',
-  record.command,
-  record.noderange,
-  record.args,
-  record.status,
-  record.request,
-];
+/** The request id stands in `comments`. */
+export const auditColumns = ['audittime', 'userid', 'clientname', 'command', 'noderange', 'args', 'status', 'comments'];
+
+let latest = { time: 0, text: '' };
+
+/** Many records are of the same millisecond. */
+function timeText(time: number): string {
+  if (latest.time !== time) latest = { time, text: new Date(time).toISOString() };
+  return latest.text;
+}
+
+/** The values of `auditColumns` for each record, one after another. */
+export function auditValues(records: readonly AuditRecord[]): string[] {
+  const values: string[] = [];
+  for (const { time, user, client, command, noderange, args, status, request } of records) {
+    values.push(timeText(time), user, client, command, noderange, args, status, request);
+  }
+  return values;
+}

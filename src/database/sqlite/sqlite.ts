@@ -13,6 +13,7 @@ import {
 import { SortedMap } from '../sorted-map.ts';
 import { keyOf, type Row, snapshotTables, type Table } from '../tables.ts';
 import { openSqlite } from './connection.ts';
+import { auditValues } from './logs.ts';
 import { type AnyDatabase, journalTable, metaTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
 
@@ -78,7 +79,7 @@ export class SqliteDatabase implements Database {
           journal.run,
         ],
       })),
-      audit: audit.length === 0 ? '' : JSON.stringify(audit),
+      audit: audit.length === 0 ? '' : JSON.stringify(auditValues(audit)),
     });
   }
 

@@ -1,5 +1,5 @@
-import type { CompiledQuery, Kysely } from 'kysely';
-import { tableNamed } from '../tables.ts';
+import { type CompiledQuery, type Kysely, sql } from 'kysely';
+import { type Row, tableNamed } from '../tables.ts';
 
 /** The tables are data, so their types are not known to the compiler. */
 export type AnyDatabase = Record<string, Record<string, unknown>>;
@@ -24,10 +24,11 @@ export class Statements {
     });
   }
 
-  /** Parameters: `rows` times the columns. */
-  insertMany(table: string, columns: readonly string[], rows: number): string {
+  /** Parameters: `rows` times the columns. The constants are the same in all rows. */
+  insertMany(table: string, columns: readonly string[], constants: Row, rows: number): string {
     return this.#text(`m ${table} ${rows}`, () => {
-      const values = Object.fromEntries(columns.map((column) => [column, '']));
+      const values: Record<string, unknown> = Object.fromEntries(columns.map((column) => [column, '']));
+      for (const [column, value] of Object.entries(constants)) values[column] = sql.lit(value);
       return this.#builder
         .insertInto(table)
         .values(Array.from({ length: rows }, () => values))

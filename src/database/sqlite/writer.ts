@@ -1,8 +1,8 @@
 import type SQLite from 'better-sqlite3';
 import type { JournalChanges, JournalRow } from '../changeset.ts';
-import type { AuditRecord, Retention } from '../database.ts';
+import type { Retention } from '../database.ts';
 import { tableNamed } from '../tables.ts';
-import { auditColumns, auditValues } from './logs.ts';
+import { auditColumns, auditConstants } from './logs.ts';
 import { journalTable, metaTable, type Statements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'part', 'changes'];
@@ -43,7 +43,7 @@ export class Writer {
         if (journal) revision = journal[0] as number;
       }
       if (revision !== base) this.#run(`update ${metaTable} set value = ? where name = 'revision'`, [String(revision)]);
-      if (audit !== '') this.#audit(JSON.parse(audit) as AuditRecord[]);
+      if (audit !== '') this.#audit(JSON.parse(audit) as string[]);
       this.#run('commit', []);
       return false;
     } catch (error) {
@@ -77,15 +77,17 @@ export class Writer {
     else this.#run(this.#statements.update(table, Object.keys(after)), [...Object.values(after), ...keyValues]);
   }
 
-  #audit(records: readonly AuditRecord[]): void {
-    for (let from = 0; from < records.length; from += auditRowsPerStatement) {
-      const part = records.slice(from, from + auditRowsPerStatement);
-      this.#run(this.#statements.insertMany('auditlog', auditColumns, part.length), part.flatMap(auditValues));
+  #audit(values: readonly string[]): void {
+    const step = auditRowsPerStatement * auditColumns.length;
+    for (let from = 0; from < values.length; from += step) {
+      const part = values.slice(from, from + step);
+      const rows = part.length / auditColumns.length;
+      this.#run(this.#statements.insertMany('auditlog', auditColumns, auditConstants, rows), part);
     }
   }
 
   #run(text: string, parameters: readonly unknown[]): void {
-    this.#prepare(text).run(...parameters);
+    this.#prepare(text).run(parameters);
   }
 
   #prepare(text: string): SQLite.Statement {

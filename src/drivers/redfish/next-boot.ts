@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import type { Resource } from '../../protocols/redfish/client.ts';
+import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
 import { at, linkAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import type { BootOrder, NextBoot } from '../capabilities.ts';
 import { allowedWord, notOffered } from './actions.ts';
@@ -107,10 +107,10 @@ async function patchSystem(target: Target, system: Resource, change: unknown, si
     await target.service.patch(system, change, signal);
     return system.path;
   } catch (error) {
-    if (settings === undefined || !(error instanceof Fault) || error.kind !== 'invalid') throw error;
+    if (!(error instanceof Refusal && error.ofRequest)) throw error;
     const pending = await target.service.find(settings, signal);
     if (!pending) throw error;
     await target.service.patch(pending, change, signal);
-    return settings;
+    return pending.path;
   }
 }

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import type { Resource } from '../../protocols/redfish/client.ts';
+import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
 import { at, type Json, linkAt, listAt, localPath, numberAt, textAt } from '../../protocols/redfish/json.ts';
 import { chassisFor, type Target } from './target.ts';
 
@@ -38,7 +38,7 @@ export async function changeLimit(
   try {
     await service.patch(resource, change, signal);
   } catch (error) {
-    const source = error instanceof Fault && error.kind === 'invalid' ? await service.find(control, signal) : undefined;
+    const source = error instanceof Refusal && error.ofRequest ? await service.find(control, signal) : undefined;
     if (!source) throw error;
     await service.patch(source, at(change, 'PowerLimitWatts'), signal);
   }

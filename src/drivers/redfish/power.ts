@@ -1,5 +1,5 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
-import type { Resource } from '../../protocols/redfish/client.ts';
+import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
 import type { Power, PowerAction } from '../capabilities.ts';
 import { type Action, actionOf, notOffered } from './actions.ts';
 import { type Powered, powered, powerState } from './power-state.ts';
@@ -114,11 +114,12 @@ async function order(
   try {
     await target.service.order(reset.target, { ResetType: type }, signal);
   } catch (error) {
-    if (!(error instanceof Fault) || signal.aborted) throw error;
+    const lost = error instanceof Unreachable || (error instanceof Fault && error.kind === 'unavailable');
+    const refused = error instanceof Refusal;
+    if (signal.aborted || !(lost || refused)) throw error;
     const state = await powerState(target, signal);
     if (goal === state) return state;
-    const lost = error instanceof Unreachable || error.kind === 'unavailable';
-    if (!lost || goal === undefined) throw error;
+    if (refused || goal === undefined) throw error;
   }
   return goal === undefined ? powerState(target, signal) : reach(target, goal, signal);
 }
@@ -140,8 +141,7 @@ async function cycle(target: Target, reset: Action, types: readonly string[], si
       await order(target, reset, types[0]!, undefined, signal);
       return await cycled(target, signal);
     } catch (error) {
-      const refused = error instanceof Fault && error.kind === 'invalid' && !(error instanceof Unreachable);
-      if (reset.allowed || !refused) throw error;
+      if (reset.allowed || !(error instanceof Refusal && error.ofRequest)) throw error;
     }
   }
   await order(target, reset, resetTypeFor('off', reset)!, 'off', signal);

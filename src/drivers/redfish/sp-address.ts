@@ -67,6 +67,7 @@ async function verifyMove(target: Target, address: string, signal: AbortSignal):
     moves,
     signal,
   );
+  await target.service.handOver(moved);
 }
 
 export function isNetmask(text: string): boolean {

@@ -56,7 +56,7 @@ export class IpmiClient {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    for (const conversation of [...this.#conversations.values()]) {
+    for (const conversation of this.#conversations.values()) {
       if (conversation instanceof Conversation) conversation.close();
     }
     this.#pings.close();
@@ -117,7 +117,10 @@ export class IpmiClient {
     const opening = new Transport(family, now, this.#pings.pong).open();
     this.#transports.set(family, opening);
     opening.then(
-      (transport) => (this.#closed ? transport.close() : this.#ready.push(transport)),
+      (transport) => {
+        if (this.#closed) void transport.close();
+        else this.#ready.push(transport);
+      },
       () => this.#transports.delete(family),
     );
     return opening;

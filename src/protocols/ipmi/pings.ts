@@ -26,7 +26,7 @@ export class Pings {
   }
 
   readonly pong = (address: string, port: number, ipmi: boolean): void => {
-    for (const probe of [...(this.#probes.get(`${address} ${port}`) ?? [])]) probe.end(ipmi);
+    for (const probe of this.#probes.get(`${address} ${port}`) ?? []) probe.end(ipmi);
   };
 
   send(transport: Transport, address: string, port: number, signal: AbortSignal): Promise<boolean> {
@@ -74,6 +74,6 @@ export class Pings {
   }
 
   close(): void {
-    for (const probes of [...this.#probes.values()]) for (const probe of [...probes]) probe.end(false);
+    for (const probes of this.#probes.values()) for (const probe of probes) probe.end(false);
   }
 }

@@ -52,9 +52,9 @@ export function rakp3Code(suite: Suite, userKey: KeyObject, transcript: Transcri
 }
 
 /** Cut to the length of the suite's packet codes. */
-export function rakp4Code(suite: Suite, sessionKey: KeyObject, transcript: Transcript): Buffer {
+export function rakp4Code(suite: Suite, sik: KeyObject, transcript: Transcript): Buffer {
   const { consoleRandom, bmcRandom, bmcId, guid, role } = at;
-  const code = mac(suite, sessionKey, transcript, consoleRandom, bmcRandom, bmcId, consoleRandom, guid, role);
+  const code = mac(suite, sik, transcript, consoleRandom, bmcRandom, bmcId, consoleRandom, guid, role);
   return code.subarray(0, suite.tagLength);
 }
 

@@ -1,4 +1,4 @@
-import { Fault, Unreachable } from '../../core/errors.ts';
+import { Refusal } from './faults.ts';
 import { flagAt, type Json, linkAt, listAt, localPath, textAt } from './json.ts';
 import type { Resource, RedfishService } from './service.ts';
 
@@ -38,7 +38,7 @@ export async function memberResources(
       return await allResources(service, await membersOf(service, query, signal), signal);
     } catch (error) {
       // Promised, but not kept: the members are read one by one.
-      if (!(error instanceof Fault) || error.kind !== 'invalid' || error instanceof Unreachable) throw error;
+      if (!(error instanceof Refusal && error.ofRequest)) throw error;
     }
   }
   return allResources(service, await membersOf(service, path, signal), signal);

@@ -1,4 +1,4 @@
-import { Fault, Unreachable } from '../../core/errors.ts';
+import { Fault, type FaultOptions, Unreachable } from '../../core/errors.ts';
 import { at, type Json, listAt, textAt } from './json.ts';
 
 /** What a failed request was about; `secrets` must not come back in the service's own words. */
@@ -10,6 +10,21 @@ export interface Attempt {
 }
 
 const shownMessages = 3;
+
+/** The service has answered, and the answer is no. */
+export class Refusal extends Fault {
+  readonly status: number;
+
+  constructor(kind: 'invalid' | 'unavailable', status: number, sentence: string, options: FaultOptions = {}) {
+    super(kind, sentence, options);
+    this.status = status;
+  }
+
+  /** It is about the request, not about who sent it or when. */
+  get ofRequest(): boolean {
+    return this.kind === 'invalid' && this.status !== 401 && this.status !== 403;
+  }
+}
 
 /** DSP0266 "Error responses": the extended information, else the message before it. */
 export function messagesOf(body: Json): string {
@@ -28,31 +43,38 @@ export function messageKeys(body: Json): readonly string[] {
 }
 
 /** The Fault for a status that is no success. */
-export function refusal(attempt: Attempt, status: number, body: Json, retryAfter: string | undefined): Fault {
+export function refusal(attempt: Attempt, status: number, body: Json, retryAfter: string | undefined): Refusal {
   const words = scrub(messagesOf(body), attempt.secrets);
   const said = words === '' ? '' : ` It says: ${words}`;
   if (status === 401) {
-    return new Fault(
+    return new Refusal(
       'invalid',
+      status,
       `its service processor does not accept user "${attempt.username}" with the password given; ` +
         `check bmcusername and bmcpassword of the node, or the row of its kind in table passwd.${said}`,
     );
   }
   if (status === 403) {
-    return new Fault(
+    return new Refusal(
       'invalid',
+      status,
       `its service processor does not allow user "${attempt.username}" ${attempt.method} ${attempt.path}.${said}`,
     );
   }
   if (status === 429 || status === 503) {
     const seconds = Number(retryAfter);
-    return new Fault(
+    return new Refusal(
       'unavailable',
+      status,
       `its service processor is busy and answered ${status} to ${attempt.method} ${attempt.path}; try again later.${said}`,
       seconds > 0 && seconds < 3_600 ? { retryAfter: Math.ceil(seconds) } : {},
     );
   }
-  return new Fault('invalid', `its service processor answered ${status} to ${attempt.method} ${attempt.path}.${said}`);
+  return new Refusal(
+    'invalid',
+    status,
+    `its service processor answered ${status} to ${attempt.method} ${attempt.path}.${said}`,
+  );
 }
 
 function scrub(words: string, secrets: readonly string[]): string {

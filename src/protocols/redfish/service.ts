@@ -142,6 +142,13 @@ export class RedfishService {
     }
   }
 
+  /** The service has moved: its session goes on, and is closed, at the new address. */
+  async handOver(moved: RedfishService): Promise<void> {
+    moved.#authority ??= this.#authority;
+    this.#authority = undefined;
+    await this.end();
+  }
+
   /** Like `end`, for good. */
   async close(): Promise<void> {
     this.#closed = true;

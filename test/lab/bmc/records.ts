@@ -34,23 +34,49 @@ const fanLimits = { usual: [120, 200, 30], thresholds: [250, 240, 230, 10, 15, 2
 export const analogSensors = (index: number): AnalogSensor[] => [
   {
     ...temperature,
-    ...{ number: 1, name: 'Inlet Temp', entity: 0x37, value: 20 + (index % 10) },
-    ...{ usual: [25, 40, 5], thresholds: [60, 50, 45, 0, 2, 5] },
+    number: 1,
+    name: 'Inlet Temp',
+    entity: 0x37,
+    value: 20 + (index % 10),
+    usual: [25, 40, 5],
+    thresholds: [60, 50, 45, 0, 2, 5],
   },
   {
     ...temperature,
-    ...{ number: 2, name: 'CPU1 Temp', entity: 0x03, value: 40 + (index % 20) },
-    ...{ usual: [50, 85, 10], thresholds: [105, 95, 90, 0, 2, 5] },
+    number: 2,
+    name: 'CPU1 Temp',
+    entity: 0x03,
+    value: 40 + (index % 20),
+    usual: [50, 85, 10],
+    thresholds: [105, 95, 90, 0, 2, 5],
   },
   {
-    ...{ number: 3, name: '12V Rail', type: 0x02, entity: 0x07, instance: 1, unit: 4, factor: 6, exponent: -2 },
-    ...{ usual: [200, 215, 185], thresholds: [230, 225, 220, 170, 175, 180], value: 199 + (index % 4) },
+    number: 3,
+    name: '12V Rail',
+    type: 0x02,
+    entity: 0x07,
+    instance: 1,
+    unit: 4,
+    factor: 6,
+    exponent: -2,
+    usual: [200, 215, 185],
+    thresholds: [230, 225, 220, 170, 175, 180],
+    value: 199 + (index % 4),
   },
   { ...fan, ...fanLimits, number: 4, name: 'Fan1', instance: 1, value: 100 + (index % 50) },
   { ...fan, ...fanLimits, number: 5, name: 'Fan2', instance: 2, value: 101 + (index % 50) },
   {
-    ...{ number: 6, name: 'Sys Power', type: 0x0b, entity: 0x07, instance: 1, unit: 6, factor: 4, exponent: 0 },
-    ...{ usual: [60, 200, 2], thresholds: [250, 240, 230, 0, 0, 1], value: 40 + (index % 40) },
+    number: 6,
+    name: 'Sys Power',
+    type: 0x0b,
+    entity: 0x07,
+    instance: 1,
+    unit: 6,
+    factor: 4,
+    exponent: 0,
+    usual: [60, 200, 2],
+    thresholds: [250, 240, 230, 0, 0, 1],
+    value: 40 + (index % 40),
   },
 ];
 
@@ -68,24 +94,26 @@ const high = (value: number): number => (value >> 8) & 0xff;
 
 export function fullRecord(sensor: AnalogSensor): number[] {
   const { number, entity, instance, type, unit, factor, exponent, usual, thresholds, name } = sensor;
-  return record(0x01, [
-    ...[0x20, 0x00, number, entity, instance, 0x7f, 0x68, type, 0x01],
-    ...[0x95, 0x0a, 0x95, 0x0a, 0x3f, 0x3f],
-    ...[0x00, unit, 0x00, 0x00],
-    ...[low(factor), (high(factor) & 3) << 6, 0x00, 0x00, 0x00, (exponent & 0x0f) << 4],
-    ...[0x07, ...usual, 0xff, 0x00, ...thresholds, 2, 2, 0, 0, 0],
-    ...text(name),
-  ]);
+  const body = [
+    [0x20, 0x00, number, entity, instance, 0x7f, 0x68, type, 0x01],
+    [0x95, 0x0a, 0x95, 0x0a, 0x3f, 0x3f],
+    [0x00, unit, 0x00, 0x00],
+    [low(factor), (high(factor) & 3) << 6, 0x00, 0x00, 0x00, (exponent & 0x0f) << 4],
+    [0x07, ...usual, 0xff, 0x00, ...thresholds, 2, 2, 0, 0, 0],
+    text(name),
+  ];
+  return record(0x01, body.flat());
 }
 
 export function compactRecord({ number, entity, instance, type, states, name }: DiscreteSensor): number[] {
   const mask = [low(states), high(states)];
-  return record(0x02, [
-    ...[0x20, 0x00, number, entity, instance, 0x67, 0x40, type, 0x6f],
-    ...[...mask, ...mask, ...mask],
-    ...[0xc0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
-    ...text(name),
-  ]);
+  const body = [
+    [0x20, 0x00, number, entity, instance, 0x67, 0x40, type, 0x6f],
+    [...mask, ...mask, ...mask],
+    [0xc0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0],
+    text(name),
+  ];
+  return record(0x02, body.flat());
 }
 
 export const fruLocator = (name: string): number[] =>

@@ -115,7 +115,11 @@ function getBoot(bmc: LightBmc, data: Buffer): CommandReply {
 /** Elements of Get Channel Cipher Suites, 16 bytes for each list index. */
 function getSuites(data: Buffer): CommandReply {
   const records = suites.flatMap(({ id, authentication, integrity, confidentiality }) => [
-    ...[0xc0, id, authentication, 0x40 | integrity, 0x80 | confidentiality],
+    0xc0,
+    id,
+    authentication,
+    0x40 | integrity,
+    0x80 | confidentiality,
   ]);
   const first = (data[2]! & 0x3f) * 16;
   return ok(1, ...records.slice(first, first + 16));
@@ -170,6 +174,7 @@ const commands: Readonly<Record<number, Command>> = {
     // Channel 1 speaks RMCP+ only; names are needed, none of them empty.
     run: () => ok(0x01, 0x80, 0x04, 0x02, ...manufacturer, 0x00),
   },
+  0x0642: { level: levels.user, least: 1, run: () => ok(0x01, 0x04, 0x01, 0x80, 0xf2, 0x1b, 0x00, 0x00, 0x00) },
   0x0654: { level: 0, least: 3, run: (_, data) => getSuites(data) },
   0x0a10: { level: levels.user, least: 1, run: () => ok(0x00, 0x02, 0x00) },
   0x0a11: { level: levels.user, least: 4, run: readFru },

@@ -54,13 +54,30 @@ export function openSession(bmc: LightBmc, request: Buffer): Buffer | undefined 
   makeRoom(bmc);
   const id = newId(bmc);
   bmc.sessions.set(id, {
-    ...{ id, remoteId, suite, random: randomBytes(16), used: Date.now(), limit: 0, level: 0 },
-    ...{ expected: undefined, proof: undefined, keys: undefined, isOpen: false, sent: 0, highest: 0, seen: 0 },
+    id,
+    remoteId,
+    suite,
+    random: randomBytes(16),
+    used: Date.now(),
+    limit: 0,
+    level: 0,
+    expected: undefined,
+    proof: undefined,
+    keys: undefined,
+    isOpen: false,
+    sent: 0,
+    highest: 0,
+    seen: 0,
   });
   const algorithm = (type: number, value: number): number[] => [type, 0, 0, 8, value, 0, 0, 0];
+  const level = request[1]! & 0x0f || 4;
   return Buffer.from([
-    ...[tag, 0, request[1]! & 0x0f || 4, 0],
-    ...[...number(remoteId), ...number(id)],
+    tag,
+    0,
+    level,
+    0,
+    ...number(remoteId),
+    ...number(id),
     ...algorithm(0, suite.authentication),
     ...algorithm(1, suite.integrity),
     ...algorithm(2, suite.confidentiality),

@@ -30,7 +30,7 @@ const stateOf = ({ power, controls, sessions, boot }: LightBmc): LightState => (
   power: power ? 'on' : 'off',
   controls,
   openSessions: [...sessions.values()].filter(({ isOpen }) => isOpen).length,
-  bootFlags: boot.has(5) ? [...boot.get(5)!] : undefined,
+  bootFlags: boot.has(5) ? [...boot.get(5)!] : null,
 });
 
 async function ask(question: LightQuestion): Promise<unknown> {

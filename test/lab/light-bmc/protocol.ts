@@ -18,6 +18,6 @@ export interface LightState {
   /** Every accepted Chassis Control (0 off, 1 on, 2 cycle, 3 reset, 4 interrupt, 5 soft), in order. */
   readonly controls: readonly number[];
   readonly openSessions: number;
-  /** Boot options parameter 5 as last set; undefined when never set or used up by a start. */
-  readonly bootFlags: readonly number[] | undefined;
+  /** Boot options parameter 5 as last set; null when never set or used up by a start. */
+  readonly bootFlags: readonly number[] | null;
 }

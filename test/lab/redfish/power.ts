@@ -1,5 +1,5 @@
 import { addLog, type Bmc } from './bmc.ts';
-import { done, failure, type Json, type Reply } from './resource.ts';
+import { done, failure, type Json, type Reply, textOf } from './resource.ts';
 
 /** A start takes the boot override, and a one-time one with it. */
 function start(bmc: Bmc): void {
@@ -58,15 +58,15 @@ export function reset(bmc: Bmc, body: Json): Reply {
   if (type === undefined) {
     return failure(400, 'ActionParameterMissing', 'The action Reset requires the parameter ResetType to be present.');
   }
-  const effect = effects[String(type)];
+  const effect = effects[textOf(type)];
   if (!(resetTypes[bmc.kind] as readonly unknown[]).includes(type) || !effect) {
-    const message = `The parameter ResetType for the action Reset is not supported with the value ${String(type)}.`;
+    const message = `The parameter ResetType for the action Reset is not supported with the value ${textOf(type)}.`;
     return failure(400, 'ActionParameterNotSupported', message);
   }
-  if (needsPower.includes(String(type)) && bmc.power === 'Off') {
-    return failure(409, 'ActionNotSupported', `The action ${String(type)} needs a system that is on.`);
+  if (needsPower.includes(textOf(type)) && bmc.power === 'Off') {
+    return failure(409, 'ActionNotSupported', `The action ${textOf(type)} needs a system that is on.`);
   }
-  bmc.resets.push(String(type));
+  bmc.resets.push(textOf(type));
   effect(bmc);
   return done;
 }

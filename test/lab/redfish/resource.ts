@@ -28,6 +28,9 @@ export const root = '/redfish/v1';
 
 export const link = (path: string): Json => ({ '@odata.id': path });
 
+/** A value of a body as text; clients send what they like. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 export const done: Reply = { status: 204 };
 
 export function failure(
@@ -72,12 +75,12 @@ export const notInList = (value: unknown, name: string): Reply =>
   failure(
     400,
     'PropertyValueNotInList',
-    `The value '${String(value)}' for the property ${name} is not in the list of acceptable values.`,
+    `The value '${textOf(value)}' for the property ${name} is not in the list of acceptable values.`,
   );
 
 export const outOfRange = (value: unknown, name: string): Reply =>
   failure(
     400,
     'PropertyValueOutOfRange',
-    `The value '${String(value)}' for the property ${name} is not in the supported range of acceptable values.`,
+    `The value '${textOf(value)}' for the property ${name} is not in the supported range of acceptable values.`,
   );

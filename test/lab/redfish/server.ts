@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Account, Bmc } from './bmc.ts';
-import { failure, type Json, type Privilege, type Reply, type Resource } from './resource.ts';
+import { failure, type Json, type Privilege, type Reply, type Resource, textOf } from './resource.ts';
 import { dropIdleSessions } from './resources/sessions.ts';
 
 const privileges: Readonly<Record<Account['role'], readonly Privilege[]>> = {
@@ -28,18 +29,20 @@ export interface Seen {
 }
 
 export const nothingSeen = (delay: number): Seen => ({
-  ...{ requests: [], missed: [], changes: [], sockets: new Set(), refusedLogins: 0 },
-  ...{ delay, silent: false, garbage: false, unavailable: 0 },
+  requests: [],
+  missed: [],
+  changes: [],
+  sockets: new Set(),
+  refusedLogins: 0,
+  delay,
+  silent: false,
+  garbage: false,
+  unavailable: 0,
 });
 
 export function serveBmc(bmc: Bmc, seen: Seen, credentials: { cert: string; key: string }): Server {
   const server = createServer({ ...credentials, keepAliveTimeout: 60_000 }, (request, response) => {
-    void receive(request).then((text) => {
-      if (seen.silent) return;
-      const reply = answer(bmc, seen, request, text);
-      if (seen.delay > 0) setTimeout(() => send(seen, response, reply), seen.delay);
-      else send(seen, response, reply);
-    });
+    void handle(bmc, seen, request, response);
   });
   server.on('connection', (socket) => {
     seen.sockets.add(socket);
@@ -47,6 +50,14 @@ export function serveBmc(bmc: Bmc, seen: Seen, credentials: { cert: string; key:
   });
   server.on('tlsClientError', () => {});
   return server;
+}
+
+async function handle(bmc: Bmc, seen: Seen, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = await receive(request);
+  if (seen.silent) return;
+  const reply = answer(bmc, seen, request, text);
+  if (seen.delay > 0) await pause(seen.delay);
+  send(seen, response, reply);
 }
 
 async function receive(request: IncomingMessage): Promise<string> {
@@ -152,7 +163,7 @@ function read(bmc: Bmc, resource: Resource, expand: boolean): Reply {
   return { status: 200, body: whole, ...(hasETags(bmc) ? { headers: { ETag: etagOf(body) } } : {}) };
 }
 
-const expanded = (bmc: Bmc, member: Json): Json => bmc.resources.get(String(member['@odata.id']))?.get?.() ?? member;
+const expanded = (bmc: Bmc, member: Json): Json => bmc.resources.get(textOf(member['@odata.id']))?.get?.() ?? member;
 
 function change(bmc: Bmc, resource: Resource, method: string, body: Json, ifMatch: string | undefined): Reply {
   if (method === 'POST' && resource.post) return resource.post(body);

@@ -1,11 +1,10 @@
 /* Chassis commands, IPMI 2.0 section 28. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "labbmc.h"
 
-enum { BOOT_FLAGS = 5, LAST_BOOT_PARAMETER = 7 };
+enum { BOOT_FLAGS = 5, LAST_BOOT_PARAMETER = 7, BOOT_NETWORK = 1 };
 enum { FLAGS_VALID = 0x80, FLAGS_PERSISTENT = 0x40, FLAGS_EFI = 0x20 };
 
 static int hardware(lmc_data_t *mc, unsigned operation)
@@ -25,8 +24,8 @@ int is_on(lmc_data_t *mc)
     return machine && machine->vmpid != 0;
 }
 
-/* A start tells the machine its boot device and uses up boot flags that are not persistent. */
-static void use_boot_flags(lmc_data_t *mc)
+/* A start tells the machine its boot device and uses up boot flags that are not persistent. Answers the device. */
+static int use_boot_flags(lmc_data_t *mc)
 {
     static const char *names[16] = { "none", "pxe", "disk", "safe", "diag", "cdrom", "bios", [15] = "floppy" };
     unsigned char *flags = bmc_of(mc)->boot[BOOT_FLAGS];
@@ -41,6 +40,7 @@ static void use_boot_flags(lmc_data_t *mc)
         memset(flags, 0, 5);
         note(mc, "bootused", device);
     }
+    return device;
 }
 
 static void set_power(lmc_data_t *mc, int on)
@@ -58,9 +58,11 @@ static void set_power(lmc_data_t *mc, int on)
 
 static void reset(lmc_data_t *mc)
 {
+    int device;
+
     note(mc, "reset", 1);
-    use_boot_flags(mc);
-    if (options.vm && options.hook[0] && system(options.hook)) note(mc, "hookfailed", 1);
+    device = use_boot_flags(mc);
+    if (options.qmp[0] && qmp_boot_order(options.qmp, device == BOOT_NETWORK)) note(mc, "qmpfailed", 1);
     hardware(mc, HW_OP_RESET);
 }
 

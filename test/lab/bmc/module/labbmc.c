@@ -143,7 +143,7 @@ int ipmi_sim_module_init(sys_data_t *sys, const char *text)
     if (text) {
         read_text(text, "statefile=", options.statefile);
         read_text(text, "bootnow=", options.bootnow);
-        read_text(text, "hook=", options.hook);
+        read_text(text, "qmp=", options.qmp);
         options.vm = read_number(text, "vm=");
         options.refuse_suite0 = read_number(text, "no0=");
         options.delay_ms = read_number(text, "delay=");

@@ -3,6 +3,7 @@
  *   chassis.c   power, boot flags, identify and restore policy kept in the process, no fork per request
  *   dcmi.c      DCMI 1.5: power reading and limit, asset tag, controller id, temperature
  *   suite17.c   cipher suite 17: RAKP-HMAC-SHA256, HMAC-SHA256-128, AES-CBC-128
+ *   qmp.c       the boot order of a running QEMU
  *   wire.c      defects of the stock answers mended; delay, loss and other faults per BMC
  * One process has many BMCs; each is a management controller (MC), known by its IPMB address.
  * Every change of state is appended to the state file as "IPMB key=value".
@@ -34,11 +35,11 @@ typedef struct {
     } fault;
 } bmc_t;
 
-/* Module options: statefile=FILE [vm=1] [bootnow=FILE] [hook=PROGRAM] [delay=MS] [loss=PERCENT] [no0=1] */
+/* Module options: statefile=FILE [vm=1] [bootnow=FILE] [qmp=SOCKET] [delay=MS] [loss=PERCENT] [no0=1] */
 typedef struct {
     char statefile[512];
     char bootnow[512]; /* told the boot device at every start */
-    char hook[512];    /* run before a reset */
+    char qmp[512];     /* the control socket of the machine; told the boot device before a reset */
     int vm;            /* power is a virtual machine that ipmi_sim starts */
     int refuse_suite0;
     unsigned delay_ms, loss_percent;
@@ -62,6 +63,7 @@ void answer(unsigned char *r, unsigned int *len, unsigned char code);
 int is_on(lmc_data_t *mc);
 void chassis_start(void);
 void chassis_attach(lmc_data_t *mc);
+int qmp_boot_order(const char *path, int network_first);
 void dcmi_start(void);
 void suite17_start(void);
 void wire_start(void);

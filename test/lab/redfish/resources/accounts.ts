@@ -10,6 +10,7 @@ import {
   root,
   unknownMember,
   unknownMembers,
+  textOf,
 } from '../resource.ts';
 
 const service = `${root}/AccountService`;
@@ -59,12 +60,12 @@ function change(account: Account, body: Json): Reply {
   const [unknown] = unknownMembers(body, ['UserName', 'Password', 'RoleId', 'Enabled']);
   if (unknown !== undefined) return unknownMember(unknown);
   const { UserName, Password, RoleId, Enabled } = body;
-  if (RoleId !== undefined && !roles.includes(String(RoleId))) return notInList(RoleId, 'RoleId');
-  if (Password !== undefined && (String(Password).length < 4 || String(Password).length > 20)) {
+  if (RoleId !== undefined && !roles.includes(textOf(RoleId))) return notInList(RoleId, 'RoleId');
+  if (Password !== undefined && (textOf(Password).length < 4 || textOf(Password).length > 20)) {
     return failure(400, 'PropertyValueFormatError', 'The password must have 4 to 20 characters.');
   }
-  if (UserName !== undefined) account.username = String(UserName);
-  if (Password !== undefined) account.password = String(Password);
+  if (UserName !== undefined) account.username = textOf(UserName);
+  if (Password !== undefined) account.password = textOf(Password);
   if (RoleId !== undefined) account.role = RoleId as Account['role'];
   if (Enabled !== undefined) account.enabled = Boolean(Enabled);
   return done;

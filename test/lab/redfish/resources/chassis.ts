@@ -78,9 +78,13 @@ function addSleds(bmc: Bmc, enclosure: string): string[] {
         ...(empty
           ? { Status: { State: 'Absent' } }
           : {
-              ...{ Manufacturer: 'Lab Systems', Model: `LabSled ${slot}00`, PartNumber: `LS-${slot}` },
-              ...{ SerialNumber: `SL${serial(bmc.index)}${slot}`, UUID: uuid(bmc.index, `sled${slot}`) },
-              ...{ PowerState: slot === 1 ? 'On' : 'Off', Status: healthy },
+              Manufacturer: 'Lab Systems',
+              Model: `LabSled ${slot}00`,
+              PartNumber: `LS-${slot}`,
+              SerialNumber: `SL${serial(bmc.index)}${slot}`,
+              UUID: uuid(bmc.index, `sled${slot}`),
+              PowerState: slot === 1 ? 'On' : 'Off',
+              Status: healthy,
             }),
       }),
     });

@@ -9,6 +9,7 @@ import {
   type Reply,
   unknownMember,
   unknownMembers,
+  textOf,
 } from '../resource.ts';
 
 interface Sensor {
@@ -43,7 +44,11 @@ function addSensors(bmc: Bmc, chassis: string): SensorPaths {
     { ...temperature, id: 'cpu1', name: 'CPU1 Temp', context: 'CPU', reading: () => cpuCelsius(bmc) },
     { ...temperature, id: 'cpu2', name: 'CPU2 Temp', context: 'CPU', reading: () => null },
     ...[1, 2].map((fan) => ({
-      ...{ id: `fan${fan}`, name: `Fan ${fan}`, type: 'Rotational', units: 'RPM', context: 'Fan' },
+      id: `fan${fan}`,
+      name: `Fan ${fan}`,
+      type: 'Rotational',
+      units: 'RPM',
+      context: 'Fan',
       reading: () => fanSpeed(bmc, fan),
     })),
     {
@@ -242,7 +247,7 @@ function changeLimit(bmc: Bmc, body: Json): Reply {
   if (typeof SetPoint !== 'number' || SetPoint < lowestLimit || SetPoint > highestLimit) {
     return outOfRange(SetPoint, 'SetPoint');
   }
-  if (ControlMode !== undefined && !['Automatic', 'Disabled'].includes(String(ControlMode))) {
+  if (ControlMode !== undefined && !['Automatic', 'Disabled'].includes(textOf(ControlMode))) {
     return notInList(ControlMode, 'ControlMode');
   }
   bmc.limit = { watts: SetPoint, active: ControlMode === undefined ? bmc.limit.active : ControlMode === 'Automatic' };

@@ -1,5 +1,5 @@
 import { type Bmc, type LogEntry } from '../bmc.ts';
-import { collection, done, link, type Json } from '../resource.ts';
+import { collection, done, link, type Json, textOf } from '../resource.ts';
 
 /** Entries of the log a request shows at once; odd services have so small pages that `Members@odata.nextLink` matters. */
 const pageSize = ({ index, kind }: Bmc): number => (kind === 'plain' && index % 2 === 1 ? 2 : 100);
@@ -48,7 +48,7 @@ function addPage(bmc: Bmc, entries: string, first: number): void {
       const more = next < bmc.log.length;
       if (more) addPage(bmc, entries, next);
       const members = bmc.log.slice(first, next).map((entry) => entryBody(bmc, `${entries}/${entry.id}`, entry));
-      for (const member of members) bmc.resources.set(String(member['@odata.id']), { get: () => member });
+      for (const member of members) bmc.resources.set(textOf(member['@odata.id']), { get: () => member });
       return {
         '@odata.id': pathOf(first),
         '@odata.type': '#LogEntryCollection.LogEntryCollection',

@@ -10,6 +10,7 @@ import {
   root,
   unknownMember,
   unknownMembers,
+  textOf,
 } from '../resource.ts';
 import { macAddress } from './parts.ts';
 import { forgetSessions } from './sessions.ts';
@@ -100,7 +101,7 @@ function changeInterface(bmc: Bmc, body: Json): Reply {
       `The value '${wanted}' for the property Address is of a different format.`,
     );
   }
-  if (body.HostName !== undefined) bmc.network.hostname = String(body.HostName);
+  if (body.HostName !== undefined) bmc.network.hostname = textOf(body.HostName);
   const vlan = body.VLAN as { VLANEnable?: boolean; VLANId?: number } | undefined;
   if (vlan)
     bmc.network.vlan = { enabled: vlan.VLANEnable ?? bmc.network.vlan.enabled, id: vlan.VLANId ?? bmc.network.vlan.id };
@@ -132,7 +133,7 @@ function changeProtocol(bmc: Bmc, body: Json): Reply {
   if (unknown !== undefined) return unknownMember(unknown);
   const ntp = body.NTP as { ProtocolEnabled?: boolean; NTPServers?: string[] } | undefined;
   const snmp = body.SNMP as { ProtocolEnabled?: boolean } | undefined;
-  if (body.HostName !== undefined) bmc.network.hostname = String(body.HostName);
+  if (body.HostName !== undefined) bmc.network.hostname = textOf(body.HostName);
   bmc.network = {
     ...bmc.network,
     ntp: ntp?.NTPServers ?? bmc.network.ntp,

@@ -14,13 +14,15 @@ export function addParts(bmc: Bmc, system: string): Json {
     (socket): Part => ({
       id: `cpu${socket}`,
       body: {
-        ...{
-          Name: `Processor ${socket}`,
-          Socket: `CPU ${socket + 1}`,
-          ProcessorType: 'CPU',
-          Manufacturer: 'Lab Chips',
-        },
-        ...{ Model: 'Lab CPU 9000', MaxSpeedMHz: 3600, TotalCores: 32, TotalThreads: 64, Status: healthy },
+        Name: `Processor ${socket}`,
+        Socket: `CPU ${socket + 1}`,
+        ProcessorType: 'CPU',
+        Manufacturer: 'Lab Chips',
+        Model: 'Lab CPU 9000',
+        MaxSpeedMHz: 3600,
+        TotalCores: 32,
+        TotalThreads: 64,
+        Status: healthy,
       },
     }),
   );
@@ -28,17 +30,18 @@ export function addParts(bmc: Bmc, system: string): Json {
     (slot): Part => ({
       id: `dimm${slot}`,
       body: {
-        ...{ Name: `DIMM ${slot}`, DeviceLocator: `DIMM_${slot}` },
+        Name: `DIMM ${slot}`,
+        DeviceLocator: `DIMM_${slot}`,
         ...(slot === 4
           ? { Status: { State: 'Absent' } }
           : {
-              ...{
-                CapacityMiB: 131_072,
-                MemoryDeviceType: 'DDR5',
-                OperatingSpeedMhz: 4800,
-                Manufacturer: 'Lab Memory',
-              },
-              ...{ PartNumber: 'LM-128-4800', SerialNumber: `M${slot}${number}`, Status: healthy },
+              CapacityMiB: 131_072,
+              MemoryDeviceType: 'DDR5',
+              OperatingSpeedMhz: 4800,
+              Manufacturer: 'Lab Memory',
+              PartNumber: 'LM-128-4800',
+              SerialNumber: `M${slot}${number}`,
+              Status: healthy,
             }),
       },
     }),
@@ -47,12 +50,11 @@ export function addParts(bmc: Bmc, system: string): Json {
     (port): Part => ({
       id: `nic${port}`,
       body: {
-        ...{
-          Name: `Ethernet ${port}`,
-          MACAddress: macAddress(bmc, 0x10 + port),
-          LinkStatus: port === 0 ? 'LinkUp' : 'NoLink',
-        },
-        ...{ SpeedMbps: 25_000, Status: healthy },
+        Name: `Ethernet ${port}`,
+        MACAddress: macAddress(bmc, 0x10 + port),
+        LinkStatus: port === 0 ? 'LinkUp' : 'NoLink',
+        SpeedMbps: 25_000,
+        Status: healthy,
       },
     }),
   );

@@ -10,6 +10,7 @@ import {
   root,
   unknownMember,
   unknownMembers,
+  textOf,
 } from '../resource.ts';
 import { addParts } from './parts.ts';
 
@@ -98,7 +99,7 @@ const bootMember = ({ boot, kind }: Bmc): Json => ({
 export function changeIndicator(bmc: Bmc, body: Json): Reply | undefined {
   const { IndicatorLED, LocationIndicatorActive } = body;
   if (IndicatorLED !== undefined) {
-    if (!['Off', 'Lit', 'Blinking'].includes(String(IndicatorLED))) return notInList(IndicatorLED, 'IndicatorLED');
+    if (!['Off', 'Lit', 'Blinking'].includes(textOf(IndicatorLED))) return notInList(IndicatorLED, 'IndicatorLED');
     bmc.indicator = IndicatorLED as Bmc['indicator'];
   }
   if (LocationIndicatorActive !== undefined) bmc.indicator = LocationIndicatorActive ? 'Blinking' : 'Off';
@@ -111,7 +112,7 @@ function change(bmc: Bmc, body: Json): Reply {
   if (unknown !== undefined) return unknownMember(unknown);
   const refused = (body.Boot ? changeBoot(bmc, body.Boot as Json) : undefined) ?? changeIndicator(bmc, body);
   if (refused) return refused;
-  if (body.AssetTag !== undefined) bmc.assetTag = String(body.AssetTag);
+  if (body.AssetTag !== undefined) bmc.assetTag = textOf(body.AssetTag);
   return done;
 }
 
@@ -121,9 +122,9 @@ function changeBoot(bmc: Bmc, body: Json): Reply | undefined {
     Object.keys(bootMember(bmc)).filter((name) => !name.includes('@')),
   );
   if (unknown !== undefined) return unknownMember(unknown);
-  const enabled = String(body.BootSourceOverrideEnabled ?? bmc.boot.enabled);
-  const target = String(body.BootSourceOverrideTarget ?? bmc.boot.target);
-  const mode = String(body.BootSourceOverrideMode ?? bmc.boot.mode);
+  const enabled = textOf(body.BootSourceOverrideEnabled ?? bmc.boot.enabled);
+  const target = textOf(body.BootSourceOverrideTarget ?? bmc.boot.target);
+  const mode = textOf(body.BootSourceOverrideMode ?? bmc.boot.mode);
   if (!['Disabled', 'Once', 'Continuous'].includes(enabled)) return notInList(enabled, 'BootSourceOverrideEnabled');
   if (!bootTargets.includes(target)) return notInList(target, 'BootSourceOverrideTarget');
   if (!['Legacy', 'UEFI'].includes(mode)) return notInList(mode, 'BootSourceOverrideMode');

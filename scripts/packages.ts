@@ -1,0 +1,88 @@
+// Debian packages that tests and labs call, and their installation.
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+export interface DebianPackage {
+  readonly name: string;
+  /** The program, or the absolute path of a file, by which it is known to be there. */
+  readonly program: string;
+  readonly why: string;
+  /** What needs it says so and goes on without it. */
+  readonly optional?: boolean;
+}
+
+/** The simulated service processors of test/lab. */
+export const labPackages: readonly DebianPackage[] = [
+  { name: 'gcc', program: 'gcc', why: 'compiles what ipmi_sim lacks' },
+  { name: 'libc6-dev', program: '/usr/include/stdio.h', why: 'compiles what ipmi_sim lacks' },
+  { name: 'libopenipmi-dev', program: '/usr/include/OpenIPMI/mcserv.h', why: 'compiles what ipmi_sim lacks' },
+  { name: 'libssl-dev', program: '/usr/include/openssl/hmac.h', why: 'compiles what ipmi_sim lacks' },
+  { name: 'openipmi', program: 'ipmi_sim', why: 'simulates service processors' },
+];
+
+export const testPackages: readonly DebianPackage[] = [
+  { name: 'curl', program: 'curl', why: 'talks to the server as a client of another make' },
+  { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on service processors' },
+  { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on service processors' },
+  { name: 'openssl', program: 'openssl', why: 'a second opinion on our certificates and TLS versions' },
+  { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
+  { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
+  { name: 'tar', program: 'tar', why: 'backup and restore' },
+  ...labPackages,
+  { name: 'qemu-system-x86', program: 'qemu-system-x86_64', why: 'machines to switch on', optional: true },
+  {
+    name: 'ipxe-qemu',
+    program: '/usr/lib/ipxe/qemu/pxe-virtio.rom',
+    why: 'machines that boot from the network',
+    optional: true,
+  },
+];
+
+export function isInstalled(program: string): boolean {
+  if (isAbsolute(program)) return existsSync(program);
+  const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return directories.some((directory) => {
+    try {
+      accessSync(join(directory, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function apt(...args: string[]) {
+  const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
+  const [program = '', ...rest] = [...asRoot, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...args];
+  return spawnSync(program, rest, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
+}
+
+function install(packages: readonly DebianPackage[], purpose: string): void {
+  if (packages.length === 0) return;
+  const reasons = packages.map(({ name, why }) => `${name} (${why})`).join(', ');
+  console.error(`muster: installing for ${purpose} with apt-get: ${reasons}`);
+  const attempt = () => apt('install', '-y', '--no-install-recommends', ...packages.map(({ name }) => name));
+  let result = attempt();
+  if (result.status !== 0) {
+    apt('update');
+    result = attempt();
+  }
+  if (result.status === 0) return;
+  const reason = result.error?.message ?? result.stderr.trim();
+  const effect = packages.every(({ optional }) => optional) ? 'will be left out' : 'will fail';
+  console.error(`muster: that failed, and what needs them ${effect}: ${reason}`);
+}
+
+/** Installs those that are missing. Optional ones apart, so that they cannot keep the others out. */
+export function installMissing(packages: readonly DebianPackage[], purpose: string): void {
+  const missing = packages.filter(({ program }) => !isInstalled(program));
+  install(
+    missing.filter(({ optional }) => !optional),
+    purpose,
+  );
+  install(
+    missing.filter(({ optional }) => optional),
+    purpose,
+  );
+}

@@ -1,0 +1,38 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { jsonType } from './reply.ts';
+
+export const maximumHeaders = 81_920;
+
+type Answer = readonly [status: string, sentence: string, errorcode: number];
+const notHttp: Answer = ['400 Bad Request', 'The request is not valid HTTP.', 2];
+const answers: Readonly<Record<string, Answer>> = {
+  HPE_HEADER_OVERFLOW: ['400 Bad Request', `The headers are larger than ${maximumHeaders} bytes.`, 2],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not sent in time.', 4],
+};
+
+/** How long a client that was answered may go on sending what nobody reads. */
+const patience = 2_000;
+const answered = new WeakSet<Socket>();
+
+/** Answers what is not even HTTP, comes too slowly or has headers beyond the limit in the form of every other error. */
+export function answerBrokenRequest(
+  error: Error & { code?: string },
+  socket: Socket & { _httpMessage?: ServerResponse },
+): void {
+  // More of the same request: closing the connection on it now would lose the answer.
+  if (answered.has(socket)) return;
+  // What would be written into a reply under way would garble it.
+  // oxlint-disable-next-line no-underscore-dangle -- node tells of the reply in no other way
+  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
+    socket.destroy();
+    return;
+  }
+  answered.add(socket);
+  const [status, sentence, errorcode] = answers[error.code ?? ''] ?? notHttp;
+  const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
+  const head = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`);
+  const timer = setTimeout(() => socket.destroy(), patience).unref();
+  socket.once('close', () => clearTimeout(timer));
+}

@@ -1,0 +1,416 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Fault } from '../../../src/core/errors.ts';
+import type { Capabilities } from '../../../src/drivers/capabilities.ts';
+import { openbmcSpReaders, openbmcSpWriters } from '../../../src/drivers/openbmc/service-processor.ts';
+import { redfishCapabilities } from '../../../src/drivers/redfish/capabilities.ts';
+import { wattsOf } from '../../../src/drivers/redfish/energy.ts';
+import { logLines, rankOf } from '../../../src/drivers/redfish/event-log.ts';
+import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';
+import { isNetmask } from '../../../src/drivers/redfish/sp-address.ts';
+import { pickSystem } from '../../../src/protocols/redfish/places.ts';
+import { serverTree, treeTarget } from './tree.ts';
+
+const signal = new AbortController().signal;
+const system = '/redfish/v1/Systems/S';
+const chassis = '/redfish/v1/Chassis/C';
+const manager = '/redfish/v1/Managers/M';
+const fault = (sentence: RegExp) =>
+  expect.objectContaining({ kind: 'invalid', message: expect.stringMatching(sentence) });
+
+describe('power', () => {
+  it('takes the reset types from the action info and says which actions there are', async () => {
+    const { target, tree, orders } = treeTarget(serverTree(), {
+      ordered: (_, body) => {
+        const { ResetType } = body as { ResetType: string };
+        tree[system]!['PowerState'] = ResetType === 'On' ? 'On' : 'Off';
+      },
+    });
+    const { power } = redfishCapabilities(target);
+    await expect(power.set('reset', signal)).rejects.toEqual(
+      fault(/no power action reset; it has on, off, softoff, cycle\./),
+    );
+    expect(await power.set('softoff', signal)).toBe('off');
+    expect(await power.set('on', signal)).toBe('on');
+    expect(await power.set('cycle', signal)).toBe('on');
+    expect(orders.map(([, body]) => (body as { ResetType: string }).ResetType)).toEqual([
+      'PushPowerButton',
+      'On',
+      'ForceOff',
+      'On',
+    ]);
+  });
+
+  it('sends an order whose answer is lost only once, and goes by the state', async () => {
+    const lost = new Fault('unavailable', 'the connection broke.');
+    const { target, tree, orders } = treeTarget(serverTree(), {
+      ordered() {
+        setTimeout(() => (tree[system]!['PowerState'] = 'Off'), 100);
+        throw lost;
+      },
+    });
+    expect(await redfishCapabilities(target).power.set('off', signal)).toBe('off');
+    expect(orders).toHaveLength(1);
+  });
+
+  it('says what the state is when the wanted one is not reached', async () => {
+    const { target, orders } = treeTarget(serverTree());
+    await expect(redfishCapabilities(target).power.set('off', signal)).rejects.toMatchObject({
+      kind: 'deadline',
+      message: expect.stringMatching(/is not off: it is on after 0.4 s/),
+    });
+    expect(orders).toHaveLength(1);
+  });
+
+  it('waits for a change that is under way instead of ordering it again', async () => {
+    const tree = serverTree();
+    tree[system]!['PowerState'] = 'PoweringOff';
+    const { target, orders } = treeTarget(tree);
+    setTimeout(() => (tree[system]!['PowerState'] = 'Off'), 100);
+    expect(await redfishCapabilities(target).power.set('softoff', signal)).toBe('off');
+    expect(orders).toEqual([]);
+  });
+
+  it('is that of the chassis if the system does not tell', async () => {
+    const tree = serverTree();
+    delete tree[system]!['PowerState'];
+    tree[chassis]!['PowerState'] = 'Off';
+    expect(await redfishCapabilities(treeTarget(tree).target).power.state(signal)).toBe('off');
+  });
+});
+
+describe('one of several systems', () => {
+  const reset = { Actions: { '#ComputerSystem.Reset': {} } };
+  const systems = (...bodies: Record<string, unknown>[]) =>
+    bodies.map((body, i) => ({ path: `/${i}`, body, etag: undefined }));
+  it.each([
+    ['the only one', systems({}), '/0'],
+    ['that with the name of the node', systems({ Id: '1', ...reset }, { HostName: 'N1', ...reset }), '/1'],
+    [
+      'the only physical one with a reset',
+      systems({ SystemType: 'OS', ...reset }, { SystemType: 'Physical', ...reset }, {}),
+      '/1',
+    ],
+    ['none if it is not sure', systems({ Id: 'a', ...reset }, { Id: 'b', ...reset }), undefined],
+    ['none if two have the name', systems({ Id: 'n1', ...reset }, { Name: 'n1', ...reset }), undefined],
+    ['none of none', systems(), undefined],
+  ])('is %s', (_, list, path) => expect(pickSystem(list, 'n1')?.path).toBe(path));
+
+  it('is never guessed for an action', async () => {
+    const tree = serverTree();
+    tree['/redfish/v1/Systems'] = { Members: [{ '@odata.id': system }, { '@odata.id': '/t' }] };
+    tree['/t'] = { ...tree[system]!, Id: 'T' };
+    const { target, orders } = treeTarget(tree);
+    await expect(redfishCapabilities(target).power.set('off', signal)).rejects.toEqual(
+      fault(/2 computer systems \(S, T\).*AssetTag "n1"/),
+    );
+    expect(orders).toEqual([]);
+  });
+});
+
+describe('readings', () => {
+  it('come from wherever the chassis has them', async () => {
+    const { vitals } = redfishCapabilities(treeTarget(serverTree()).target);
+    expect(await vitals.read([], signal)).toEqual({
+      Exhaust: '-3.25 C (26 F)',
+      '5V': 'N/A',
+      'Supply A Power': '210.5 Watts (718 BTUs/hr)',
+      'Fan A': '40 %',
+      Site: '120 m',
+      'LED Identify': 'lit',
+      'Power Status': 'on',
+      'Power Restore Policy': 'Last State',
+      'Chassis intrusion': 'active',
+    });
+    expect(await vitals.read(['power'], signal)).toEqual({ 'Power Status': 'on' });
+    expect(await vitals.read(['energy'], signal)).toEqual({ Message: ['No energy sensors found in system'] });
+    await expect(vitals.read(['nosuch' as 'temp'], signal)).rejects.toEqual(
+      fault(/unknown vitals: nosuch; known are temp,/),
+    );
+  });
+
+  it('make an inventory', async () => {
+    const { inventory } = redfishCapabilities(treeTarget(serverTree()).target);
+    expect(await inventory.read([], signal)).toEqual({
+      'System Model/MTM': 'Model 1',
+      'UUID/GUID': 'AA-BB',
+      'BMC Firmware': '9',
+      'NIC Firmware': '3.2',
+      'CPU 1 Model': 'X',
+      'CPU 1 Cores': '8',
+      'PCI 1': 'Maker Card',
+    });
+    expect(await inventory.read(['mprom'], signal)).toEqual({ Message: ['No attributes returned from the BMC.'] });
+    await expect(inventory.read(['nosuch' as 'cpu'], signal)).rejects.toEqual(fault(/unknown inventory: nosuch/));
+  });
+
+  it('tell the members of a chassis', async () => {
+    expect(await redfishCapabilities(treeTarget(serverTree()).target).subnodes.list(signal)).toEqual({
+      S: { type: 'system', model: 'Model 1', slot: 'Slot 4', uuid: 'aa-bb' },
+    });
+  });
+});
+
+describe('the event log', () => {
+  it.each([
+    [{ Id: 'SEL' }, 4],
+    [{ Id: 'Log', LogEntryType: 'SEL' }, 4],
+    [{ Id: '1', Name: 'System Event Log' }, 4],
+    [{ Id: 'IML' }, 3],
+    [{ Id: 'x', LogEntryType: 'Multiple' }, 2],
+    [{ Id: 'x' }, 1],
+    [{ Id: 'Dump', LogEntryType: 'Event' }, 0],
+    [{ Id: 'FaultLog' }, 0],
+  ])('%o ranks %i', (log, rank) => expect(rankOf({ ...log, Entries: { '@odata.id': '/e' } })).toBe(rank));
+
+  it('has its lines oldest first', () => {
+    const entries = [
+      { Id: '10', Created: '2026-02-03T04:05:06Z', Message: 'c', Severity: 'Warning' },
+      { Id: '9', Created: '2026-02-03T04:05:06+00:00', Message: 'b', Severity: 'OK' },
+      { Id: '1', Created: '2025-12-31T23:59:59Z', MessageId: 'a', SensorType: 'Fan', EntryCode: 'Deassert' },
+    ];
+    const lines = ['12/31/2025 23:59:59 Fan, a - Recovered', '02/03/2026 04:05:06 b', '02/03/2026 04:05:06 Warning, c'];
+    expect(logLines(entries)).toEqual(lines);
+    expect(logLines([{ Message: 'b' }, {}, 7])).toEqual(['b', 'no description', 'no description']);
+  });
+
+  it('is empty when nothing of before is left', async () => {
+    const { target, tree } = treeTarget(serverTree(), {
+      ordered: () => void (tree[`${system}/Logs/Log/E`] = { Members: [{ Id: '1', Message: 'Log cleared.' }] }),
+    });
+    const { eventLog } = redfishCapabilities(target);
+    expect(await eventLog.read(signal)).toEqual(['01/02/2026 03:04:05 Fan, It happened.']);
+    await eventLog.clear(signal);
+    expect(await eventLog.read(signal)).toEqual(['Log cleared.']);
+  });
+});
+
+describe('what boots next', () => {
+  const once = { persistent: false, mode: undefined } as const;
+
+  it('is only what the service can', async () => {
+    const { nextBoot } = redfishCapabilities(treeTarget(serverTree()).target);
+    expect(await nextBoot.set('net', { persistent: true, mode: 'uefi' }, signal)).toBe('Network');
+    expect(await nextBoot.set('def', once, signal)).toBe('boot override inactive');
+    await expect(nextBoot.set('cd', once, signal)).rejects.toEqual(fault(/no boot source cd; it has net, hd, def\./));
+    await expect(nextBoot.set('hd', { persistent: false, mode: 'legacy' }, signal)).rejects.toEqual(
+      fault(/no boot mode legacy; it has UEFI\./),
+    );
+  });
+
+  it('is set where the service keeps settings, if it takes them nowhere else', async () => {
+    const { target, patches } = treeTarget(serverTree(), { readOnly: [system] });
+    expect(await redfishCapabilities(target).nextBoot.set('hd', once, signal)).toBe('Hard Drive');
+    expect(patches.at(-1)).toEqual([
+      `${system}/Settings`,
+      { Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd' } },
+    ]);
+  });
+});
+
+describe('the location light', () => {
+  it('is the older property where there is no newer', async () => {
+    const { target, patches } = treeTarget(serverTree());
+    const { beacon } = redfishCapabilities(target);
+    expect(await beacon.state!(signal)).toBe('on');
+    for (const action of ['blink', 'off', 'on'] as const) {
+      await beacon.set(action, signal);
+      expect(await beacon.state!(signal)).toBe(action);
+    }
+    expect(patches.map(([, change]) => change)).toEqual(
+      ['Blinking', 'Off', 'Lit'].map((IndicatorLED) => ({ IndicatorLED })),
+    );
+  });
+});
+
+describe('power capping', () => {
+  it.each([
+    ['300', 300],
+    ['300 W', 300],
+    ['100', 100],
+    ['0%', 100],
+    ['50%', 300],
+    ['100 %', 500],
+  ])('%s is %i', (text, watts) => expect(wattsOf(text, { minimum: 100, maximum: 500 })).toBe(watts));
+
+  it.each(['99', '501', '101%', '-1', '', 'x', '1e3', '0x10', 'Infinity'])('%s is refused', (text) =>
+    expect(() => wattsOf(text, { minimum: 100, maximum: 500 })).toThrow(fault(/cappingvalue/)),
+  );
+
+  it('is set at the control where its excerpt cannot be changed', async () => {
+    const { target, tree, patches } = treeTarget(serverTree(), { readOnly: [`${chassis}/Environment`] });
+    const { energy } = redfishCapabilities(target);
+    expect(await energy.read(['cappingmaxmin', 'cappingvalue'], signal)).toEqual({
+      cappingmax: '500 W',
+      cappingmin: '100 W',
+      cappingvalue: '400 W',
+    });
+    setTimeout(
+      () => (tree[`${chassis}/Environment`] = { PowerLimitWatts: { SetPoint: 250, ControlMode: 'Disabled' } }),
+      50,
+    );
+    await energy.set('cappingvalue', '250', signal);
+    expect(patches.at(-1)).toEqual([`${chassis}/Control`, { SetPoint: 250 }]);
+    await expect(energy.read(['nosuch'], signal)).rejects.toEqual(
+      fault(/unknown energy attributes: nosuch; known are averageAC,/),
+    );
+    await expect(energy.set('cappingmax', '1', signal)).rejects.toEqual(fault(/cappingmax cannot be set/));
+  });
+});
+
+describe('the service processor', () => {
+  const spOf = (tree = serverTree()) => {
+    const made = treeTarget(tree);
+    return { ...made, sp: redfishServiceProcessor(made.target, openbmcSpReaders, openbmcSpWriters) };
+  };
+
+  it.each([
+    ['ip', { 'BMC IP': '10.0.0.7' }],
+    ['netmask', { 'BMC Netmask': '255.255.255.0' }],
+    ['gateway', { 'BMC Gateway': '10.0.0.1' }],
+    ['ipsrc', { 'BMC IP Source': 'DHCP' }],
+    ['vlan', { 'BMC VLAN ID': '12' }],
+    ['hostname', { 'BMC Hostname': 'bmc' }],
+    ['ntpservers', { 'BMC NTP Servers': 'a,b' }],
+    ['community', { 'SP SNMP Community': 'public' }],
+    ['autoreboot', { 'BMC AutoReboot': '1' }],
+    ['powerrestorepolicy', { 'BMC PowerRestorePolicy': 'restore' }],
+    ['timesyncmethod', { 'BMC TimeSyncMethod': 'ntp' }],
+  ])('has %s', async (attribute, value) => expect(await spOf().sp.get(attribute, signal)).toEqual(value));
+
+  it.each([
+    [
+      { netmask: '255.255.0.0' },
+      `${manager}/lan`,
+      {
+        DHCPv4: { DHCPEnabled: false },
+        IPv4Addresses: [
+          { Address: '10.0.0.7', SubnetMask: '255.255.0.0', Gateway: '10.0.0.1', AddressOrigin: 'Static' },
+        ],
+      },
+    ],
+    [{ ip: 'dhcp' }, `${manager}/lan`, { DHCPv4: { DHCPEnabled: true } }],
+    [{ vlan: 'off' }, `${manager}/lan`, { VLAN: { VLANEnable: false } }],
+    [{ vlan: '4094' }, `${manager}/lan`, { VLAN: { VLANEnable: true, VLANId: 4094 } }],
+    [{ hostname: 'a.b' }, `${manager}/Protocol`, { HostName: 'a.b' }],
+    [{ ntp: 'x, fe80::1' }, `${manager}/Protocol`, { NTP: { ProtocolEnabled: true, NTPServers: ['x', 'fe80::1'] } }],
+    [
+      { community: 'private' },
+      `${manager}/Protocol`,
+      { SNMP: { CommunityStrings: [{ Name: 'first', CommunityString: 'private' }] } },
+    ],
+    [
+      { userid: '2', username: 'x', password: 'pw' },
+      '/redfish/v1/Accounts/2',
+      { UserName: 'x', Password: 'pw', Enabled: true },
+    ],
+    [{ username: 'oper', password: 'pw' }, '/redfish/v1/Accounts/2', { Password: 'pw', Enabled: true }],
+    [{ password: 'pw' }, '/redfish/v1/Accounts/1', { Password: 'pw', Enabled: true }],
+    [{ autoreboot: '0' }, system, { Boot: { AutomaticRetryConfig: 'Disabled' } }],
+    [{ powerrestorepolicy: 'always_on' }, system, { PowerRestorePolicy: 'AlwaysOn' }],
+    [{ timesyncmethod: 'manual' }, `${manager}/Protocol`, { NTP: { ProtocolEnabled: false } }],
+  ])('takes %o', async (settings, path, change) => {
+    const { sp, patches } = spOf();
+    await sp.set(settings, signal);
+    expect(patches).toEqual([[path, change]]);
+  });
+
+  it('gets an account that is not there yet', async () => {
+    const { sp, orders } = spOf();
+    await sp.set({ username: 'new', password: 'pw' }, signal);
+    expect(orders).toEqual([
+      ['/redfish/v1/Accounts', { UserName: 'new', Password: 'pw', RoleId: 'Administrator', Enabled: true }],
+    ]);
+  });
+
+  it.each([
+    [{ ip: '10.0.0.300' }, /"10.0.0.300" is not an IPv4 address/],
+    [{ netmask: '255.0.255.0' }, /is not a netmask/],
+    [{ gateway: 'x' }, /is not an IPv4 gateway/],
+    [{ vlan: '4095' }, /from 1 to 4094/],
+    [{ hostname: 'a b' }, /is not a host name/],
+    [{ ntp: 'a,,b' }, /is not the name or address of an NTP server/],
+    [{ community: 'a\nb' }, /1 to 32 printable/],
+    [{ userid: '9', username: 'x', password: 'y' }, /no account for userid 9; its userids are 1, 2/],
+    [{ autoreboot: '2' }, /autoreboot is one of 0, 1, not "2"/],
+    [{ garp: '1' }, /no attribute garp over Redfish; known are autoreboot,/],
+    [{ constructor: '1' }, /no attribute constructor/],
+  ])('refuses %o before anything is sent', async (settings, sentence) => {
+    const { sp, patches, orders } = spOf();
+    await expect(sp.set(settings as unknown as Record<string, string>, signal)).rejects.toEqual(fault(sentence));
+    expect([patches, orders]).toEqual([[], []]);
+  });
+
+  it.each([
+    ['255.255.255.0', true],
+    ['128.0.0.0', true],
+    ['255.255.255.255', true],
+    ['0.0.0.0', false],
+    ['0.255.255.255', false],
+    ['255.255.255.1', false],
+    ['24', false],
+  ])('%s as a netmask: %s', (text, is) => expect(isNetmask(text)).toBe(is));
+});
+
+describe('a hostile service', () => {
+  const uses: readonly ((capabilities: Required<Capabilities>) => Promise<unknown>)[] = [
+    ({ power }) => power.state(signal),
+    ({ power }) => power.set('softoff', signal),
+    ({ power }) => power.set('nmi', signal),
+    ({ vitals }) => vitals.read([], signal),
+    ({ inventory }) => inventory.read([], signal),
+    ({ eventLog }) => eventLog.read(signal),
+    ({ nextBoot }) => nextBoot.get(signal),
+    ({ beacon }) => beacon.state!(signal),
+    ({ beacon }) => beacon.set('on', signal),
+    ({ energy }) => energy.read([], signal),
+    ({ serviceProcessor }) => serviceProcessor.get('ip', signal),
+    ({ serviceProcessor }) => serviceProcessor.get('vlan', signal),
+    ({ serviceProcessor }) => serviceProcessor.get('ntp', signal),
+    ({ serviceProcessor }) => serviceProcessor.set({ username: 'oper', password: 'x' }, signal),
+    ({ subnodes }) => subnodes.list(signal),
+  ];
+  /** Puts another value somewhere in a tree, or takes a member out. */
+  const mutation = fc.record({
+    where: fc.array(fc.nat(20), { minLength: 1, maxLength: 6 }),
+    value: fc.option(fc.jsonValue(), { nil: undefined }),
+  });
+
+  function mutate(tree: unknown, where: readonly number[], value: unknown): void {
+    let here = tree as Record<string, unknown>;
+    for (const [depth, step] of where.entries()) {
+      const names = Object.keys(here);
+      const name = names[step % names.length];
+      if (name === undefined) return;
+      const next = here[name];
+      if (depth === where.length - 1 || typeof next !== 'object' || next === null) {
+        // A resource that is gone is 404; one that is no object never gets past the parser.
+        if (depth > 0) here[name] = value;
+        return;
+      }
+      here = next as Record<string, unknown>;
+    }
+  }
+
+  it('causes no exception but a Fault, whatever its resources hold', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(mutation, { minLength: 1, maxLength: 12 }),
+        fc.constantFrom(...uses),
+        async (mutations, use) => {
+          const tree = serverTree();
+          for (const { where, value } of mutations) mutate(tree, where, value);
+          const { target } = treeTarget(tree, {
+            ordered: () => void Object.assign(tree[system]!, { PowerState: 'Off' }),
+          });
+          try {
+            await use(redfishCapabilities({ ...target, powerDeadline: 0 }));
+          } catch (error) {
+            expect(error).toBeInstanceOf(Fault);
+          }
+        },
+      ),
+      { numRuns: 1_500 },
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import { labAccounts } from '../addresses.ts';
+import { guid, macAddress } from '../bmc/configuration.ts';
+
+export interface Machine {
+  readonly index: number;
+  readonly address: string;
+  readonly directory: string;
+}
+
+export const ports = { console: 9000, inBand: 9002, serial: 9003 } as const;
+
+/** The startcmd of ipmi_sim. It must become QEMU itself: ipmi_sim watches the process, whose end is power off. */
+export function startScript({ index, address, directory }: Machine): string {
+  const mac = `52:54:00:bc:01:${index.toString(16).padStart(2, '0')}`;
+  const chardev = `host=${address}`;
+  const args = [
+    `-name muster-vm${index} -machine pc,accel=tcg,graphics=off -cpu max -m 256 -display none -nodefaults -no-user-config`,
+    `-drive if=none,id=hd,file=${directory}/disk.img,format=raw`,
+    '-device virtio-blk-pci,id=disk0,drive=hd,bootindex=$disk',
+    `-netdev user,id=net,restrict=on,tftp=${directory}/tftp,bootfile=boot.ipxe`,
+    `-device virtio-net-pci,id=nic0,netdev=net,mac=${mac},bootindex=$network`,
+    `-chardev socket,id=ipmi,${chardev},port=${ports.inBand},reconnect=2`,
+    '-device ipmi-bmc-extern,id=bmc,chardev=ipmi -device isa-ipmi-kcs,bmc=bmc',
+    `-chardev socket,id=serial,${chardev},port=${ports.serial},server=on,wait=off,telnet=on,logfile=${directory}/serial.log,logappend=on`,
+    '-device isa-serial,chardev=serial',
+    `-qmp unix:${directory}/qmp,server=on,wait=off`,
+  ];
+  return [
+    '#!/bin/sh',
+    `echo $$ >${directory}/qemu.pid`,
+    `read -r device rest <${directory}/bootnow || device=none`,
+    'case $device in pxe) network=1 disk=2 ;; *) network=2 disk=1 ;; esac',
+    `exec setpriv --pdeathsig KILL qemu-system-x86_64 ${args.join(' \\\n  ')} </dev/null >>${directory}/qemu.log 2>&1`,
+    '',
+  ].join('\n');
+}
+
+export function lanFile({ index, address, directory }: Machine, module: string): string {
+  const { username, password } = labAccounts.administrator;
+  const moduleOptions = `statefile=${directory}/changes vm=1 bootnow=${directory}/bootnow qmp=${directory}/qmp`;
+  return [
+    `name "vm${index}"`,
+    `loadlib "${module}" "${moduleOptions}"`,
+    `console ${address} ${ports.console}`,
+    'set_working_mc 0x20',
+    'startlan 1',
+    `addr ${address} 623`,
+    'priv_limit admin',
+    'allowed_auths_user md5',
+    'allowed_auths_operator md5',
+    'allowed_auths_admin md5',
+    `guid ${guid(index)}`,
+    `lan_config_program "${directory}/lanctl.sh ${directory} ${address} ${macAddress(index)}"`,
+    'endlan',
+    `serial kcs ${address} ${ports.inBand} codec VM`,
+    `sol "telnet:${address}:${ports.serial}" 115200 history=16000`,
+    `startcmd "${directory}/start.sh"`,
+    'startnow false',
+    'poweroff_wait 5',
+    'kill_wait 2',
+    `user 2 true "${username}" "${password}" admin 10 md5`,
+    '',
+  ].join('\n');
+}
+
+export const emulatorFile = [
+  'mc_setbmc 0x20',
+  'mc_add 0x20 0 no-device-sdrs 0x23 2 0x15 0xbf 0x4f4d 0x0103',
+  'sel_enable 0x20 1000 0x0a',
+  'sensor_add 0x20 0 0 35 0x6f event-only',
+  'mc_enable 0x20',
+  'lab_ready 0x20',
+  '',
+].join('\n');
