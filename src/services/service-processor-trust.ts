@@ -17,6 +17,10 @@ export class ServiceProcessorTrust {
     return this.#store.current.get(table, node)?.['fingerprint'];
   }
 
+  howToForget(node: string): string {
+    return `DELETE /tables/${table}/rows/node=${node}`;
+  }
+
   async learn(node: string, fingerprint: string): Promise<void> {
     await this.#store.change({ user: '', client: '', command: 'trust-certificate', run: '' }, (head) => {
       const draft = new Draft(head, (_table, _column, clear) => clear);

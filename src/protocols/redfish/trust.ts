@@ -8,6 +8,8 @@ import { transportFault } from './faults.ts';
 export interface Trust {
   known(key: string): string | undefined;
   learn(key: string, fingerprint: string): Promise<void>;
+  /** How a user makes the next certificate the first one again. */
+  howToForget?(key: string): string;
   /** A certificate authority that vouches instead, as PEM. */
   readonly ca?: string | undefined;
 }
@@ -64,11 +66,12 @@ function check(socket: TLSSocket, peer: Peer, trust: Trust): Fault | undefined |
   const known = trust.known(peer.key);
   if (known === undefined) return trust.learn(peer.key, shown).then(() => undefined);
   if (sameFingerprint(known, shown)) return undefined;
+  const remedy = trust.howToForget ? ` (${trust.howToForget(peer.key)})` : '';
   return new Fault(
     'invalid',
     `the certificate of its service processor at ${placeOf(peer)} has changed, and nothing was sent to it. ` +
       `The SHA-256 fingerprint known since first use is ${known}, the one shown now is ${shown}. ` +
-      `If the change is expected (a new board, a new certificate), remove the fingerprint stored for ${peer.key}; ` +
+      `If the change is expected (a new board, a new certificate), remove the fingerprint stored for ${peer.key}${remedy}; ` +
       'the next request then accepts the new one.',
   );
 }
