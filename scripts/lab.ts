@@ -1,5 +1,7 @@
 // Brings up a simulated cluster, defines it in a muster and says what to try. Ctrl-C ends all it started.
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -77,19 +79,18 @@ async function findTarget({ url, token, ca }: Options): Promise<Target> {
   };
 }
 
-function put({ url, token, ca }: Target, path: string, body: unknown): Promise<void> {
+async function put({ url, token, ca }: Target, path: string, body: unknown): Promise<void> {
   const headers = { 'X-Auth-Token': token, 'Content-Type': 'application/json' };
-  return new Promise((resolve, reject) => {
-    const trust = ca === undefined ? {} : { ca: readFileSync(ca) };
-    const sending = request(`${url}${path}`, { method: 'PUT', headers, ...trust }, (response) => {
-      text(response).then((reply) => {
-        if ((response.statusCode ?? 0) < 300) resolve();
-        else reject(new Error(`PUT ${path} was answered with ${response.statusCode}: ${reply.trim()}`));
-      }, reject);
-    });
-    sending.once('error', (error) => reject(new Error(`No muster answers at ${url}: ${error.message}`)));
-    sending.end(JSON.stringify(body));
+  const trust = ca === undefined ? {} : { ca: readFileSync(ca) };
+  const sending = request(`${url}${path}`, { method: 'PUT', headers, ...trust });
+  sending.end(JSON.stringify(body));
+  const answered = once(sending, 'response') as Promise<[IncomingMessage]>;
+  const [response] = await answered.catch((error: Error) => {
+    throw new Error(`No muster answers at ${url}: ${error.message}`);
   });
+  const reply = await text(response);
+  if ((response.statusCode ?? 0) < 300) return;
+  throw new Error(`PUT ${path} was answered with ${response.statusCode}: ${reply.trim()}`);
 }
 
 function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfish }: Options): void {

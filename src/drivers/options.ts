@@ -2,7 +2,7 @@
 export interface TrustStore {
   known(node: string): string | undefined;
   learn(node: string, fingerprint: string): Promise<void>;
-  howToForget(node: string): string;
+  howToForget?(node: string): string;
   /** A certificate authority that vouches instead, as PEM. */
   readonly ca?: string | undefined;
 }

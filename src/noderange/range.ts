@@ -160,7 +160,8 @@ function rangeFile(run: Run, { from, to }: Slice, nested: boolean, out: Set<stri
   for (const [i, line] of (run.cluster.file(piece.slice(1)) ?? []).entries()) {
     if (/^[#^]/.test(line)) continue;
     if (!nested) missed = [];
-    const inner = startRun(line.replace(/[\s:].*$/s, ''), 'range file', run);
+    // Unknown names are missed in any case: as literal names they would show up in errors.
+    const inner = startRun(line.replace(/[\s:].*$/s, ''), 'range file', { ...run, verify: true });
     for (const name of evaluateLine(inner, piece, i + 1)) keep(run, out, name);
     if (inner.missed.length > 0) missed.push(`${piece}:${i + 1}`);
   }

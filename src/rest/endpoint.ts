@@ -39,6 +39,8 @@ export interface Endpoint {
   readonly only?: '/muster';
   /** Takes large bodies. */
   readonly bulk?: boolean;
+  /** Only account and password count; a token that is sent along does not. */
+  readonly byAccount?: boolean;
   /** Only for callers who used a token. */
   readonly needsToken?: boolean;
 }

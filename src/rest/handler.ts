@@ -89,7 +89,7 @@ function bodyGiven(root: Root, request: FastifyRequest): Record<string, unknown>
 
 function identify(route: Route, request: FastifyRequest, common: CommonParameters): Identity | Promise<Identity> {
   const { services, endpoint } = route;
-  const header = request.headers['x-auth-token'];
+  const header = endpoint.byAccount ? undefined : request.headers['x-auth-token'];
   const token = Array.isArray(header) ? header[0] : header;
   if (endpoint.needsToken && token === undefined) {
     throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);

@@ -31,9 +31,19 @@ const unreadablePath =
 export function createServer(services: RestServices, credentials: Credentials): FastifyInstance<Server> {
   const requestIds = new NumberedIds();
   let requests = 0;
+  const requestTimeout = services.limits.requestTimeout * 1_000;
   const app = fastify({
-    https: { ...credentials, minVersion: 'TLSv1.2', maxHeaderSize: maximumHeaders },
-    requestTimeout: services.limits.requestTimeout * 1_000,
+    https: {
+      ...credentials,
+      minVersion: 'TLSv1.2',
+      maxHeaderSize: maximumHeaders,
+      handshakeTimeout: requestTimeout,
+      // How often node looks for requests that are late; twice a minute unless told.
+      connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
+      // Checked with the rest, since node's own answer has no body.
+      requireHostHeader: false,
+    },
+    requestTimeout,
     bodyLimit: maximumBulkBody,
     exposeHeadRoutes: false,
     genReqId: () => requestIds.id(++requests),
@@ -112,7 +122,9 @@ function checkSize(request: FastifyRequest): void {
   if (length > bodyLimit(request)) throw bodyTooLarge(bodyLimit(request));
   if (request.url.includes('//') && request.url.split('?', 1)[0]!.includes('//'))
     throw new Fault('unknown-path', 'The path has an empty segment.');
-  const { expect } = request.headers;
+  const { expect, host } = request.headers;
+  if (host === undefined && request.raw.httpVersion === '1.1')
+    throw new Fault('malformed', 'The header Host is missing.');
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw new Fault('expectation', `The expectation "${expect}" cannot be met.`);
   }

@@ -74,7 +74,7 @@ export async function memoryStore(options: { audit?: boolean } = {}): Promise<Te
     get current() {
       return store.current;
     },
-    run: (command, args, request) =>
+    run: async (command, args, request) =>
       dispatch(services, { ...rootRequest, ...request, command: command as AnyCommand, args }),
     rows: (table) => store.current.rows(table).values(),
     async close() {

@@ -18,7 +18,7 @@ afterAll(() => lab?.stop());
 interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string[]>>;
-  // biome-ignore lint/suspicious/noExplicitAny: the resources of a standard, every shape.
+  // oxlint-disable-next-line typescript/no-explicit-any -- resources of every shape are looked into
   readonly json: any;
 }
 
@@ -121,7 +121,7 @@ describe('simulated Redfish services', () => {
     const opened = await curl(1, 'POST', '/redfish/v1/SessionService/Sessions', login);
     expect(opened.status).toBe(201);
     expect(await lab.openSessions()).toBe(1);
-    const token = { login: ':', headers: [`X-Auth-Token: ${opened.headers['x-auth-token']}`] };
+    const token = { login: ':', headers: [`X-Auth-Token: ${opened.headers['x-auth-token']![0]}`] };
     expect((await curl(1, 'GET', '/redfish/v1/Systems', token)).status).toBe(200);
     expect((await curl(1, 'DELETE', opened.headers.location![0]!, token)).status).toBe(204);
     expect((await curl(1, 'GET', '/redfish/v1/Systems', token)).status).toBe(401);

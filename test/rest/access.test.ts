@@ -65,6 +65,14 @@ describe('a token', () => {
     expect(await works(id)).toBe(false);
   });
 
+  it('is given for account and password alone: another token neither gets one nor stands in the way', async () => {
+    const byToken = await server.call('POST', '/tokens', { body: {} });
+    expect([byToken.status, byToken.json]).toEqual([401, { error: ['Authentication failure'], errorcode: 2 }]);
+    const stale = await server.call('POST', '/tokens', { body: login, token: '00000000-0000-0000-0000-000000000000' });
+    expect(stale.status).toBe(201);
+    expect(await works(stale.json.token.id)).toBe(true);
+  });
+
   it('is revoked by DELETE with its header, and no other is', async () => {
     const [one, two] = [await take(), await take()];
     await server.ok('DELETE', '/tokens', undefined, { token: one.id });

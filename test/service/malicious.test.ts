@@ -259,15 +259,13 @@ describe('requests that two servers would read in different ways', () => {
   });
 
   test('the host header that a proxy was told does not change what is served', async () => {
-    const reply = await call(service, agent, 'GET', '/muster/nodes', {
-      headers: {
-        Host: 'evil.example',
-        'X-Forwarded-For': '10.0.0.1',
-        'X-Forwarded-Host': 'evil',
-        'X-Auth-Token': token,
-      },
-    });
-    expect([reply.status, reply.body.includes('evil')]).toEqual([200, false]);
+    const socket = await openSocket(service);
+    socket.write(
+      `GET /muster/nodes/n1 HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil\r\nConnection: close\r\nX-Auth-Token: ${token}\r\n\r\n`,
+    );
+    const { text } = await readAll(socket, 5_000);
+    expect(text).toMatch(/^HTTP\/1\.1 200 /);
+    expect(text).not.toContain('evil');
   });
 });
 
@@ -292,7 +290,7 @@ describe('text that tries to become a header of the reply', () => {
     const socket = await openSocket(service);
     const body = JSON.stringify({ groups: 'a\r\nX-Injected: 1', net: '10.0.0.0\r\nX-Injected: 1', mask: '255.0.0.0' });
     socket.write(
-      `${method} /muster${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Auth-Token: ${token}\r\n` +
+      `${method} /muster${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${path.includes('userPW') ? '' : `X-Auth-Token: ${token}\r\n`}` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
     const { text } = await readAll(socket, 5_000);

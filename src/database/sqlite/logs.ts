@@ -1,10 +1,17 @@
 import type { AuditRecord } from '../database.ts';
 
-/** Always the same: what the reference system writes for REST clients. */
-export const auditConstants: Readonly<Record<string, string>> = { clienttype: 'ws' };
-
 /** The request id stands in `comments`. */
-export const auditColumns = ['audittime', 'userid', 'clientname', 'command', 'noderange', 'args', 'status', 'comments'];
+export const auditColumns = [
+  'audittime',
+  'userid',
+  'clientname',
+  'clienttype',
+  'command',
+  'noderange',
+  'args',
+  'status',
+  'comments',
+];
 
 let latest = { time: 0, text: '' };
 
@@ -14,11 +21,11 @@ function timeText(time: number): string {
   return latest.text;
 }
 
-/** The values of `auditColumns` for each record, one after another. */
+/** The values of `auditColumns` for each record, one after another; `ws` is what the reference system writes for REST clients. */
 export function auditValues(records: readonly AuditRecord[]): string[] {
   const values: string[] = [];
   for (const { time, user, client, command, noderange, args, status, request } of records) {
-    values.push(timeText(time), user, client, command, noderange, args, status, request);
+    values.push(timeText(time), user, client, 'ws', command, noderange, args, status, request);
   }
   return values;
 }

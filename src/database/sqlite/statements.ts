@@ -1,5 +1,5 @@
 import { type CompiledQuery, type Kysely, sql } from 'kysely';
-import { type Row, tableNamed } from '../tables.ts';
+import { tableNamed } from '../tables.ts';
 
 /** The tables are data, so their types are not known to the compiler. */
 export type AnyDatabase = Record<string, Record<string, unknown>>;
@@ -24,15 +24,17 @@ export class Statements {
     });
   }
 
-  /** Parameters: `rows` times the columns. The constants are the same in all rows. */
-  insertMany(table: string, columns: readonly string[], constants: Row, rows: number): string {
-    return this.#text(`m ${table} ${rows}`, () => {
-      const values: Record<string, unknown> = Object.fromEntries(columns.map((column) => [column, '']));
-      for (const [column, value] of Object.entries(constants)) values[column] = sql.lit(value);
-      return this.#builder
-        .insertInto(table)
-        .values(Array.from({ length: rows }, () => values))
-        .compile();
+  /** Parameters: the columns whose value all rows share, once; then the other columns for each row. */
+  insertMany(table: string, shared: readonly string[], own: readonly string[], rows: number): string {
+    return this.#text(`m ${table} ${rows} ${shared.join()}`, () => {
+      const values = (columns: readonly string[], count: number) =>
+        sql.join(Array.from({ length: count }, () => sql`(${sql.join(columns.map(() => ''))})`));
+      const names = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
+      const all = names([...shared, ...own]);
+      const common = shared.length === 0 ? sql`` : sql`common (${names(shared)}) as (values ${values(shared, 1)}),`;
+      const source = shared.length === 0 ? sql`each_row` : sql`common, each_row`;
+      return sql`with ${common} each_row (${names(own)}) as (values ${values(own, rows)})
+        insert into ${sql.table(table)} (${all}) select ${all} from ${source}`.compile(this.#builder);
     });
   }
 

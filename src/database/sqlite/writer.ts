@@ -2,7 +2,7 @@ import type SQLite from 'better-sqlite3';
 import type { JournalChanges, JournalRow } from '../changeset.ts';
 import type { Retention } from '../database.ts';
 import { tableNamed } from '../tables.ts';
-import { auditColumns, auditConstants } from './logs.ts';
+import { auditColumns } from './logs.ts';
 import { journalTable, metaTable, type Statements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'part', 'changes'];
@@ -12,6 +12,11 @@ const auditRowsPerStatement = 50;
 export interface WriteSetText {
   readonly parts: readonly string[];
   readonly journal: readonly unknown[] | undefined;
+}
+
+function hasOneValue(values: readonly string[], first: number, step: number): boolean {
+  for (let i = first + step; i < values.length; i += step) if (values[i] !== values[first]) return false;
+  return true;
 }
 
 /** Writes batches, each in one transaction. Runs in the worker thread. */
@@ -78,11 +83,16 @@ export class Writer {
   }
 
   #audit(values: readonly string[]): void {
-    const step = auditRowsPerStatement * auditColumns.length;
-    for (let from = 0; from < values.length; from += step) {
-      const part = values.slice(from, from + step);
-      const rows = part.length / auditColumns.length;
-      this.#run(this.#statements.insertMany('auditlog', auditColumns, auditConstants, rows), part);
+    const width = auditColumns.length;
+    for (let from = 0; from < values.length; from += auditRowsPerStatement * width) {
+      const rows = values.slice(from, from + auditRowsPerStatement * width);
+      // Handing over a value costs more than storing it, and busy clients repeat themselves.
+      const isShared = auditColumns.map((column, i) => column !== 'comments' && hasOneValue(rows, i, width));
+      const shared = auditColumns.filter((_, i) => isShared[i]);
+      const own = auditColumns.filter((_, i) => !isShared[i]);
+      const parameters = rows.slice(0, width).filter((_, i) => isShared[i]);
+      for (let i = 0; i < rows.length; i++) if (!isShared[i % width]) parameters.push(rows[i]!);
+      this.#run(this.#statements.insertMany('auditlog', shared, own, rows.length / width), parameters);
     }
   }
 

@@ -10,6 +10,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   groupname: 'Names of groups, separated by commas. ALLRESOURCES stands for all where they are read.',
   attributes: 'Names of attributes, separated by commas.',
   attribute: 'The name of one attribute.',
+  kinds: 'Kinds of readings or parts, separated by commas or semicolons.',
   tablelist: 'Names of tables, separated by commas; exactly one where rows are named by keys.',
   attrlist: 'Names of columns, separated by commas.',
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../endpoint.ts';
 import { globalconf } from './globalconf.ts';
+import { hardware } from './hardware.ts';
 import { nodes } from './nodes.ts';
 import { groups, networks, osimages, policy } from './objects.ts';
 import { runs } from './runs.ts';
@@ -11,6 +12,7 @@ import { tokens } from './tokens.ts';
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...nodes,
+  ...hardware,
   ...osimages,
   ...networks,
   ...policy,

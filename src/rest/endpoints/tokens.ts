@@ -18,6 +18,7 @@ export const tokens: Endpoint[] = [
     ),
     args: () => ({}),
     line: none,
+    byAccount: true,
     summary: 'A token to send in the header X-Auth-Token instead of account and password.',
     description: 'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never.',
     example: {

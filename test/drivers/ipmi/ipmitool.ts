@@ -17,7 +17,19 @@ interface Output {
 const patience = ['-N', '2', '-R', '2'];
 
 function run(address: string, account: Account, args: readonly string[]): Promise<Output> {
-  const login = ['-I', 'lanplus', '-C', '17', ...patience, '-H', address, '-U', account.username, '-P', account.password];
+  const login = [
+    '-I',
+    'lanplus',
+    '-C',
+    '17',
+    ...patience,
+    '-H',
+    address,
+    '-U',
+    account.username,
+    '-P',
+    account.password,
+  ];
   return new Promise((resolve) => {
     execFile('ipmitool', [...login, ...args], (error, stdout, stderr) => {
       resolve({ failed: error !== null, stdout, stderr });
