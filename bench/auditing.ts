@@ -1,45 +1,63 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Connection } from './client.ts';
 import { nodeName } from './cluster.ts';
 import { processorTime } from './process.ts';
 import { atMost, type Benchmark, compare, median } from './report.ts';
 import { type Muster, root, startMusterWith } from './server.ts';
 
 const nodes = 1_000;
-const rounds = 12;
+const rounds = 25;
 const connections = 8;
-const requestsPerRound = 8_000;
+const requestsPerRound = 3_000;
 /** Records of reads reach the disk within a second; what that costs must be counted too. */
-const settle = 1_200;
+const settle = 1_100;
 
-/** Runs the requests over all connections and returns the server's processor microseconds for each. */
-async function costOfGet(muster: Muster, count: number): Promise<number> {
-  const before = processorTime(muster.pid);
+interface Subject {
+  readonly muster: Muster;
+  readonly clients: readonly Connection[];
+  /** Processor microseconds per GET, one for each round. */
+  readonly costs: number[];
+}
+
+async function start(audit: boolean): Promise<Subject> {
+  const muster = await startMusterWith(nodes, { env: { MUSTER_AUDIT: String(audit) } });
+  const clients = await Promise.all(Array.from({ length: connections }, () => muster.connect()));
+  return { muster, clients, costs: [] };
+}
+
+async function askMany({ clients }: Subject, count: number): Promise<void> {
   let left = count;
-  const path = `${root}/nodes/${nodeName(1)}`;
-  const ask = async (): Promise<void> => {
-    const connection = await muster.connect();
-    while (left-- > 0) await connection.send({ path });
-    connection.close();
+  const ask = async (client: Connection): Promise<void> => {
+    while (left > 0) {
+      left--;
+      await client.send({ path: `${root}/nodes/${nodeName(1 + (left % nodes))}` });
+    }
   };
-  await Promise.all(Array.from({ length: connections }, ask));
+  await Promise.all(clients.map(ask));
+}
+
+/** One server after the other is asked; then both get time to write what they still hold. */
+async function round(subjects: readonly Subject[]): Promise<void> {
+  const before = subjects.map(({ muster }) => processorTime(muster.pid));
+  for (const subject of subjects) await askMany(subject, requestsPerRound);
   await wait(settle);
-  return ((processorTime(muster.pid) - before) / count) * 1000;
+  for (const [i, { muster, costs }] of subjects.entries()) {
+    costs.push(((processorTime(muster.pid) - before[i]!) / requestsPerRound) * 1000);
+  }
 }
 
 /** What recording every read in the audit log costs. */
 export const auditing: Benchmark = {
   name: 'auditing',
   async *rows() {
-    const audited = await startMusterWith(nodes);
-    const silent = await startMusterWith(nodes, { env: { MUSTER_AUDIT: 'false' } });
-    const costs = { audited: [] as number[], silent: [] as number[] };
-    for (const muster of [audited, silent]) await costOfGet(muster, 2 * requestsPerRound);
-    for (let round = 0; round < rounds; round++) {
-      costs.audited.push(await costOfGet(audited, requestsPerRound));
-      costs.silent.push(await costOfGet(silent, requestsPerRound));
+    const [audited, silent] = [await start(true), await start(false)];
+    for (const subject of [audited, silent]) await askMany(subject, 10 * requestsPerRound);
+    for (let i = 0; i < rounds; i++) await round(i % 2 === 0 ? [audited, silent] : [silent, audited]);
+    for (const { muster, clients } of [audited, silent]) {
+      for (const client of clients) client.close();
+      await muster.stop();
     }
-    await Promise.all([audited.stop(), silent.stop()]);
-    const [on, off] = [median(costs.audited), median(costs.silent)];
+    const [on, off] = [median(audited.costs), median(silent.costs)];
     yield compare('GET one node with auditing, server CPU', on, off, 'us', atMost(1.05), 'without');
   },
 };

@@ -9,6 +9,7 @@ import { type DataLock, lockDataDirectory } from './database/lock.ts';
 import { SqliteDatabase } from './database/sqlite/sqlite.ts';
 import { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
+import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
 import type { DriverOptions } from './drivers/options.ts';
@@ -58,6 +59,7 @@ export async function openContext(config: Config): Promise<Context> {
       ranges: { rangeFiles: config.rangeFiles },
       runs: new Runs(),
       hardware: new Hardware(makeDrivers(driverOptions(store, config)), new Governor(), box),
+      discovery: new Discovery(),
       status: new NodeStatus(store, (error) => log.error({ err: error }, 'the status of nodes could not be written')),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
@@ -75,8 +77,8 @@ function driverOptions(store: Store, { hardware: { powerDeadline, ca } }: Config
   return { powerDeadline: powerDeadline * 1_000, trust: new ServiceProcessorTrust(store, authority) };
 }
 
-export async function closeContext({ store, lock, hardware, status }: Context): Promise<void> {
-  await hardware.close();
+export async function closeContext({ store, lock, hardware, discovery, status }: Context): Promise<void> {
+  await Promise.all([hardware.close(), discovery.close()]);
   await status.flush();
   await store.close();
   lock.release();

@@ -2,6 +2,7 @@ import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
+import type { Discovery } from '../drivers/discovery.ts';
 import type { Hardware } from '../drivers/hardware.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
@@ -16,6 +17,7 @@ export interface CommandServices {
   readonly runs: RunBoard;
   readonly hardware: Hardware;
   readonly status: NodeStatus;
+  readonly discovery: Discovery;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -60,6 +62,8 @@ export function selectNodes(
 export interface Scope extends CommandServices {
   readonly caller: Caller;
   readonly selection: Selection;
+  /** Aborted when the client leaves. */
+  signal(): AbortSignal;
 }
 
 /** What a command answers; rest/ turns it into a body. */

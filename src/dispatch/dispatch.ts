@@ -140,7 +140,7 @@ function admit(
       return policyOf(snapshot).fullRights(user);
     },
   };
-  return { ...services, caller, selection };
+  return { ...services, caller, selection, signal: request.signal };
 }
 
 function checkExpectation(expected: number | undefined, { objects }: Selection): void {

@@ -16,8 +16,9 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
       } else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    request.on('error', reject);
-    request.on('close', () => reject(new Fault('malformed', 'The request ended before its body was complete.')));
+    const cut = (): void => reject(new Fault('malformed', 'The request ended before its body was complete.'));
+    request.on('error', cut);
+    request.on('close', cut);
   });
 }
 

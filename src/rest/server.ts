@@ -38,6 +38,8 @@ export function createServer(services: RestServices, credentials: Credentials): 
       minVersion: 'TLSv1.2',
       maxHeaderSize: maximumHeaders,
       handshakeTimeout: requestTimeout,
+      // Node takes the longer of the two for the request.
+      headersTimeout: requestTimeout,
       // How often node looks for requests that are late; twice a minute unless told.
       connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
       // Checked with the rest, since node's own answer has no body.

@@ -34,11 +34,13 @@ const typeOfCollection: Readonly<Record<string, string>> = {
   groups: 'group',
   globalconf: 'site',
 };
+/** What works on nodes would talk to whatever address the other requests have given them. */
+const offered = endpoints.filter(({ command }) => command.kind !== 'per-node');
 const tableNames = [...tables.keys()];
 
 /** A request made from an endpoint row, more or less spoilt. */
 export function makeRequest(random: Random): FuzzRequest {
-  const endpoint = random.pick(endpoints);
+  const endpoint = random.pick(offered);
   const root = endpoint.only ?? random.pick(['/muster', '/xcatws']);
   const method = random.chance(94) ? endpoint.method : random.pick(methods);
   const table = random.chance(96) ? random.pick(tableNames) : random.pick(hostileNames);

@@ -7,6 +7,7 @@ import {
   decodeCommunity,
   decodeDestination,
   decodeIpv4,
+  decodeMac,
   decodeVlan,
 } from '../../protocols/ipmi/commands/lan-values.ts';
 import { getAlerting } from '../../protocols/ipmi/commands/pef.ts';
@@ -49,6 +50,7 @@ const readers: Readonly<Record<string, Reader>> = {
   gateway: lan('BMC Gateway', 'gateway', decodeIpv4),
   backupgateway: lan('BMC Backup Gateway', 'backupGateway', decodeIpv4),
   garp: lan('Gratuitous ARP seconds', 'arpInterval', (value) => String(decodeArpInterval(value))),
+  mac: lan('BMC MAC', 'mac', decodeMac),
   vlan,
   community: lan('SP SNMP Community', 'community', decodeCommunity),
   snmpdest: destinations,

@@ -18,6 +18,11 @@ const addressPart =
     return present([label, textAt(currentAddress(body), member)]);
   };
 
+const mac: SpReader = async (target, signal) => {
+  const { body } = await (await managementNetwork(target, signal)).port();
+  return present(['BMC MAC', (textAt(body, 'MACAddress') ?? textAt(body, 'PermanentMACAddress'))?.toLowerCase()]);
+};
+
 const vlan: SpReader = async (target, signal) => {
   const { body } = await (await managementNetwork(target, signal)).port();
   if (flagAt(body, 'VLAN', 'VLANEnable') !== true) return [[message, 'BMC VLAN disabled']];
@@ -46,6 +51,7 @@ export const redfishSpReaders: Readonly<Record<string, SpReader>> = {
   ip: addressPart('BMC IP', 'Address'),
   netmask: addressPart('BMC Netmask', 'SubnetMask'),
   gateway: addressPart('BMC Gateway', 'Gateway'),
+  mac,
   ipsrc: addressPart('BMC IP Source', 'AddressOrigin'),
   vlan,
   hostname,

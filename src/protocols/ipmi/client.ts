@@ -114,16 +114,25 @@ export class IpmiClient {
     if (this.#closed) return Promise.reject(stopping());
     const known = this.#transports.get(family);
     if (known !== undefined) return known;
-    const opening = new Transport(family, now, this.#pings.pong).open();
+    const opening = this.#open(family);
     this.#transports.set(family, opening);
-    opening.then(
-      (transport) => {
-        if (this.#closed) void transport.close();
-        else this.#ready.push(transport);
-      },
-      () => this.#transports.delete(family),
-    );
     return opening;
+  }
+
+  async #open(family: 4 | 6): Promise<Transport> {
+    const transport = new Transport(family, now, this.#pings.pong);
+    try {
+      await transport.open();
+    } catch (error) {
+      this.#transports.delete(family);
+      throw error;
+    }
+    if (this.#closed) {
+      await transport.close();
+      throw stopping();
+    }
+    this.#ready.push(transport);
+    return transport;
   }
 
   #habitsOf({ address, port, username }: IpmiEndpoint): Habits {

@@ -57,16 +57,16 @@ export class Transport {
     this.#socket.on('message', (packet, sender) => this.#receive(packet, sender));
   }
 
-  async open(): Promise<this> {
+  async open(): Promise<void> {
     try {
+      const listening = once(this.#socket, 'listening');
       this.#socket.bind({ port: 0, exclusive: true });
-      await once(this.#socket, 'listening');
+      await listening;
     } catch (error) {
       throw noSocket(error as NodeJS.ErrnoException);
     }
     // What cannot be sent is told to its sender; an error about one peer must not end the talk with the others.
     this.#socket.on('error', () => undefined);
-    return this;
   }
 
   packet(): Buffer {

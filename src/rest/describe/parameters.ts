@@ -10,6 +10,10 @@ export const pathParameters: Readonly<Record<string, string>> = {
   groupname: 'Names of groups, separated by commas. ALLRESOURCES stands for all where they are read.',
   attributes: 'Names of attributes, separated by commas.',
   attribute: 'The name of one attribute.',
+  search:
+    'What to search: iprange=..., and optionally method=ipmi or redfish, bmcuser=... and bmcpw=..., separated by commas.',
+  address: 'An IP address.',
+  account: 'bmcuser=... and bmcpw=..., separated by a comma.',
   kinds: 'Kinds of readings or parts, separated by commas or semicolons.',
   tablelist: 'Names of tables, separated by commas; exactly one where rows are named by keys.',
   attrlist: 'Names of columns, separated by commas.',

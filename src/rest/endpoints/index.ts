@@ -4,6 +4,7 @@ import { hardware } from './hardware.ts';
 import { nodes } from './nodes.ts';
 import { groups, networks, osimages, policy } from './objects.ts';
 import { runs } from './runs.ts';
+import { services } from './services.ts';
 import { tables } from './tables.ts';
 import { templates } from './templates.ts';
 import { tokens } from './tokens.ts';
@@ -18,6 +19,7 @@ export const endpoints: readonly Endpoint[] = [
   ...policy,
   ...groups,
   ...globalconf,
+  ...services,
   ...tables,
   ...templates,
   ...runs,

@@ -3,6 +3,12 @@ import { atLeast, byteAt, uint16 } from './bytes.ts';
 
 /** Values of LAN configuration parameters: IPMI 2.0 table 23-4. */
 
+/** Six bytes as `02:00:00:00:00:01`. */
+export function decodeMac(value: Buffer): string {
+  const bytes = atLeast(value, 6, 'MAC address').subarray(0, 6);
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join(':');
+}
+
 export function decodeIpv4(data: Buffer): string {
   return [...atLeast(data, 4, 'Get LAN Configuration Parameters').subarray(0, 4)].join('.');
 }

@@ -15,6 +15,7 @@ const parameters = {
   setInProgress: 0,
   address: 3,
   source: 4,
+  mac: 5,
   netmask: 6,
   arpControl: 10,
   arpInterval: 11,

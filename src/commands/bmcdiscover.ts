@@ -1,0 +1,40 @@
+import { expandAddresses } from '../core/address-range.ts';
+import { Fault } from '../core/errors.ts';
+import type { Found } from '../drivers/discovery.ts';
+import { query } from './command.ts';
+
+export interface BmcdiscoverArgs {
+  readonly addresses: string;
+  /** Only this kind; both if absent. `nmap`, as the reference system says, means both. */
+  readonly method: string | undefined;
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  /** Only says whether the account is accepted. */
+  readonly check?: boolean;
+}
+
+/** The reference system's line: address, model, serial number, user, password (never told), kind of node, hardware, MAC. */
+const line = ({ address, kind, model, serial, mac, note }: Found, user: string): string =>
+  [address, model, serial, user, '', 'mp', kind === 'ipmi' ? 'bmc' : 'redfish', mac, note].join(',').replace(/,$/, '');
+
+export const bmcdiscover = query<BmcdiscoverArgs>({
+  name: 'bmcdiscover',
+  async run(_snapshot, { addresses: range, method, username = '', password = '', check }, { discovery, signal }) {
+    const account = password === '' ? undefined : { username, password };
+    if (check) {
+      if (!account) throw new Fault('missing-member', 'Give the account to check: bmcuser=NAME,bmcpw=PASSWORD.');
+      const [address, ...more] = expandAddresses(range);
+      if (more.length > 0) throw new Fault('invalid', 'An account is checked at one address.');
+      await discovery.logIn(address!, account, signal());
+      return { shape: 'list', items: [`${address}: the account is accepted.`] };
+    }
+    const found = await discovery.search(expandAddresses(range), kindsOf(method), account, signal());
+    return { shape: 'list', items: found.map((one) => line(one, username)) };
+  },
+});
+
+function kindsOf(method: string | undefined): readonly Found['kind'][] {
+  if (method === undefined || method === 'nmap') return ['redfish', 'ipmi'];
+  if (method === 'ipmi' || method === 'redfish') return [method];
+  throw new Fault('invalid', `"${method}" is not a method; known are ipmi, redfish, nmap (both).`);
+}

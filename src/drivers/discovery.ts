@@ -1,0 +1,130 @@
+import { Fault, Unreachable } from '../core/errors.ts';
+import { IpmiClient } from '../protocols/ipmi/client.ts';
+import { RedfishClient } from '../protocols/redfish/client.ts';
+import type { Access, Driver, Labelled } from './capabilities.ts';
+import { ipmiDriver } from './ipmi/index.ts';
+import { makeRedfishDriver } from './redfish/driver.ts';
+import { redfishCapabilities } from './redfish/capabilities.ts';
+
+export interface Account {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** A service processor that was found; what it says of itself needs an account it accepts. */
+export interface Found {
+  readonly address: string;
+  readonly kind: 'ipmi' | 'redfish';
+  readonly model: string;
+  readonly serial: string;
+  readonly mac: string;
+  /** Why it would not say more. */
+  readonly note: string;
+}
+
+const patience = 4_000;
+const atOnce = 256;
+/** Power is never switched here. */
+const powerDeadline = 0;
+
+/** Finds service processors nobody has defined yet. It sends the one account it is given and never tries another. */
+export class Discovery {
+  readonly #ipmi = new IpmiClient();
+  // Nothing is known of these services yet, so whatever certificate they show is taken and forgotten.
+  readonly #redfish = new RedfishClient({
+    trust: { known: () => undefined, learn: async () => {} },
+    connectTimeout: patience,
+  });
+  readonly #drivers: Readonly<Record<Found['kind'], Driver>> = {
+    ipmi: ipmiDriver({ connections: this.#ipmi, powerDeadline }),
+    redfish: makeRedfishDriver({
+      name: 'redfish',
+      passwdKey: 'redfish',
+      client: this.#redfish,
+      powerDeadline,
+      capabilities: redfishCapabilities,
+    }),
+  };
+
+  async close(): Promise<void> {
+    await Promise.all([this.#ipmi.close(), this.#redfish.close()]);
+  }
+
+  /** All that answer, in the order of the addresses. */
+  async search(
+    addresses: readonly string[],
+    kinds: readonly Found['kind'][],
+    account: Account | undefined,
+    signal: AbortSignal,
+  ): Promise<Found[]> {
+    const found: (Found | undefined)[] = [];
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < addresses.length && !signal.aborted) {
+        const index = next++;
+        found[index] = await this.#look(addresses[index]!, kinds, account, signal);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnce, addresses.length) }, worker));
+    signal.throwIfAborted();
+    return found.filter((one) => one !== undefined);
+  }
+
+  /** Fails with the reason if no service processor at the address accepts the account. */
+  async logIn(address: string, account: Account, signal: AbortSignal): Promise<Found> {
+    for (const kind of ['ipmi', 'redfish'] as const) {
+      if (await this.#answers(kind, address, signal)) return this.#identify(kind, address, account, signal);
+    }
+    throw new Unreachable(`nothing at ${address} answers to IPMI or Redfish.`);
+  }
+
+  async #look(
+    address: string,
+    kinds: readonly Found['kind'][],
+    account: Account | undefined,
+    signal: AbortSignal,
+  ): Promise<Found | undefined> {
+    for (const kind of kinds) {
+      if (!(await this.#answers(kind, address, signal))) continue;
+      const nothing: Found = { address, kind, model: '', serial: '', mac: '', note: '' };
+      if (!account) return nothing;
+      try {
+        return await this.#identify(kind, address, account, signal);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        return { ...nothing, note: error.message };
+      }
+    }
+    return undefined;
+  }
+
+  async #answers(kind: Found['kind'], address: string, signal: AbortSignal): Promise<boolean> {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+    try {
+      if (kind === 'ipmi') return await this.#ipmi.ping(address, undefined, limit);
+      await this.#redfish.service({ address, username: '', password: '' }).root(limit);
+      return true;
+    } catch (error) {
+      if (error instanceof Fault && !signal.aborted) return false;
+      throw error;
+    }
+  }
+
+  async #identify(
+    kind: Found['kind'],
+    address: string,
+    { username, password }: Account,
+    signal: AbortSignal,
+  ): Promise<Found> {
+    const access: Access = { node: address, address, port: undefined, username, password };
+    const { inventory, serviceProcessor } = this.#drivers[kind].connect(access);
+    const labels = await inventory!.read(['model', 'serial'], signal);
+    const mac = await serviceProcessor!.get('mac', signal);
+    return { address, kind, model: modelOf(labels), serial: serialOf(labels), mac: text(mac['BMC MAC']), note: '' };
+  }
+}
+
+const text = (value: Labelled[string] | undefined): string => (typeof value === 'string' ? value : '');
+const modelOf = (labels: Labelled): string =>
+  text(labels['System Model/MTM'] ?? labels['System Description'] ?? labels['SYSTEM Model']);
+const serialOf = (labels: Labelled): string => text(labels['System Serial Number'] ?? labels['SYSTEM SerialNumber']);

@@ -1,0 +1,76 @@
+import { bmcdiscover } from '../../commands/bmcdiscover.ts';
+import { Fault } from '../../core/errors.ts';
+import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+
+/** `name=value` pairs of a path segment; a value may hold anything but a comma. */
+function settingsOf(text: string, known: readonly string[]): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const piece of text.split(',')) {
+    const mark = piece.indexOf('=');
+    const name = piece.slice(0, Math.max(mark, 0)).trim();
+    // The piece itself may be a password, so it is not repeated.
+    if (!known.includes(name))
+      throw new Fault('invalid', `The path takes ${known.join('=..., ')}=..., separated by commas.`);
+    settings[name] = piece.slice(mark + 1);
+  }
+  return settings;
+}
+
+const discovery = ({ params }: Input) => {
+  const { iprange, method, bmcuser, bmcpw } = settingsOf(params['search']!, ['iprange', 'method', 'bmcuser', 'bmcpw']);
+  if (!iprange) throw new Fault('missing-member', 'Give the addresses to search: iprange=10.1.0.1-10.1.0.20.');
+  return { addresses: iprange.replaceAll(';', ','), method, username: bmcuser, password: bmcpw };
+};
+
+const check = ({ params }: Input) => {
+  const { bmcuser, bmcpw } = settingsOf(params['account']!, ['bmcuser', 'bmcpw']);
+  return {
+    addresses: params['address']!,
+    method: undefined,
+    username: bmcuser === 'none' ? '' : bmcuser,
+    password: bmcpw,
+    check: true,
+  };
+};
+
+export const services: Endpoint[] = [
+  endpoint({
+    method: 'GET',
+    path: '/services/bmcdiscover/{search}',
+    command: bmcdiscover,
+    reply: 'list',
+    args: discovery,
+    line: (input) => {
+      const { addresses, method } = discovery(input);
+      return [...(method ? ['-s', method] : []), '--range', addresses];
+    },
+    summary: 'Service processors in an address range, by IPMI presence ping and Redfish.',
+    description:
+      'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";".',
+    example: {
+      path: '/services/bmcdiscover/iprange=10.1.0.1-10.1.0.20,bmcuser=admin,bmcpw=PASSWORD',
+      reply: ['10.1.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:00:00:00:00:01'],
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/services/checkbmcauth/{address}/{account}',
+    command: bmcdiscover,
+    reply: 'list',
+    args: check,
+    line: ({ params }) => [
+      '-i',
+      params['address']!,
+      '-u',
+      check({ params } as Input).username ?? '',
+      '-p',
+      'xxxxxxxx',
+      '-c',
+    ],
+    summary: 'Whether the service processor at an address accepts an account.',
+    example: {
+      path: '/services/checkbmcauth/10.1.0.1/bmcuser=admin,bmcpw=PASSWORD',
+      reply: ['10.1.0.1: the account is accepted.'],
+    },
+  }),
+];

@@ -1,0 +1,241 @@
+import { expect, test } from 'vitest';
+import { parseSwitch, parseWatts } from '../../../src/drivers/ipmi/energy-values.ts';
+import { planSettings } from '../../../src/drivers/ipmi/sp-settings.ts';
+import { validateAccess } from '../../../src/drivers/ipmi/validate.ts';
+import { bytes, patient, scriptedLink } from '../../protocols/ipmi/commands/script.ts';
+import { access, over } from './script.ts';
+
+const range = { minimum: 100, maximum: 500 };
+
+test.each([
+  ['250', range, 250],
+  ['250W', range, 250],
+  ['250 w', range, 250],
+  ['100', range, 100],
+  ['500', range, 500],
+  ['0%', range, 100],
+  ['50%', range, 300],
+  ['100%', range, 500],
+  ['65535', undefined, 65_535],
+])('the power limit %s within %j is %i W', (value, within, watts) => {
+  expect(parseWatts(value, within)).toBe(watts);
+});
+
+test.each([
+  ['99', range, /not between 100 W and 500 W/],
+  ['501W', range, /not between/],
+  ['101%', range, /more than 100%/],
+  ['50%', undefined, /does not tell the range/],
+  ['0', undefined, /not between 1 W and 65535 W/],
+  ['65536', undefined, /not between/],
+  ['-5', range, /no power limit/],
+  ['much', range, /no power limit/],
+  ['', range, /no power limit/],
+])('the power limit "%s" within %j is refused', (value, within, sentence) => {
+  expect(() => parseWatts(value, within)).toThrow(sentence);
+});
+
+test('words for on and off', () => {
+  expect(['on', 'enable', 'EN', 'enabled'].map(parseSwitch)).toEqual([true, true, true, true]);
+  expect(['off', 'disable', 'dis', 'Disabled'].map(parseSwitch)).toEqual([false, false, false, false]);
+  expect(() => parseSwitch('maybe')).toThrow('the value "maybe" is neither on nor off.');
+});
+
+test.each([
+  [{ netmask: '255.255.0.0' }, [{ parameter: 'netmask', value: bytes('ffff0000') }]],
+  [{ gateway: '10.0.0.1' }, [{ parameter: 'gateway', value: bytes('0a000001') }]],
+  [{ backupgateway: '10.0.0.2' }, [{ parameter: 'backupGateway', value: bytes('0a000002') }]],
+  [{ garp: '2' }, [{ parameter: 'arpInterval', value: bytes('04') }]],
+  [{ vlan: '17' }, [{ parameter: 'vlan', value: bytes('1180') }]],
+  [{ vlan: 'off' }, [{ parameter: 'vlan', value: bytes('0000') }]],
+  [{ community: 'public' }, [{ parameter: 'community', value: bytes('7075626c6963000000000000000000000000') }]],
+  [
+    { snmpdest2: '10.0.0.9' },
+    [
+      { parameter: 'destinationType', value: bytes('02000500') },
+      { parameter: 'destination', value: bytes('0200000a000009000000000000') },
+    ],
+  ],
+])('settings %j', (settings, lan) => {
+  expect(planSettings(settings as Record<string, string>).lan).toEqual(lan);
+});
+
+test('settings that are no LAN parameters', () => {
+  const settings = { ip: '10.0.0.5', alert: 'on', hostname: 'bmc-1', userid: '3', username: 'fred', password: 'pw' };
+  expect(planSettings(settings)).toEqual({
+    lan: [],
+    address: '10.0.0.5',
+    alerting: true,
+    hostname: 'bmc-1',
+    account: { userId: 3, name: 'fred', password: 'pw' },
+  });
+});
+
+test.each([
+  [
+    { ntp: '10.0.0.1' },
+    /"ntp" cannot be set on an IPMI service processor; known: alert, backupgateway, community, garp/,
+  ],
+  [{ snmpdest16: '10.0.0.1' }, /"snmpdest16" cannot be set/],
+  [{ __proto__x: '1' }, /cannot be set/],
+  [{ ip: '10.0.0' }, /"10.0.0" of ip is not an IPv4 address/],
+  [{ ip: '' }, /of ip is not an IPv4 address/],
+  [{ netmask: '255.0.255.0' }, /not a netmask/],
+  [{ gateway: 'router' }, /of gateway is not an IPv4 address/],
+  [{ vlan: '4095' }, /from 1 to 4094, or off/],
+  [{ garp: '200' }, /from 0 to 127/],
+  [{ community: 'a community that is too long' }, /1 to 18 ASCII/],
+  [{ community: 'a\nb' }, /1 to 18 ASCII/],
+  [{ hostname: 'no blanks' }, /not a host name/],
+  [{ alert: 'perhaps' }, /neither on nor off/],
+  [{ username: 'fred' }, /give userid/],
+  [{ userid: '64', username: 'fred' }, /from 1 to 63/],
+  [{ userid: '3' }, /username, password or both/],
+  [{ userid: '3', username: 'a name beyond sixteen' }, /1 to 16 ASCII/],
+  [{ userid: '3', password: 'a password beyond twenty' }, /1 to 20 bytes/],
+])('settings %j are refused before anything is sent', async (settings, sentence) => {
+  const { serviceProcessor } = over(scriptedLink([]));
+  await expect(serviceProcessor.set(settings as Record<string, string>, patient)).rejects.toThrow(sentence);
+});
+
+test('a refused password is not in the sentence', () => {
+  const password = 'a password beyond twenty';
+  expect(() => planSettings({ userid: '3', password })).toThrow(/^(?!.*beyond)/);
+});
+
+test.each([
+  [{}, []],
+  [{ address: '' }, [/attribute bmc/]],
+  [{ username: '' }, [/no user name or no password/]],
+  [{ password: '' }, [/no user name or no password/]],
+  [{ username: 'a name beyond sixteen' }, [/at most 16 bytes/]],
+  [{ password: 'ä'.repeat(11) }, [/at most 20 bytes/]],
+  [{ port: 70_000 }, [/port 70000/]],
+])('an access with %j', (change, problems) => {
+  const found = validateAccess({ ...access, ...change });
+  expect(found).toHaveLength(problems.length);
+  for (const [index, problem] of problems.entries()) expect(found[index]).toMatch(problem);
+});
+
+const channel = { request: '06 42 0e', data: '01040181f21b000000' };
+const moves = [
+  channel,
+  { request: '0c 02 01 03 0000', data: '11 0a000001' },
+  { request: '0c 02 01 04 0000', data: '11 01' },
+  { request: '0c 01 01 00 01' },
+  { request: '0c 01 01 03 0a000063' },
+  { request: '0c 01 01 00 02' },
+  { request: '0c 01 01 00 00' },
+];
+
+test('a new address counts when the service processor answers there', async () => {
+  const asked: string[] = [];
+  const link = scriptedLink(moves);
+  const answersAt = async (_: unknown, address: string) => asked.push(address) > 1;
+  await over(link, { answersAt }).serviceProcessor.set({ ip: '10.0.0.99' }, patient);
+  expect(asked).toEqual(['10.0.0.99', '10.0.0.99']);
+  expect(link.left()).toBe(0);
+});
+
+test('a service processor that does not answer at its new address is reported', async () => {
+  const { serviceProcessor } = over(scriptedLink(moves), { answersAt: async () => false, addressDeadline: 0 });
+  await expect(serviceProcessor.set({ ip: '10.0.0.99' }, patient)).rejects.toThrow(
+    'its service processor was told to use the address 10.0.0.99 but does not answer there. It may still answer at 10.0.0.1.',
+  );
+});
+
+test('an address it has already, and DHCP', async () => {
+  const same = scriptedLink([
+    channel,
+    { request: '0c 02 01 03 0000', data: '11 0a000001' },
+    { request: '0c 02 01 04 0000', data: '11 01' },
+  ]);
+  await over(same).serviceProcessor.set({ ip: '10.0.0.1' }, patient);
+  const dhcp = scriptedLink([
+    channel,
+    { request: '0c 02 01 04 0000', data: '11 01' },
+    { request: '0c 01 01 00 01' },
+    { request: '0c 01 01 04 02' },
+    { request: '0c 01 01 00 02' },
+    { request: '0c 01 01 00 00' },
+  ]);
+  await over(dhcp).serviceProcessor.set({ ip: 'dhcp' }, patient);
+  expect([same.left(), dhcp.left()]).toEqual([0, 0]);
+});
+
+test('what a service processor has not is a clear error', async () => {
+  const garp = scriptedLink([channel, { request: '0c 02 01 0b 0000', code: 0x80 }]);
+  await expect(over(garp).serviceProcessor.get('garp', patient)).rejects.toThrow(/no LAN parameter arpInterval/);
+  await expect(over(scriptedLink([])).serviceProcessor.get('ntp', patient)).rejects.toThrow(
+    /"ntp" cannot be read from an IPMI service processor; known: ip, netmask/,
+  );
+});
+
+test.each([
+  ['garp', { request: '0c 02 01 0b 0000', data: '11 05' }, { 'Gratuitous ARP seconds': '2.5' }],
+  ['vlan', { request: '0c 02 01 14 0000', data: '11 0000' }, { Message: ['BMC VLAN disabled'] }],
+  ['vlan', { request: '0c 02 01 14 0000', data: '11 1180' }, { 'BMC VLAN ID': '17' }],
+  [
+    'snmpdest2',
+    { request: '0c 02 01 13 0200', data: '11 02 00 00 0a000009 000000000000' },
+    { 'SP SNMP Destination 2': '10.0.0.9' },
+  ],
+])('%s is read with its label', async (attribute, step, labels) => {
+  expect(await over(scriptedLink([channel, step])).serviceProcessor.get(attribute, patient)).toEqual(labels);
+});
+
+test('all SNMP destinations', async () => {
+  const destination = (number: number) => [
+    channel,
+    { request: `0c 02 01 13 0${number}00`, data: `11 0${number} 00 00 0a00000${number} 000000000000` },
+  ];
+  const link = scriptedLink([
+    channel,
+    { request: '0c 02 01 11 0000', data: '11 02' },
+    ...destination(1),
+    ...destination(2),
+  ]);
+  expect(await over(link).serviceProcessor.get('snmpdest', patient)).toEqual({
+    'SP SNMP Destination 1': '10.0.0.1',
+    'SP SNMP Destination 2': '10.0.0.2',
+  });
+});
+
+test('unknown energy attributes are refused with the known ones', async () => {
+  const { energy } = over(scriptedLink([]));
+  await expect(energy.read(['relhistogram'], patient)).rejects.toThrow(
+    /known: cappingstatus, cappingvalue, cappingmin/,
+  );
+  await expect(energy.set('cappingmin', '5', patient)).rejects.toThrow(/cannot be set on IPMI/);
+});
+
+test('a limit the service processor changed is reported', async () => {
+  const limit = (watts: string) => ({ request: '2c 03 dc 0000', data: `dc 0000 00 ${watts} e8030000 0000 0100` });
+  const link = scriptedLink([
+    limit('f401'),
+    { request: '2c 04 dc 000000 00 fa00 e8030000 0000 0100', data: 'dc' },
+    limit('2c01'),
+  ]);
+  await expect(over(link).energy.set('cappingvalue', '250', patient)).rejects.toThrow(/300 W instead of 250 W/);
+});
+
+const keep = { request: '00 08 03 08' };
+const start = { request: '00 08 00 01' };
+const finish = [{ request: '00 08 04 01 01' }, { request: '00 08 00 00' }];
+
+test.each([
+  ['net', true, '8004000000', /for the next boot only/],
+  ['net', false, '0000000000', /took the boot override Network but shows: boot override inactive/],
+  ['hd', false, '8004000000', /Hard Drive but shows: Network/],
+] as const)('%s (persistent: %s) that is not kept is an error', async (order, persistent, shown, sentence) => {
+  const first = persistent ? 'c0' : '80';
+  const second = order === 'net' ? '04' : '08';
+  const link = scriptedLink([
+    keep,
+    start,
+    { request: `00 08 05 ${first} ${second} 000000` },
+    ...finish,
+    { request: '00 09 05 00 00', data: `01 05 ${shown}` },
+  ]);
+  await expect(over(link).nextBoot.set(order, { persistent, mode: undefined }, patient)).rejects.toThrow(sentence);
+});
