@@ -42,7 +42,7 @@ export async function startMuster(options: MusterOptions = {}): Promise<Muster> 
   const { data = newDirectory(), env = {}, node = [], under = [] } = options;
   const command = [...under, process.execPath, ...node, main, '--data', data, '--listen', '127.0.0.1:0'];
   const running = await start(command, {
-    env: { MUSTER_ROOT_PASSWORD: password, ...env },
+    env: { MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128', MUSTER_ROOT_PASSWORD: password, ...env },
     core: serverCore,
     ready: /muster ready https:\/\/127\.0\.0\.1:(\d+)\/muster/,
   });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
+import { parseNetwork } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
 import { type ListenAddress, parseListen } from './core/listen-address.ts';
 import { type LogLevel, logLevels } from './core/log.ts';
@@ -34,6 +35,8 @@ export interface HardwareSettings {
   powerDeadline: number;
   /** A certificate authority, in PEM, that vouches for service processors instead of the first certificate they show. */
   ca: string | undefined;
+  /** Networks that service processors are in; undefined: anywhere. */
+  networks: string[] | undefined;
 }
 
 export interface Flags {
@@ -88,6 +91,16 @@ const addresses: Kind = {
   fromText: (text) => text.split(',').map((piece) => piece.trim()),
 };
 
+const networks: Kind = {
+  expected: 'one or more networks such as 10.1.0.0/16',
+  read(value) {
+    const list = typeof value === 'string' ? [value] : value;
+    if (!Array.isArray(list) || list.length === 0) return undefined;
+    return list.every((each) => typeof each === 'string' && parseNetwork(each)) ? list : undefined;
+  },
+  fromText: (text) => text.split(',').map((piece) => piece.trim()),
+};
+
 const settings: Record<string, { kind: Kind; variable: string }> = {
   data: { kind: path, variable: 'MUSTER_DATA' },
   listen: { kind: addresses, variable: 'MUSTER_LISTEN' },
@@ -98,6 +111,7 @@ const settings: Record<string, { kind: Kind; variable: string }> = {
   'limits.requestTimeout': { kind: count, variable: 'MUSTER_REQUEST_TIMEOUT' },
   'hardware.powerDeadline': { kind: count, variable: 'MUSTER_POWER_DEADLINE' },
   'hardware.ca': { kind: path, variable: 'MUSTER_HARDWARE_CA' },
+  'hardware.networks': { kind: networks, variable: 'MUSTER_HARDWARE_NETWORKS' },
   rangeFiles: { kind: path, variable: 'MUSTER_RANGE_FILES' },
   logLevel: { kind: level, variable: 'MUSTER_LOG_LEVEL' },
   audit: { kind: flag, variable: 'MUSTER_AUDIT' },
@@ -197,7 +211,11 @@ export function loadConfig(flags: Flags, environment: Environment): Config {
       maxConcurrentPerUser: get('limits.maxConcurrentPerUser'),
       requestTimeout: get('limits.requestTimeout'),
     },
-    hardware: { powerDeadline: get('hardware.powerDeadline'), ca: get('hardware.ca') },
+    hardware: {
+      powerDeadline: get('hardware.powerDeadline'),
+      ca: get('hardware.ca'),
+      networks: get('hardware.networks'),
+    },
     rangeFiles: get('rangeFiles'),
     logLevel: get('logLevel'),
     audit: get('audit'),

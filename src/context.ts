@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Logins } from './access/logins.ts';
 import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
+import { AddressGuard } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
 import { createLog } from './core/log.ts';
 import { type DataLock, lockDataDirectory } from './database/lock.ts';
@@ -47,6 +48,7 @@ export async function openContext(config: Config): Promise<Context> {
     const box = SecretBox.open(secretKeyFile(config.data));
     const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)));
     const seal = sealer(box);
+    const guard = new AddressGuard(config.hardware.networks);
     await prepareFirstStart(store, seal, config);
     return {
       config,
@@ -58,8 +60,8 @@ export async function openContext(config: Config): Promise<Context> {
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
       runs: new Runs(),
-      hardware: new Hardware(makeDrivers(driverOptions(store, config)), new Governor(), box),
-      discovery: new Discovery(),
+      hardware: new Hardware(makeDrivers(driverOptions(store, config)), new Governor(), box, guard),
+      discovery: new Discovery(guard),
       status: new NodeStatus(store, (error) => log.error({ err: error }, 'the status of nodes could not be written')),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),

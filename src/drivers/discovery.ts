@@ -1,3 +1,4 @@
+import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
 import { IpmiClient } from '../protocols/ipmi/client.ts';
 import { RedfishClient } from '../protocols/redfish/client.ts';
@@ -46,6 +47,12 @@ export class Discovery {
     }),
   };
 
+  readonly #guard: AddressGuard;
+
+  constructor(guard: AddressGuard) {
+    this.#guard = guard;
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#ipmi.close(), this.#redfish.close()]);
   }
@@ -57,6 +64,7 @@ export class Discovery {
     account: Account | undefined,
     signal: AbortSignal,
   ): Promise<Found[]> {
+    for (const address of addresses) await this.#guard.admit(address);
     const found: (Found | undefined)[] = [];
     let next = 0;
     const worker = async (): Promise<void> => {
@@ -72,6 +80,7 @@ export class Discovery {
 
   /** Fails with the reason if no service processor at the address accepts the account. */
   async logIn(address: string, account: Account, signal: AbortSignal): Promise<Found> {
+    await this.#guard.admit(address);
     for (const kind of ['ipmi', 'redfish'] as const) {
       if (await this.#answers(kind, address, signal)) return this.#identify(kind, address, account, signal);
     }

@@ -1,4 +1,5 @@
 import type { SecretBox } from '../access/secrets.ts';
+import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
@@ -24,8 +25,10 @@ export class Hardware {
   readonly #drivers: ReadonlyMap<string, Driver>;
   readonly #governor: Governor;
   readonly #box: SecretBox;
+  readonly #guard: AddressGuard;
 
-  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox) {
+  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox, guard: AddressGuard) {
+    this.#guard = guard;
     this.#drivers = drivers;
     this.#governor = governor;
     this.#box = box;
@@ -75,7 +78,7 @@ export class Hardware {
   ): Promise<Outcome<T>> {
     try {
       const driver = this.#driverOf(reader, node, work);
-      const access = this.#accessOf(reader, node, driver);
+      const access = await this.#accessOf(reader, node, driver);
       const capability = driver.connect(access)[work.needs];
       if (!capability) throw new Fault('invalid', `mgt ${driver.name} cannot ${work.command}.`);
       const key = `${access.address}:${access.port ?? ''}`;
@@ -109,12 +112,12 @@ export class Hardware {
     throw new Fault('invalid', `${command} is not possible: its attribute mgt is not set.`);
   }
 
-  #accessOf(reader: EffectiveReader, node: string, driver: Driver): Access {
+  async #accessOf(reader: EffectiveReader, node: string, driver: Driver): Promise<Access> {
     const { address, port, username, password } = serviceProcessorAccess(reader, this.#box, node, driver.passwdKey);
     if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
     const access = { node, address, port, username: username ?? '', password: password ?? '' };
     const problems = driver.validate(access);
     if (problems.length > 0) throw new Fault('invalid', problems);
-    return access;
+    return { ...access, address: await this.#guard.admit(address) };
   }
 }

@@ -87,7 +87,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
 function launch(args: readonly string[], environment: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: checkout,
-    env: { PATH: process.env.PATH, ...environment },
+    // Whatever a test defines, nothing leaves this machine.
+    env: { PATH: process.env.PATH, MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

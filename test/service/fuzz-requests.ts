@@ -13,6 +13,7 @@ import {
   secretRanges,
   secretSelections,
 } from './hostile.ts';
+import { rootPassword } from './process.ts';
 import type { Random } from './random.ts';
 
 export interface FuzzRequest {
@@ -227,8 +228,15 @@ function json(random: Random, members: Members): string {
 function bodyText(random: Random, endpoint: Endpoint, table: string): string {
   const { path, method } = endpoint;
   if (path === '/tokens') {
+    if (random.chance(70))
+      return json(random, [
+        ['userName', 'root'],
+        ['userPW', rootPassword],
+      ]);
+    // Always another account: one that fails again and again is made to wait, and the run with it.
+    const names = [stranger(random), stranger(random), '__proto__', {}, []];
     return json(random, [
-      ['userName', random.pick(['root', 'nobody', '__proto__', 1, {}])],
+      ['userName', random.pick<unknown>(names)],
       ['userPW', `${secretMark}-pw`],
     ]);
   }
@@ -250,6 +258,8 @@ function bodyText(random: Random, endpoint: Endpoint, table: string): string {
   }
   return json(random, attributes(random, typeOf(endpoint)));
 }
+
+const stranger = (random: Random): string => `user${random.number(100_000)}`;
 
 function spoiltText(random: Random, text: string): string | Buffer {
   const how = random.number(100);
@@ -292,7 +302,7 @@ function query(random: Random): string {
     'dry-run=1',
     'DryRun=true',
     'dryRun',
-    `userName=root&userPW=${secretMark}-pw`,
+    `userName=${stranger(random)}&userPW=${secretMark}-pw`,
     'userName=%F0%9F%92%A5',
     '__proto__=1',
     'x=%ZZ',

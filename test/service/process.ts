@@ -43,7 +43,13 @@ export async function startService(
     '127.0.0.1:0',
   ];
   const child = spawn(program, args, {
-    env: { ...process.env, MUSTER_ROOT_PASSWORD: rootPassword, ...environment },
+    // Whatever a test defines, nothing leaves this machine.
+    env: {
+      ...process.env,
+      MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128',
+      MUSTER_ROOT_PASSWORD: rootPassword,
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { noSocket } from './faults.ts';
-import { recipientOf } from './header.ts';
+import { isRmcpPlus, recipientOf } from './header.ts';
 import { readPong } from './presence.ts';
 import { randomWord } from './random-pool.ts';
 import { packetSize } from './wire.ts';
@@ -119,6 +119,7 @@ export class Transport {
   #receiveOther(packet: Buffer, address: string, port: number): void {
     const pong = readPong(packet);
     if (pong !== undefined) return this.#onPong(address, port, pong.ipmi);
+    if (isRmcpPlus(packet)) return;
     if (this.#noisy.size >= mostNoisy) this.#noisy.clear();
     this.#noisy.set(address, this.#now());
   }

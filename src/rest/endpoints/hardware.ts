@@ -131,7 +131,7 @@ export const hardware: Endpoint[] = [
     line: ({ params }) => [params['attribute']!],
     range,
     summary: 'A setting of the service processors: ip, netmask, gateway, vlan, community and others.',
-    example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '10.1.0.1' } } },
+    example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '127.10.0.1' } } },
   }),
   endpoint({
     method: 'PUT',

@@ -13,10 +13,10 @@ export const nodes: Endpoint[] = [
     segment: 'noderange',
     plural: 'nodes',
     name: 'n1',
-    example: { arch: 'x86_64', bmc: '10.1.0.1', groups: 'all,compute', mgt: 'ipmi' },
+    example: { arch: 'x86_64', bmc: '127.10.0.1', groups: 'all,compute', mgt: 'ipmi' },
     newName: 'n2',
-    newExample: { groups: 'all,compute', mgt: 'ipmi', bmc: '10.1.0.2' },
-    changeExample: { arch: 'x86_64', bmc: '10.1.0.11' },
+    newExample: { groups: 'all,compute', mgt: 'ipmi', bmc: '127.10.0.2' },
+    changeExample: { arch: 'x86_64', bmc: '127.10.0.11' },
   }),
   endpoint({
     method: 'GET',

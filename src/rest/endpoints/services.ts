@@ -48,8 +48,8 @@ export const services: Endpoint[] = [
     description:
       'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";".',
     example: {
-      path: '/services/bmcdiscover/iprange=10.1.0.1-10.1.0.20,bmcuser=admin,bmcpw=PASSWORD',
-      reply: ['10.1.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:00:00:00:00:01'],
+      path: '/services/bmcdiscover/iprange=127.10.0.1-127.10.0.20,bmcuser=admin,bmcpw=PASSWORD',
+      reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:00:00:00:00:01'],
     },
   }),
   endpoint({
@@ -69,8 +69,8 @@ export const services: Endpoint[] = [
     ],
     summary: 'Whether the service processor at an address accepts an account.',
     example: {
-      path: '/services/checkbmcauth/10.1.0.1/bmcuser=admin,bmcpw=PASSWORD',
-      reply: ['10.1.0.1: the account is accepted.'],
+      path: '/services/checkbmcauth/127.10.0.1/bmcuser=admin,bmcpw=PASSWORD',
+      reply: ['127.10.0.1: the account is accepted.'],
     },
   }),
 ];

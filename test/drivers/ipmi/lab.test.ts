@@ -60,7 +60,17 @@ describe('power', () => {
     }
     const changes = lab.state(0).changes.filter((change) => /^(power|reset|soft)=/.test(change));
     // A cycle is seen as off and on; actions that had nothing to do left no trace.
-    expect(changes).toEqual(['power=1', 'reset=1', 'power=0', 'power=1', 'soft=1', 'power=1', 'reset=1', 'power=0']);
+    expect(changes).toEqual([
+      'power=1',
+      'reset=1',
+      'power=0',
+      'power=1',
+      'soft=1',
+      'power=0',
+      'power=1',
+      'reset=1',
+      'power=0',
+    ]);
   });
 
   test('what ipmitool does is seen', async () => {
@@ -270,7 +280,7 @@ describe('energy', () => {
     const seen = await ipmitool(1, 'dcmi power get_limit');
     expect(seen).toMatch(/Power Limit Active/);
     expect(seen).toMatch(/Power Limit: +250 Watts/);
-    expect(await freely(1, 'ipmi-dcmi', '--get-power-limit')).toMatch(/Power Limit +: 250 Watts/);
+    expect(await freely(1, 'ipmi-dcmi', '--get-power-limit')).toMatch(/Power Limit Requested +: 250 watts/);
     await energy.set('cappingvalue', '50%', signal);
     expect(await energy.read(['cappingvalue', 'cappingstatus'], signal)).toEqual({
       cappingvalue: '775 W',

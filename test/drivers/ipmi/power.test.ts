@@ -46,7 +46,7 @@ test.each<[PowerAction, readonly Step[], string, RegExp]>([
   ['wake', [], 'invalid', /no power action "wake"; it has on, off, softoff, reset, boot, cycle, nmi/],
   ['suspend', [], 'invalid', /no power action "suspend"/],
   ['softoff', [on, control(5), on, on], 'deadline', /it is still on 0 s after the power action softoff/],
-  ['on', [off, { ...control(1), code: 0xd4 }], 'invalid', /the account lacks the privilege/],
+  ['on', [off, { ...control(1), code: 0xd5 }], 'invalid', /not possible in the present state/],
 ])('%s fails clearly after %j', async (action, steps, kind, sentence) => {
   const link = scriptedLink(steps);
   const error = await over(link, { powerDeadline: 200 })

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, Unreachable } from '../../../core/errors.ts';
-import type { IpmiLink, IpmiRequest, IpmiResponse } from '../link.ts';
+import type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from '../link.ts';
 import { hex } from './bytes.ts';
 
 /** IPMI 2.0 table 5-2. */
@@ -43,6 +43,7 @@ export const completion = {
   tooLong: 0xc8,
   cannotReturn: 0xca,
   notPresent: 0xcb,
+  lacksPrivilege: 0xd4,
   unspecified: 0xff,
 } as const;
 
@@ -69,14 +70,31 @@ export function refusal(what: string, code: number, own: Readonly<Record<number,
   return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`);
 }
 
-/** Sends a request, and again after a while if the service processor is busy (a busy one has done nothing yet). */
+const higher: Readonly<Record<Privilege, Privilege | undefined>> = {
+  user: 'operator',
+  operator: 'administrator',
+  administrator: undefined,
+};
+
+/** Hardware differs in what it lets whom do; a request refused for lack of privilege has had no effect. */
+async function sendRaising(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
+  const response = await link.request(request, signal);
+  const privilege = higher[request.privilege ?? 'user'];
+  if (response.code !== completion.lacksPrivilege || privilege === undefined) return response;
+  return await sendRaising(link, { ...request, privilege }, signal);
+}
+
+/**
+ * Sends a request, and again with a higher privilege if it lacks one, or after a while if the service processor is busy: a
+ * busy one has done nothing yet.
+ */
 export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
   for (const wait of busyPauses) {
-    const response = await link.request(request, signal);
+    const response = await sendRaising(link, request, signal);
     if (response.code !== completion.busy) return response;
     await pause(wait, signal);
   }
-  return await link.request(request, signal);
+  return await sendRaising(link, request, signal);
 }
 
 /** The data of a successful answer; any other completion code is a Fault. `what` follows "refused". */

@@ -71,3 +71,11 @@ test('power restore policies', async () => {
   }
   expect(link.left()).toBe(0);
 });
+
+test('a request that lacks privilege is sent with a higher one', async () => {
+  const refused = { request: '00 02 01', code: 0xd4 };
+  const link = scriptedLink([refused, { request: '00 02 01' }]);
+  await chassisControl(link, 'on', patient);
+  expect(link.sent.map(({ privilege }) => privilege)).toEqual(['operator', 'administrator']);
+  await expect(chassisControl(scriptedLink([refused, refused]), 'on', patient)).rejects.toThrow(/lacks the privilege/);
+});

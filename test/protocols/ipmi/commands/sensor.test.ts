@@ -99,7 +99,7 @@ test.each([
 
 test('a sensor that is absent has no value, one that fails is an error', async () => {
   expect(await getValue(scriptedLink([{ request: '04 2d 03', code: 0xcb }]), rail, patient)).toBeUndefined();
-  await expect(getValue(scriptedLink([{ request: '04 2d 03', code: 0xd4 }]), rail, patient)).rejects.toThrow(
+  await expect(getValue(scriptedLink([{ request: '04 2d 03', code: 0xd1 }]), rail, patient)).rejects.toThrow(
     /12V Rail/,
   );
 });

@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Sleeper, Wheel } from '../../../src/protocols/ipmi/wheel.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function sleeper(): Sleeper & { woken: number[] } {
+  const woken: number[] = [];
+  return {
+    due: Number.POSITIVE_INFINITY,
+    turn: Number.POSITIVE_INFINITY,
+    woken,
+    awake: (now) => woken.push(now),
+  };
+}
+
+const wheel = (busy = () => false): { wheel: Wheel; now: () => number } => {
+  const start = Date.now();
+  const now = (): number => Date.now() - start;
+  return { wheel: new Wheel(now, busy), now };
+};
+
+test('a sleeper is woken once, not before its time and at most a turn later', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 60_000 }), { maxLength: 20 }), (dues) => {
+      const { wheel: one, now } = wheel();
+      const sleepers = dues.map(() => sleeper());
+      const begin = now();
+      sleepers.forEach((each, index) => one.set(each, begin + dues[index]!));
+      vi.advanceTimersByTime(61_000);
+      for (const [index, { woken }] of sleepers.entries()) {
+        expect(woken).toHaveLength(1);
+        expect(woken[0]! - begin - dues[index]!).toBeGreaterThanOrEqual(0);
+        expect(woken[0]! - begin - dues[index]!).toBeLessThanOrEqual(41);
+      }
+      one.stop();
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('a time that moves counts as it was set last', () => {
+  const { wheel: one } = wheel();
+  const [later, earlier, never] = [sleeper(), sleeper(), sleeper()];
+  one.set(later, 100);
+  one.set(later, 1_000);
+  one.set(earlier, 30_000);
+  one.set(earlier, 200);
+  one.set(never, 100);
+  one.set(never, Number.POSITIVE_INFINITY);
+  vi.advanceTimersByTime(60_000);
+  expect(later.woken.map((at) => Math.round(at / 100))).toEqual([10]);
+  expect(earlier.woken.map((at) => Math.round(at / 100))).toEqual([2]);
+  expect(never.woken).toEqual([]);
+});
+
+test('a sleeper can be set again when it is woken', () => {
+  const { wheel: one, now } = wheel();
+  const each = sleeper();
+  each.awake = (at) => {
+    each.woken.push(at);
+    if (each.woken.length < 5) one.set(each, now() + 500);
+  };
+  one.set(each, 500);
+  vi.advanceTimersByTime(10_000);
+  expect(each.woken).toHaveLength(5);
+});
+
+test('nobody is woken while packets wait to be read', () => {
+  let busy = true;
+  const { wheel: one } = wheel(() => busy);
+  const each = sleeper();
+  one.set(each, 100);
+  vi.advanceTimersByTime(300);
+  expect(each.woken).toEqual([]);
+  busy = false;
+  vi.advanceTimersByTime(50);
+  expect(each.woken).toHaveLength(1);
+});
+
+test('an empty wheel has no timer', () => {
+  const { wheel: one } = wheel();
+  one.set(sleeper(), 100);
+  vi.advanceTimersByTime(200);
+  expect(vi.getTimerCount()).toBe(0);
+});
