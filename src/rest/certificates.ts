@@ -1,10 +1,6 @@
-import 'reflect-metadata';
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
-import * as x509 from '@peculiar/x509';
 import { Fault } from '../core/errors.ts';
 import { writeFileAtomically } from '../core/files.ts';
 import { localNames } from './local-names.ts';
@@ -25,12 +21,7 @@ export interface Credentials {
 }
 
 const day = 24 * 60 * 60 * 1000;
-const caDays = 3650;
-const serverDays = 825;
 const renewBefore = 30 * day;
-/** Certificates begin in the past, since clients' clocks run behind. */
-const clockSkew = 60 * 60 * 1000;
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
 function pathsBelow(dir: string) {
   const inside = (name: string) => join(dir, 'tls', name);
@@ -51,6 +42,8 @@ export async function ensureCertificates(dir: string, names: readonly string[] =
   const result = { created: false, issued: false, ca: paths.ca, certificate: paths.certificate, key: paths.key };
   if (lastsFor(readCertificate(paths.certificate), readKey(paths.key))) return result;
 
+  // Loading what makes certificates takes a while, and most starts make none.
+  const { issueAuthority, issueServer } = await import('./issue-certificates.ts');
   mkdirSync(join(dir, 'tls'), { recursive: true, mode: 0o700 });
   let ca = readCertificate(paths.ca);
   if (!lastsFor(ca, readKey(paths.caKey))) {
@@ -123,66 +116,4 @@ function readOrMakeKey(file: string): KeyObject {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writeFileAtomically(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), 0o600);
   return privateKey;
-}
-
-const importPrivate = (key: KeyObject) =>
-  crypto.subtle.importKey('pkcs8', key.export({ type: 'pkcs8', format: 'der' }), algorithm, false, ['sign']);
-const importPublic = (key: KeyObject) =>
-  crypto.subtle.importKey('spki', createPublicKey(key).export({ type: 'spki', format: 'der' }), algorithm, true, [
-    'verify',
-  ]);
-
-const lifetime = (days: number) => ({
-  notBefore: new Date(Date.now() - clockSkew),
-  notAfter: new Date(Date.now() + days * day),
-});
-
-async function issueAuthority(key: KeyObject): Promise<X509Certificate> {
-  const publicKey = await importPublic(key);
-  const made = await x509.X509CertificateGenerator.createSelfSigned({
-    // The time keeps two authorities of one machine apart in a client's store.
-    name: [
-      { O: ['muster'] },
-      { CN: [`muster CA ${hostname().slice(0, 32)} ${new Date().toISOString().slice(0, 16)}`] },
-    ],
-    keys: { publicKey, privateKey: await importPrivate(key) },
-    signingAlgorithm: algorithm,
-    ...lifetime(caDays),
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-      await x509.SubjectKeyIdentifierExtension.create(publicKey),
-    ],
-  });
-  return new X509Certificate(made.toString('pem'));
-}
-
-async function issueServer(
-  authority: { certificate: X509Certificate; key: KeyObject },
-  key: KeyObject,
-  names: readonly string[],
-): Promise<X509Certificate> {
-  const issuer = new x509.X509Certificate(authority.certificate.raw);
-  const publicKey = await importPublic(key);
-  const { notBefore, notAfter } = lifetime(serverDays);
-  const made = await x509.X509CertificateGenerator.create({
-    subject: [{ O: ['muster'] }, { CN: [hostname().slice(0, 64)] }],
-    issuer: issuer.subjectName,
-    publicKey,
-    signingKey: await importPrivate(authority.key),
-    signingAlgorithm: algorithm,
-    notBefore,
-    notAfter: new Date(Math.min(notAfter.getTime(), issuer.notAfter.getTime())),
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      new x509.SubjectAlternativeNameExtension(
-        names.map((value) => ({ type: isIP(value) ? 'ip' : 'dns', value }) as const),
-      ),
-      await x509.SubjectKeyIdentifierExtension.create(publicKey),
-      await x509.AuthorityKeyIdentifierExtension.create(await importPublic(authority.key)),
-    ],
-  });
-  return new X509Certificate(made.toString('pem'));
 }

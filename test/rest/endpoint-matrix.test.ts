@@ -84,7 +84,8 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
       // Rows that revoke tokens must not revoke the ones this test works with.
       const token = row.path.startsWith('/tokens') ? await operatorToken() : server.token;
       const reply = await server.call(row.method, examplePath(row), { root, token, ...body(row) });
-      if (row.command.kind === 'per-node') {
+      // There is no hardware here; test/hardware tries these examples on a lab.
+      if (row.command.kind === 'per-node' || row.command.name === 'bmcdiscover') {
         expect(reply.status).toBeLessThan(500);
         return;
       }

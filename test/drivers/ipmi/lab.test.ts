@@ -345,7 +345,7 @@ describe('service processor', () => {
     expect(await runIpmitool(lab.addresses[2]!, fred, 'chassis', 'power', 'status')).toBe('Chassis Power is off\n');
   });
 
-  test('an address is moved, and the move reported when nobody answers there', async () => {
+  test('an address is moved, and the move reported when nobody answers there', { timeout: 60_000 }, async () => {
     await expect(node(2).serviceProcessor.set({ ip: '127.30.99.99' }, signal)).rejects.toThrow(
       /told to use the address 127\.30\.99\.99 but does not answer there/,
     );

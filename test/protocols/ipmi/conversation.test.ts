@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import { answerPacket } from '../../lab/light-bmc/bmc.ts';
+import { readIpmi, readPlus, writeIpmi } from '../../lab/light-bmc/packets.ts';
+import { seal, takeSequence, unseal } from '../../lab/light-bmc/session.ts';
 import { chassisStatus, faultOf, kindOf, powerOn, responseOf, World } from './world.ts';
 
 let world: World;
@@ -74,9 +76,7 @@ describe('a cold request', () => {
     };
     const request = world.request();
     await world.run(20);
-    expect(faultOf(request).message).toBe(
-      'its service processor at 192.0.2.1 accepts not IPMI cipher suite 17 (11h).',
-    );
+    expect(faultOf(request).message).toBe('its service processor at 192.0.2.1 accepts not IPMI cipher suite 17 (11h).');
     expect(world.kinds).toEqual(['open']);
   });
 
@@ -291,21 +291,280 @@ describe('a command that must not be repeated', () => {
   });
 
   test('is not repeated when the BMC is busy', async () => {
-    world.bmc.power = true;
-    const codes = [0xc0];
-    const request = withCodes(codes, { ...chassisStatus, repeatable: false });
+    const seen = scriptCodes([0xc0]);
+    const request = world.request({ ...chassisStatus, repeatable: false });
     await world.run(3_000);
     expect(responseOf(request).code).toBe(0xc0);
+    expect(seen).toHaveLength(1);
+  });
+
+  test('gets a whole deadline for its answer, however long the login took', async () => {
+    world.out = losing('open#1', 'open#2', 'open#3');
+    world.back = (packet) => (kindOf(packet) === 'sealed' ? [3_000] : [1]);
+    const request = world.request({ ...chassisStatus, repeatable: false });
+    await world.run(8_000);
+    expect(responseOf(request).code).toBe(0);
   });
 });
 
-/** Lets the BMC answer the next chassis status requests with these codes. */
-function withCodes(codes: number[], request: typeof chassisStatus): ReturnType<World['request']> {
-  const power = Object.getOwnPropertyDescriptor(world.bmc, 'power')!;
-  void power;
-  const result = world.request(request);
-  const { receive } = world.conversation;
-  void receive;
-  void codes;
-  return result;
+/** Lets the BMC answer the next requests in a session with these codes, and tells the numbers of the requests. */
+function scriptCodes(codes: number[]): number[] {
+  const numbers: number[] = [];
+  world.answer = (packet) => {
+    const plus = readPlus(packet);
+    const session = plus && world.bmc.sessions.get(plus.session);
+    const code = session?.isOpen && plus?.session ? codes.shift() : undefined;
+    if (!plus || !session || code === undefined) return answerPacket(world.bmc, packet);
+    const request = readIpmi(unseal(session, packet, plus.payload)!)!;
+    numbers.push(plus.sequence);
+    takeSequence(session, plus.sequence);
+    return seal(session, writeIpmi(request, code, Buffer.alloc(0)));
+  };
+  return numbers;
 }
+
+describe('a busy BMC', () => {
+  test.each([0xc0, 0xc3])('that answers %i is asked again after a pause', async (code) => {
+    const seen = scriptCodes([code, code]);
+    const request = world.request();
+    await world.run(400);
+    expect(request.outcome).toBeUndefined();
+    await world.run(1_500);
+    expect(responseOf(request).code).toBe(0);
+    expect(seen).toEqual([1, 2]);
+  });
+
+  test('that stays busy is left alone in the end, and its code handed on', async () => {
+    const seen = scriptCodes(Array.from({ length: 10 }, () => 0xc0));
+    const request = world.request();
+    await world.run(5_100);
+    expect(responseOf(request).code).toBe(0xc0);
+    expect(seen).toHaveLength(4);
+  });
+
+  test('any other code is handed on at once', async () => {
+    scriptCodes([0xc1]);
+    const request = world.request();
+    await world.run(50);
+    expect(responseOf(request)).toMatchObject({ code: 0xc1 });
+  });
+});
+
+describe('privileges', () => {
+  test('a request that needs more than a user raises the session, once', async () => {
+    const requests = [world.request({ ...powerOn }), world.request({ ...powerOn })];
+    await world.run(50);
+    expect(requests.map((one) => responseOf(one).code)).toEqual([0, 0]);
+    expect(world.kinds).toEqual(['open', 'rakp1', 'rakp3', 'sealed', 'sealed', 'sealed']);
+  });
+
+  test('an account of less privilege gets a session for what it may do', async () => {
+    world = new World({ username: 'viewer', password: 'viewpw' });
+    const status = world.request();
+    await world.run(50);
+    expect(responseOf(status).code).toBe(0);
+    expect(world.habits.level).toBe(2);
+  });
+
+  test('and a clear refusal, without a packet, for what it may not', async () => {
+    world = new World({ username: 'oper', password: 'operpw' });
+    world.request();
+    await world.run(50);
+    const count = world.sent.length;
+    const request = world.request({ ...chassisStatus, privilege: 'administrator' });
+    await world.run(50);
+    expect(faultOf(request).message).toBe(
+      'its service processor at 192.0.2.1 refuses the user "oper" the privilege level administrator that the command needs.',
+    );
+    expect(world.sent).toHaveLength(count);
+  });
+
+  test.each([0x80, 0x81])('a BMC that refuses the level with %i', async (code) => {
+    scriptCodes([code]);
+    const request = world.request(powerOn);
+    await world.run(50);
+    expect(faultOf(request)).toMatchObject({ kind: 'invalid' });
+    expect(faultOf(request).message).toContain(
+      `privilege level operator that the command needs (code ${code.toString(16)}h)`,
+    );
+    expect(world.bmc.controls).toEqual([]);
+    const status = world.request();
+    await world.run(50);
+    expect(responseOf(status).code).toBe(0);
+  });
+});
+
+describe('a login that fails', () => {
+  const refuseAt =
+    (kind: string, status: number) =>
+    (packet: Buffer): Buffer | undefined => {
+      const reply = answerPacket(world.bmc, packet);
+      if (!reply || kindOf(packet) !== kind) return reply;
+      const refusal = Buffer.from(reply.subarray(0, 24));
+      refusal[17] = status;
+      refusal.writeUInt16LE(8, 14);
+      return refusal;
+    };
+
+  test.each([
+    ['open', 0x01, 'refuses the login: all its sessions are taken (01h)'],
+    ['rakp1', 0x0d, 'the user "admin" or the password is wrong'],
+    [
+      'rakp3',
+      0x0f,
+      'the user "admin" or the password is wrong for its service processor at 192.0.2.1, or its key K_g is',
+    ],
+    ['rakp1', 0x12, 'refuses the login (status 12h)'],
+    ['rakp1', 0x0a, 'has no privilege over the network (0Ah)'],
+  ])('because %s is refused with %i', async (kind, status, text) => {
+    world.answer = refuseAt(kind, status);
+    const request = world.request();
+    await world.run(50);
+    expect(faultOf(request)).toMatchObject({ kind: 'invalid' });
+    expect(faultOf(request).message).toContain(text);
+  });
+
+  test('because of a wrong password says so, and makes the BMC forget the session', async () => {
+    world = new World({ password: 'wrong' });
+    const request = world.request();
+    await world.run(50);
+    expect(faultOf(request).message).toBe(
+      'the user "admin" or the password is wrong for its service processor at 192.0.2.1.',
+    );
+    expect(world.bmc.sessions.size).toBe(0);
+    expect(world.kinds).toEqual(['open', 'rakp1', 'rakp3']);
+  });
+
+  test.each([
+    [undefined, 'it has a key K_g, which must be given too'],
+    [Buffer.from('key'), 'the key K_g given for it is not the right one'],
+  ])('because of K_g %s says so', async (kg, text) => {
+    world = new World({ kg });
+    world.answer = (packet) => {
+      const reply = answerPacket(world.bmc, packet);
+      if (reply && kindOf(packet) === 'rakp3') reply[30]! ^= 1;
+      return reply;
+    };
+    const request = world.request();
+    await world.run(50);
+    expect(faultOf(request).message).toContain(text);
+  });
+
+  test('is not tried again for a while', async () => {
+    world = new World({ password: 'wrong' });
+    world.request();
+    await world.run(50);
+    const again = world.request();
+    await world.run(4_000);
+    expect(faultOf(again).message).toContain('password is wrong');
+    expect(world.kinds.filter((kind) => kind === 'open')).toHaveLength(1);
+    expect(world.retired).toBe(0);
+    await world.run(1_000);
+    expect(world.retired).toBe(1);
+    world.request();
+    await world.run(50);
+    expect(world.kinds.filter((kind) => kind === 'open')).toHaveLength(2);
+  });
+
+  test('because the BMC forgot the half-open session begins anew', async () => {
+    let refused = 0;
+    const refuse = refuseAt('rakp1', 0x02);
+    world.answer = (packet) =>
+      kindOf(packet) === 'rakp1' && refused++ === 0 ? refuse(packet) : answerPacket(world.bmc, packet);
+    const request = world.request();
+    await world.run(50);
+    expect(responseOf(request).code).toBe(0);
+  });
+
+  test('because a doubled RAKP 1 confused the BMC begins anew', async () => {
+    let refused = 0;
+    const refuse = refuseAt('rakp3', 0x0f);
+    world.answer = (packet) =>
+      kindOf(packet) === 'rakp3' && refused++ === 0 ? refuse(packet) : answerPacket(world.bmc, packet);
+    world.back = losing('rakp2#1');
+    const request = world.request();
+    await world.run(700);
+    expect(responseOf(request).code).toBe(0);
+  });
+});
+
+describe('ending', () => {
+  test('an idle session is closed, and nothing is left', async () => {
+    world.request();
+    await world.run(24_900);
+    expect(world.bmc.sessions.size).toBe(1);
+    await world.run(200);
+    expect(world.bmc.sessions.size).toBe(0);
+    expect(world.kinds).toHaveLength(5);
+    expect(world.claimed.size).toBe(0);
+    expect(world.retired).toBe(1);
+  });
+
+  test('a session in use is not closed', async () => {
+    for (let count = 0; count < 5; count++) {
+      world.request();
+      await world.run(20_000);
+    }
+    expect(world.kinds).toHaveLength(8);
+  });
+
+  test.each([0, 1, 3, 5, 7])('after an abort %i ms into a login no packet follows', async (when) => {
+    const controller = new AbortController();
+    const request = world.request(chassisStatus, controller.signal);
+    await world.run(when);
+    const count = world.sent.length;
+    controller.abort(new Fault('unavailable', 'The client left.'));
+    await world.run(20_000);
+    expect(faultOf(request).message).toBe('The client left.');
+    expect(world.sent).toHaveLength(count);
+  });
+
+  test('an abort without a Fault as its reason is a Fault all the same', async () => {
+    const controller = new AbortController();
+    const request = world.request(chassisStatus, controller.signal);
+    controller.abort();
+    const late = world.request(chassisStatus, controller.signal);
+    await world.run(1);
+    expect(faultOf(request)).toBeInstanceOf(Fault);
+    expect(faultOf(late)).toBeInstanceOf(Fault);
+  });
+
+  test('an abort of the first request leaves the login to the next', async () => {
+    const controller = new AbortController();
+    const [first, second] = [world.request(chassisStatus, controller.signal), world.request()];
+    await world.run(3);
+    controller.abort();
+    await world.run(50);
+    expect(faultOf(first)).toMatchObject({ kind: 'deadline' });
+    expect(responseOf(second).code).toBe(0);
+    expect(world.kinds.filter((kind) => kind === 'open')).toHaveLength(1);
+  });
+
+  test('an abort of a waiting request takes it out of the queue', async () => {
+    const controller = new AbortController();
+    const [first, second] = [world.request(), world.request(powerOn, controller.signal)];
+    controller.abort();
+    await world.run(50);
+    expect(responseOf(first).code).toBe(0);
+    expect(faultOf(second)).toMatchObject({ kind: 'deadline' });
+    expect(world.bmc.controls).toEqual([]);
+  });
+
+  test('closing ends what waits and closes the session', async () => {
+    world.request();
+    await world.run(20);
+    const waiting = [world.request(), world.request()];
+    world.conversation.close();
+    await world.run(20);
+    for (const one of waiting) expect(faultOf(one)).toMatchObject({ kind: 'unavailable' });
+    expect(world.bmc.sessions.size).toBe(0);
+    expect(world.retired).toBe(1);
+  });
+
+  test('a request with too much data is refused', async () => {
+    const request = world.request({ ...chassisStatus, data: Buffer.alloc(1_000) });
+    await world.run(1);
+    expect(faultOf(request).message).toMatch(/1000 bytes of data is too long/);
+    expect(world.sent).toEqual([]);
+  });
+});

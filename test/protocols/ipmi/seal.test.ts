@@ -51,9 +51,7 @@ describe.each([17, 3] as const)('suite %i', (id) => {
 
   test('equal messages never look alike', () => {
     const { out } = pair(id);
-    const seen = new Set(
-      Array.from({ length: 100 }, () => packetOf(out, Buffer.from('same')).toString('hex', 16, 48)),
-    );
+    const seen = new Set(Array.from({ length: 100 }, () => packetOf(out, Buffer.from('same')).toString('hex', 16, 48)));
     expect(seen.size).toBe(100);
   });
 
@@ -91,7 +89,10 @@ describe.each([17, 3] as const)('suite %i', (id) => {
     const packet = packetOf(out, Buffer.from('x'));
     packet[5] = 0x40;
     const covered = packet.length - out.suite.tagLength;
-    createHmac(out.suite.hash, out.keys.integrity).update(packet.subarray(4, covered)).digest().copy(packet, covered, 0, out.suite.tagLength);
+    createHmac(out.suite.hash, out.keys.integrity)
+      .update(packet.subarray(4, covered))
+      .digest()
+      .copy(packet, covered, 0, out.suite.tagLength);
     expect(openMessage(back, packet)).toBeUndefined();
   });
 });

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Driver } from '../../../src/drivers/capabilities.ts';
+import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
+import { labAccounts } from '../../lab/addresses.ts';
+import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
+
+/** Accounts that may little, hardware that can little, networks that lose much. */
+
+const { signal } = new AbortController();
+let lab: BmcLab;
+let stock: BmcLab;
+let driver: Driver;
+
+beforeAll(async () => {
+  lab = await startBmcs({ count: 2, prefix: '127.31' });
+  stock = await startBmcs({ count: 1, prefix: '127.32', stock: true });
+  driver = ipmiDriver({ powerDeadline: 15_000, cycleSettling: 0 });
+}, 30_000);
+
+afterAll(async () => {
+  await driver?.close();
+  await lab?.stop();
+  await stock?.stop();
+});
+
+const connect = (address: string, account: keyof typeof labAccounts) =>
+  driver.connect({ node: 'n1', address, port: undefined, ...labAccounts[account] });
+
+test('an operator may switch, a user may only look', async () => {
+  const operator = connect(lab.addresses[0]!, 'operator');
+  expect(await operator.power?.set('on', signal)).toBe('on');
+  const user = connect(lab.addresses[0]!, 'user');
+  expect(await user.power?.state(signal)).toBe('on');
+  expect(await user.vitals?.read(['temp'], signal)).toMatchObject({ 'Inlet Temp': '20 C (68 F)' });
+  const error = await user.power?.set('off', signal).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ kind: 'invalid' });
+  expect((error as Error).message).toMatch(/privilege/);
+  expect(lab.state(0).power).toBe('on');
+});
+
+test('a lossy network costs time, and no command is carried out twice', async () => {
+  await lab.fault(1, { loss: 20 });
+  const { power, vitals } = connect(lab.addresses[1]!, 'administrator');
+  for (const [action, state] of [
+    ['on', 'on'],
+    ['off', 'off'],
+    ['on', 'on'],
+  ] as const) {
+    expect(await power?.set(action, signal)).toBe(state);
+  }
+  expect(await vitals?.read(['fanspeed'], signal)).toEqual({ Fan1: '6060 RPM', Fan2: '6120 RPM' });
+  expect(lab.state(1).changes.filter((change) => change.startsWith('power='))).toEqual([
+    'power=1',
+    'power=0',
+    'power=1',
+  ]);
+}, 60_000);
+
+test('hardware without DCMI says so', async () => {
+  const { energy, power } = connect(stock.addresses[0]!, 'administrator');
+  await expect(energy?.read([], signal)).rejects.toThrow(/has no DCMI/);
+  expect(await power?.set('on', signal)).toBe('on');
+});
+
+test('hardware that does not keep a boot override is found out', async () => {
+  const { nextBoot } = connect(stock.addresses[0]!, 'administrator');
+  await expect(nextBoot?.set('net', { persistent: false, mode: undefined }, signal)).rejects.toThrow(
+    /took the boot override Network but shows: boot override inactive/,
+  );
+});
