@@ -50,16 +50,15 @@ export class Hardware {
     let broken: { error: unknown } | undefined;
     let wake: (() => void) | undefined;
     for (const node of nodes) {
-      this.#one(reader, node, work, signal).then(
-        (outcome) => {
-          finished.push(outcome);
-          wake?.();
-        },
-        (error: unknown) => {
+      const tell = async (): Promise<void> => {
+        try {
+          finished.push(await this.#one(reader, node, work, signal));
+        } catch (error) {
           broken = { error };
-          wake?.();
-        },
-      );
+        }
+        wake?.();
+      };
+      void tell();
     }
     for (let told = 0; told < nodes.length; ) {
       if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));

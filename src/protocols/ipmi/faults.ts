@@ -1,6 +1,6 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
 import type { Privilege } from './link.ts';
-import { isCrowded, refusesLevel, refusesSuite, statuses } from './statuses.ts';
+import { isCrowded, refusesLevel, statuses } from './statuses.ts';
 
 /** The sentences of this folder. Each makes sense after "<node>: "; `place` is the address of the service processor. */
 
@@ -62,7 +62,7 @@ export function wrongKg(place: string, hasKg: boolean): Fault {
   return new Fault('invalid', `the password is right for its service processor at ${place}, but ${known}.`);
 }
 
-export function refusedLogin(place: string, user: string, status: number, suites: readonly number[]): Fault {
+export function refusedLogin(place: string, user: string, status: number): Fault {
   const refused = `its service processor at ${place} refuses the login`;
   if (status === statuses.unauthorizedName) return wrongPassword(place, user);
   if (status === statuses.invalidCheckValue) return wrongCheckValue(place, user);
@@ -72,12 +72,13 @@ export function refusedLogin(place: string, user: string, status: number, suites
   if (refusesLevel(status)) {
     return new Fault('invalid', `${refused}: the user "${user}" has no privilege over the network (${hex(status)}).`);
   }
-  if (refusesSuite(status)) {
-    const offered =
-      suites.length > 1 ? `none of the IPMI cipher suites ${suites.join(', ')}` : `not IPMI cipher suite ${suites[0]}`;
-    return new Fault('invalid', `its service processor at ${place} accepts ${offered} (${hex(status)}).`);
-  }
   return new Fault('invalid', `${refused} (status ${hex(status)}).`);
+}
+
+export function refusedSuites(place: string, status: number, suites: readonly number[]): Fault {
+  const what =
+    suites.length > 1 ? `any of the IPMI cipher suites ${suites.join(', ')}` : `IPMI cipher suite ${suites[0]}`;
+  return new Fault('invalid', `its service processor at ${place} does not accept ${what} (status ${hex(status)}).`);
 }
 
 export function missingPrivilege(place: string, user: string, privilege: Privilege, code?: number): Fault {

@@ -1,5 +1,5 @@
 import type { Fault } from '../../core/errors.ts';
-import { garbledAnswer, refusedLogin, silent, unreachable, wrongKg, wrongPassword } from './faults.ts';
+import { garbledAnswer, refusedLogin, refusedSuites, silent, unreachable, wrongKg, wrongPassword } from './faults.ts';
 import {
   advance,
   type Handshake,
@@ -176,7 +176,10 @@ export class Login {
     if (by === 'rakp4' && status === statuses.invalidCheckValue && this.#restarts === 0 && this.#repeated) {
       return this.#restart();
     }
-    const fault = refusedLogin(place, credentials.userName, status, credentials.suites);
+    const fault =
+      by === 'open' && refusesSuite(status)
+        ? refusedSuites(place, status, credentials.suites)
+        : refusedLogin(place, credentials.userName, status);
     this.#fail(fault, isCrowded(status) ? timing.crowdedHold : timing.loginHold);
   }
 

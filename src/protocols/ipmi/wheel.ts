@@ -70,7 +70,9 @@ export class Wheel {
     const first = this.#done + 1;
     this.#done = last;
     for (let turn = first; turn <= last; turn++) this.#turnOver(turn, now);
-    if (this.#count > 0 && this.#timerTurn === Number.POSITIVE_INFINITY) this.#schedule(this.#nextTurn());
+    if (this.#count === 0) return;
+    const next = this.#nextTurn();
+    if (next < this.#timerTurn) this.#schedule(next);
   }
 
   #turnOver(turn: number, now: number): void {

@@ -76,7 +76,9 @@ describe('a cold request', () => {
     };
     const request = world.request();
     await world.run(20);
-    expect(faultOf(request).message).toBe('its service processor at 192.0.2.1 accepts not IPMI cipher suite 17 (11h).');
+    expect(faultOf(request).message).toBe(
+      'its service processor at 192.0.2.1 does not accept IPMI cipher suite 17 (status 11h).',
+    );
     expect(world.kinds).toEqual(['open']);
   });
 
@@ -88,25 +90,30 @@ describe('a cold request', () => {
     };
     const request = world.request();
     await world.run(20);
-    expect(faultOf(request).message).toContain('accepts none of the IPMI cipher suites 17, 3');
+    expect(faultOf(request).message).toContain('does not accept any of the IPMI cipher suites 17, 3');
     expect(world.kinds).toEqual(['open', 'open']);
   });
 });
 
 describe('lost, doubled and late packets', () => {
-  test.each(['open#1', 'opened#1', 'rakp1#1', 'rakp2#1', 'rakp3#1', 'rakp4#1', 'sealed#1'])(
-    'the loss of %s costs one retry',
-    async (lost) => {
-      world.out = losing(lost);
-      world.back = losing(lost);
-      const request = world.request();
-      await world.run(490);
-      expect(request.outcome).toBeUndefined();
-      await world.run(150);
-      expect(responseOf(request).code).toBe(0);
-      expect(world.sent).toHaveLength(5);
-    },
-  );
+  test.each([
+    ['out', 'open'],
+    ['back', 'opened'],
+    ['out', 'rakp1'],
+    ['back', 'rakp2'],
+    ['out', 'rakp3'],
+    ['back', 'rakp4'],
+    ['out', 'sealed'],
+    ['back', 'sealed'],
+  ] as const)('the loss of one packet (%s: %s) costs one retry', async (direction, kind) => {
+    world[direction] = losing(`${kind}#1`);
+    const request = world.request();
+    await world.run(490);
+    expect(request.outcome).toBeUndefined();
+    await world.run(150);
+    expect(responseOf(request).code).toBe(0);
+    expect(world.sent).toHaveLength(5);
+  });
 
   test('every packet doubled changes nothing', async () => {
     world.out = () => [1, 2];
