@@ -75,6 +75,13 @@ export interface NextBoot {
   ): Promise<string>;
 }
 
+export interface BootSequence {
+  /** What the hardware tries to boot from, first things first, under the hardware's own names. */
+  get(signal: AbortSignal): Promise<readonly string[]>;
+  /** For good. What is named comes first, the rest behind it as before. */
+  set(order: readonly string[], signal: AbortSignal): Promise<void>;
+}
+
 export interface Beacon {
   /** Absent if the hardware does not tell. */
   state?(signal: AbortSignal): Promise<string>;
@@ -105,6 +112,7 @@ export interface Capabilities {
   readonly inventory?: Inventory;
   readonly eventLog?: EventLog;
   readonly nextBoot?: NextBoot;
+  readonly bootSequence?: BootSequence;
   readonly beacon?: Beacon;
   readonly energy?: Energy;
   readonly serviceProcessor?: ServiceProcessor;

@@ -20,6 +20,19 @@ export interface Work<K extends keyof Capabilities, T> {
   run(capability: NonNullable<Capabilities[K]>, node: string, signal: AbortSignal): Promise<T>;
 }
 
+const features: Readonly<Record<keyof Capabilities, string>> = {
+  power: 'power control',
+  vitals: 'sensors',
+  inventory: 'inventory',
+  eventLog: 'event log',
+  nextBoot: 'choice of what boots next',
+  bootSequence: 'boot order; nextboot chooses what boots next',
+  beacon: 'identification light',
+  energy: 'energy control',
+  serviceProcessor: 'settings of the service processor',
+  subnodes: 'nodes behind a node',
+};
+
 /** Nodes as hardware: picks each node's driver and works on all of them at once. */
 export class Hardware {
   readonly #drivers: ReadonlyMap<string, Driver>;
@@ -79,7 +92,10 @@ export class Hardware {
       const driver = this.#driverOf(reader, node, work);
       const access = await this.#accessOf(reader, node, driver);
       const capability = driver.connect(access)[work.needs];
-      if (!capability) throw new Fault('invalid', `mgt ${driver.name} cannot ${work.command}.`);
+      if (!capability) {
+        const what = features[work.needs];
+        throw new Fault('invalid', `${work.command} is not possible: mgt "${driver.name}" has no ${what}.`);
+      }
       const key = `${access.address}:${access.port ?? ''}`;
       const value = await this.#governor.run(key, work.user, signal, () =>
         work.run(capability as NonNullable<Capabilities[K]>, node, signal),

@@ -145,8 +145,8 @@ function attributeName(random: Random, type: string): string {
 }
 
 const isSecretName = (name: string): boolean =>
-  [...objectTypes.values()].some(({ attributes }) =>
-    attributes.get(name)?.at.some(({ table, column }) => tables.get(table)?.secret.has(column)),
+  [...objectTypes.values()].some((type) =>
+    type.attributes.get(name)?.at.some(({ table, column }) => tables.get(table)?.secret.has(column)),
   );
 
 function attributeValue(random: Random, name: string): unknown {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { Agent } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -177,6 +177,13 @@ describe('1,000 logins with wrong passwords at once', () => {
     expect(processorTime() - before).toBeLessThan(20);
   });
 });
+
+test.for(['muster.sqlite', 'muster.sqlite-wal', 'muster.sqlite-shm', 'secret.key', 'tls/server.key', 'tls/ca.key'])(
+  '%s can be read by the owner alone',
+  (file) => {
+    expect(statSync(join(service.data, file)).mode & 0o777).toBe(0o600);
+  },
+);
 
 describe('range files', () => {
   beforeAll(() => {

@@ -33,16 +33,9 @@ export async function startService(
   data: string,
   { environment = {}, under = [] }: StartOptions = {},
 ): Promise<Service> {
-  const [program = '', ...args] = [
-    ...under,
-    process.execPath,
-    join(checkout, 'src/main.ts'),
-    '--data',
-    data,
-    '--listen',
-    '127.0.0.1:0',
-  ];
-  const child = spawn(program, args, {
+  const args = [join(checkout, 'src/main.ts'), '--data', data, '--listen', '127.0.0.1:0'];
+  const [program, ...rest] = [...under, process.execPath, ...args];
+  const child = spawn(program!, rest, {
     // Whatever a test defines, nothing leaves this machine.
     env: {
       ...process.env,

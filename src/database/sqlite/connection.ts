@@ -1,7 +1,10 @@
+import { closeSync, openSync } from 'node:fs';
 import SQLite from 'better-sqlite3';
 
 /** Opens the database file the way both the reader and the writer need it. */
 export function openSqlite(file: string, options: { readonly?: boolean } = {}): SQLite.Database {
+  // Made here first, since it holds password hashes; SQLite gives its log and index the same mode.
+  if (!options.readonly) closeSync(openSync(file, 'a', 0o600));
   const database = new SQLite(file, options);
   if (!options.readonly) {
     database.pragma('journal_mode = WAL');

@@ -4,7 +4,9 @@ import { type ChassisControl, chassisControl, getChassisStatus } from '../../pro
 import type { Power, PowerAction } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
 
-const known: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'];
+const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
+const isKnown = (action: PowerAction): action is (typeof known)[number] =>
+  (known as readonly PowerAction[]).includes(action);
 const firstPoll = 100;
 const longestPoll = 2000;
 /** After this a command that got no answer and had no effect is sent again. */
@@ -93,7 +95,7 @@ export function ipmiPower(bmc: Bmc): Power {
   return {
     state: (signal) => readState(bmc, signal),
     async set(action, signal) {
-      if (!known.includes(action)) {
+      if (!isKnown(action)) {
         throw new Fault('invalid', `IPMI has no power action "${action}"; it has ${known.join(', ')}.`);
       }
       const now = await readState(bmc, signal);
@@ -108,7 +110,7 @@ export function ipmiPower(bmc: Bmc): Power {
         case 'reset':
         case 'cycle':
           return now === 'off' ? now : await restart(bmc, action, signal);
-        default:
+        case 'nmi':
           return await interrupt(bmc, now, signal);
       }
     },

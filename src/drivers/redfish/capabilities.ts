@@ -1,5 +1,6 @@
 import type { Capabilities } from '../capabilities.ts';
 import { redfishBeacon } from './beacon.ts';
+import { redfishBootSequence } from './boot-sequence.ts';
 import { redfishEnergy } from './energy.ts';
 import { redfishEventLog } from './event-log.ts';
 import { redfishInventory } from './inventory.ts';
@@ -17,6 +18,7 @@ export function redfishCapabilities(target: Target): Required<Capabilities> {
     inventory: redfishInventory(target),
     eventLog: redfishEventLog(target),
     nextBoot: redfishNextBoot(target),
+    bootSequence: redfishBootSequence(target),
     beacon: redfishBeacon(target),
     energy: redfishEnergy(target),
     serviceProcessor: redfishServiceProcessor(target),

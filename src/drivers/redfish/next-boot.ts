@@ -1,8 +1,9 @@
 import { Fault } from '../../core/errors.ts';
-import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
-import { at, linkAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import { at, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import type { BootOrder, NextBoot } from '../capabilities.ts';
 import { allowedWord, notOffered } from './actions.ts';
+import { patchSystem } from './patch-system.ts';
 import { systemFor, type Target } from './target.ts';
 import { until } from './until.ts';
 
@@ -98,19 +99,4 @@ function offeredOrders(boot: unknown): readonly string[] {
   const listed = textsAt(boot, 'BootSourceOverrideTarget@Redfish.AllowableValues');
   const orders = Object.entries(targets).filter(([, sources]) => sources.some((source) => listed.includes(source)));
   return [...orders.map(([order]) => order), 'def'];
-}
-
-/** Some services take changes only at the resource that holds settings for the next boot. Resolves with where it was changed. */
-async function patchSystem(target: Target, system: Resource, change: unknown, signal: AbortSignal): Promise<string> {
-  const settings = linkAt(system.body, '@Redfish.Settings', 'SettingsObject');
-  try {
-    await target.service.patch(system, change, signal);
-    return system.path;
-  } catch (error) {
-    if (!(error instanceof Refusal && error.ofRequest)) throw error;
-    const pending = await target.service.find(settings, signal);
-    if (!pending) throw error;
-    await target.service.patch(pending, change, signal);
-    return pending.path;
-  }
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { rbeacon } from '../../commands/rbeacon.ts';
+import { rbootseq } from '../../commands/rbootseq.ts';
 import { renergy } from '../../commands/renergy.ts';
 import { reventlog } from '../../commands/reventlog.ts';
 import { rinv } from '../../commands/rinv.ts';
@@ -47,6 +48,15 @@ function processorSettings({ params, body }: Input): Record<string, string> {
     throw new Fault('missing-member', `Give the value, for example {"${attribute}":"..."}.`);
   if (body['value'] !== undefined) return { [attribute]: valueText(attribute, body['value']) };
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, valueText(name, value)]));
+}
+
+/** A list as an array or as text with commas. */
+function neededList(input: Input, member: string): readonly string[] {
+  const value = input.body[member];
+  const items = typeof value === 'string' ? value.split(',') : ((value ?? []) as readonly string[]);
+  const list = items.map((item) => item.trim()).filter((item) => item !== '');
+  if (list.length === 0) throw new Fault('missing-action', `The body lacks the member "${member}".`);
+  return list;
 }
 
 const secretSettings = new Set(['password', 'community', 'admin_passwd']);
@@ -183,6 +193,42 @@ export const hardware: Endpoint[] = [
     range,
     summary: 'Choose what nodes boot from next.',
     example: { path: '/nodes/n1/nextboot', body: { order: 'net' } },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/nodes/{noderange}/bootorder',
+    command: rbootseq,
+    reply: 'attributes',
+    args: (input) => ({ range: rangeOf(input) }),
+    line: () => [],
+    range,
+    summary: 'What nodes try to boot from, in this order, where the hardware tells.',
+    example: {
+      path: '/nodes/n1/bootorder',
+      reply: { n1: { bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive' } },
+    },
+  }),
+  endpoint({
+    method: 'PUT',
+    path: '/nodes/{noderange}/bootorder',
+    command: rbootseq,
+    reply: 'none',
+    body: Type.Object(
+      {
+        order: Type.Optional(
+          Type.Union([Type.Array(Type.String()), Type.String()], {
+            description: 'names as GET shows them, first things first; an array, or text with commas',
+          }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    args: (input) => ({ ...target(input), order: neededList(input, 'order') }),
+    line: (input) => [neededList(input, 'order').join(',')],
+    range,
+    summary: 'Change what nodes try to boot from.',
+    description: 'For good. What is not named stays behind what is, in the order it had.',
+    example: { path: '/nodes/n1/bootorder', body: { order: ['Hard Drive', 'Network Adapter 1'] } },
   }),
   ...[
     {

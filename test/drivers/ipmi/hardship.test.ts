@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Driver } from '../../../src/drivers/capabilities.ts';
 import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
+import { IpmiClient, type IpmiEndpoint } from '../../../src/protocols/ipmi/client.ts';
 import { labAccounts } from '../../lab/addresses.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
 
@@ -10,21 +11,30 @@ const { signal } = new AbortController();
 let lab: BmcLab;
 let stock: BmcLab;
 let driver: Driver;
+let oldDriver: Driver;
 
 beforeAll(async () => {
   lab = await startBmcs({ count: 2, prefix: '127.31' });
   stock = await startBmcs({ count: 1, prefix: '127.32', stock: true });
   driver = ipmiDriver({ powerDeadline: 15_000, cycleSettling: 0 });
+  // Plain ipmi_sim has nothing better than suite 3.
+  const client = new IpmiClient();
+  const connections = {
+    link: (endpoint: IpmiEndpoint) => client.link({ ...endpoint, suites: [3] }),
+    close: () => client.close(),
+  };
+  oldDriver = ipmiDriver({ connections });
 }, 30_000);
 
 afterAll(async () => {
   await driver?.close();
+  await oldDriver?.close();
   await lab?.stop();
   await stock?.stop();
 });
 
-const connect = (address: string, account: keyof typeof labAccounts) =>
-  driver.connect({ node: 'n1', address, port: undefined, ...labAccounts[account] });
+const connect = (address: string, account: keyof typeof labAccounts, through = driver) =>
+  through.connect({ node: 'n1', address, port: undefined, ...labAccounts[account] });
 
 test('an operator may switch, a user may only look', async () => {
   const operator = connect(lab.addresses[0]!, 'operator');
@@ -57,13 +67,13 @@ test('a lossy network costs time, and no command is carried out twice', async ()
 }, 60_000);
 
 test('hardware without DCMI says so', async () => {
-  const { energy, power } = connect(stock.addresses[0]!, 'administrator');
+  const { energy, power } = connect(stock.addresses[0]!, 'administrator', oldDriver);
   await expect(energy?.read([], signal)).rejects.toThrow(/has no DCMI/);
   expect(await power?.set('on', signal)).toBe('on');
 });
 
 test('hardware that does not keep a boot override is found out', async () => {
-  const { nextBoot } = connect(stock.addresses[0]!, 'administrator');
+  const { nextBoot } = connect(stock.addresses[0]!, 'administrator', oldDriver);
   await expect(nextBoot?.set('net', { persistent: false, mode: undefined }, signal)).rejects.toThrow(
     /took the boot override Network but shows: boot override inactive/,
   );

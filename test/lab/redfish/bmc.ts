@@ -32,6 +32,8 @@ export interface Bmc {
   powerTimer: NodeJS.Timeout | undefined;
   readonly powerDelay: number;
   boot: { enabled: string; target: string; mode: string };
+  /** References of boot options. */
+  bootOrder: readonly string[];
   readonly starts: string[];
   readonly resets: string[];
   indicator: 'Off' | 'Lit' | 'Blinking';
@@ -83,6 +85,7 @@ export function makeBmc({ index, kind, address, powerDelay, sessionLimit }: BmcO
       target: 'None',
       mode: 'UEFI',
     },
+    bootOrder: ['Boot0001', 'Boot0002', 'Boot0003', 'Boot0004'],
     starts: [],
     resets: [],
     indicator: 'Off',

@@ -94,6 +94,7 @@ async function setFaults(member: Member, faults: RedfishFaults, maker: Certifica
 const stateOf = ({ bmc, seen }: Member): RedfishState => ({
   power: bmc.power,
   boot: bmc.boot,
+  bootOrder: bmc.bootOrder,
   starts: bmc.starts,
   resets: bmc.resets,
   indicator: bmc.indicator,

@@ -26,6 +26,8 @@ export interface RedfishFaults {
 export interface RedfishState {
   readonly power: string;
   readonly boot: { readonly enabled: string; readonly target: string; readonly mode: string };
+  /** References of what it tries to boot from; only plain ones show them. */
+  readonly bootOrder: readonly string[];
   /** The boot target of every start so far. */
   readonly starts: readonly string[];
   /** Every accepted reset type, in order. */

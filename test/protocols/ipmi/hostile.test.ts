@@ -40,7 +40,7 @@ test('no packet makes a reader throw', () => {
     fc.property(hostile, (packet) => {
       const id = recipientOf(packet);
       expect(id).toBeGreaterThanOrEqual(0);
-      expect(readPong(packet)?.ipmi).not.toBe('');
+      expect([true, false, undefined]).toContain(readPong(packet)?.ipmi);
       expect(readResponse(packet, 0, 1, 2)?.code ?? 0).toBeLessThan(256);
     }),
     runs,

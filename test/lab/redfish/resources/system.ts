@@ -12,6 +12,7 @@ import {
   unknownMembers,
   textOf,
 } from '../resource.ts';
+import { addBootOptions } from './boot-options.ts';
 import { addParts } from './parts.ts';
 
 const systems = `${root}/Systems`;
@@ -38,6 +39,7 @@ export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
     bmc.kind === 'openbmc' ? `${path}/Actions/ComputerSystem.Reset` : `${path}/Actions/${bmc.tag}/Reset`;
   bmc.resources.set(resetTarget, { post: (body) => reset(bmc, body), privilege: 'ConfigureComponents' });
   const parts = addParts(bmc, path);
+  const bootOptions = addBootOptions(bmc, path);
   const resetTypeList = { 'ResetType@Redfish.AllowableValues': resetTypes[bmc.kind] };
   bmc.resources.set(path, {
     get: () => ({
@@ -53,7 +55,7 @@ export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
       PowerState: bmc.power,
       ...optionalMembers(bmc, parts),
       ...indicatorMembers(bmc),
-      Boot: bootMember(bmc),
+      Boot: { ...bootMember(bmc), ...bootOptions },
       Links: { Chassis: [link(neighbours.chassis)], ManagedBy: [link(neighbours.manager)] },
       ...(neighbours.logServices === undefined ? {} : { LogServices: link(neighbours.logServices) }),
       Actions: {
@@ -89,10 +91,11 @@ function indicatorMembers(bmc: Bmc): Json {
     : { IndicatorLED: bmc.indicator };
 }
 
-const bootMember = ({ boot, kind }: Bmc): Json => ({
+const bootMember = ({ boot, bootOrder, kind }: Bmc): Json => ({
   BootSourceOverrideEnabled: boot.enabled,
   BootSourceOverrideTarget: boot.target,
   ...(kind === 'sparse' ? {} : { BootSourceOverrideMode: boot.mode }),
+  ...(kind === 'plain' ? { BootOrder: bootOrder } : {}),
   ...(kind === 'sparse' ? {} : { 'BootSourceOverrideTarget@Redfish.AllowableValues': bootTargets }),
 });
 
@@ -128,6 +131,10 @@ function changeBoot(bmc: Bmc, body: Json): Reply | undefined {
   if (!['Disabled', 'Once', 'Continuous'].includes(enabled)) return notInList(enabled, 'BootSourceOverrideEnabled');
   if (!bootTargets.includes(target)) return notInList(target, 'BootSourceOverrideTarget');
   if (!['Legacy', 'UEFI'].includes(mode)) return notInList(mode, 'BootSourceOverrideMode');
+  const order = body.BootOrder as readonly string[] | undefined;
+  if (order && (order.length !== bmc.bootOrder.length || order.some((one) => !bmc.bootOrder.includes(one))))
+    return notInList(order, 'BootOrder');
+  if (order) bmc.bootOrder = order;
   bmc.boot = { enabled, target: enabled === 'Disabled' ? 'None' : target, mode };
   return undefined;
 }

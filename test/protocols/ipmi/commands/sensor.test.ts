@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { convert } from '../../../../src/protocols/ipmi/commands/conversion.ts';
 import { stateName, stateNames, sensorTypeName } from '../../../../src/protocols/ipmi/commands/event-names.ts';
@@ -156,7 +156,7 @@ test.each([
 
 test('every conversion has a finite value or none', () => {
   const conversion = fc.record({
-    format: fc.constantFrom('unsigned', 'ones', 'twos', 'none') as fc.Arbitrary<Conversion['format']>,
+    format: fc.constantFrom('unsigned', 'ones', 'twos', 'none'),
     linearization: fc.integer({ min: 0, max: 0x7f }),
     m: fc.integer({ min: -512, max: 511 }),
     b: fc.integer({ min: -512, max: 511 }),

@@ -1,0 +1,66 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { installMissing, testPackages } from '../scripts/packages.ts';
+import { labAccounts } from '../test/lab/addresses.ts';
+import type { Connection } from './client.ts';
+import { processorTime } from './process.ts';
+import { type Muster, root } from './server.ts';
+
+const needed = new Set(['gcc', 'libc6-dev', 'libopenipmi-dev', 'libssl-dev', 'openipmi', 'freeipmi-tools']);
+
+/** Installs what the simulators and ipmipower come in. */
+export function ensureSimulators(): void {
+  installMissing(
+    testPackages.filter(({ name }) => needed.has(name)),
+    'the benchmarks',
+  );
+}
+
+/** Defines a node for each service processor: `group` is their group, and their names are it and a number. */
+export async function putNodes(
+  connection: Connection,
+  group: string,
+  mgt: string,
+  addresses: readonly string[],
+): Promise<void> {
+  const { username, password } = labAccounts.administrator;
+  const login = { bmcusername: username, bmcpassword: password };
+  const nodes = addresses.map((bmc, index) => [`${group}${index + 1}`, { groups: `all,${group}`, mgt, bmc, ...login }]);
+  await connection.expect({ method: 'PUT', path: `${root}/nodes`, body: Object.fromEntries(nodes) });
+}
+
+export interface Cost {
+  /** Milliseconds. */
+  readonly wall: number;
+  /** Microseconds of processor time for each service processor. */
+  readonly processor: number;
+}
+
+/** What is left to do when the reply is out belongs to its cost. */
+const aftermath = 100;
+
+/** What it costs muster to tell the power state of a group; all of its nodes must answer. */
+export async function askPower(muster: Muster, connection: Connection, group: string, count: number): Promise<Cost> {
+  const before = processorTime(muster.pid);
+  const { took, body } = await connection.expect({ path: `${root}/nodes/${group}/power` });
+  await pause(aftermath);
+  const spent = processorTime(muster.pid) - before;
+  const answers = Object.values(JSON.parse(body!.toString()) as Record<string, { power: string }>);
+  const known = answers.filter(({ power }) => power === 'on' || power === 'off').length;
+  if (known !== count) throw new Error(`${known} of ${count} nodes told their power state.`);
+  return { wall: took, processor: (spent * 1000) / count };
+}
+
+/** A session that is not used for so long has been closed, in milliseconds. */
+const sessionsEnd = 27_000;
+
+/** Waits until muster has closed its sessions, so that the next request has to open them anew. */
+export async function coolDown(lab: {
+  readonly addresses: readonly string[];
+  sessions(index: number): Promise<number>;
+}): Promise<void> {
+  await pause(sessionsEnd);
+  for (let index = 0; index < lab.addresses.length; index += 50) {
+    const open = await lab.sessions(index);
+    if (open > 0) throw new Error(`${lab.addresses[index]} still has ${open} sessions.`);
+  }
+}

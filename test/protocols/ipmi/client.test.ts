@@ -1,0 +1,172 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Fault } from '../../../src/core/errors.ts';
+import { IpmiClient } from '../../../src/protocols/ipmi/client.ts';
+import { answerPacket } from '../../lab/light-bmc/bmc.ts';
+import { startUdpBmc } from './udp-bmc.ts';
+import { chassisStatus, powerOn } from './world.ts';
+
+const account = { username: 'admin', password: 'secret' } as const;
+const { signal } = new AbortController();
+
+let client: IpmiClient;
+
+beforeEach(() => {
+  client = new IpmiClient({ deadline: 2_000, firstRetry: 100, pings: [50, 100, 200] });
+});
+
+afterEach(async () => {
+  await client.close();
+});
+
+test.each([
+  ['an IPv4 address', '127.0.0.1', '127.0.0.1'],
+  ['an IPv6 address', '::1', '::1'],
+  ['an IPv6 address in another spelling', '::1', '0:0:0:0:0:0:0:1'],
+  ['an IPv4 address in IPv6', '127.0.0.1', '::ffff:127.0.0.1'],
+  ['a host name', '127.0.0.1', 'localhost'],
+])('%s is talked to', async (_name, bound, address) => {
+  await using bmc = await startUdpBmc(bound);
+  // A host name may mean either family.
+  await using other = await startUdpBmc(bound === '::1' ? '127.0.0.1' : '::1');
+  const results = await Promise.allSettled(
+    (address === 'localhost' ? [bmc, other] : [bmc]).map(({ port }) =>
+      client.link({ ...account, address, port }).request(chassisStatus, signal),
+    ),
+  );
+  const answered = results.filter(({ status }) => status === 'fulfilled');
+  expect(answered).toHaveLength(1);
+  expect(answered[0]).toMatchObject({ value: { code: 0 } });
+});
+
+test('all sessions use one socket, and links of one endpoint one session', async () => {
+  await using one = await startUdpBmc('127.0.0.1');
+  await using two = await startUdpBmc('127.0.0.1');
+  const ask = (port: number) => client.link({ ...account, address: '127.0.0.1', port }).request(chassisStatus, signal);
+  await Promise.all([ask(one.port), ask(two.port), ask(one.port), ask(two.port), ask(one.port)]);
+  expect(new Set([...one.senders, ...two.senders]).size).toBe(1);
+  expect([one.bmc.sessions.size, two.bmc.sessions.size]).toEqual([1, 1]);
+  expect([one.senders.length, two.senders.length]).toEqual([6, 5]);
+});
+
+test('another account gets a session of its own', async () => {
+  await using bmc = await startUdpBmc('127.0.0.1');
+  const place = { address: '127.0.0.1', port: bmc.port };
+  await client.link({ ...account, ...place }).request(chassisStatus, signal);
+  await client.link({ ...place, username: 'viewer', password: 'viewpw' }).request(chassisStatus, signal);
+  expect(bmc.bmc.sessions.size).toBe(2);
+});
+
+test('packets from elsewhere are ignored, even with the right session id', async () => {
+  await using stranger = await startUdpBmc('127.0.0.1');
+  let refusals = 0;
+  await using bmc = await startUdpBmc('127.0.0.1', (light, packet) => {
+    const reply = answerPacket(light, packet);
+    if (reply && packet[5] === 0x10) {
+      const refusal = Buffer.from(reply.subarray(0, 24));
+      refusal[17] = 0x01;
+      refusal.writeUInt16LE(8, 14);
+      refusals++;
+      stranger.socket.send(refusal, bmc.senders.at(-1)!, '127.0.0.1');
+    }
+    return reply;
+  });
+  const { code } = await client
+    .link({ ...account, address: '127.0.0.1', port: bmc.port })
+    .request(chassisStatus, signal);
+  expect(code).toBe(0);
+  expect(refusals).toBe(1);
+});
+
+test('closing the client closes its sessions at once', async () => {
+  await using bmc = await startUdpBmc('127.0.0.1');
+  const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port });
+  await link.request(powerOn, signal);
+  expect(bmc.bmc.sessions.size).toBe(1);
+  const started = performance.now();
+  await client.close();
+  expect(performance.now() - started).toBeLessThan(500);
+  await pause(50);
+  expect(bmc.bmc.sessions.size).toBe(0);
+  await expect(link.request(chassisStatus, signal)).rejects.toMatchObject({ kind: 'unavailable' });
+});
+
+test('an idle session is closed, and the next request opens another', async () => {
+  await client.close();
+  client = new IpmiClient({ idle: 100 });
+  await using bmc = await startUdpBmc('127.0.0.1');
+  const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port });
+  await link.request(chassisStatus, signal);
+  await expect.poll(() => bmc.bmc.sessions.size).toBe(0);
+  await link.request(chassisStatus, signal);
+  expect(bmc.bmc.sessions.size).toBe(1);
+});
+
+test.each([
+  ['an anonymous user', { username: '' }],
+  ['no password', { password: '' }],
+  ['a password that is too long', { password: 'x'.repeat(21) }],
+  ['suite 0', { suites: [0 as 3] }],
+])('%s is refused before any packet', async (_name, change) => {
+  await using bmc = await startUdpBmc('127.0.0.1');
+  const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port, ...change });
+  await expect(link.request(chassisStatus, signal)).rejects.toThrow(Fault);
+  await pause(20);
+  expect(bmc.senders).toEqual([]);
+});
+
+test('a BMC that answers garbage', async () => {
+  await using bmc = await startUdpBmc('127.0.0.1', () => Buffer.from('no, thank you'));
+  const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port });
+  await expect(link.request(chassisStatus, signal)).rejects.toMatchObject({ kind: 'garbled' });
+});
+
+test('after an abort no packet follows', async () => {
+  await using bmc = await startUdpBmc('127.0.0.1', () => undefined);
+  const controller = new AbortController();
+  const asked = client
+    .link({ ...account, address: '127.0.0.1', port: bmc.port })
+    .request(chassisStatus, controller.signal);
+  const refused = expect(asked).rejects.toThrow('The client left.');
+  await pause(150);
+  controller.abort(new Fault('unavailable', 'The client left.'));
+  await refused;
+  await pause(20);
+  const count = bmc.senders.length;
+  await pause(500);
+  expect(bmc.senders).toHaveLength(count);
+});
+
+describe('a presence ping', () => {
+  test('finds what speaks IPMI', async () => {
+    await using bmc = await startUdpBmc('127.0.0.1');
+    await using six = await startUdpBmc('::1');
+    expect(await client.ping('127.0.0.1', bmc.port, signal)).toBe(true);
+    expect(await client.ping('::1', six.port, signal)).toBe(true);
+  });
+
+  test('is sent again when it is lost', async () => {
+    let count = 0;
+    await using bmc = await startUdpBmc('127.0.0.1', (light, packet) =>
+      ++count < 2 ? undefined : answerPacket(light, packet),
+    );
+    expect(await client.ping('127.0.0.1', bmc.port, signal)).toBe(true);
+  });
+
+  test('of something silent or without IPMI finds nothing', async () => {
+    await using silent = await startUdpBmc('127.0.0.1', () => undefined);
+    await using other = await startUdpBmc('127.0.0.1', (light, packet) => {
+      const pong = answerPacket(light, packet)!;
+      pong[20] = 0x01;
+      return pong;
+    });
+    const ports = [silent.port, other.port];
+    expect(await Promise.all(ports.map((port) => client.ping('127.0.0.1', port, signal)))).toEqual([false, false]);
+  });
+
+  test('can be ended', async () => {
+    await using silent = await startUdpBmc('127.0.0.1', () => undefined);
+    const asked = client.ping('127.0.0.1', silent.port, AbortSignal.timeout(20));
+    await expect(asked).rejects.toThrow(Fault);
+  });
+});
