@@ -16,9 +16,17 @@ export const rscan = perNode<{ readonly range: string }>({
       },
       signal,
     );
+    const told = new Set<string>();
     for await (const result of results) {
       if ('error' in result) yield result;
-      else for (const [node, value] of Object.entries(result.value)) yield { node, value };
+      else {
+        for (const [name, value] of Object.entries(result.value)) {
+          // Two chassis may have children of one name.
+          const node = told.has(name) ? `${result.node}-${name}` : name;
+          told.add(node);
+          yield { node, value };
+        }
+      }
     }
   },
 });

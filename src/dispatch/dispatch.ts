@@ -225,13 +225,18 @@ function outlivesClient({ command, args }: Request): boolean {
 }
 
 async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>): AsyncIterable<NodeResult> {
+  let allLate = true;
+  let ended = false;
   try {
     for await (const result of results) {
+      allLate &&= 'late' in result;
       runs.add(run, result);
       yield result;
     }
+    ended = true;
   } finally {
-    runs.finish(run, run.failed > 0 ? 1 : 0);
+    const kind = !ended ? 'unavailable' : allLate ? 'deadline' : 'invalid';
+    runs.finish(run, ended && run.failed === 0 ? 0 : errorKinds[kind].code);
   }
 }
 

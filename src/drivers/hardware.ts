@@ -51,6 +51,11 @@ export class Hardware {
     await Promise.all([...this.#drivers.values()].map((driver) => driver.close()));
   }
 
+  /** Fails if no account of a service processor may be sent to the address. */
+  async admit(address: string): Promise<void> {
+    await this.#guard.admit(address);
+  }
+
   /** Results as they come, one per node; no node waits for another. */
   async *each<K extends keyof Capabilities, T>(
     snapshot: Snapshot,
@@ -96,7 +101,8 @@ export class Hardware {
         const what = features[work.needs];
         throw new Fault('invalid', `${work.command} is not possible: mgt "${driver.name}" has no ${what}.`);
       }
-      const key = `${access.address}:${access.port ?? ''}`;
+      // By the driver too: what does not answer to one protocol may answer to another.
+      const key = `${driver.name} ${access.address}:${access.port ?? ''}`;
       const value = await this.#governor.run(key, work.user, signal, () =>
         work.run(capability as NonNullable<Capabilities[K]>, node, signal),
       );
@@ -128,7 +134,7 @@ export class Hardware {
   }
 
   async #accessOf(reader: EffectiveReader, node: string, driver: Driver): Promise<Access> {
-    const { address, port, username, password } = serviceProcessorAccess(reader, this.#box, node, driver.passwdKey);
+    const { address, port, username, password } = serviceProcessorAccess(reader, this.#box, node, driver);
     if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
     const access = { node, address, port, username: username ?? '', password: password ?? '' };
     const problems = driver.validate(access);

@@ -2,7 +2,7 @@ import type { SecretBox } from '../access/secrets.ts';
 import { isEnabled, tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
 import { nodeAttribute } from './node-attributes.ts';
-import { hasWord, nodeType } from './types.ts';
+import { hasWord, type Mapping, nodeType } from './types.ts';
 
 /** Account and address of a node's service processor, secrets opened. */
 export interface ServiceProcessorAccess {
@@ -12,19 +12,27 @@ export interface ServiceProcessorAccess {
   readonly password: string | undefined;
 }
 
+/** The driver that asks: where it keeps accounts, and the key of its kind in table passwd. */
+export interface Asker {
+  readonly name: string;
+  readonly passwdKey: string;
+}
+
 /** From the node's own attributes, else the account of the kind in table passwd. */
 export function serviceProcessorAccess(
   reader: EffectiveReader,
   box: SecretBox,
   node: string,
-  passwdKey: string,
+  { name, passwdKey }: Asker,
 ): ServiceProcessorAccess {
-  const port = Number(nodeAttribute(reader, node, 'bmcport') ?? '');
-  const username = nodeAttribute(reader, node, 'bmcusername');
-  const password = openAttribute(reader, box, node, 'bmcpassword');
+  const attribute = (wanted: string): string | undefined => storedFor(reader, node, wanted, name)?.value;
+  const port = Number(attribute('bmcport') ?? '');
+  const username = attribute('bmcusername');
+  const sealed = storedFor(reader, node, 'bmcpassword', name);
+  const password = sealed && box.open(sealed.value, sealed.place);
   const fallback = username !== undefined && password !== undefined ? undefined : kindAccount(reader, box, passwdKey);
   return {
-    address: nodeAttribute(reader, node, 'bmc')?.split(',')[0],
+    address: attribute('bmc')?.split(',')[0],
     // The reference system keeps the choice of a shared or dedicated port here, a small number; a network port is larger.
     port: port >= 100 && port < 65_536 ? port : undefined,
     username: username ?? fallback?.username,
@@ -32,14 +40,24 @@ export function serviceProcessorAccess(
   };
 }
 
-/** The clear text of a secret attribute, for use on the wire only. */
-function openAttribute(reader: EffectiveReader, box: SecretBox, node: string, name: string): string | undefined {
-  for (const { table, column, onlyIf, where } of nodeType.attributes.get(name)!.at) {
-    if (onlyIf && !hasWord(nodeAttribute(reader, node, onlyIf[0]), onlyIf[1])) continue;
-    const sealed = reader.row(tableNamed(table), node, where)?.[column];
-    if (sealed !== undefined) return box.open(sealed, `${table}.${column}`);
-  }
-  return undefined;
+interface Stored {
+  readonly value: string;
+  readonly place: string;
+}
+
+/** As it is stored for the asking driver; where that has nothing, as `mgt` says. A driver may be picked by another attribute than `mgt`. */
+function storedFor(reader: EffectiveReader, node: string, name: string, driver: string): Stored | undefined {
+  const { at } = nodeType.attributes.get(name)!;
+  const first = (mappings: readonly Mapping[]): Stored | undefined => {
+    for (const { table, column, where } of mappings) {
+      const value = reader.row(tableNamed(table), node, where)?.[column];
+      if (value !== undefined && value !== '') return { value, place: `${table}.${column}` };
+    }
+    return undefined;
+  };
+  const mgtHolds = ({ onlyIf }: Mapping): boolean =>
+    !onlyIf || hasWord(nodeAttribute(reader, node, onlyIf[0]), onlyIf[1]);
+  return first(at.filter(({ onlyIf }) => onlyIf?.[1] === driver)) ?? first(at.filter(mgtHolds));
 }
 
 function kindAccount(

@@ -13,7 +13,7 @@ export const auditColumns = [
   'comments',
 ];
 
-let latest = { time: 0, text: '' };
+let latest = { time: Number.NaN, text: '' };
 
 /** Many records are of the same millisecond. */
 function timeText(time: number): string {

@@ -10,9 +10,10 @@ import {
   type Retention,
   RevisionClash,
 } from '../database.ts';
-import { SortedMap } from '../sorted-map.ts';
-import { keyOf, type Row, snapshotTables, type Table } from '../tables.ts';
+import type { SortedMap } from '../sorted-map.ts';
+import { type Row, snapshotTables } from '../tables.ts';
 import { openSqlite } from './connection.ts';
+import { loadTable, SharedTexts } from './load.ts';
 import { auditValues } from './logs.ts';
 import { type AnyDatabase, journalTable, metaTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
@@ -58,8 +59,12 @@ export class SqliteDatabase implements Database {
     const read = this.#reader.transaction(() => {
       const meta = this.#reader.prepare(`select value from ${metaTable} where name = 'revision'`).get();
       const revision = Number((meta as { value: string }).value);
-      const interned = new Map<string, string>();
-      return { revision, tables: snapshotTables.map((table) => this.#loadTable(table, interned)) };
+      const texts = new SharedTexts();
+      const tables = snapshotTables.map((table): [string, SortedMap<Row>] => [
+        table.name,
+        loadTable(this.#reader, this.#statements, table, texts),
+      ]);
+      return { revision, tables };
     });
     return read();
   }
@@ -134,48 +139,4 @@ export class SqliteDatabase implements Database {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
-
-  #loadTable(table: Table, interned: Map<string, string>): [string, SortedMap<Row>] {
-    const keys: string[] = [];
-    const rows: Row[] = [];
-    const { columns } = table;
-    const statement = this.#reader.prepare(this.#statements.selectAll(table.name)).raw();
-    for (const values of statement.iterate() as IterableIterator<(string | null)[]>) {
-      const row = makeRow(table, columns, values, interned);
-      keys.push(keyOf(table, row));
-      rows.push(row);
-    }
-    for (let i = 1; i < keys.length; i++) {
-      // SQLite orders by UTF-8 bytes, text here compares by UTF-16 units: they differ for rare characters only.
-      if (keys[i - 1]! >= keys[i]!)
-        return [table.name, SortedMap.fromEntries(keys.map((key, k) => [key, rows[k]!] as const))];
-    }
-    return [table.name, SortedMap.fromSorted(keys, rows)];
-  }
-}
-
-/** Most values recur in thousands of rows; keeping one copy of each short text saves most of the memory. */
-const internedLength = 64;
-const internedCount = 200_000;
-
-function makeRow(
-  table: Table,
-  columns: readonly string[],
-  values: (string | null)[],
-  interned: Map<string, string>,
-): Row {
-  const row: Record<string, string> = {};
-  for (let i = 0; i < columns.length; i++) {
-    const value = values[i];
-    if (value === null || value === undefined) continue;
-    const column = columns[i]!;
-    if (value === '' && table.keys.includes(column)) continue;
-    let shared: string | undefined;
-    if (value.length <= internedLength) {
-      shared = interned.get(value);
-      if (shared === undefined && interned.size < internedCount) interned.set(value, value);
-    }
-    row[column] = shared ?? value;
-  }
-  return row;
 }

@@ -56,12 +56,21 @@ export class Statements {
     });
   }
 
-  /** All columns of all rows in key order. */
-  selectAll(table: string): string {
-    const { columns, keys } = tableNamed(table);
-    return this.#text(`s ${table}`, () => {
+  /** How many rows have each column of the table. */
+  countColumns(table: string): string {
+    return this.#text(`c ${table}`, () =>
+      this.#builder
+        .selectFrom(table)
+        .select(({ fn }) => tableNamed(table).columns.map((column) => fn.count(column).as(column)))
+        .compile(),
+    );
+  }
+
+  /** The columns of all rows in key order. */
+  selectAll(table: string, columns: readonly string[]): string {
+    return this.#text(`s ${table} ${columns.join()}`, () => {
       let query = this.#builder.selectFrom(table).select([...columns]);
-      for (const key of keys) query = query.orderBy(key);
+      for (const key of tableNamed(table).keys) query = query.orderBy(key);
       return query.compile();
     });
   }

@@ -1,6 +1,6 @@
 import { type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Credentials } from './endpoint.ts';
-import { payloads, recipientOf } from './header.ts';
+import { isSetupAnswer, payloads, recipientOf } from './header.ts';
 import {
   deriveKeys,
   newTranscript,
@@ -16,6 +16,7 @@ import {
   readOpenResponse,
   readRakp2,
   readRakp4,
+  readRefusal,
   type SetupAnswer,
   writeOpenRequest,
   writeRakp1,
@@ -37,6 +38,8 @@ export interface Handshake {
   readonly suite: Suite;
   readonly transcript: Transcript;
   readonly offers: Offer[];
+  /** Tags count up from here; random, for some refusals are known by their tag alone. */
+  readonly firstTag: number;
   phase: 'open' | 'rakp1' | 'rakp3';
   /** The offer that was taken up. */
   taken: Offer | undefined;
@@ -62,7 +65,8 @@ const next: Verdict = { kind: 'next' };
 
 /** IPMI 2.0 13.20: look the user up by name alone, whatever the privilege. */
 const nameOnly = 0x10;
-const tags = { rakp1: 0x41, rakp3: 0x42 } as const;
+/** What is added to the first tag; open requests come before, one each. */
+const rakpTags = { rakp1: 0x40, rakp3: 0x41 } as const;
 
 /** `random` fills the console's random number. */
 export function newHandshake(
@@ -73,39 +77,63 @@ export function newHandshake(
 ): Handshake {
   const transcript = newTranscript(nameOnly | level, credentials.user);
   random(parts.consoleRandom(transcript));
+  const byte = Buffer.alloc(1);
+  random(byte);
+  const firstTag = 1 + ((byte[0] ?? 0) & 0x7f);
   const nothing = { taken: undefined, bmcId: 0, rakp3: undefined, sik: undefined };
-  return { credentials, suite, transcript, offers: [], phase: 'open', ...nothing };
+  return { credentials, suite, transcript, offers: [], firstTag, phase: 'open', ...nothing };
 }
 
 /** Writes an open request under an id that was not used before, and returns its length. */
 export function writeOffer(handshake: Handshake, packet: Buffer, id: number, now: number): number {
-  const tag = handshake.offers.length + 1;
+  const tag = handshake.firstTag + handshake.offers.length;
   handshake.offers.push({ id, tag, sentAt: now });
   return writeOpenRequest(packet, tag, id, handshake.suite);
 }
 
 /** Writes RAKP 1 or 3, whichever is due; the same bytes every time. */
-export function writeRakp({ phase, bmcId, transcript, rakp3 }: Handshake, packet: Buffer): number {
-  if (phase === 'rakp1' || rakp3 === undefined) return writeRakp1(packet, tags.rakp1, bmcId, transcript);
-  return writeRakp3(packet, tags.rakp3, 0, bmcId, rakp3);
+export function writeRakp(handshake: Handshake, packet: Buffer): number {
+  const { phase, bmcId, transcript, rakp3 } = handshake;
+  if (phase === 'rakp1' || rakp3 === undefined) return writeRakp1(packet, awaitedTag(handshake), bmcId, transcript);
+  return writeRakp3(packet, awaitedTag(handshake), 0, bmcId, rakp3);
 }
 
 /** Writes the RAKP 3 that makes the BMC forget a session we do not trust. */
-export function writeFarewell({ bmcId }: Handshake, packet: Buffer): number {
-  return writeRakp3(packet, tags.rakp3, statuses.invalidCheckValue, bmcId, Buffer.alloc(0));
+export function writeFarewell({ bmcId, firstTag }: Handshake, packet: Buffer): number {
+  return writeRakp3(packet, firstTag + rakpTags.rakp3, statuses.invalidCheckValue, bmcId, Buffer.alloc(0));
 }
 
 /** Takes a packet. What is for another id, another phase or another tag is ignored. */
 export function advance(handshake: Handshake, packet: Buffer): Verdict {
   const type = packet[5];
   const id = recipientOf(packet);
-  if (id === 0 || packet.readUInt32LE(6) !== 0) return ignored;
+  if (id === 0) return takeNameless(handshake, packet);
+  if (packet.readUInt32LE(6) !== 0) return ignored;
   if (type === payloads.openResponse)
     return handshake.phase === 'open' ? takeOpenResponse(handshake, packet, id) : ignored;
   if (handshake.taken?.id !== id) return ignored;
   if (type === payloads.rakp2 && handshake.phase === 'rakp1') return takeRakp2(handshake, packet);
   if (type === payloads.rakp4 && handshake.phase === 'rakp3') return takeRakp4(handshake, packet);
   return ignored;
+}
+
+function awaitedTag({ phase, firstTag, offers }: Handshake): number {
+  return phase === 'open' ? (offers.at(-1)?.tag ?? 0) : firstTag + rakpTags[phase];
+}
+
+/** What answers each phase. */
+const answers = {
+  open: { type: payloads.openResponse, by: 'open' },
+  rakp1: { type: payloads.rakp2, by: 'rakp2' },
+  rakp3: { type: payloads.rakp4, by: 'rakp4' },
+} as const;
+
+/** Some BMCs refuse with a tag and a status alone, or do not know any more whose session it was. */
+function takeNameless(handshake: Handshake, packet: Buffer): Verdict {
+  const refusal = isSetupAnswer(packet) ? readRefusal(packet) : undefined;
+  const { type, by } = answers[handshake.phase];
+  if (refusal === undefined || packet[5] !== type || refusal.tag !== awaitedTag(handshake)) return ignored;
+  return { kind: 'refused', by, status: refusal.status };
 }
 
 /** OpenBMC answers with tag 0. */
@@ -133,7 +161,7 @@ function takeRakp2(handshake: Handshake, packet: Buffer): Verdict {
   const { suite, transcript, credentials } = handshake;
   const answer = readRakp2(packet, suite);
   if (answer === undefined) return garbled;
-  if (!isTagged(answer, tags.rakp1)) return ignored;
+  if (!isTagged(answer, awaitedTag(handshake))) return ignored;
   if (answer.status !== 0) return { kind: 'refused', by: 'rakp2', status: answer.status };
   answer.bmcRandomAndGuid.copy(parts.bmcRandomAndGuid(transcript));
   if (!timingSafeEqual(rakp2Code(suite, credentials.userKey, transcript), answer.code)) {
@@ -149,7 +177,7 @@ function takeRakp4(handshake: Handshake, packet: Buffer): Verdict {
   const { suite, transcript, sik, taken, bmcId } = handshake;
   const answer = readRakp4(packet, suite);
   if (answer === undefined || sik === undefined || taken === undefined) return garbled;
-  if (!isTagged(answer, tags.rakp3)) return ignored;
+  if (!isTagged(answer, awaitedTag(handshake))) return ignored;
   if (answer.status !== 0) return { kind: 'refused', by: 'rakp4', status: answer.status };
   if (!timingSafeEqual(rakp4Code(suite, sik, transcript), answer.code)) return { kind: 'unproven', by: 'rakp4' };
   return { kind: 'ready', seal: newSeal(suite, deriveKeys(suite, sik), taken.id, bmcId) };

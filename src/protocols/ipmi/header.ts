@@ -33,12 +33,17 @@ export function isRmcpPlus(packet: Buffer): boolean {
   );
 }
 
-/** The session id of ours that a packet is meant for; 0 if it is none we can understand. */
+/** Whether this is an answer of the set-up of a session, whole enough to hold a tag and a status. */
+export function isSetupAnswer(packet: Buffer): boolean {
+  if (!isRmcpPlus(packet) || packet.readUInt32LE(6) !== 0 || packet.readUInt16LE(14) < 2) return false;
+  const type = packet[5];
+  return type === payloads.openResponse || type === payloads.rakp2 || type === payloads.rakp4;
+}
+
+/** The session id of ours that a packet is meant for; 0 if it names none. */
 export function recipientOf(packet: Buffer): number {
   if (!isRmcpPlus(packet)) return 0;
   const session = packet.readUInt32LE(6);
   if (session !== 0) return session;
-  const type = packet[5];
-  const setup = type === payloads.openResponse || type === payloads.rakp2 || type === payloads.rakp4;
-  return setup && packet.readUInt16LE(14) >= 8 ? packet.readUInt32LE(headerLength + 4) : 0;
+  return isSetupAnswer(packet) && packet.readUInt16LE(14) >= 8 ? packet.readUInt32LE(headerLength + 4) : 0;
 }

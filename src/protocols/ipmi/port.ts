@@ -14,6 +14,7 @@ export class Port implements Wire, Listener, Sleeper {
   readonly #wheel: Wheel;
   readonly #destination: string;
   #conversation: Conversation | undefined;
+  #claims = 0;
 
   constructor(transport: Transport, wheel: Wheel, address: string, port: number) {
     this.#transport = transport;
@@ -48,11 +49,13 @@ export class Port implements Wire, Listener, Sleeper {
   }
 
   claim(): number {
+    if (this.#claims++ === 0) this.#transport.join(this);
     return this.#transport.claim(this);
   }
 
   release(id: number): void {
     this.#transport.release(id);
+    if (--this.#claims === 0) this.#transport.leave(this);
   }
 
   wake(at: number): void {

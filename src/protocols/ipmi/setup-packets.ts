@@ -63,7 +63,12 @@ function payload(packet: Buffer): Buffer {
   return packet.subarray(headerLength, headerLength + packet.readUInt16LE(14));
 }
 
-/** Readers take a packet that `recipientOf` knows, so its payload has at least 8 bytes. */
+/** Readers take a packet that is a set-up answer. */
+export function readRefusal(packet: Buffer): SetupAnswer | undefined {
+  const status = packet[headerLength + 1] ?? 0;
+  return status === 0 ? undefined : { tag: packet[headerLength] ?? 0, status };
+}
+
 export function readOpenResponse(packet: Buffer, suite: Suite): OpenAnswer | undefined {
   const bytes = payload(packet);
   const answer = { tag: bytes[0] ?? 0, status: bytes[1] ?? 0, bmcId: 0, asAsked: false };

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { noSocket } from './faults.ts';
-import { isRmcpPlus, recipientOf } from './header.ts';
+import { isRmcpPlus, isSetupAnswer, recipientOf } from './header.ts';
 import { readPong } from './presence.ts';
 import { randomWord } from './random-pool.ts';
 import { packetSize } from './wire.ts';
@@ -36,6 +36,8 @@ export class Transport {
   readonly #now: () => number;
   readonly #onPong: PongHandler;
   readonly #listeners = new Map<number, Listener>();
+  /** All that have an id, by the address they talk to. */
+  readonly #neighbours = new Map<string, Set<Listener>>();
   /** When an address last sent what is no IPMI 2.0. */
   readonly #noisy = new Map<string, number>();
   #packet = Buffer.allocUnsafeSlow(packetSize);
@@ -93,6 +95,19 @@ export class Transport {
     this.#listeners.delete(id);
   }
 
+  /** From now on answers from there that name no session come here too. */
+  join(listener: Listener): void {
+    const all = this.#neighbours.get(listener.address);
+    if (all) all.add(listener);
+    else this.#neighbours.set(listener.address, new Set([listener]));
+  }
+
+  leave(listener: Listener): void {
+    const all = this.#neighbours.get(listener.address);
+    all?.delete(listener);
+    if (all?.size === 0) this.#neighbours.delete(listener.address);
+  }
+
   heardNoise(address: string, since: number): boolean {
     return (this.#noisy.get(address) ?? Number.NEGATIVE_INFINITY) >= since;
   }
@@ -119,6 +134,9 @@ export class Transport {
   #receiveOther(packet: Buffer, address: string, port: number): void {
     const pong = readPong(packet);
     if (pong !== undefined) return this.#onPong(address, port, pong.ipmi);
+    if (isSetupAnswer(packet)) {
+      for (const each of this.#neighbours.get(address) ?? []) if (each.port === port) each.receive(packet);
+    }
     if (isRmcpPlus(packet)) return;
     if (this.#noisy.size >= mostNoisy) this.#noisy.clear();
     this.#noisy.set(address, this.#now());

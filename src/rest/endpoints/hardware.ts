@@ -42,12 +42,16 @@ function energySetting({ body }: Input): { attribute: string; value: string } {
 }
 
 /** Both forms of the body: {"ip":"10.0.0.1"} and {"value":"10.0.0.1"}. */
-function processorSettings({ params, body }: Input): Record<string, string> {
+function processorSettings({ root, params, body }: Input): Record<string, string> {
   const attribute = params['attribute']!;
-  if (Object.keys(body).length === 0)
+  const { value, ...others } = body;
+  const shortForm = value !== undefined;
+  if (Object.keys(body).length === 0 || (root.strict && !shortForm && others[attribute] === undefined))
     throw new Fault('missing-member', `Give the value, for example {"${attribute}":"..."}.`);
-  if (body['value'] !== undefined) return { [attribute]: valueText(attribute, body['value']) };
-  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, valueText(name, value)]));
+  if (root.strict && shortForm && Object.keys(others).length > 0)
+    throw new Fault('unknown-member', 'Beside "value" the body can have no other setting; name each one instead.');
+  if (shortForm) return { [attribute]: valueText(attribute, value) };
+  return Object.fromEntries(Object.entries(others).map(([name, text]) => [name, valueText(name, text)]));
 }
 
 /** A list as an array or as text with commas. */
@@ -59,9 +63,11 @@ function neededList(input: Input, member: string): readonly string[] {
   return list;
 }
 
-const secretSettings = new Set(['password', 'community', 'admin_passwd']);
+/** Settings whose values may be shown; any other, such as a mistyped password, may be a secret. */
+const openSettings =
+  /^(ip|ipsrc|netmask|gateway|backupgateway|garp|vlan|alert|hostname|ntp|ntpservers|userid|username|snmpdest\d*|autoreboot|powerrestorepolicy|timesyncmethod)$/;
 const settingArguments = (settings: Readonly<Record<string, string>>): string[] =>
-  Object.entries(settings).map(([name, value]) => `${name}=${secretSettings.has(name) ? 'xxxxxxxx' : value}`);
+  Object.entries(settings).map(([name, value]) => `${name}=${openSettings.test(name) ? value : 'xxxxxxxx'}`);
 
 export const hardware: Endpoint[] = [
   endpoint({
@@ -138,7 +144,7 @@ export const hardware: Endpoint[] = [
     command: rspconfig,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attribute: input.params['attribute']! }),
-    line: ({ params }) => [params['attribute']!],
+    line: ({ params }) => [params['attribute']!.replace(/=.*/s, '=xxxxxxxx')],
     range,
     summary: 'A setting of the service processors: ip, netmask, gateway, vlan, community and others.',
     example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '127.10.0.1' } } },
@@ -328,7 +334,7 @@ export const hardware: Endpoint[] = [
     summary: 'The nodes behind a chassis or a management module.',
     example: {
       path: '/nodes/chassis1/subnodes',
-      reply: { 'chassis1-blade1': { mtm: '7X00LAB', serial: 'SN000001', slot: '1' } },
+      reply: { 'chassis1-Sled1': { type: 'chassis', model: 'LabSled 100', serial: 'SL0000011', slot: '1' } },
     },
   }),
 ];

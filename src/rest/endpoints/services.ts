@@ -49,7 +49,7 @@ export const services: Endpoint[] = [
       'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";".',
     example: {
       path: '/services/bmcdiscover/iprange=127.10.0.1-127.10.0.20,bmcuser=admin,bmcpw=PASSWORD',
-      reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:00:00:00:00:01'],
+      reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00'],
     },
   }),
   endpoint({

@@ -67,7 +67,7 @@ test('packets from elsewhere are ignored, even with the right session id', async
       refusal[17] = 0x01;
       refusal.writeUInt16LE(8, 14);
       refusals++;
-      stranger.socket.send(refusal, bmc.senders.at(-1)!, '127.0.0.1');
+      stranger.socket.send(refusal, bmc.senders.at(-1), '127.0.0.1');
     }
     return reply;
   });

@@ -431,6 +431,22 @@ describe('a login that fails', () => {
     expect(faultOf(request).message).toContain(text);
   });
 
+  test.each([2, 8])('because of a refusal without a session id, of %i bytes', async (length) => {
+    world.answer = (packet) => {
+      const reply = answerPacket(world.bmc, packet);
+      if (!reply || packet[28] !== 3 || kindOf(packet) !== 'open') return reply;
+      const refusal = Buffer.from(reply.subarray(0, 16 + length));
+      refusal[17] = 0x04;
+      refusal.fill(0, 18);
+      refusal.writeUInt16LE(length, 14);
+      return refusal;
+    };
+    const request = world.request();
+    await world.run(50);
+    expect(responseOf(request).code).toBe(0);
+    expect(world.habits.suite).toBe(3);
+  });
+
   test('because of a wrong password says so, and makes the BMC forget the session', async () => {
     world = new World({ password: 'wrong' });
     const request = world.request();

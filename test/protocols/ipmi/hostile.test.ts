@@ -1,5 +1,5 @@
 import { createSecretKey } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { credentialsOf } from '../../../src/protocols/ipmi/endpoint.ts';
 import { advance, newHandshake, writeOffer } from '../../../src/protocols/ipmi/handshake.ts';

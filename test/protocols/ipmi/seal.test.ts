@@ -1,5 +1,5 @@
 import { createDecipheriv, createHmac, createSecretKey, randomFillSync } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveKeys } from '../../../src/protocols/ipmi/rakp.ts';
 import { messageOffset, newSeal, openMessage, type Seal, sealMessage } from '../../../src/protocols/ipmi/seal.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { type Sleeper, Wheel } from '../../../src/protocols/ipmi/wheel.ts';
 

@@ -113,7 +113,8 @@ export class World {
 
   /** Delivers a packet as if the BMC had sent it. */
   deliver(packet: Buffer): void {
-    if (this.claimed.has(recipientOf(packet))) this.conversation.receive(packet);
+    const id = recipientOf(packet);
+    if (id === 0 || this.claimed.has(id)) this.conversation.receive(packet);
   }
 
   #send(packet: Buffer): void {

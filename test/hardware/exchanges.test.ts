@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Endpoint } from '../../src/rest/endpoint.ts';
+import { endpoints } from '../../src/rest/endpoints/index.ts';
+import { roots } from '../../src/rest/roots.ts';
+import { exampleRows } from '../harness/example-rows.ts';
+import { mismatch, readExchanges, send } from '../harness/exchanges.ts';
+import { type Rows, resetTo } from '../harness/reset.ts';
+import { startServer, type TestServer } from '../harness/server.ts';
+import { type BmcLab, startBmcs } from '../lab/bmc.ts';
+import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
+
+// The recorded exchanges and the examples of the documentation name these addresses.
+const prefix = '127.10';
+
+let server: TestServer;
+let bmcs: BmcLab;
+let services: RedfishLab;
+
+beforeAll(async () => {
+  [server, bmcs, services] = await Promise.all([
+    startServer(),
+    startBmcs({ count: 20, prefix }),
+    startRedfish({ count: 2, prefix: '127.71', kinds: ['plain', 'enclosure'] }),
+  ]);
+});
+afterAll(() => Promise.all([server?.stop(), bmcs?.stop(), services?.stop()]));
+
+describe('answers at /xcatws as the reference system does: ipmi', () => {
+  beforeAll(() => resetTo(server, readExchanges<Rows>('baseline')));
+
+  it.each(readExchanges('ipmi').map((exchange) => [exchange.id, exchange.note, exchange] as const))(
+    '%s %s',
+    async (_id, _note, exchange) => {
+      expect(mismatch(exchange, await send(server.client, exchange, {}))).toBeUndefined();
+    },
+  );
+});
+
+/** Rows that want hardware; everything else is tried with the other rows. */
+const rows = endpoints.filter(({ command }) => command.kind === 'per-node' || command.name === 'bmcdiscover');
+
+describe.each(roots.map(({ prefix: root }) => root))('every example works on hardware at %s', (root) => {
+  beforeAll(async () => {
+    await resetTo(server, {
+      ...exampleRows,
+      ipmi: [{ node: 'compute', bmc: `|\\D+(\\d+)$|${prefix}.0.($1)|`, username: 'admin', password: 'secret' }],
+      nodehm: [...exampleRows['nodehm']!, { node: 'chassis1', mgt: 'redfish' }],
+      nodelist: [...exampleRows['nodelist']!, { node: 'chassis1', groups: 'all' }],
+    });
+    const account = { bmcusername: 'admin', bmcpassword: 'secret' };
+    await server.ok('PUT', '/nodes/chassis1', { bmc: services.addresses[1], ...account });
+  });
+
+  const body = ({ example }: Endpoint) => (example.body === undefined ? {} : { body: example.body });
+
+  it.each(rows.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', async (_name, row) => {
+    // What IPMI does not have is tried on a node that has it.
+    const redfish = row.path.endsWith('/bootorder');
+    const node = redfish ? { mgt: 'redfish', bmc: services.addresses[0] } : { mgt: '', bmc: '' };
+    await server.ok('PUT', '/nodes/n1', node);
+    const path = row.example.path.replace('PASSWORD', 'secret');
+    const reply = await server.call(row.method, path, { root, ...body(row) });
+    expect([reply.status, reply.text]).toEqual([200, expect.anything()]);
+    if (row.reply === 'none') return expect(reply.text).toBe('');
+    if (row.reply === 'list') return expect(reply.json[0]).toBe((row.example.reply as string[])[0]);
+    for (const [name, attributes] of Object.entries(row.example.reply as Record<string, object>))
+      expect(Object.keys(reply.json[name])).toEqual(expect.arrayContaining(Object.keys(attributes)));
+  });
+});
