@@ -70,13 +70,21 @@ const isPattern = (value: string): boolean => value.startsWith('|') || (value.st
 const control = /[\u0000-\u001f\u007f]/;
 const loneSurrogate = /\p{Surrogate}/u;
 
+function textProblem(value: string): string | undefined {
+  if (control.test(value)) return 'the value holds a control character; give one line of text';
+  if (loneSurrogate.test(value)) return 'the value is not valid Unicode text';
+  return value.length > maximumValueLength ? `the value is longer than ${maximumValueLength} characters` : undefined;
+}
+
 export function checkText(value: string, where: string): void {
-  if (control.test(value))
-    throw new Fault('invalid', `${where}: the value holds a control character; give one line of text.`);
-  if (loneSurrogate.test(value)) throw new Fault('invalid', `${where}: the value is not valid Unicode text.`);
-  if (value.length > maximumValueLength) {
-    throw new Fault('invalid', `${where}: the value is longer than ${maximumValueLength} characters.`);
-  }
+  const problem = textProblem(value);
+  if (problem) throw new Fault('invalid', `${where}: ${problem}.`);
+}
+
+function ownProblem(table: Table, column: string, value: string): string | undefined {
+  if (isPattern(value) || value.endsWith('+=NEXTRECORD')) return undefined;
+  const problem = checks[`${table.name}.${column}`]?.(value);
+  return problem && `"${value}" ${problem}`;
 }
 
 export function checkValue(table: Table, column: string, value: string, row: Row): void {

@@ -185,7 +185,7 @@ async function runChange(
     answer = command.plan(draft, prepared.args, scope);
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
-    if (!command.free) checkAffected(head, draft.snapshot(), permission);
+    if (!command.free) checkAffected(head, () => draft.snapshot(), permission);
     checkStillGoverned(changes, () => draft.snapshot());
     return changes;
   };

@@ -55,9 +55,10 @@ export function checkPermission(
 }
 
 /** A write also needs permission for every node whose membership or inherited value it changes. */
-export function checkAffected(before: Snapshot, after: Snapshot, permission: Permission): void {
+export function checkAffected(before: Snapshot, made: () => Snapshot, permission: Permission): void {
   const { user, command, aliases } = permission;
   if (!policyOf(before).dependsOn(user, command, aliases).nodes) return;
+  const after = made();
   const affected = affectedNodes(before, after);
   const names =
     affected === 'all'

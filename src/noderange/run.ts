@@ -6,7 +6,7 @@ export const longestName = 255;
 /** Parentheses and sub-ranges inside each other. */
 export const deepestNesting = 200;
 /** Criteria and regular expressions in one range; each looks at every node. */
-const mostScans = 100;
+const mostScans = 10;
 /** Names looked at on the way to the result (groups named twice, excluded ranges), as a multiple of the limit. */
 const effortFactor = 10;
 /** Making a name and looking it up costs as much as looking at this many that are there already. */

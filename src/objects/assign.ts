@@ -60,8 +60,14 @@ export function assign(draft: Draft, assignment: Assignment): void {
 /** Blank values neither make a row nor add a column; otherwise a cleared column is kept as empty text. */
 function store(draft: Draft, { table, key, identity, values }: Target): void {
   const before = draft.get(table, key);
-  const kept = Object.entries(values).filter(([column, value]) => value !== '' || before?.[column]);
-  if (kept.length > 0) draft.merge(table, key, { ...(before ? {} : identity), ...Object.fromEntries(kept) });
+  const columns: Record<string, string> = before ? {} : { ...identity };
+  let changes = false;
+  for (const column in values) {
+    if (values[column] === '' && !before?.[column]) continue;
+    columns[column] = values[column]!;
+    changes = true;
+  }
+  if (changes) draft.merge(table, key, columns);
 }
 
 function place(draft: Draft, { type, name }: Assignment, mapping: Mapping): Target {

@@ -11,6 +11,7 @@ const maximumName = 255;
 export function checkObjectName(type: ObjectType, name: string): void {
   if (name === 'ALLRESOURCES')
     throw new Fault('invalid', '"ALLRESOURCES" stands for all objects and cannot be the name of one.');
+  if (name === '__proto__') throw new Fault('invalid', '"__proto__" cannot be the name of an object.');
   if (type.name === 'node') checkNodeName(name);
   else if (type.name === 'group') checkGroupName(name);
   else checkOtherName(type, name);

@@ -30,7 +30,8 @@ export function serviceProcessorAccess(
   const username = attribute('bmcusername');
   const sealed = storedFor(reader, node, 'bmcpassword', name);
   const password = sealed && box.open(sealed.value, sealed.place);
-  const fallback = username !== undefined && password !== undefined ? undefined : kindAccount(reader, box, passwdKey);
+  const fallback =
+    username !== undefined && password !== undefined ? undefined : kindAccount(reader, box, passwdKey, username);
   return {
     address: attribute('bmc')?.split(',')[0],
     // The reference system keeps the choice of a shared or dedicated port here, a small number; a network port is larger.
@@ -60,15 +61,15 @@ function storedFor(reader: EffectiveReader, node: string, name: string, driver: 
   return first(at.filter(({ onlyIf }) => onlyIf?.[1] === driver)) ?? first(at.filter(mgtHolds));
 }
 
+/** Of several accounts of the kind the one with the node's user name, else the first. */
 function kindAccount(
-  reader: EffectiveReader,
+  { snapshot }: EffectiveReader,
   box: SecretBox,
   key: string,
+  wanted: string | undefined,
 ): { username: string | undefined; password: string | undefined } | undefined {
-  const row = reader.snapshot
-    .rows('passwd')
-    .values()
-    .find((candidate) => candidate['key'] === key && isEnabled(candidate));
+  const rows = [...snapshot.rows('passwd').values()].filter((row) => row['key'] === key && isEnabled(row));
+  const row = rows.find(({ username }) => username === wanted) ?? rows[0];
   if (!row) return undefined;
   return {
     username: row['username'],

@@ -16,7 +16,9 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
       } else chunks.push(chunk);
     });
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    const cut = (): void => reject(new Fault('malformed', 'The request ended before its body was complete.'));
+    const cut = (): void => {
+      if (!request.complete) reject(new Fault('malformed', 'The request ended before its body was complete.'));
+    };
     request.on('error', cut);
     request.on('close', cut);
   });

@@ -12,6 +12,8 @@ const listSeparator = (attribute: string): string | undefined => {
 
 /** A JSON value as the text that is stored. */
 export function valueText(attribute: string, value: unknown): string {
+  // As a member of an object this name would mean something else than a value.
+  if (attribute === '__proto__') throw new Fault('invalid', '"__proto__" cannot be a name here.');
   if (typeof value === 'string') return value;
   if (value === null) return '';
   if (typeof value === 'number') return String(value);

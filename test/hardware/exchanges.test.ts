@@ -56,14 +56,17 @@ describe.each(roots.map(({ prefix: root }) => root))('every example works on har
   it.each(rows.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', async (_name, row) => {
     // What IPMI does not have is tried on a node that has it.
     const redfish = row.path.endsWith('/bootorder');
-    const node = redfish ? { mgt: 'redfish', bmc: services.addresses[0] } : { mgt: '', bmc: '' };
-    await server.ok('PUT', '/nodes/n1', node);
+    await server.ok('PUT', '/nodes/n1', { bmc: redfish ? services.addresses[0] : '' });
+    await server.ok('PUT', '/nodes/n1', { mgt: redfish ? 'redfish' : '' });
     const path = row.example.path.replace('PASSWORD', 'secret');
     const reply = await server.call(row.method, path, { root, ...body(row) });
     expect([reply.status, reply.text]).toEqual([200, expect.anything()]);
     if (row.reply === 'none') return expect(reply.text).toBe('');
     if (row.reply === 'list') return expect(reply.json[0]).toBe((row.example.reply as string[])[0]);
-    for (const [name, attributes] of Object.entries(row.example.reply as Record<string, object>))
-      expect(Object.keys(reply.json[name])).toEqual(expect.arrayContaining(Object.keys(attributes)));
+    for (const [name, attributes] of Object.entries(row.example.reply as Record<string, object>)) {
+      // How many sleds there are and what they are called is a matter of the lab.
+      const shown = row.path.endsWith('/subnodes') ? Object.values(reply.json as object)[0] : reply.json[name];
+      expect(Object.keys(shown)).toEqual(expect.arrayContaining(Object.keys(attributes)));
+    }
   });
 });

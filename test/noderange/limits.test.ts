@@ -30,7 +30,7 @@ describe('a range that asks for too much is refused at once', () => {
       [`a${'['.repeat(50_000)}1${']'.repeat(50_000)}`],
       [Array(20).fill('n1-n900000').join(',')],
       [Array(2000).fill('all').join(',')],
-      [Array(101).fill('a.b==x').join(',')],
+      [Array(11).fill('a.b==x').join(',')],
       ['('.repeat(100_000)],
       [`${'('.repeat(100_000)}n1${')'.repeat(100_000)}`],
       ['(n1)'.repeat(10_000)],

@@ -297,7 +297,7 @@ describe('a dry run', () => {
       body: { password: 'pw' },
     });
     expect(account.json.changes[0].after).toEqual({ key: 'xcat', username: 'x', password: '********' });
-    const token = await server.call('POST', '/tokens', { query: { dryRun: 1 } });
+    const token = await server.call('POST', '/tokens', { query: { dryRun: 1 }, body: root });
     expect(token.json.changes[0]).toMatchObject({ key: { tokenid: '********' }, after: { tokenid: '********' } });
   });
 
@@ -355,5 +355,22 @@ describe('the log', () => {
     await server.call('GET', `/tables/passwd/rows/password=${secrets[3]}`);
     await server.call('GET', '/nothing', { query: { userName: 'root', userPW: secrets[0]! } });
     for (const secret of [...secrets, server.token, rootPassword]) expect(server.output()).not.toContain(secret);
+  });
+});
+
+describe('a member named __proto__', () => {
+  it.each([
+    ['PUT', '/nodes/n1', '{"__proto__":"x"}'],
+    ['PUT', '/nodes/n1', '{"\\u005f_proto__":{"mgt":"kvm"}}'],
+    ['POST', '/nodes/__proto__', '{"groups":"all"}'],
+    ['PUT', '/nodes', '{"__proto__":{"groups":"all"}}'],
+    ['PUT', '/globalconf/attrs/x', '{"x":"1","__proto__":"x"}'],
+    ['PUT', '/tables/nodetype,__proto__/nodes/n1', '{"__proto__":{"os":"x"}}'],
+    ['PUT', '/tables/routes/rows/routename=r', '{"__proto__":"x"}'],
+  ])('is refused and changes nothing: %s %s %s', async (method, path, body) => {
+    const before = (await server.call('GET', '/nodes')).headers['x-muster-revision'];
+    const reply = await server.call(method, path, { body, headers: { 'Content-Type': 'application/json' } });
+    expect([400, 403, 404]).toContain(reply.status);
+    expect((await server.call('GET', '/nodes')).headers['x-muster-revision']).toBe(before);
   });
 });

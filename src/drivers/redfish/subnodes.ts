@@ -9,9 +9,9 @@ type Members = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
  * The computer systems of a service, and what its chassis contain that is no computer. Each is called by its host name,
- * else its Id; equal names are told apart by their number.
+ * else by its Id behind the name of the chassis; equal names are told apart by their number.
  */
-export function redfishSubnodes({ service }: Target): Subnodes {
+export function redfishSubnodes({ service, access }: Target): Subnodes {
   return {
     async list(signal): Promise<Members> {
       const { body: root } = await service.root(signal);
@@ -27,7 +27,7 @@ export function redfishSubnodes({ service }: Target): Subnodes {
         signal,
       );
       for (const system of more) systems.set(system.path, system);
-      return byName([
+      return byName(access.node, [
         ...[...systems.values()].map((system) => ({
           resource: system,
           holder: holderOf(system, chassis),
@@ -64,11 +64,11 @@ interface Member {
   readonly type: string;
 }
 
-function byName(members: readonly Member[]): Members {
+function byName(node: string, members: readonly Member[]): Members {
   const result = new Map<string, Readonly<Record<string, string>>>();
   for (const member of members) {
     const { path, body } = member.resource;
-    const name = textAt(body, 'HostName') ?? textAt(body, 'Id') ?? path.split('/').at(-1) ?? path;
+    const name = textAt(body, 'HostName') ?? `${node}-${textAt(body, 'Id') ?? path.split('/').at(-1) ?? path}`;
     let free = name;
     for (let i = 2; result.has(free); i++) free = `${name}-${i}`;
     result.set(free, attributesOf(member));

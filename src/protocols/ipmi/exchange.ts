@@ -55,10 +55,8 @@ export class Exchange {
 
   receive(packet: Buffer): void {
     const heard = hear(this.#session, packet, this.#request, this.#sequence);
-    if (heard === 'invalid') {
-      this.#garbled = true;
-      return;
-    }
+    if (heard === 'invalid') this.#garbled = true;
+    if (heard === 'invalid' || heard === 'stale') return;
     const now = this.#peer.wire.now();
     this.#session.heardAt = now;
     if (heard === 'other' || this.#anew) return;

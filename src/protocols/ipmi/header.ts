@@ -3,7 +3,6 @@ export const headerLength = 16;
 
 /** IPMI 2.0 table 13-16; the two high bits say encrypted and authenticated. */
 export const payloads = {
-  message: 0x00,
   openRequest: 0x10,
   openResponse: 0x11,
   rakp1: 0x12,
@@ -31,6 +30,11 @@ export function isRmcpPlus(packet: Buffer): boolean {
     packet[4] === 0x06 &&
     packet.readUInt16LE(14) <= packet.length - headerLength
   );
+}
+
+/** Whether this is a message inside a session, encrypted and authenticated. */
+export function isSealed(packet: Buffer): boolean {
+  return isRmcpPlus(packet) && packet[5] === payloads.sealedMessage;
 }
 
 /** Whether this is an answer of the set-up of a session, whole enough to hold a tag and a status. */

@@ -6,7 +6,7 @@ import {
   type Decipheriv,
   timingSafeEqual,
 } from 'node:crypto';
-import { headerLength, isRmcpPlus, payloads, writeHeader } from './header.ts';
+import { headerLength, isSealed, payloads, writeHeader } from './header.ts';
 import type { SessionKeys } from './rakp.ts';
 import type { Suite } from './suites.ts';
 import { following, inWindow, newWindow, take, type Window } from './window.ts';
@@ -77,8 +77,7 @@ export function sealMessage(seal: Seal, packet: Buffer, end: number): number {
 export function openMessage(seal: Seal, packet: Buffer): Buffer | undefined {
   const { tagLength } = seal.suite;
   const covered = packet.length - tagLength;
-  if (!isRmcpPlus(packet) || packet[5] !== payloads.sealedMessage || packet.readUInt32LE(6) !== seal.consoleId)
-    return undefined;
+  if (!isSealed(packet) || packet.readUInt32LE(6) !== seal.consoleId) return undefined;
   const length = packet.readUInt16LE(14);
   const end = headerLength + length;
   if (length < 2 * block || length % block !== 0 || end + trailer > covered) return undefined;

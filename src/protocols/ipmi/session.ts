@@ -1,6 +1,8 @@
+import { isSealed } from './header.ts';
 import type { IpmiRequest, IpmiResponse } from './link.ts';
 import { readResponse, requestOverhead, writeRequest } from './message.ts';
 import { messageOffset, openMessage, type Seal, sealMessage, sealOverhead } from './seal.ts';
+import { inWindow } from './window.ts';
 import { packetSize, type Wire } from './wire.ts';
 
 /** An open session. */
@@ -49,10 +51,11 @@ export function sendClose(wire: Wire, session: Session): void {
   sendRequest(wire, session, { netfn: app, command: closeSession, data }, nextSequence(session));
 }
 
-/** What a packet turned out to be: an answer, something genuine but not asked for, or nothing of this session. */
-export type Heard = IpmiResponse | 'other' | 'invalid';
+/** What a packet turned out to be: the answer, something genuine that was not asked for, something old, or nothing of this session. */
+export type Heard = IpmiResponse | 'other' | 'stale' | 'invalid';
 
 export function hear(session: Session, packet: Buffer, request: IpmiRequest, sequence: number): Heard {
+  if (!isSealed(packet) || !inWindow(session.seal.window, packet.readUInt32LE(10))) return 'stale';
   const message = openMessage(session.seal, packet);
   if (message === undefined) return 'invalid';
   return readResponse(message, request.netfn, request.command, sequence) ?? 'other';

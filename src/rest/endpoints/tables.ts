@@ -7,7 +7,7 @@ import { getTablesNodesAttribs } from '../../commands/getTablesNodesAttribs.ts';
 import { setAttribs } from '../../commands/setAttribs.ts';
 import { setNodesAttribs } from '../../commands/setNodesAttribs.ts';
 import { Fault } from '../../core/errors.ts';
-import type { Row } from '../../database/tables.ts';
+import { type Row, tableNamed } from '../../database/tables.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 import { shownColumns, shownKeys } from '../shown-arguments.ts';
@@ -45,7 +45,8 @@ function nodeValues(input: Input): Record<string, Row> {
         `"${table}": give an object of columns, for example {"${table}":{"comments":"text"}}.`,
       );
     }
-    values[table] = rowValues(columns);
+    // An unknown table is refused here already, so that no name can be mistaken for anything else.
+    values[tableNamed(table).name] = rowValues(columns);
   }
   return values;
 }

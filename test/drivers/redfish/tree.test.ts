@@ -146,7 +146,7 @@ describe('readings', () => {
 
   it('tell the members of a chassis', async () => {
     expect(await redfishCapabilities(treeTarget(serverTree()).target).subnodes.list(signal)).toEqual({
-      S: { type: 'system', model: 'Model 1', slot: 'Slot 4', uuid: 'aa-bb' },
+      'n1-S': { type: 'system', model: 'Model 1', slot: 'Slot 4', uuid: 'aa-bb' },
     });
   });
 });
