@@ -24,7 +24,9 @@ interface Bmc {
 
 const port = 623;
 const status = { netfn: 0x00, command: 0x01 };
-const addresses = readFileSync(process.argv[2] ?? '', 'utf8').trim().split('\n');
+const addresses = readFileSync(process.argv[2] ?? '', 'utf8')
+  .trim()
+  .split('\n');
 const socket = createSocket({
   type: 'udp4',
   recvBufferSize: 8 << 20,

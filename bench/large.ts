@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { slice } from '../src/rest/paced-text.ts';
 import type { Connection } from './client.ts';
 import { nodeName } from './cluster.ts';
-import { clientCore, memory, run, serverCore } from './process.ts';
+import { clientCore, memory, run } from './process.ts';
 import { atMost, type Benchmark, compare, figure, median, quantile } from './report.ts';
 import { dataWith, type Muster, root, startMuster } from './server.ts';
 
 const nodes = 100_000;
-const starts = 3;
+const starts = 5;
 const latencySeconds = 8;
 
 /** How long GET of one node takes, asked again and again with a short pause. */
@@ -74,10 +74,10 @@ async function* startRows(data: string) {
   const floor = [process.execPath, join(import.meta.dirname, 'floor-read.ts'), join(data, 'muster.sqlite')];
   for (let i = 0; i < starts; i++) {
     const began = performance.now();
-    const output = await run(floor, { core: serverCore });
+    const output = await run(floor);
     times.process.push(performance.now() - began);
     times.reading.push((JSON.parse(output) as { milliseconds: number }).milliseconds);
-    const muster = await startMuster({ data });
+    const muster = await startMuster({ data, allCores: true });
     times.muster.push(muster.readyAfter);
     await muster.stop();
   }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 
 /** A program that runs until it is stopped. */
 export interface Running {
@@ -15,7 +16,7 @@ export interface Running {
 
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** The processor core it is bound to. */
+  /** The processor core it is bound to; all cores if it is left out. */
   readonly core?: number;
   readonly ready: RegExp;
 }
@@ -30,8 +31,11 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 function launch(command: readonly string[], core: number | undefined, env: Readonly<Record<string, string>> = {}) {
-  const [program, ...args] = core === undefined ? command : ['taskset', '-c', String(core), ...command];
-  const child = spawn(program!, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const cores = core === undefined ? `0-${cpus().length - 1}` : String(core);
+  const child = spawn('taskset', ['-c', cores, ...command], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   children.add(child);
   let output = '';
   const collect = (chunk: Buffer): void => {

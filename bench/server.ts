@@ -32,18 +32,18 @@ export interface MusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Options of the Node process. */
   readonly node?: readonly string[];
-  /** A program that runs it, such as strace with its options. */
-  readonly under?: readonly string[];
+  /** Lets it use every core instead of the servers' own. */
+  readonly allCores?: boolean;
 }
 
 export const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
 export async function startMuster(options: MusterOptions = {}): Promise<Muster> {
-  const { data = newDirectory(), env = {}, node = [], under = [] } = options;
-  const command = [...under, process.execPath, ...node, main, '--data', data, '--listen', '127.0.0.1:0'];
+  const { data = newDirectory(), env = {}, node = [], allCores = false } = options;
+  const command = [process.execPath, ...node, main, '--data', data, '--listen', '127.0.0.1:0'];
   const running = await start(command, {
     env: { MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128', MUSTER_ROOT_PASSWORD: password, ...env },
-    core: serverCore,
+    ...(allCores ? {} : { core: serverCore }),
     ready: /muster ready https:\/\/127\.0\.0\.1:(\d+)\/muster/,
   });
   const port = Number(running.ready[1]);

@@ -7,6 +7,8 @@ import { type Muster, newDirectory, root, startMusterWith } from './server.ts';
 import { watchedSyncs } from './syncs.ts';
 
 const rounds = 15;
+/** Requests before anything counts, so that what is measured is a server that has been running for a while. */
+const warmUps = 40;
 const concurrent = 1_000;
 const slowSync = 5;
 
@@ -30,11 +32,10 @@ async function* bulkRow(): AsyncIterable<Row> {
   const muster = await startMusterWith(10_000);
   const client = await muster.connect();
   const times = { muster: [] as number[], floor: [] as number[] };
-  for (let round = 0; round <= rounds; round++) {
-    const took = (await change(client, nodeRange(1, 1_000))).took;
-    if (round === 0) continue;
-    times.muster.push(took);
-    times.floor.push(...(await floor(8, 0)).together.slice(3));
+  for (let i = 0; i < warmUps; i++) await change(client, nodeRange(1, 1_000));
+  for (let round = 0; round < rounds; round++) {
+    for (let i = 0; i < 3; i++) times.muster.push((await change(client, nodeRange(1, 1_000))).took);
+    times.floor.push(...(await floor(warmUps + 3, 0)).together.slice(warmUps));
   }
   client.close();
   await muster.stop();
@@ -68,7 +69,7 @@ async function* concurrentRows(delay: number, times: number): AsyncIterable<Row>
   const watched = await watchedSyncs(delay);
   const muster = await startMusterWith(10_000, { env: watched.env });
   const connections = await openAll(muster);
-  await concurrentPuts(connections);
+  for (let i = 0; i < warmUps / 10; i++) await concurrentPuts(connections);
   const taken: number[] = [];
   const syncs: number[] = [];
   for (let round = 0; round < times; round++) {

@@ -82,16 +82,15 @@ export function checkText(value: string, where: string): void {
 }
 
 function ownProblem(table: Table, column: string, value: string): string | undefined {
-  if (isPattern(value) || value.endsWith('+=NEXTRECORD')) return undefined;
+  if (table.nodeColumn !== undefined && (isPattern(value) || value.endsWith('+=NEXTRECORD'))) return undefined;
   const problem = checks[`${table.name}.${column}`]?.(value);
   return problem && `"${value}" ${problem}`;
 }
 
 export function checkValue(table: Table, column: string, value: string, row: Row): void {
   if (value === '') return;
+  const problem = textProblem(value) ?? ownProblem(table, column, value);
+  if (!problem) return;
   const where = `${table.name}.${column} of ${table.keys.flatMap((key) => row[key] || []).join(',')}`;
-  checkText(value, where);
-  if (table.nodeColumn !== undefined && (isPattern(value) || value.endsWith('+=NEXTRECORD'))) return;
-  const problem = checks[`${table.name}.${column}`]?.(value);
-  if (problem) throw new Fault('invalid', `${where}: "${value}" ${problem}.`);
+  throw new Fault('invalid', `${where}: ${problem}.`);
 }

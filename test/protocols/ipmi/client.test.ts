@@ -121,6 +121,13 @@ test('a BMC that answers garbage', async () => {
   await expect(link.request(chassisStatus, signal)).rejects.toMatchObject({ kind: 'garbled' });
 });
 
+test('an address to which nothing can be sent is known at once', async () => {
+  const started = performance.now();
+  const link = client.link({ ...account, address: '255.255.255.255' });
+  await expect(link.request(chassisStatus, signal)).rejects.toThrow('cannot be reached (EACCES)');
+  expect(performance.now() - started).toBeLessThan(500);
+});
+
 test('after an abort no packet follows', async () => {
   await using bmc = await startUdpBmc('127.0.0.1', () => undefined);
   const controller = new AbortController();

@@ -1,0 +1,474 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorOf } from '../harness/errors.ts';
+import { startServer, type TestServer } from '../harness/server.ts';
+import { type BmcLab, startBmcs } from '../lab/bmc.ts';
+import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
+import { ipmitool } from '../lab/tools.ts';
+import { define, labNode } from './nodes.ts';
+
+let server: TestServer;
+let bmcs: BmcLab;
+let services: RedfishLab;
+
+/** Places of the nodes in their lab. `new` has the newer environment resources, `old` the older ones. */
+const places = { ip: 0, old: 0, new: 1, sparse: 2, ob: 3, box: 4, mover: 5, box2: 6 } as const;
+
+beforeAll(async () => {
+  const kinds = ['plain', 'plain', 'sparse', 'openbmc', 'enclosure', 'plain', 'enclosure'] as const;
+  [server, bmcs, services] = await Promise.all([
+    startServer(),
+    startBmcs({ count: 2, prefix: '127.75' }),
+    startRedfish({ count: 7, prefix: '127.76', kinds }),
+  ]);
+  const redfish = (name: keyof typeof places, mgt = 'redfish') => ({
+    [name]: labNode(mgt, services.addresses[places[name]]!),
+  });
+  await define(server, {
+    ip: labNode('ipmi', bmcs.addresses[0]!),
+    ip2: labNode('ipmi', bmcs.addresses[1]!),
+    ...redfish('old'),
+    ...redfish('new'),
+    ...redfish('sparse'),
+    ...redfish('ob', 'openbmc'),
+    ...redfish('box'),
+    ...redfish('mover'),
+    ...redfish('box2'),
+  });
+});
+afterAll(() => Promise.all([server?.stop(), bmcs?.stop(), services?.stop()]));
+
+const get = (node: string, path: string) => server.ok('GET', `/nodes/${node}/${path}`).then((reply) => reply[node]);
+const put = (node: string, path: string, body: unknown, root = '/muster') =>
+  server.call('PUT', `/nodes/${node}/${path}`, { body, root });
+const tool = (...words: string[]) => ipmitool(bmcs.addresses[0]!, words);
+const text = (form: RegExp): unknown => expect.stringMatching(form);
+
+/** Succeeds with an empty body. */
+async function set(node: string, path: string, body: unknown): Promise<void> {
+  const reply = await put(node, path, body);
+  expect([reply.status, reply.text]).toEqual([200, '']);
+}
+
+/** Fails with one sentence about the node. */
+async function refused(reply: Promise<Awaited<ReturnType<typeof put>>>, sentence: RegExp): Promise<void> {
+  const { json, ...rest } = await reply;
+  expect(errorOf({ json, ...rest })).toEqual([403, 1]);
+  expect(json.error).toEqual([text(sentence)]);
+}
+
+describe('energy', () => {
+  it('of an IPMI node', async () => {
+    expect(await get('ip', 'energy')).toMatchObject({
+      cappingstatus: 'off',
+      cappingvalue: text(/^(\d+ W|N\/A)$/),
+      averageAC: text(/^\d+ W$/),
+      'Current Power': text(/^\d+ Watts$/),
+      'Minimum Power over sampling duration': text(/^\d+ Watts$/),
+      'Maximum Power over sampling duration': text(/^\d+ Watts$/),
+      'Average Power over sampling duration': text(/^\d+ Watts$/),
+      'Time Stamp': text(/^\d\d\/\d\d\/\d{4} - \d\d:\d\d:\d\d$/),
+      'Statistics reporting time period': text(/^\d+ milliseconds$/),
+      'Power Measurement': 'Active',
+    });
+    await set('ip', 'energy', { cappingvalue: 275 });
+    await set('ip', 'energy', { cappingstatus: 'on' });
+    expect(bmcs.state(0).powerLimit).toEqual({ watts: 275, active: true });
+    expect(await tool('dcmi', 'power', 'get_limit')).toMatch(/Power Limit: +275 Watts/);
+    const both = { cappingstatus: 'on', cappingvalue: '275 W' };
+    expect(await get('ip', 'energy/cappingstatus,cappingvalue')).toEqual(both);
+    expect(await get('ip', 'energy/cappingstatus;cappingvalue')).toEqual(both);
+    await set('ip', 'energy', { cappingstatus: 'off' });
+    expect(bmcs.state(0).powerLimit.active).toBe(false);
+  });
+
+  it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s', async (node) => {
+    await set(node, 'energy', { cappingvalue: '10%' });
+    await set(node, 'energy', { cappingstatus: 'on' });
+    expect((await services.state(places[node])).limit).toEqual({ watts: 195, active: true });
+    expect(await get(node, 'energy')).toMatchObject({
+      averageAC: text(/^\d+ W$/),
+      cappingmax: '1500 W',
+      cappingmin: '50 W',
+      cappingstatus: 'on',
+      cappingvalue: '195 W',
+    });
+    expect(await get(node, 'energy/cappingmaxmin')).toEqual({ cappingmax: '1500 W', cappingmin: '50 W' });
+    await set(node, 'energy', { cappingstatus: 'off' });
+  });
+
+  it('is checked before the hardware is asked', async () => {
+    const { changes } = await services.state(places.new);
+    await refused(
+      put('new', 'energy', { cappingvalue: 20 }),
+      /^new: cappingvalue 20 is outside the range of 50 to 1500 W/,
+    );
+    await refused(put('new', 'energy', { cappingvalue: '101%' }), /^new: .*more than 100%/);
+    await refused(put('new', 'energy', { cappingstatus: 'maybe' }), /^new: cappingstatus is on or off/);
+    await refused(put('new', 'energy', { averageAC: '5' }), /^new: energy attribute averageAC cannot be set/);
+    expect((await services.state(places.new)).changes).toEqual(changes);
+    await refused(put('ip', 'energy', { cappingvalue: 'much' }), /^ip: .*"much"/);
+    await refused(put('ip', 'energy', { averageAC: '5' }), /^ip: .*"averageAC" cannot be set/);
+    await refused(server.call('GET', '/nodes/ip/energy/nosuch'), /^ip: .*"nosuch".*known: cappingstatus,/);
+    expect(errorOf(await put('ip', 'energy', {}))).toEqual([400, 2]);
+  });
+});
+
+describe('the service processor', () => {
+  it.each([
+    ['ip', 'ip', { 'BMC IP': '127.75.0.1' }],
+    ['ip', 'netmask', { 'BMC Netmask': '255.0.0.0' }],
+    ['ip', 'gateway', { 'BMC Gateway': '0.0.0.0' }],
+    ['ip', 'backupgateway', { 'BMC Backup Gateway': '0.0.0.0' }],
+    ['ip', 'garp', { 'Gratuitous ARP seconds': text(/^\d+(\.\d)?$/) }],
+    ['ip', 'vlan', { Message: ['BMC VLAN disabled'] }],
+    ['ip', 'community', { 'SP SNMP Community': 'public' }],
+    ['ip', 'alert', { 'SP Alerting': 'disabled' }],
+    ['ip', 'snmpdest1', { 'SP SNMP Destination 1': '0.0.0.0' }],
+    ['old', 'ip', { 'BMC IP': '127.76.0.1' }],
+    ['old', 'netmask', { 'BMC Netmask': '255.0.0.0' }],
+    ['old', 'gateway', { 'BMC Gateway': '127.0.0.1' }],
+    ['old', 'vlan', { Message: ['BMC VLAN disabled'] }],
+    ['old', 'hostname', { 'BMC Hostname': 'bmc0' }],
+    ['old', 'ntp', { 'BMC NTP Servers': 'None' }],
+    ['ob', 'ip', { 'BMC IP': '127.76.0.4' }],
+    ['ob', 'ntpservers', { 'BMC NTP Servers': 'None' }],
+    ['ob', 'timesyncmethod', { 'BMC TimeSyncMethod': 'manual' }],
+  ])('of %s tells %s with the label of the reference system', async (node, attribute, labels) => {
+    expect(await get(node, `sp/${attribute}`)).toEqual(labels);
+  });
+
+  it('of an IPMI node takes both forms of the body', async () => {
+    await set('ip', 'sp/netmask', { netmask: '255.255.0.0' });
+    await set('ip', 'sp/gateway', { value: '127.75.0.254' });
+    await set('ip', 'sp/vlan', { value: 17 });
+    await set('ip', 'sp/alert', { alert: 'on' });
+    await set('ip', 'sp/community', { value: 'private' });
+    await set('ip', 'sp/snmpdest', { snmpdest: '127.0.0.9' });
+    await set('ip', 'sp/hostname', { value: 'bmc1' });
+    const seen = await tool('lan', 'print', '1');
+    expect(seen).toMatch(/Subnet Mask +: 255\.255\.0\.0/);
+    expect(seen).toMatch(/Default Gateway IP +: 127\.75\.0\.254/);
+    expect(seen).toMatch(/802.1q VLAN ID +: 17/);
+    expect(seen).toMatch(/SNMP Community String +: private/);
+    expect(await get('ip', 'sp/vlan')).toEqual({ 'BMC VLAN ID': '17' });
+    expect(await get('ip', 'sp/alert')).toEqual({ 'SP Alerting': 'enabled' });
+    expect(await get('ip', 'sp/snmpdest1')).toEqual({ 'SP SNMP Destination 1': '127.0.0.9' });
+    expect(await get('ip', 'sp/hostname')).toEqual({ 'BMC Hostname': 'bmc1' });
+    await set('ip', 'sp/vlan', { vlan: 'off' });
+  });
+
+  it('of an IPMI node gets an account, whose password stays here', async () => {
+    const password = 'fred-Secret-0f-20byt';
+    await set('ip', 'sp/password', { userid: '5', username: 'fred', password });
+    const fred = { username: 'fred', password };
+    expect(await ipmitool(bmcs.addresses[0]!, ['power', 'status'], fred)).toContain('Chassis Power is');
+    await refused(
+      put('ip', 'sp/password', { userid: '5', password: `${password}X` }),
+      /^ip: the password must have 1 to 20/,
+    );
+    await put('ip', 'sp/passwort', { userid: '5', passwort: password });
+    await put('ip', 'sp/password', { value: password });
+    await server.call('GET', `/nodes/ip/sp/password=${password}`);
+    const notes = await server.ok('GET', '/tables/auditlog/rows');
+    expect(notes.auditlog.map(({ args }: { args: string }) => args)).toContain(
+      'userid=5 username=fred password=xxxxxxxx',
+    );
+    expect(JSON.stringify(notes)).not.toContain(password);
+    expect(server.output()).not.toContain(password);
+  });
+
+  it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s is set', async (node) => {
+    await set(node, 'sp/hostname', { hostname: `sp-${node}` });
+    await set(node, 'sp/ntp', { value: '127.0.0.1,127.0.0.2' });
+    await set(node, 'sp/vlan', { vlan: 18 });
+    expect(await get(node, 'sp/hostname')).toEqual({ 'BMC Hostname': `sp-${node}` });
+    expect(await get(node, 'sp/ntp')).toEqual({ 'BMC NTP Servers': '127.0.0.1,127.0.0.2' });
+    expect(await get(node, 'sp/vlan')).toEqual({ 'BMC VLAN ID': '18' });
+    await set(node, 'sp/username', { username: 'oper', password: 'other-pw' });
+    await server.ok('PUT', `/nodes/${node}`, { bmcusername: 'oper', bmcpassword: 'other-pw' });
+    expect(await get(node, 'power')).toEqual({ power: 'off' });
+    await server.ok('PUT', `/nodes/${node}`, { bmcusername: 'admin', bmcpassword: 'secret' });
+  });
+
+  it('that moves is verified at its new address', async () => {
+    const address = '127.76.0.99';
+    await set('mover', 'sp/ip', { ip: address });
+    expect((await services.state(places.mover)).address).toBe(address);
+    await refused(server.call('GET', '/nodes/mover/power'), /^mover: nothing listens at 127\.76\.0\.6:443/);
+    await server.ok('PUT', '/nodes/mover', { bmc: address });
+    expect(await get('mover', 'power')).toEqual({ power: 'off' });
+    expect(await get('mover', 'sp/ip')).toEqual({ 'BMC IP': address });
+  });
+
+  it('is not moved to where no account may be sent, nor two to one address', async () => {
+    for (const node of ['ip', 'old'])
+      await refused(put(node, 'sp/ip', { ip: '192.0.2.1' }), /^\w+: the address 192\.0\.2\.1 is outside the networks/);
+    await refused(put('ip,ip2', 'sp/ip', { ip: '127.75.0.9' }), /^127\.75\.0\.9 cannot be the address of 2 service/);
+    expect(await get('ip', 'sp/ip')).toEqual({ 'BMC IP': '127.75.0.1' });
+    expect((await services.state(places.old)).address).toBe('127.76.0.1');
+  });
+
+  it('refuses what it does not know', async () => {
+    await refused(server.call('GET', '/nodes/ip/sp/nosuch'), /^ip: "nosuch" cannot be read.*known: ip, netmask/);
+    await refused(put('ip', 'sp/nosuch', { value: '1' }), /^ip: "nosuch" cannot be set/);
+    await refused(put('ip', 'sp/ip', { value: 'localhost' }), /^ip: .*not an IPv4 address/);
+    await refused(put('old', 'sp/netmask', { value: '255.0.255.0' }), /^old: .*not a netmask/);
+    await refused(put('old', 'sp/garp', { value: '1' }), /^old: .*no attribute garp/);
+    for (const body of [{}, { netmask: '255.0.0.0' }, { value: '127.0.0.1', netmask: '255.0.0.0' }])
+      expect(errorOf(await put('ip', 'sp/gateway', body))).toEqual([400, 2]);
+    expect(errorOf(await put('ip', 'sp/gateway', {}, '/xcatws'))).toEqual([403, 2]);
+    expect((await put('ip', 'sp/gateway', { netmask: '255.0.0.0' }, '/xcatws')).status).toBe(200);
+    expect(await get('ip', 'sp/netmask')).toEqual({ 'BMC Netmask': '255.0.0.0' });
+  });
+});
+
+describe('what boots next', () => {
+  it.each([
+    [{ order: 'net' }, 'Network', { persistent: false, efi: false, device: 1 }],
+    [{ order: 'hd', persistent: 'yes' }, 'Hard Drive', { persistent: true, efi: false, device: 2 }],
+    [{ order: 'cd', mode: 'uefi' }, 'CD/DVD', { persistent: false, efi: true, device: 5 }],
+    [{ order: 'floppy', mode: 'legacy' }, 'Floppy', { persistent: false, efi: false, device: 15 }],
+    [{ order: 'setup', persistent: 'no' }, 'BIOS Setup', { persistent: false, efi: false, device: 6 }],
+    [{ order: 'def' }, 'boot override inactive', undefined],
+  ])('of an IPMI node: %o', async (body, shown, flags) => {
+    await set('ip', 'nextboot', body);
+    expect(await get('ip', 'nextboot')).toEqual({ nextboot: shown });
+    expect(bmcs.state(0).bootFlags).toEqual(flags);
+    if (body.order === 'net') expect(await tool('chassis', 'bootparam', 'get', '5')).toMatch(/Force PXE/);
+  });
+
+  it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s', async (node) => {
+    const boot = async () => (await services.state(places[node])).boot;
+    await set(node, 'nextboot', { order: 'net' });
+    expect(await boot()).toMatchObject({ enabled: 'Once', target: 'Pxe' });
+    expect(await get(node, 'nextboot')).toEqual({ nextboot: 'Network' });
+    await set(node, 'nextboot', { order: 'hd', persistent: 'yes', mode: 'legacy' });
+    expect(await boot()).toEqual({ enabled: 'Continuous', target: 'Hdd', mode: 'Legacy' });
+    await set(node, 'nextboot', { order: 'default' });
+    expect(await get(node, 'nextboot')).toEqual({ nextboot: 'boot override inactive' });
+  });
+
+  it('refuses what it does not know', async () => {
+    await refused(put('ip', 'nextboot', { order: 'tape' }), /^"tape" is not a boot order; known are net, hd, cd,/);
+    expect(errorOf(await put('ip', 'nextboot', {}))).toEqual([400, 2]);
+    expect(errorOf(await put('ip', 'nextboot', {}, '/xcatws'))).toEqual([404, 2]);
+    expect(errorOf(await put('ip', 'nextboot', { order: 'net', persistent: 'perhaps' }))).toEqual([400, 2]);
+    expect(errorOf(await put('ip', 'nextboot', { order: 'net', mode: 'bios' }))).toEqual([400, 2]);
+  });
+});
+
+describe('the boot order', () => {
+  it('of a Redfish node is told by names and set by names, references or what they are', async () => {
+    const order = async () => (await services.state(places.new)).bootOrder;
+    expect(await get('new', 'bootorder')).toEqual({
+      bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive',
+    });
+    await set('new', 'bootorder', { order: ['Hard Drive', 'network adapter 2'] });
+    expect(await order()).toEqual(['Boot0002', 'Boot0003', 'Boot0001', 'Boot0004']);
+    await set('new', 'bootorder', { order: 'Cd, Boot0001' });
+    expect(await order()).toEqual(['Boot0004', 'Boot0001', 'Boot0002', 'Boot0003']);
+    const { changes } = await services.state(places.new);
+    await set('new', 'bootorder', { order: 'Optical Drive' });
+    await refused(
+      put('new', 'bootorder', { order: 'Pxe' }),
+      /^new: "Pxe" stands for several things to boot from; .*Hard Drive/,
+    );
+    await refused(put('new', 'bootorder', { order: ['Tape'] }), /^new: "Tape" is nothing it can boot from/);
+    expect((await services.state(places.new)).changes).toEqual(changes);
+  });
+
+  it('is an error in words where the hardware has none', async () => {
+    await refused(
+      server.call('GET', '/nodes/ip/bootorder'),
+      /^ip: rbootseq is not possible: mgt "ipmi" has no boot order/,
+    );
+    await refused(put('ip', 'bootorder', { order: 'net' }), /^ip: rbootseq is not possible/);
+    await refused(server.call('GET', '/nodes/sparse/bootorder'), /^sparse: its service processor does not show a boot/);
+    for (const body of [{}, { order: [] }, { order: ' , ' }]) {
+      expect(errorOf(await put('new', 'bootorder', body))).toEqual([400, 2]);
+      expect(errorOf(await put('new', 'bootorder', body, '/xcatws'))).toEqual([404, 2]);
+    }
+    expect(errorOf(await put('new', 'bootorder', { order: 5 }))).toEqual([400, 2]);
+  });
+});
+
+describe('vitals', () => {
+  const temperature = text(/^\d+ C \(\d+ F\)$/);
+  const fan = text(/^\d+ RPM$/);
+
+  it('of an IPMI node have the labels of the reference system', async () => {
+    expect(await get('ip', 'vitals')).toMatchObject({
+      'Inlet Temp': temperature,
+      'CPU1 Temp': temperature,
+      Fan1: fan,
+      Fan2: fan,
+      '12V Rail': text(/^\d+\.\d+ Volts$/),
+      'Sys Power': text(/^\d+ Watts \(\d+ BTUs\/hr\)$/),
+      'Power Status': 'off',
+    });
+    await bmcs.set(0, 1, 33);
+    expect(await get('ip', 'vitals/temp')).toMatchObject({ 'Inlet Temp': '33 C (91 F)' });
+  });
+
+  it('of an IPMI chassis have all twelve labels', async () => {
+    expect(Object.keys(await get('ip', 'vitals/chassis'))).toEqual([
+      'Power Status',
+      'Power Overload',
+      'Power Interlock',
+      'Power Fault',
+      'Power Control Fault',
+      'Power Restore Policy',
+      'Last Power Event',
+      'Chassis intrusion',
+      'Front Panel Lockout',
+      'Drive Fault',
+      'Cooling Fault',
+      'Identify Light',
+    ]);
+  });
+
+  it.each([
+    ['ip', 'Fan1'],
+    ['old', 'Fan 1'],
+    ['new', 'Fan 1'],
+    ['ob', 'Fan 1'],
+  ])('of %s are selected by comma and semicolon', async (node, fanLabel) => {
+    for (const mark of [',', ';']) {
+      const some = await get(node, `vitals/temp${mark}fanspeed`);
+      expect(some).toMatchObject({ 'Inlet Temp': temperature, 'CPU1 Temp': temperature, [fanLabel]: fan });
+      expect(Object.values(some).every((value) => /^\d+ (C|RPM)\b/.test(String(value)))).toBe(true);
+    }
+    expect(await get(node, 'vitals/power')).toEqual({ 'Power Status': 'off' });
+    expect(Object.keys(await get(node, 'vitals/wattage'))).not.toEqual([]);
+    expect(await get(node, 'vitals/all')).toMatchObject({ 'Inlet Temp': temperature, [fanLabel]: fan });
+  });
+
+  it('have kinds', async () => {
+    await refused(
+      server.call('GET', '/nodes/ip/vitals/temp,mood'),
+      /^"mood" is not a kind of vitals; known are all, temp/,
+    );
+    await refused(server.call('GET', '/nodes/ip/vitals/altitude'), /^ip: IPMI has no vitals of the kind "altitude"/);
+  });
+});
+
+describe('the inventory', () => {
+  it('of an IPMI node has the labels of the reference system', async () => {
+    const all = await get('ip', 'inventory');
+    expect(all).toMatchObject({
+      'System Manufacturer': 'Lab Systems',
+      'System Description': 'LabServer 1000',
+      'System Model/MTM': '7X00LAB',
+      'System Serial Number': 'SN000000',
+      'Board manufacturer': 'Lab Systems',
+      'Chassis Serial Number': 'CH000000',
+      'BMC Firmware': '2.15',
+      'UUID/GUID': text(/^[0-9A-F-]{36}$/),
+    });
+    expect((await tool('mc', 'guid')).toUpperCase()).toContain(all['UUID/GUID']);
+  });
+
+  it.each([
+    ['ip', { 'System Model/MTM': '7X00LAB', 'System Serial Number': 'SN000000' }],
+    ['ip2', { 'System Model/MTM': '7X00LAB', 'System Serial Number': 'SN000001' }],
+    ['new', { 'System Model/MTM': 'LabServer 2000', 'System Serial Number': 'SN000001' }],
+    ['sparse', { 'System Model/MTM': 'LabServer 2000', 'System Serial Number': 'SN000002' }],
+    ['ob', { 'SYSTEM Model': 'LabServer 2000', 'SYSTEM SerialNumber': 'SN000003' }],
+  ])('of %s is selected by comma and semicolon', async (node, labels) => {
+    for (const mark of [',', ';']) expect(await get(node, `inventory/model${mark}serial`)).toMatchObject(labels);
+  });
+
+  it('of Redfish nodes names parts and firmware', async () => {
+    expect(await get('ob', 'inventory/firm')).toEqual({
+      'HOST Firmware Product': 'LAB-BIOS-1.42 (Active)*',
+      'BMC Firmware Product': text(/^2\.15\.\d \(Active\)\*$/),
+    });
+    expect(Object.keys(await get('ob', 'inventory/cpu'))).toContainEqual(text(/^CPU1 /));
+    expect(Object.keys(await get('new', 'inventory/dimm'))).toContainEqual(text(/^DIMM 1 /));
+    await refused(server.call('GET', '/nodes/ob/inventory/colour'), /^"colour" is not a kind of inventory/);
+  });
+});
+
+describe('the event log', () => {
+  it('of an IPMI node is read and cleared', async () => {
+    expect((await get('ip', 'eventlog')).eventlog).toEqual([
+      text(/^BMC Uptime +\d+ s Power Supply, Presence Detected \(PSU1 Status\)$/),
+      text(/^BMC Uptime +\d+ s Temperature, Upper Critical - going high \(CPU1 Temp reading 97 C/),
+    ]);
+    const reply = await server.call('DELETE', '/nodes/ip/eventlog');
+    expect([reply.status, reply.text]).toEqual([200, '']);
+    expect(await get('ip', 'eventlog')).toEqual({ eventlog: [] });
+    expect(await tool('sel', 'info')).toMatch(/Entries +: 0/);
+  });
+
+  it.each(['old', 'new', 'sparse', 'ob', 'box'] as const)(
+    'of the Redfish node %s is read and cleared',
+    async (node) => {
+      await services.log(places[node], 'A fan has stopped.', 'Critical');
+      const { eventlog } = await get(node, 'eventlog');
+      expect(eventlog.at(-1)).toMatch(/^\d\d\/\d\d\/\d{4} \d\d:\d\d:\d\d (Critical, )?A fan has stopped\.$/);
+      await server.ok('DELETE', `/nodes/${node}/eventlog`);
+      expect((await services.state(places[node])).logEntries).toBe(0);
+      expect(await get(node, 'eventlog')).toEqual({ eventlog: [] });
+    },
+  );
+});
+
+describe('the beacon', () => {
+  it('of an IPMI node', async () => {
+    for (const [action, light] of [
+      ['on', 'on'],
+      ['blink', 'timed'],
+      ['off', 'off'],
+    ]) {
+      await set('ip', 'beacon', { action });
+      expect(bmcs.state(0).identify).toBe(light);
+      expect(await get('ip', 'beacon')).toEqual({ beacon: action });
+    }
+  });
+
+  it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s', async (node) => {
+    for (const action of ['on', 'off']) {
+      await set(node, 'beacon', { action });
+      expect((await services.state(places[node])).indicator === 'Off').toBe(action === 'off');
+      expect(await get(node, 'beacon')).toEqual({ beacon: action });
+    }
+  });
+
+  it('blinks where it can', async () => {
+    await set('old', 'beacon', { action: 'blink' });
+    expect((await services.state(places.old)).indicator).toBe('Blinking');
+    await refused(put('new', 'beacon', { action: 'blink' }), /^new: .*no blinking light; it has on, off/);
+    await refused(
+      put('ip', 'beacon', { action: 'dance' }),
+      /^"dance" is not a beacon action; known are on, off, blink/,
+    );
+    expect(errorOf(await put('ip', 'beacon', {}))).toEqual([400, 2]);
+  });
+});
+
+describe('the nodes behind a node', () => {
+  it('are those in the slots of an enclosure', async () => {
+    const sleds = await server.ok('GET', '/nodes/box/subnodes');
+    expect(Object.values(sleds)).toEqual(
+      [1, 2, 3].map((slot) => ({
+        type: 'chassis',
+        manufacturer: 'Lab Systems',
+        model: `LabSled ${slot}00`,
+        serial: `SL000004${slot}`,
+        slot: `${slot}`,
+        uuid: text(/^[0-9a-f-]{36}$/),
+      })),
+    );
+    expect(Object.keys(sleds).every((name) => name.startsWith('box-Sled-'))).toBe(true);
+    const both = await server.ok('GET', '/nodes/box,box2/subnodes');
+    expect(Object.keys(both)).toHaveLength(6);
+  });
+
+  it('are an error in words for an IPMI node', async () => {
+    await refused(
+      server.call('GET', '/nodes/ip/subnodes'),
+      /^ip: rscan is not possible: mgt "ipmi" has no nodes behind/,
+    );
+  });
+});
