@@ -11,3 +11,6 @@ export const labAccounts = {
   operator: { username: 'oper', password: 'operpw' },
   user: { username: 'viewer', password: 'viewpw' },
 } as const;
+
+/** An account whose name and password are as long as IPMI 2.0 has them; ipmi_sim would cut the password. Only of light BMCs. */
+export const longestAccount = { username: 'sixteen-byte-usr', password: 'twenty-byte-password' } as const;

@@ -74,7 +74,7 @@ describe('fold', () => {
     ]) {
       const start = performance.now();
       const text = fold(set);
-      expect(performance.now() - start).toBeLessThan(2000);
+      expect(performance.now() - start).toBeLessThan(10_000);
       expect(expandSyntactic(text)).toEqual(set.sort());
     }
   });

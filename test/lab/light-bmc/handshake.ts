@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { labAccounts } from '../addresses.ts';
+import { labAccounts, longestAccount } from '../addresses.ts';
 import type { LightBmc } from './bmc.ts';
 import { areEqual, deriveKeys, hmac, type Session, suites } from './session.ts';
 
@@ -15,6 +15,7 @@ const status = {
 
 const users = [
   { ...labAccounts.administrator, limit: 4 },
+  { ...longestAccount, limit: 4 },
   { ...labAccounts.operator, limit: 3 },
   { ...labAccounts.user, limit: 2 },
 ].map(({ username, password, limit }) => {

@@ -85,7 +85,7 @@ test('closing the client closes its sessions at once', async () => {
   expect(bmc.bmc.sessions.size).toBe(1);
   const started = performance.now();
   await client.close();
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(2_500);
   await pause(50);
   expect(bmc.bmc.sessions.size).toBe(0);
   await expect(link.request(chassisStatus, signal)).rejects.toMatchObject({ kind: 'unavailable' });
@@ -125,7 +125,7 @@ test('an address to which nothing can be sent is known at once', async () => {
   const started = performance.now();
   const link = client.link({ ...account, address: '255.255.255.255' });
   await expect(link.request(chassisStatus, signal)).rejects.toThrow('cannot be reached (EACCES)');
-  expect(performance.now() - started).toBeLessThan(500);
+  expect(performance.now() - started).toBeLessThan(2_500);
 });
 
 test('after an abort no packet follows', async () => {
