@@ -84,8 +84,9 @@ socket.on('message', (answer) => {
   const heard = hear(bmc.session, answer, status, bmc.session.requestSequence);
   if (typeof heard === 'object' && heard.code === 0) answered(`round ${rounds}`);
 });
+const listening = once(socket, 'listening');
 socket.bind(0);
-await once(socket, 'listening');
+await listening;
 addresses.forEach(open);
 
 process.on('SIGUSR2', () => {

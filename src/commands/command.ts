@@ -131,10 +131,13 @@ export interface PerNode<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
 }
 
-/** `late`: the node did not get there before the deadline. */
+/** `kind` says what kind of failure it was if that is more than "it failed": what all nodes share decides the status. */
 export type NodeResult =
   | { readonly node: string; readonly value: NodeValue }
-  | { readonly node: string; readonly error: string; readonly late?: true };
+  | { readonly node: string; readonly error: string; readonly kind?: NodeFailure };
+
+/** Past the deadline; an answer that cannot be understood. */
+export type NodeFailure = 'deadline' | 'garbled';
 
 export type Command<Args> = Query<Args> | Change<Args> | PerNode<Args>;
 

@@ -33,7 +33,8 @@ export class Draft {
   /** Changes the given columns of the row, or makes the row. Values are checked and secrets sealed here, for every way in. */
   merge(tableName: string, key: string, columns: Columns): void {
     const table = tableNamed(tableName);
-    const before = this.get(tableName, key);
+    const earlier = this.#changes.get(tableName)?.get(key);
+    const before = earlier ? earlier.after : this.base.get(tableName, key);
     const row: Record<string, string> = { ...before };
     for (const column in columns) {
       const value = columns[column];
@@ -63,7 +64,8 @@ export class Draft {
       }
       if (before) this.#set(table, key, undefined);
     }
-    this.#set(table, newKey, row);
+    if (newKey === key) this.#note(table, key, earlier ? earlier.before : before, row);
+    else this.#set(table, newKey, row);
   }
 
   remove(tableName: string, key: string): void {
@@ -90,10 +92,14 @@ export class Draft {
   }
 
   #set(table: Table, key: string, after: Row | undefined): void {
+    this.#note(table, key, this.base.get(table.name, key), after);
+  }
+
+  #note(table: Table, key: string, before: Row | undefined, after: Row | undefined): void {
     this.#materialised = undefined;
     let rows = this.#changes.get(table.name);
     if (!rows) this.#changes.set(table.name, (rows = new Map()));
-    rows.set(key, { table: table.name, key, before: this.base.get(table.name, key), after });
+    rows.set(key, { table: table.name, key, before, after });
   }
 }
 

@@ -12,6 +12,7 @@ import type {
   Selection,
 } from '../commands/command.ts';
 import { noSelection } from '../commands/command.ts';
+import { Verdict } from '../commands/node-result.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
@@ -140,7 +141,8 @@ function admit(
       return policyOf(snapshot).fullRights(user);
     },
   };
-  return { ...services, caller, selection, signal: request.signal };
+  const { store, catalog, ranges, runs, hardware, status, discovery } = services;
+  return { store, catalog, ranges, runs, hardware, status, discovery, caller, selection, signal: request.signal };
 }
 
 function checkExpectation(expected: number | undefined, { objects }: Selection): void {
@@ -210,8 +212,13 @@ function runPerNode(
   const snapshot = services.store.current;
   const scope = admit(services, request, command, snapshot, permission);
   run.nodes = scope.selection.nodes?.length ?? 0;
-  const signals = outlivesClient(request) ? [run.abort!.signal] : [run.abort!.signal, request.signal()];
-  const results = command.run(snapshot, request.args, scope, AbortSignal.any(signals));
+  const abort = run.abort!;
+  if (!outlivesClient(request)) {
+    // Not AbortSignal.any: asking what that returns whether it is aborted costs more, and every node's work asks often.
+    const left = request.signal();
+    left.addEventListener('abort', () => abort.abort(left.reason), { once: true });
+  }
+  const results = command.run(snapshot, request.args, scope, abort.signal);
   return {
     run,
     revision: snapshot.revision,
@@ -225,18 +232,18 @@ function outlivesClient({ command, args }: Request): boolean {
 }
 
 async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>): AsyncIterable<NodeResult> {
-  let allLate = true;
+  const verdict = new Verdict();
   let ended = false;
   try {
     for await (const result of results) {
-      allLate &&= 'late' in result;
+      verdict.add(result);
       runs.add(run, result);
       yield result;
     }
     ended = true;
   } finally {
-    const kind = !ended ? 'unavailable' : allLate ? 'deadline' : 'invalid';
-    runs.finish(run, ended && run.failed === 0 ? 0 : errorKinds[kind].code);
+    const kind = ended ? verdict.kind : 'unavailable';
+    runs.finish(run, kind ? errorKinds[kind].code : 0);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AnyCommand, NodeResult, RunBoard } from '../commands/command.ts';
+import { shownResult } from '../commands/node-result.ts';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 
@@ -72,7 +73,7 @@ export class Runs implements RunBoard {
   add(run: Run, result: NodeResult): void {
     if ('error' in result) run.failed++;
     else run.ok++;
-    (run.results ??= []).push(result);
+    (run.results ??= []).push(shownResult(result));
     this.#results++;
     if (this.#results > this.#limits.results) this.#forget();
   }

@@ -1,3 +1,4 @@
+import { type Abortable, unwatchAbort, watchAbort } from '../core/aborts.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
 
 export interface GovernorLimits {
@@ -11,7 +12,7 @@ export interface GovernorLimits {
 
 const defaultLimits: GovernorLimits = { inFlight: 1_024, perDevice: 32, quarantine: 10_000 };
 
-interface Job {
+interface Job extends Abortable {
   readonly user: string;
   readonly start: () => void;
   readonly fail: (error: unknown) => void;
@@ -42,6 +43,7 @@ export class Governor {
   }
 
   run<T>(key: string, user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (signal.aborted) return Promise.reject(signal.reason);
     const device = this.#device(key);
     if (device.silent) {
       if (this.#now() < device.silent.until) return Promise.reject(device.silent.error);
@@ -52,27 +54,27 @@ export class Governor {
         new Fault('unavailable', 'too many requests wait for it; try again later.', { retryAfter: 5 }),
       );
     }
+    if (!device.busy && this.#hasRoom()) {
+      device.busy = true;
+      return this.#perform(key, device, work);
+    }
     return new Promise<T>((resolve, reject) => {
       const job: Job = {
         user,
-        fail: reject,
         start: () => {
-          signal.removeEventListener('abort', abandon);
-          this.#running++;
-          work()
-            .then(resolve, (error: unknown) => {
-              if (error instanceof Unreachable) this.#silence(device, error);
-              reject(error);
-            })
-            .finally(() => this.#done(key, device));
+          unwatchAbort(signal, job);
+          resolve(this.#perform(key, device, work));
+        },
+        fail: (error) => {
+          unwatchAbort(signal, job);
+          reject(error);
+        },
+        aborted: () => {
+          this.#withdraw(key, device, job);
+          reject(signal.reason);
         },
       };
-      const abandon = (): void => {
-        this.#withdraw(key, device, job);
-        reject(signal.reason);
-      };
-      if (signal.aborted) return reject(signal.reason);
-      signal.addEventListener('abort', abandon, { once: true });
+      watchAbort(signal, job);
       if (device.busy) device.waiting.push(job);
       else {
         device.busy = true;
@@ -81,14 +83,31 @@ export class Governor {
     });
   }
 
+  async #perform<T>(key: string, device: Device, work: () => Promise<T>): Promise<T> {
+    this.#running++;
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof Unreachable) this.#silence(device, error);
+      else if (isGarbled(error)) failAll(device, error);
+      throw error;
+    } finally {
+      this.#done(key, device);
+    }
+  }
+
   #device(key: string): Device {
     let device = this.#devices.get(key);
     if (!device) this.#devices.set(key, (device = { busy: false, waiting: [], silent: undefined }));
     return device;
   }
 
+  #hasRoom(): boolean {
+    return this.#running < this.#limits.inFlight && this.#ready.size === 0;
+  }
+
   #enqueue(job: Job): void {
-    if (this.#running < this.#limits.inFlight && this.#ready.size === 0) {
+    if (this.#hasRoom()) {
       job.start();
       return;
     }
@@ -127,7 +146,7 @@ export class Governor {
 
   #silence(device: Device, error: Unreachable): void {
     device.silent = { until: this.#now() + this.#limits.quarantine, error };
-    for (const job of device.waiting.splice(0)) job.fail(error);
+    failAll(device, error);
     if (this.#devices.size > 100_000) this.#forgetSilent();
   }
 
@@ -149,4 +168,11 @@ export class Governor {
     if (jobs.length === 0) this.#ready.delete(job.user);
     this.#next(key, device);
   }
+}
+
+/** What cannot be understood may come only after a deadline; whoever waits would meet the same. */
+const isGarbled = (error: unknown): boolean => error instanceof Fault && error.kind === 'garbled';
+
+function failAll(device: Device, error: unknown): void {
+  for (const job of device.waiting.splice(0)) job.fail(error);
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { SecretBox } from '../access/secrets.ts';
 import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault } from '../core/errors.ts';
@@ -10,7 +11,7 @@ import type { Governor } from './governor.ts';
 
 export type Outcome<T> =
   | { readonly node: string; readonly value: T }
-  | { readonly node: string; readonly error: string; readonly late?: true };
+  | { readonly node: string; readonly error: string; readonly kind?: 'deadline' | 'garbled' };
 
 /** What a command wants of each node. */
 export interface Work<K extends keyof Capabilities, T> {
@@ -18,6 +19,14 @@ export interface Work<K extends keyof Capabilities, T> {
   readonly needs: K;
   readonly user: string;
   run(capability: NonNullable<Capabilities[K]>, node: string, signal: AbortSignal): Promise<T>;
+}
+
+/** What a node can do, and by which driver. */
+interface Found {
+  readonly driver: Driver;
+  readonly capabilities: Capabilities;
+  /** What the governor knows the service processor by. */
+  readonly device: string;
 }
 
 const features: Readonly<Record<keyof Capabilities, string>> = {
@@ -39,6 +48,8 @@ export class Hardware {
   readonly #governor: Governor;
   readonly #box: SecretBox;
   readonly #guard: AddressGuard;
+  /** What was found for nodes, by what picks the driver: it holds as long as the snapshot. Opening secrets takes most of the time. */
+  readonly #found = new WeakMap<EffectiveReader, { power: Map<string, Found>; other: Map<string, Found> }>();
 
   constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox, guard: AddressGuard) {
     this.#guard = guard;
@@ -67,17 +78,16 @@ export class Hardware {
     const finished: Outcome<T>[] = [];
     let broken: { error: unknown } | undefined;
     let wake: (() => void) | undefined;
-    for (const node of nodes) {
-      const tell = async (): Promise<void> => {
-        try {
-          finished.push(await this.#one(reader, node, work, signal));
-        } catch (error) {
-          broken = { error };
-        }
-        wake?.();
-      };
-      void tell();
-    }
+    const finish = (outcome: Outcome<T>): void => {
+      finished.push(outcome);
+      wake?.();
+    };
+    const fail = (error: unknown): void => {
+      broken = { error };
+      wake?.();
+    };
+    const found = this.#foundBy(reader, work);
+    for (const node of nodes) this.#one(reader, node, work, found, signal).then(finish, fail);
     for (let told = 0; told < nodes.length; ) {
       if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
       if (broken) throw broken.error;
@@ -91,26 +101,47 @@ export class Hardware {
     reader: EffectiveReader,
     node: string,
     work: Work<K, T>,
+    known: Map<string, Found>,
     signal: AbortSignal,
   ): Promise<Outcome<T>> {
     try {
-      const driver = this.#driverOf(reader, node, work);
-      const access = await this.#accessOf(reader, node, driver);
-      const capability = driver.connect(access)[work.needs];
+      const { driver, capabilities, device } = known.get(node) ?? (await this.#find(reader, node, work, known));
+      const capability = capabilities[work.needs];
       if (!capability) {
         const what = features[work.needs];
         throw new Fault('invalid', `${work.command} is not possible: mgt "${driver.name}" has no ${what}.`);
       }
-      // By the driver too: what does not answer to one protocol may answer to another.
-      const key = `${driver.name} ${access.address}:${access.port ?? ''}`;
-      const value = await this.#governor.run(key, work.user, signal, () =>
+      const value = await this.#governor.run(device, work.user, signal, () =>
         work.run(capability as NonNullable<Capabilities[K]>, node, signal),
       );
       return { node, value };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      return { node, error: error.sentences.join(' '), ...(error.kind === 'deadline' ? { late: true } : {}) };
+      const { kind, sentences } = error;
+      return { node, error: sentences.join(' '), ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
     }
+  }
+
+  #foundBy<K extends keyof Capabilities, T>(reader: EffectiveReader, { needs }: Work<K, T>): Map<string, Found> {
+    let all = this.#found.get(reader);
+    if (!all) this.#found.set(reader, (all = { power: new Map(), other: new Map() }));
+    return needs === 'power' ? all.power : all.other;
+  }
+
+  async #find<K extends keyof Capabilities, T>(
+    reader: EffectiveReader,
+    node: string,
+    work: Work<K, T>,
+    known: Map<string, Found>,
+  ): Promise<Found> {
+    const driver = this.#driverOf(reader, node, work);
+    const given = this.#accessOf(reader, node, driver);
+    const access = { ...given, address: await this.#guard.admit(given.address) };
+    // By the driver too: what does not answer to one protocol may answer to another.
+    const found = { driver, capabilities: driver.connect(access), device: `${driver.name} ${access.address}:${access.port ?? ''}` };
+    // The address of a name may change at any time.
+    if (isIP(given.address) !== 0) known.set(node, found);
+    return found;
   }
 
   /** `nodehm.power` picks the driver for power before `mgt` does. */
@@ -133,12 +164,12 @@ export class Hardware {
     throw new Fault('invalid', `${command} is not possible: its attribute mgt is not set.`);
   }
 
-  async #accessOf(reader: EffectiveReader, node: string, driver: Driver): Promise<Access> {
+  #accessOf(reader: EffectiveReader, node: string, driver: Driver): Access {
     const { address, port, username, password } = serviceProcessorAccess(reader, this.#box, node, driver);
     if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
     const access = { node, address, port, username: username ?? '', password: password ?? '' };
     const problems = driver.validate(access);
     if (problems.length > 0) throw new Fault('invalid', problems);
-    return { ...access, address: await this.#guard.admit(address) };
+    return access;
   }
 }

@@ -1,7 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { keyOf, tableNamed } from '../database/tables.ts';
+import { keyOf, type Row, tableNamed } from '../database/tables.ts';
 import { namingColumn, rowOf, storedAttribute } from './definitions.ts';
 import { effectiveReader, listItems } from './effective.ts';
 import { checkGroupName } from './names.ts';
@@ -33,6 +33,7 @@ export interface Assignment {
 interface Target {
   readonly table: string;
   readonly key: string;
+  readonly before: Row | undefined;
   readonly identity: Readonly<Record<string, string>>;
   readonly values: Record<string, string>;
 }
@@ -58,8 +59,7 @@ export function assign(draft: Draft, assignment: Assignment): void {
 }
 
 /** Blank values neither make a row nor add a column; otherwise a cleared column is kept as empty text. */
-function store(draft: Draft, { table, key, identity, values }: Target): void {
-  const before = draft.get(table, key);
+function store(draft: Draft, { table, key, before, identity, values }: Target): void {
   const columns: Record<string, string> = before ? {} : { ...identity };
   let changes = false;
   for (const column in values) {
@@ -73,9 +73,10 @@ function store(draft: Draft, { table, key, identity, values }: Target): void {
 function place(draft: Draft, { type, name }: Assignment, mapping: Mapping): Target {
   const table = tableNamed(mapping.table);
   const existing = rowOf(draft.base, type, mapping, name, draft);
-  if (existing) return { table: table.name, key: keyOf(table, existing), identity: {}, values: {} };
+  if (existing) return { table: table.name, key: keyOf(table, existing), before: existing, identity: {}, values: {} };
   const identity = { ...mapping.where, [namingColumn(type, table)]: name };
-  return { table: table.name, key: keyOf(table, identity), identity, values: {} };
+  const key = keyOf(table, identity);
+  return { table: table.name, key, before: draft.get(table.name, key), identity, values: {} };
 }
 
 function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, name: string, given: string): string {

@@ -14,8 +14,18 @@ import {
 import { effectiveReader, siteValue } from './effective.ts';
 import { groupMembers, visibleNodes } from './groups.ts';
 
+const clusters = new WeakMap<Snapshot, { readonly rangeFiles: string | undefined; readonly cluster: Cluster }>();
+
 /** A snapshot as node ranges see it. */
 export function clusterOf(snapshot: Snapshot, rangeFiles?: string): Cluster {
+  const known = clusters.get(snapshot);
+  if (known && known.rangeFiles === rangeFiles) return known.cluster;
+  const cluster = makeCluster(snapshot, rangeFiles);
+  clusters.set(snapshot, { rangeFiles, cluster });
+  return cluster;
+}
+
+function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluster {
   const reader = effectiveReader(snapshot);
   return {
     hasNode: (name) => reader.nodeRow(name) !== undefined,

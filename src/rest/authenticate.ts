@@ -26,21 +26,35 @@ export class Authenticator {
   readonly #logins: Logins;
   readonly #expiries = new WeakMap<Row, number>();
   readonly #seen = new Map<string, number>();
+  /** The token a connection sent last, since it mostly sends the same again. */
+  readonly #hashes = new WeakMap<object, { readonly id: string; readonly hash: string }>();
 
   constructor(store: Store, logins: Logins) {
     this.#store = store;
     this.#logins = logins;
   }
 
-  identify(header: string | undefined, common: CommonParameters, address: string): Identity | Promise<Identity> {
-    if (header !== undefined) return this.#byToken(header);
+  identify(
+    header: string | undefined,
+    common: CommonParameters,
+    address: string,
+    connection: object,
+  ): Identity | Promise<Identity> {
+    if (header !== undefined) return this.#byToken(this.#hashOf(header, connection));
     const { userName, userPW } = common;
     if (!userName || !userPW) throw failure();
     return this.#byPassword(userName, userPW, address);
   }
 
-  #byToken(id: string): Identity {
-    const token = hashToken(id);
+  #hashOf(id: string, connection: object): string {
+    const known = this.#hashes.get(connection);
+    if (known?.id === id) return known.hash;
+    const hash = hashToken(id);
+    this.#hashes.set(connection, { id, hash });
+    return hash;
+  }
+
+  #byToken(token: string): Identity {
     const { current } = this.#store;
     const row = current.get('token', token);
     if (!row || !isEnabled(row) || !row['username']) throw failure();

@@ -6,7 +6,7 @@ import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
 import { type Listing, listingBytes, type NodeCatalog } from '../objects/catalog.ts';
 import { redactRow } from '../objects/effective.ts';
 import { collapse } from './collapse.ts';
-import { PacedText, pacedMap, slice } from './paced-text.ts';
+import { type Body, bodyText, PacedText, pacedMap, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 
 const indent = 3;
@@ -27,16 +27,16 @@ function asLists(attributes: NodeValue): unknown {
   return lists;
 }
 
-/** The body of a successful reply, in pieces; long ones are made with pauses. */
+/** The body of a successful reply; long ones are made with pauses. */
 export function bodyOf(
   answer: Answer | DryRun,
   snapshot: Snapshot,
   catalog: NodeCatalog,
   common: CommonParameters,
-): Promise<Buffer[]> | Buffer[] {
+): Promise<Body> | Body {
   switch (answer.shape) {
     case 'none':
-      return [];
+      return '';
     case 'list':
       return text(answer.items, common);
     case 'value':
@@ -54,13 +54,12 @@ export function bodyOf(
   }
 }
 
-function text(value: unknown, { pretty }: CommonParameters): Buffer[] {
-  return [Buffer.from(`${JSON.stringify(value, null, pretty ? indent : 0)}\n`)];
+function text(value: unknown, { pretty }: CommonParameters): string {
+  return `${JSON.stringify(value, null, pretty ? indent : 0)}\n`;
 }
 
-const oneObject = (name: string, textOf: (name: string) => string): Buffer[] => [
-  Buffer.from(`{${JSON.stringify(name)}:${textOf(name)}}\n`),
-];
+const oneObject = (name: string, textOf: (name: string) => string): string =>
+  `{${JSON.stringify(name)}:${textOf(name)}}\n`;
 
 async function wholeListing(catalog: NodeCatalog, listing: Listing): Promise<Buffer[]> {
   const blocks: Buffer[] = [];
@@ -85,7 +84,7 @@ function valueJson(value: unknown, pretty: boolean, depth: number): string {
 /** The start of a line in an indented text. */
 const lineAt = (pretty: boolean, depth: number): string => (pretty ? `\n${' '.repeat(indent * depth)}` : '');
 
-async function objectsBody(objects: Objects, common: CommonParameters, plain: boolean): Promise<Buffer[]> {
+async function objectsBody(objects: Objects, common: CommonParameters, plain: boolean): Promise<Body> {
   const { pretty } = common;
   const shown = (name: string): unknown =>
     common.lists ? asLists(objects.attributes(name)) : objects.attributes(name);
@@ -103,7 +102,7 @@ async function objectsBody(objects: Objects, common: CommonParameters, plain: bo
   return body.end(`${lineAt(pretty, 0)}}\n`);
 }
 
-async function rowsBody({ tables }: Rows, { pretty }: CommonParameters): Promise<Buffer[]> {
+async function rowsBody({ tables }: Rows, { pretty }: CommonParameters): Promise<Body> {
   const body = new PacedText();
   const colon = pretty ? ': ' : ':';
   let separator = `{${lineAt(pretty, 1)}`;
@@ -135,8 +134,8 @@ function dryRunReport({ changes, nodes }: DryRun): unknown {
 }
 
 /** Adds debug messages to a finished reply as the shape of the reply allows. */
-export function withDebug(pieces: readonly Buffer[], messages: readonly string[], common: CommonParameters): Buffer[] {
-  const body = Buffer.concat(pieces).toString();
+export function withDebug(finished: Body, messages: readonly string[], common: CommonParameters): string {
+  const body = bodyText(finished);
   if (body === '') return text({ debug: messages }, common);
   const value = JSON.parse(body) as unknown;
   return text(

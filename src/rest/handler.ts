@@ -1,21 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Fault } from '../core/errors.ts';
-import { dispatch, type Outcome, type Request } from '../dispatch/dispatch.ts';
+import { dispatch, type Request } from '../dispatch/dispatch.ts';
 import { acceptedTypes } from './accept.ts';
 import type { Identity } from './authenticate.ts';
 import { parseBody } from './body.ts';
 import { checkBody } from './body-check.ts';
-import { bodyOf, withDebug } from './body-writer.ts';
 import type { Endpoint, Input } from './endpoint.ts';
 import { allResources } from './endpoints/definitions.ts';
-import { entityTag, matchesTag } from './etag.ts';
-import { sendLongBody } from './long-body.ts';
-import { streamOutcome } from './ndjson.ts';
-import { collectStream } from './node-results.ts';
 import { type CommonParameters, commonParameters } from './parameters.ts';
-import { faultOf, jsonType, sendBytes, sendFault } from './reply.ts';
+import { faultOf, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
+import { send } from './send.ts';
 import type { RestServices } from './service.ts';
 import { shownRange } from './shown-arguments.ts';
 
@@ -55,7 +51,9 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Run'] = outcome.run.id;
     headers['X-Muster-Revision'] = outcome.revision;
-    await send(services, endpoint, request, response, headers, outcome, common, accepted.ndjson, call.line);
+    const { line } = call;
+    const sent = send({ services, endpoint, request, response, headers, outcome, common, line }, accepted.ndjson);
+    if (sent) await sent;
   } catch (error) {
     const fault = faultOf(error, services.log, request.id);
     if (response.headersSent) response.destroy();
@@ -97,7 +95,7 @@ function identify(route: Route, request: FastifyRequest, common: CommonParameter
   const refused = (error: unknown): Promise<never> =>
     auditRefusal(route, request, common.userName?.slice(0, 256) ?? '', 'Denied (authentication)', error);
   try {
-    const identity = services.authenticator.identify(token, common, request.ip);
+    const identity = services.authenticator.identify(token, common, request.ip, request.raw.socket);
     return identity instanceof Promise ? identity.catch(refused) : identity;
   } catch (error) {
     return refused(error);
@@ -170,56 +168,4 @@ function countHeader(request: FastifyRequest, name: string): number | undefined 
   if (typeof value !== 'string' || !/^\d{1,15}$/.test(value))
     throw new Fault('malformed', `The header ${name} must be a whole number.`);
   return Number(value);
-}
-
-async function send(
-  services: RestServices,
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  response: ServerResponse,
-  headers: Record<string, string | number>,
-  outcome: Outcome,
-  common: CommonParameters,
-  ndjson: boolean,
-  line: string,
-): Promise<void> {
-  const status = endpoint.method === 'POST' && !common.dryRun ? 201 : 200;
-  if (ndjson) {
-    response.writeHead(status, { ...headers, 'Content-Type': 'application/x-ndjson' });
-    await streamOutcome(response, outcome, services.catalog, common);
-    return;
-  }
-  const { snapshot } = outcome;
-  const answer =
-    outcome.answer.shape === 'stream' ? await collectStream(outcome.answer.results, endpoint.reply) : outcome.answer;
-  if ('dependsOn' in answer && answer.dependsOn) {
-    const tag = entityTag(snapshot, answer.dependsOn, common);
-    headers['ETag'] = tag;
-    headers['Cache-Control'] = 'private, no-cache';
-    if (matchesTag(request.headers['if-none-match'], tag)) {
-      response.writeHead(304, headers);
-      response.end();
-      return;
-    }
-  }
-  const made = bodyOf(answer, snapshot, services.catalog, common);
-  let pieces = made instanceof Promise ? await made : made;
-  if (common.debug) {
-    const messages = [
-      `request ${request.id}`,
-      `${endpoint.command.name} ${line}`.trim(),
-      `run ${outcome.run.id}`,
-      `revision ${outcome.revision}`,
-    ];
-    pieces = withDebug(pieces, messages, common);
-  }
-  headers['Content-Type'] = jsonType;
-  if (pieces.length <= 1) {
-    sendBytes(response, status, headers, pieces[0]);
-    return;
-  }
-  if (response.destroyed) return;
-  headers['Content-Length'] = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  response.writeHead(status, headers);
-  await sendLongBody(response, pieces);
 }

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as pause } from 'node:timers/promises';
-import type { NodeResult } from '../commands/command.ts';
+import { shownResult } from '../commands/node-result.ts';
 import type { Outcome } from '../dispatch/dispatch.ts';
 import { bodyOf } from './body-writer.ts';
-import { slice } from './paced-text.ts';
+import { bodyText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 
@@ -19,7 +19,7 @@ export async function streamOutcome(
   const { answer, run } = outcome;
   const lines = new LineWriter(response);
   if (answer.shape === 'stream') {
-    for await (const result of answer.results) await lines.write(JSON.stringify(result satisfies NodeResult));
+    for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result)));
   } else if (answer.shape === 'objects') {
     for (const name of answer.names) {
       const value = answer.text ? answer.text(name) : JSON.stringify(answer.attributes(name));
@@ -32,10 +32,8 @@ export async function streamOutcome(
   } else if (answer.shape === 'list') {
     for (const item of answer.items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape !== 'none') {
-    const value = Buffer.concat(await bodyOf(answer, outcome.snapshot, catalog, { ...common, pretty: false }))
-      .toString()
-      .trim();
-    await lines.write(`{"value":${value}}`);
+    const body = await bodyOf(answer, outcome.snapshot, catalog, { ...common, pretty: false });
+    await lines.write(`{"value":${bodyText(body).trim()}}`);
   }
   const { nodes, ok, failed, errorcode } = run;
   await lines.end(JSON.stringify({ summary: { nodes, ok, failed, errorcode } }));

@@ -1,4 +1,5 @@
 import type { Answer, NodeResult, NodeValue } from '../commands/command.ts';
+import { Verdict } from '../commands/node-result.ts';
 import { Fault } from '../core/errors.ts';
 import type { ReplyShape } from './endpoint.ts';
 
@@ -6,13 +7,13 @@ import type { ReplyShape } from './endpoint.ts';
 export async function collectStream(results: AsyncIterable<NodeResult>, reply: ReplyShape): Promise<Answer> {
   const values = new Map<string, NodeValue>();
   const errors: string[] = [];
-  let allLate = true;
+  const verdict = new Verdict();
   for await (const result of results) {
     if ('error' in result) errors.push(`${result.node}: ${result.error}`);
     else values.set(result.node, result.value);
-    allLate &&= 'late' in result;
+    verdict.add(result);
   }
-  if (errors.length > 0) throw new Fault(allLate ? 'deadline' : 'invalid', errors.sort());
+  if (verdict.kind) throw new Fault(verdict.kind, errors.sort());
   if (reply === 'none') return { shape: 'none' };
   const names = [...values.keys()].sort();
   return { shape: 'objects', names, attributes: (name) => values.get(name)! };

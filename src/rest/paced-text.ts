@@ -17,6 +17,11 @@ export async function pacedMap<V>(names: readonly string[], make: (name: string)
   return values;
 }
 
+/** A short body is one text, a long one comes in pieces. */
+export type Body = string | Buffer[];
+
+export const bodyText = (body: Body): string => (typeof body === 'string' ? body : Buffer.concat(body).toString());
+
 /** Gathers a long text piece by piece, and lets others work in between. */
 export class PacedText {
   readonly #pieces: Buffer[] = [];
@@ -33,8 +38,10 @@ export class PacedText {
   }
 
   /** All of it, with a last piece. */
-  end(text: string): Buffer[] {
-    this.#pieces.push(Buffer.from(this.#part + text));
+  end(text: string): Body {
+    const rest = this.#part + text;
+    if (this.#pieces.length === 0) return rest;
+    this.#pieces.push(Buffer.from(rest));
     return this.#pieces;
   }
 

@@ -4,7 +4,7 @@ import { docsPage } from './docs.ts';
 import { endpoints } from './endpoints/index.ts';
 import { openApiDocument } from './openapi.ts';
 import { publicPaths } from './public-paths.ts';
-import { sendBytes } from './reply.ts';
+import { sendBody } from './reply.ts';
 import type { Root } from './roots.ts';
 import type { RestServices } from './service.ts';
 
@@ -33,7 +33,7 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
       reply.hijack();
       const body = bodies[path]();
       const headers = { 'Content-Type': `${contentType}; charset=utf-8`, 'Content-Security-Policy': pagePolicy };
-      sendBytes(reply.raw, body === down ? 503 : 200, headers, body);
+      sendBody(reply.raw, body === down ? 503 : 200, headers, body);
     },
   }));
 }

@@ -6,17 +6,17 @@ import { sendBeforeBodyEnds } from './unread-body.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
 
-/** Sends a body that is complete. */
-export function sendBytes(
+/** Sends a short body. */
+export function sendBody(
   response: ServerResponse,
   status: number,
   headers: Record<string, string | number>,
-  bytes: Buffer | undefined,
+  body: Buffer | string,
 ): void {
   if (response.destroyed) return;
-  headers['Content-Length'] = bytes?.length ?? 0;
+  headers['Content-Length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   response.writeHead(status, headers);
-  response.end(bytes);
+  response.end(body);
 }
 
 /** What went wrong, as the client is told; everything unforeseen is a bug of ours and only the log says more. */
@@ -43,7 +43,7 @@ export function sendFault(
   const body = { error: sentencesAt(root, fault), errorcode: errorKinds[fault.kind].code };
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   const status = statusAt(root, fault.kind);
-  if (response.req.complete || response.destroyed) sendBytes(response, status, headers, bytes);
+  if (response.req.complete || response.destroyed) sendBody(response, status, headers, bytes);
   else {
     response.writeHead(status, { ...headers, 'Content-Length': bytes.length });
     sendBeforeBodyEnds(response, bytes);

@@ -75,6 +75,19 @@ test('a device that answers with an error is asked again by the next', async () 
   expect(started).toEqual(['first', 'second']);
 });
 
+test('a device that answers nonsense costs one wait too, but is asked again by who comes later', async () => {
+  const { started, fail, work } = controlled();
+  const governor = new Governor();
+  const first = governor.run('odd', 'u', never, work('first'));
+  const behind = governor.run('odd', 'v', never, work('behind'));
+  fail.get('first')!(new Fault('garbled', 'is no IPMI.'));
+  await expect(first).rejects.toThrow('is no IPMI');
+  await expect(behind).rejects.toThrow('is no IPMI');
+  await wait(0);
+  void governor.run('odd', 'w', never, work('later'));
+  expect(started).toEqual(['first', 'later']);
+});
+
 test('users take turns when there is no room for all', async () => {
   const { started, finish, work } = controlled();
   const governor = new Governor({ inFlight: 1 });

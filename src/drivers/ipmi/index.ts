@@ -3,7 +3,7 @@ import { IpmiClient } from '../../protocols/ipmi/client.ts';
 import { getDeviceId } from '../../protocols/ipmi/commands/device.ts';
 import { sdrCache } from '../../protocols/ipmi/commands/sdr-cache.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
-import type { Access, Capabilities, Driver } from '../capabilities.ts';
+import type { Access, Capabilities, Driver, ServiceProcessor } from '../capabilities.ts';
 import { ipmiBeacon } from './beacon.ts';
 import type { Bmc, IpmiTimes } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
@@ -34,20 +34,49 @@ export interface IpmiDriverOptions extends Partial<IpmiTimes> {
 
 const defaultTimes: IpmiTimes = { powerDeadline: 60_000, addressDeadline: 60_000, cycleSettling: 1_500 };
 
-function capabilitiesOf(bmc: Bmc): Capabilities {
-  return {
-    power: ipmiPower(bmc),
-    vitals: ipmiVitals(bmc),
-    inventory: ipmiInventory(bmc),
-    eventLog: ipmiEventLog(bmc),
-    nextBoot: ipmiNextBoot(bmc),
-    beacon: ipmiBeacon(bmc),
-    energy: ipmiEnergy(bmc),
-    serviceProcessor: {
+/** Made for every node of a request, of which one is used: so each is made when it is asked for. */
+class IpmiCapabilities implements Capabilities {
+  readonly #bmc: Bmc;
+
+  constructor(bmc: Bmc) {
+    this.#bmc = bmc;
+  }
+
+  get power() {
+    return ipmiPower(this.#bmc);
+  }
+
+  get vitals() {
+    return ipmiVitals(this.#bmc);
+  }
+
+  get inventory() {
+    return ipmiInventory(this.#bmc);
+  }
+
+  get eventLog() {
+    return ipmiEventLog(this.#bmc);
+  }
+
+  get nextBoot() {
+    return ipmiNextBoot(this.#bmc);
+  }
+
+  get beacon() {
+    return ipmiBeacon(this.#bmc);
+  }
+
+  get energy() {
+    return ipmiEnergy(this.#bmc);
+  }
+
+  get serviceProcessor(): ServiceProcessor {
+    const bmc = this.#bmc;
+    return {
       get: (attribute, signal) => getSetting(bmc, attribute, signal),
       set: (settings, signal) => setSettings(bmc, settings, signal),
-    },
-  };
+    };
+  }
 }
 
 export function ipmiDriver(options: IpmiDriverOptions): Driver {
@@ -77,7 +106,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
     validate: validateAccess,
     connect(access) {
       const link = connections.link(access);
-      return capabilitiesOf({
+      return new IpmiCapabilities({
         access,
         link,
         times,

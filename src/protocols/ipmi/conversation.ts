@@ -1,5 +1,5 @@
 import type { Fault } from '../../core/errors.ts';
-import { type Abortable, unwatchAbort, watchAbort } from './aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import {
   cancelled,
@@ -110,6 +110,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const { habits, wire } = this.#peer;
     this.#login = undefined;
     this.#session = newSession(seal, habits.level, wire.now());
+    this.#gotOn();
     this.#proceed();
   }
 
@@ -135,6 +136,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (level === undefined) return this.#settle((job) => job.resolve(response));
     if (response.code === 0) {
       if (this.#session) this.#session.level = level;
+      this.#gotOn();
       return this.#proceed();
     }
     const { place, credentials } = this.#peer;
@@ -154,6 +156,12 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     }
     if (!job.renewed && wire.now() < job.deadline) return this.#proceed();
     this.#settle(() => job.reject(garbled ? garbledAnswer(place) : silentInSession(place, waited)));
+  }
+
+  /** The BMC has answered, so that it has its time again for what comes next. */
+  #gotOn(): void {
+    const { timing, wire } = this.#peer;
+    if (this.#job) this.#job.deadline = wire.now() + timing.deadline;
   }
 
   #next(): void {

@@ -32,7 +32,7 @@ export class Login {
   readonly #peer: Peer;
   readonly #owner: LoginOwner;
   readonly #startedAt: number;
-  readonly #deadline: number;
+  #deadline: number;
   /** The suites still to try, the present one first. */
   readonly #suites: SuiteId[];
   #handshake: Handshake;
@@ -141,8 +141,9 @@ export class Login {
 
   #proceed(): void {
     const { phase, taken } = this.#handshake;
-    const { habits, wire } = this.#peer;
+    const { habits, timing, wire } = this.#peer;
     if (phase === 'rakp1' && taken) noteRoundTrip(habits, wire.now() - taken.sentAt);
+    this.#deadline = wire.now() + timing.deadline;
     this.#attempt = 0;
     this.#send();
   }

@@ -1,4 +1,4 @@
-import { type Abortable, unwatchAbort, watchAbort } from './aborts.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { cancelled } from './faults.ts';
 import { writePing } from './presence.ts';
 import { type Transport, withoutZone } from './transport.ts';

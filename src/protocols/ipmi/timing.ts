@@ -2,7 +2,7 @@ import type { SuiteId } from './suites.ts';
 import type { Wire } from './wire.ts';
 
 export interface Timing {
-  /** Milliseconds for a request, with everything it needs. */
+  /** Milliseconds of silence after which a request has failed; a BMC that is slow but gets on with a login is waited for. */
   readonly deadline: number;
   /** How long the first try waits for its answer. */
   readonly firstRetry: number;

@@ -1,23 +1,11 @@
+import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
-
-/**
- * Thousands of requests wait on one signal, and an AbortSignal searches its listeners one by one: each signal gets one
- * listener, and a set of what it has to call.
- */
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /** Calls when the signal is aborted, unless the returned function was called before. */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
-  let calls = waiting.get(signal);
-  if (!calls) {
-    const all = new Set<() => void>();
-    calls = all;
-    waiting.set(signal, all);
-    signal.addEventListener('abort', () => all.forEach((one) => one()), { once: true });
-  }
-  const mine = calls;
-  mine.add(call);
-  return () => void mine.delete(call);
+  const waiting = { aborted: call };
+  watchAbort(signal, waiting);
+  return () => unwatchAbort(signal, waiting);
 }
 
 export function abortFault(signal: AbortSignal): Fault {

@@ -1,6 +1,6 @@
 import { Client } from 'undici';
 import { Fault } from '../../core/errors.ts';
-import { abortFault, unlessAborted } from './abort.ts';
+import { abortFault, pause, unlessAborted } from './abort.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { isBroken, refusal, transportFault } from './faults.ts';
 import { type Json, localPath, parseResource, textAt } from './json.ts';
@@ -33,6 +33,8 @@ const absent = new Set([404, 405, 410, 501]);
 const redirected = new Set([301, 302, 303, 307, 308]);
 const maximumRedirections = 3;
 const logoutTimeout = 5_000;
+/** Seconds that a busy service is given before a question is put to it once more. */
+const longestBusy = 5;
 const never = new AbortController().signal;
 
 /** One service: a connection that is opened when needed and kept, and a session on it. Requests go one after another. */
@@ -201,7 +203,10 @@ export class RedfishService {
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await exchange(this.#line(), message, this.#limits, signal);
+          const reply = await exchange(this.#line(), message, this.#limits, signal);
+          const wait = attempt === 1 && message.method === 'GET' ? busyFor(reply) : undefined;
+          if (wait === undefined) return reply;
+          await pause(wait, signal);
         } catch (error) {
           // A service may close a kept connection at the moment it is used; what only reads is then asked again.
           const again = attempt === 1 && message.method === 'GET' && isBroken(error) && !this.#closed;
@@ -247,6 +252,13 @@ export class RedfishService {
     const secrets = [password, textAt(body, 'Password') ?? ''];
     throw refusal({ method, path, username, secrets }, reply.status, readable(reply), header(reply, 'retry-after'));
   }
+}
+
+/** Milliseconds after which a service that is busy may be asked again; undefined if it is not, or for too long. */
+function busyFor(reply: Reply): number | undefined {
+  if (reply.status !== 503 && reply.status !== 429) return undefined;
+  const seconds = Number(header(reply, 'retry-after') ?? 1);
+  return seconds >= 0 && seconds <= longestBusy ? seconds * 1_000 : undefined;
 }
 
 async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {

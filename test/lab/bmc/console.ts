@@ -8,7 +8,7 @@ export function consoleCommand(address: string, port: number, command: string): 
     const socket = connect(port, address);
     let output = '';
     let sent = false;
-    socket.setTimeout(3_000, () => socket.destroy(new Error(`The console of ${address} does not answer.`)));
+    socket.setTimeout(3_000, () => { console.error('HANG', JSON.stringify({command, output, sent, connecting: socket.connecting, t: performance.now()})); socket.destroy(new Error(`The console of ${address} does not answer.`)); });
     socket.on('data', (chunk: Buffer) => {
       output += chunk.toString('latin1');
       if (!output.endsWith(prompt)) return;

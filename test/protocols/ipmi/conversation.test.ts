@@ -252,6 +252,16 @@ describe('a BMC that does not answer', () => {
   });
 });
 
+test.each([
+  [chassisStatus, 12_100],
+  [powerOn, 15_100],
+])('a BMC that takes three seconds for each answer is waited for', async (wanted, patience) => {
+  world.back = () => [3_000];
+  const request = world.request(wanted);
+  await world.run(patience);
+  expect(responseOf(request).code).toBe(0);
+});
+
 describe('a lost session', () => {
   test('is replaced by a new one for a request that may be repeated', async () => {
     world.request();
@@ -268,7 +278,8 @@ describe('a lost session', () => {
     await world.run(20);
     world.answer = (packet) => (kindOf(packet) === 'sealed' ? undefined : answerPacket(world.bmc, packet));
     const request = world.request();
-    await world.run(5_100);
+    // The new login is a sign of life, which begins the wait anew.
+    await world.run(7_000);
     expect(faultOf(request)).toMatchObject({ kind: 'deadline' });
     expect(world.kinds.filter((kind) => kind === 'open')).toHaveLength(2);
   });

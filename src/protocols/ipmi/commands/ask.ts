@@ -76,25 +76,22 @@ const higher: Readonly<Record<Privilege, Privilege | undefined>> = {
   administrator: undefined,
 };
 
-/** Hardware differs in what it lets whom do; a request refused for lack of privilege has had no effect. */
-async function sendRaising(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
-  const response = await link.request(request, signal);
-  const privilege = higher[request.privilege ?? 'user'];
-  if (response.code !== completion.lacksPrivilege || privilege === undefined) return response;
-  return await sendRaising(link, { ...request, privilege }, signal);
-}
-
 /**
- * Sends a request, and again with a higher privilege if it lacks one, or after a while if the service processor is busy: a
- * busy one has done nothing yet.
+ * Sends a request, and again with a higher privilege if it lacks one, since hardware differs in what it lets whom do, or after a
+ * while if the service processor is busy. Refused and busy ones have done nothing yet.
  */
 export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
-  for (const wait of busyPauses) {
-    const response = await sendRaising(link, request, signal);
-    if (response.code !== completion.busy) return response;
-    await pause(wait, signal);
+  let asked = request;
+  for (let pauses = 0; ; ) {
+    const response = await link.request(asked, signal);
+    const privilege = higher[asked.privilege ?? 'user'];
+    const wait = busyPauses[pauses];
+    if (response.code === completion.lacksPrivilege && privilege !== undefined) asked = { ...asked, privilege };
+    else if (response.code === completion.busy && wait !== undefined) {
+      await pause(wait, signal);
+      pauses++;
+    } else return response;
   }
-  return await sendRaising(link, request, signal);
 }
 
 /** The data of a successful answer; any other completion code is a Fault. `what` follows "refused". */
