@@ -81,7 +81,7 @@ export class Discovery {
   /** Fails with the reason if no service processor at the address accepts the account. */
   async logIn(address: string, account: Account, signal: AbortSignal): Promise<Found> {
     await this.#guard.admit(address);
-    const kind = await this.#kindAt(address, ['ipmi', 'redfish'], signal);
+    const kind = await this.#kindAt(address, ['redfish', 'ipmi'], signal);
     if (kind) return this.#identify(kind, address, account, signal);
     throw new Unreachable(`nothing at ${address} answers to IPMI or Redfish.`);
   }
@@ -110,8 +110,10 @@ export class Discovery {
     kinds: readonly Found['kind'][],
     signal: AbortSignal,
   ): Promise<Found['kind'] | undefined> {
-    const answers = await Promise.all(kinds.map((kind) => this.#answers(kind, address, signal)));
-    return kinds.find((_, index) => answers[index]);
+    const answers = kinds.map((kind) => this.#answers(kind, address, signal));
+    for (const answer of answers) answer.catch(() => {});
+    for (const [index, kind] of kinds.entries()) if (await answers[index]) return kind;
+    return undefined;
   }
 
   async #answers(kind: Found['kind'], address: string, signal: AbortSignal): Promise<boolean> {
@@ -133,7 +135,10 @@ export class Discovery {
     signal: AbortSignal,
   ): Promise<Found> {
     const access: Access = { node: address, address, port: undefined, username, password };
-    const { inventory, serviceProcessor } = this.#drivers[kind].connect(access);
+    const driver = this.#drivers[kind];
+    const problems = driver.validate(access);
+    if (problems.length > 0) throw new Fault('invalid', problems);
+    const { inventory, serviceProcessor } = driver.connect(access);
     const labels = await inventory!.read(['model', 'serial'], signal);
     const mac = await serviceProcessor!.get('mac', signal);
     return { address, kind, model: modelOf(labels), serial: serialOf(labels), mac: text(mac['BMC MAC']), note: '' };

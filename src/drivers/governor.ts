@@ -4,13 +4,13 @@ import { Fault, Unreachable } from '../core/errors.ts';
 export interface GovernorLimits {
   /** Devices worked on at a time, over all users. */
   readonly inFlight: number;
-  /** Requests that may wait for one device. */
+  /** Requests that may wait for one device, which may stand for many nodes. */
   readonly perDevice: number;
   /** How long a device that did not answer is left alone, in milliseconds. */
   readonly quarantine: number;
 }
 
-const defaultLimits: GovernorLimits = { inFlight: 1_024, perDevice: 32, quarantine: 10_000 };
+const defaultLimits: GovernorLimits = { inFlight: 1_024, perDevice: 512, quarantine: 10_000 };
 
 interface Job extends Abortable {
   readonly user: string;

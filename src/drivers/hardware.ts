@@ -138,7 +138,11 @@ export class Hardware {
     const given = this.#accessOf(reader, node, driver);
     const access = { ...given, address: await this.#guard.admit(given.address) };
     // By the driver too: what does not answer to one protocol may answer to another.
-    const found = { driver, capabilities: driver.connect(access), device: `${driver.name} ${access.address}:${access.port ?? ''}` };
+    const found = {
+      driver,
+      capabilities: driver.connect(access),
+      device: `${driver.name} ${access.address}:${access.port ?? ''}`,
+    };
     // The address of a name may change at any time.
     if (isIP(given.address) !== 0) known.set(node, found);
     return found;

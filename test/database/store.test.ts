@@ -188,7 +188,7 @@ describe('when the database cannot be written', () => {
 
   test('audit records that somebody waits for are refused too', async () => {
     outside(cluster.file, (database) =>
-      database.exec("create trigger full before insert on auditlog begin select raise(abort, 'no space'); end"),
+      database.exec("create trigger full before insert on muster_audit begin select raise(abort, 'no space'); end"),
     );
     const record = {
       time: 0,

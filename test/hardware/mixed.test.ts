@@ -71,9 +71,15 @@ describe('a mixed range', () => {
     expect(status).toBe(200);
     const errors = lines.flatMap(({ json: { node, error } }) => (error ? [`${node}: ${error}`] : []));
     expect(errors.sort()).toEqual(problems);
-    const good = lines.filter(({ json }) => json.value).map(({ json }) => json.node);
+    const good = lines.filter(({ json }) => json.value).map(({ json }) => String(json.node));
     expect(good.sort()).toEqual(['i1', 'ob', 'rf']);
     expect(lines.at(-1)!.json).toEqual({ summary: { nodes: 6, ok: 3, failed: 3, errorcode: 1 } });
+  });
+
+  it('may have many nodes behind one service processor', async () => {
+    await server.ok('POST', '/nodes/b[1-60]', labNode('ipmi', bmcs.addresses[0]!));
+    const states = await server.ok('GET', '/nodes/b[1-60]/power', undefined, { query: { xcoll: 1 } });
+    expect(Object.values(states)).toEqual([{ power: 'off' }]);
   });
 
   it('answers in the order of names, and merged where equal', async () => {
@@ -95,7 +101,7 @@ describe('a run', () => {
     );
     await server.ok('DELETE', `/runs/${stream.run}`);
     await stream.ended;
-    expect(performance.now() - began).toBeLessThan(600);
+    expect(performance.now() - began).toBeLessThan(2_500);
     expect(stream.lines.slice(1).map(({ json }) => json)).toEqual([
       { node: 'slow2', error: 'The run was cancelled.' },
       { node: 'slow3', error: 'The run was cancelled.' },
@@ -110,7 +116,7 @@ describe('a run', () => {
     const stream = await openStream(server, 'GET', '/nodes/i1,slow2/vitals');
     await expect.poll(() => stream.lines.length).toBe(1);
     stream.leave();
-    await expect.poll(async () => (await runOf(stream.run)).state, { timeout: 600 }).toBe('finished');
+    await expect.poll(async () => (await runOf(stream.run)).state, { timeout: 2_500 }).toBe('finished');
     expect((await runOf(stream.run)).results).toContainEqual({ node: 'slow2', error: 'The client left.' });
   });
 
@@ -133,6 +139,6 @@ describe('a run', () => {
       socket.destroy();
     }
     for (const index of [1, 2])
-      await expect.poll(async () => (await slow.state(index)).power, { timeout: 8_000 }).toBe('on');
+      await expect.poll(async () => (await slow.state(index)).power, { timeout: 15_000 }).toBe('on');
   });
 });

@@ -130,7 +130,9 @@ describe('a power action', () => {
     const merged = await server.ok('GET', '/nodes/i1-i3,rf,ob/power', undefined, { query: { xcoll: 1 } });
     expect(merged).toEqual({ 'i1,i2,i3,ob,rf': { power: 'on' } });
     const { lines } = await readStream(server, 'PUT', '/nodes/i1-i3,rf,ob/power', { action: 'off' });
-    expect(lines.slice(0, -1).map(({ json }) => json.value)).toEqual(Array(5).fill({ power: 'off' }));
+    expect(lines.slice(0, -1).map(({ json }) => json.value)).toEqual(
+      Array.from({ length: 5 }, () => ({ power: 'off' })),
+    );
     expect(lines.at(-1)!.json).toEqual({ summary: { nodes: 5, ok: 5, failed: 0, errorcode: 0 } });
   });
 });
@@ -202,7 +204,7 @@ describe('a node that does not reach the state', () => {
     const all = await power('slow1', 'on');
     expect(errorOf(all)).toEqual([408, 4]);
     expect(all.json.error).toEqual([expect.stringMatching(late)]);
-    const run = await server.ok('GET', `/runs/${all.headers['x-muster-run']}`);
+    const run = await server.ok('GET', `/runs/${String(all.headers['x-muster-run'])}`);
     expect(run).toMatchObject({ state: 'finished', failed: 1, errorcode: 4 });
     const [some, stream] = await Promise.all([
       power('slow2,i1', 'on'),

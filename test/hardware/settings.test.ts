@@ -44,13 +44,13 @@ const tool = (...words: string[]) => ipmitool(bmcs.addresses[0]!, words);
 const text = (form: RegExp): unknown => expect.stringMatching(form);
 
 /** Succeeds with an empty body. */
-async function set(node: string, path: string, body: unknown): Promise<void> {
+async function expectSet(node: string, path: string, body: unknown): Promise<void> {
   const reply = await put(node, path, body);
   expect([reply.status, reply.text]).toEqual([200, '']);
 }
 
 /** Fails with one sentence about the node. */
-async function refused(reply: Promise<Awaited<ReturnType<typeof put>>>, sentence: RegExp): Promise<void> {
+async function expectRefused(reply: Promise<Awaited<ReturnType<typeof put>>>, sentence: RegExp): Promise<void> {
   const { json, ...rest } = await reply;
   expect(errorOf({ json, ...rest })).toEqual([403, 1]);
   expect(json.error).toEqual([text(sentence)]);
@@ -70,22 +70,22 @@ describe('energy', () => {
       'Statistics reporting time period': text(/^\d+ milliseconds$/),
       'Power Measurement': 'Active',
     });
-    await set('ip', 'energy', { cappingvalue: 275 });
-    await set('ip', 'energy', { cappingstatus: 'on' });
+    await expectSet('ip', 'energy', { cappingvalue: 275 });
+    await expectSet('ip', 'energy', { cappingstatus: 'on' });
     expect(bmcs.state(0).powerLimit).toEqual({ watts: 275, active: true });
     expect(await tool('dcmi', 'power', 'get_limit')).toMatch(/Power Limit: +275 Watts/);
     const both = { cappingstatus: 'on', cappingvalue: '275 W' };
     expect(await get('ip', 'energy/cappingstatus,cappingvalue')).toEqual(both);
     expect(await get('ip', 'energy/cappingstatus;cappingvalue')).toEqual(both);
-    await set('ip', 'energy', { cappingstatus: 'off' });
+    await expectSet('ip', 'energy', { cappingstatus: 'off' });
     expect(bmcs.state(0).powerLimit.active).toBe(false);
   });
 
   it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s', async (node) => {
     // The older resources tell no lower bound.
     const lowest = node === 'old' ? 'na' : '50 W';
-    await set(node, 'energy', { cappingvalue: node === 'old' ? 195 : '10%' });
-    await set(node, 'energy', { cappingstatus: 'on' });
+    await expectSet(node, 'energy', { cappingvalue: node === 'old' ? 195 : '10%' });
+    await expectSet(node, 'energy', { cappingstatus: 'on' });
     expect((await services.state(places[node])).limit).toEqual({ watts: 195, active: true });
     expect(await get(node, 'energy')).toEqual({
       averageAC: text(node === 'old' ? /^\d+ W$/ : /^na$/),
@@ -95,22 +95,22 @@ describe('energy', () => {
       cappingvalue: '195 W',
     });
     expect(await get(node, 'energy/cappingmaxmin')).toEqual({ cappingmax: '1500 W', cappingmin: lowest });
-    await set(node, 'energy', { cappingstatus: 'off' });
+    await expectSet(node, 'energy', { cappingstatus: 'off' });
   });
 
   it('is checked before the hardware is asked', async () => {
     const { changes } = await services.state(places.new);
-    await refused(
+    await expectRefused(
       put('new', 'energy', { cappingvalue: 20 }),
       /^new: cappingvalue 20 is outside the range of 50 to 1500 W/,
     );
-    await refused(put('new', 'energy', { cappingvalue: '101%' }), /^new: .*more than 100%/);
-    await refused(put('new', 'energy', { cappingstatus: 'maybe' }), /^new: cappingstatus is on or off/);
-    await refused(put('new', 'energy', { averageAC: '5' }), /^new: energy attribute averageAC cannot be set/);
+    await expectRefused(put('new', 'energy', { cappingvalue: '101%' }), /^new: .*more than 100%/);
+    await expectRefused(put('new', 'energy', { cappingstatus: 'maybe' }), /^new: cappingstatus is on or off/);
+    await expectRefused(put('new', 'energy', { averageAC: '5' }), /^new: energy attribute averageAC cannot be set/);
     expect((await services.state(places.new)).changes).toEqual(changes);
-    await refused(put('ip', 'energy', { cappingvalue: 'much' }), /^ip: .*"much"/);
-    await refused(put('ip', 'energy', { averageAC: '5' }), /^ip: .*"averageAC" cannot be set/);
-    await refused(server.call('GET', '/nodes/ip/energy/nosuch'), /^ip: .*"nosuch".*known: cappingstatus,/);
+    await expectRefused(put('ip', 'energy', { cappingvalue: 'much' }), /^ip: .*"much"/);
+    await expectRefused(put('ip', 'energy', { averageAC: '5' }), /^ip: .*"averageAC" cannot be set/);
+    await expectRefused(server.call('GET', '/nodes/ip/energy/nosuch'), /^ip: .*"nosuch".*known: cappingstatus,/);
     expect(errorOf(await put('ip', 'energy', {}))).toEqual([400, 2]);
   });
 });
@@ -138,12 +138,12 @@ describe('the service processor', () => {
   });
 
   it('of an IPMI node takes both forms of the body', async () => {
-    await set('ip', 'sp/netmask', { netmask: '255.255.0.0' });
-    await set('ip', 'sp/gateway', { value: '127.75.0.254' });
-    await set('ip', 'sp/vlan', { value: 17 });
-    await set('ip', 'sp/alert', { alert: 'on' });
-    await set('ip', 'sp/community', { value: 'private' });
-    await set('ip', 'sp/hostname', { value: 'bmc1' });
+    await expectSet('ip', 'sp/netmask', { netmask: '255.255.0.0' });
+    await expectSet('ip', 'sp/gateway', { value: '127.75.0.254' });
+    await expectSet('ip', 'sp/vlan', { value: 17 });
+    await expectSet('ip', 'sp/alert', { alert: 'on' });
+    await expectSet('ip', 'sp/community', { value: 'private' });
+    await expectSet('ip', 'sp/hostname', { value: 'bmc1' });
     const seen = await tool('lan', 'print', '1');
     expect(seen).toMatch(/Subnet Mask +: 255\.255\.0\.0/);
     expect(seen).toMatch(/Default Gateway IP +: 127\.75\.0\.254/);
@@ -151,15 +151,15 @@ describe('the service processor', () => {
     expect(await get('ip', 'sp/vlan')).toEqual({ 'BMC VLAN ID': '17' });
     expect(await get('ip', 'sp/alert')).toEqual({ 'SP Alerting': 'enabled' });
     expect(await get('ip', 'sp/hostname')).toEqual({ 'BMC Hostname': 'bmc1' });
-    await set('ip', 'sp/vlan', { vlan: 'off' });
+    await expectSet('ip', 'sp/vlan', { vlan: 'off' });
   });
 
   it('of an IPMI node gets an account, whose password stays here', async () => {
     const password = 'Freds-16-byte-pw';
-    await set('ip', 'sp/password', { userid: '5', username: 'fred', password });
+    await expectSet('ip', 'sp/password', { userid: '5', username: 'fred', password });
     const fred = { username: 'fred', password };
     expect(await ipmitool(bmcs.addresses[0]!, ['power', 'status'], fred)).toContain('Chassis Power is');
-    await refused(
+    await expectRefused(
       put('ip', 'sp/password', { userid: '5', password: `${password}-over` }),
       /^ip: the password must have 1 to 20/,
     );
@@ -175,13 +175,13 @@ describe('the service processor', () => {
   });
 
   it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s is set', async (node) => {
-    await set(node, 'sp/hostname', { hostname: `sp-${node}` });
-    await set(node, 'sp/ntp', { value: '127.0.0.1,127.0.0.2' });
-    await set(node, 'sp/vlan', { vlan: 18 });
+    await expectSet(node, 'sp/hostname', { hostname: `sp-${node}` });
+    await expectSet(node, 'sp/ntp', { value: '127.0.0.1,127.0.0.2' });
+    await expectSet(node, 'sp/vlan', { vlan: 18 });
     expect(await get(node, 'sp/hostname')).toEqual({ 'BMC Hostname': `sp-${node}` });
     expect(await get(node, 'sp/ntp')).toEqual({ 'BMC NTP Servers': '127.0.0.1,127.0.0.2' });
     expect(await get(node, 'sp/vlan')).toEqual({ 'BMC VLAN ID': '18' });
-    await set(node, 'sp/username', { username: 'oper', password: 'other-pw' });
+    await expectSet(node, 'sp/username', { username: 'oper', password: 'other-pw' });
     await server.ok('PUT', `/nodes/${node}`, { bmcusername: 'oper', bmcpassword: 'other-pw' });
     expect(await get(node, 'power')).toEqual({ power: 'off' });
     await server.ok('PUT', `/nodes/${node}`, { bmcusername: 'admin', bmcpassword: 'secret' });
@@ -189,9 +189,9 @@ describe('the service processor', () => {
 
   it('that moves is verified at its new address', async () => {
     const address = '127.76.0.99';
-    await set('mover', 'sp/ip', { ip: address });
+    await expectSet('mover', 'sp/ip', { ip: address });
     expect((await services.state(places.mover)).address).toBe(address);
-    await refused(server.call('GET', '/nodes/mover/power'), /^mover: nothing listens at 127\.76\.0\.6:443/);
+    await expectRefused(server.call('GET', '/nodes/mover/power'), /^mover: nothing listens at 127\.76\.0\.6:443/);
     await server.ok('PUT', '/nodes/mover', { bmc: address });
     expect(await get('mover', 'power')).toEqual({ power: 'off' });
     expect(await get('mover', 'sp/ip')).toEqual({ 'BMC IP': address });
@@ -199,19 +199,25 @@ describe('the service processor', () => {
 
   it('is not moved to where no account may be sent, nor two to one address', async () => {
     for (const node of ['ip', 'old'])
-      await refused(put(node, 'sp/ip', { ip: '192.0.2.1' }), /^\w+: the address 192\.0\.2\.1 is outside the networks/);
-    await refused(put('ip,ip2', 'sp/ip', { ip: '127.75.0.9' }), /^127\.75\.0\.9 cannot be the address of 2 service/);
+      await expectRefused(
+        put(node, 'sp/ip', { ip: '192.0.2.1' }),
+        /^\w+: the address 192\.0\.2\.1 is outside the networks/,
+      );
+    await expectRefused(
+      put('ip,ip2', 'sp/ip', { ip: '127.75.0.9' }),
+      /^127\.75\.0\.9 cannot be the address of 2 service/,
+    );
     expect(await get('ip', 'sp/ip')).toEqual({ 'BMC IP': '127.75.0.1' });
     expect((await services.state(places.old)).address).toBe('127.76.0.1');
   });
 
   it('refuses what it does not know', async () => {
-    await refused(server.call('GET', '/nodes/ip/sp/garp'), /^ip: its service processor has no LAN parameter/);
-    await refused(server.call('GET', '/nodes/ip/sp/nosuch'), /^ip: "nosuch" cannot be read.*known: ip, netmask/);
-    await refused(put('ip', 'sp/nosuch', { value: '1' }), /^ip: "nosuch" cannot be set/);
-    await refused(put('ip', 'sp/ip', { value: 'localhost' }), /^ip: .*not an IPv4 address/);
-    await refused(put('old', 'sp/netmask', { value: '255.0.255.0' }), /^old: .*not a netmask/);
-    await refused(put('old', 'sp/garp', { value: '1' }), /^old: .*no attribute garp/);
+    await expectRefused(server.call('GET', '/nodes/ip/sp/garp'), /^ip: its service processor has no LAN parameter/);
+    await expectRefused(server.call('GET', '/nodes/ip/sp/nosuch'), /^ip: "nosuch" cannot be read.*known: ip, netmask/);
+    await expectRefused(put('ip', 'sp/nosuch', { value: '1' }), /^ip: "nosuch" cannot be set/);
+    await expectRefused(put('ip', 'sp/ip', { value: 'localhost' }), /^ip: .*not an IPv4 address/);
+    await expectRefused(put('old', 'sp/netmask', { value: '255.0.255.0' }), /^old: .*not a netmask/);
+    await expectRefused(put('old', 'sp/garp', { value: '1' }), /^old: .*no attribute garp/);
     for (const body of [{}, { netmask: '255.0.0.0' }, { value: '127.0.0.1', netmask: '255.0.0.0' }])
       expect(errorOf(await put('ip', 'sp/gateway', body))).toEqual([400, 2]);
     expect(errorOf(await put('ip', 'sp/gateway', {}, '/xcatws'))).toEqual([403, 2]);
@@ -229,7 +235,7 @@ describe('what boots next', () => {
     [{ order: 'setup', persistent: 'no' }, 'BIOS Setup', { persistent: false, efi: false, device: 6 }],
     [{ order: 'def' }, 'boot override inactive', undefined],
   ])('of an IPMI node: %o', async (body, shown, flags) => {
-    await set('ip', 'nextboot', body);
+    await expectSet('ip', 'nextboot', body);
     expect(await get('ip', 'nextboot')).toEqual({ nextboot: shown });
     expect(bmcs.state(0).bootFlags).toEqual(flags);
     if (body.order === 'net') expect(await tool('chassis', 'bootparam', 'get', '5')).toMatch(/Force PXE/);
@@ -237,17 +243,20 @@ describe('what boots next', () => {
 
   it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s', async (node) => {
     const boot = async () => (await services.state(places[node])).boot;
-    await set(node, 'nextboot', { order: 'net' });
+    await expectSet(node, 'nextboot', { order: 'net' });
     expect(await boot()).toMatchObject({ enabled: 'Once', target: 'Pxe' });
     expect(await get(node, 'nextboot')).toEqual({ nextboot: 'Network' });
-    await set(node, 'nextboot', { order: 'hd', persistent: 'yes', mode: 'legacy' });
+    await expectSet(node, 'nextboot', { order: 'hd', persistent: 'yes', mode: 'legacy' });
     expect(await boot()).toEqual({ enabled: 'Continuous', target: 'Hdd', mode: 'Legacy' });
-    await set(node, 'nextboot', { order: 'default' });
+    await expectSet(node, 'nextboot', { order: 'default' });
     expect(await get(node, 'nextboot')).toEqual({ nextboot: 'boot override inactive' });
   });
 
   it('refuses what it does not know', async () => {
-    await refused(put('ip', 'nextboot', { order: 'tape' }), /^"tape" is not a boot order; known are net, hd, cd,/);
+    await expectRefused(
+      put('ip', 'nextboot', { order: 'tape' }),
+      /^"tape" is not a boot order; known are net, hd, cd,/,
+    );
     expect(errorOf(await put('ip', 'nextboot', {}))).toEqual([400, 2]);
     expect(errorOf(await put('ip', 'nextboot', {}, '/xcatws'))).toEqual([404, 2]);
     expect(errorOf(await put('ip', 'nextboot', { order: 'net', persistent: 'perhaps' }))).toEqual([400, 2]);
@@ -261,27 +270,30 @@ describe('the boot order', () => {
     expect(await get('new', 'bootorder')).toEqual({
       bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive',
     });
-    await set('new', 'bootorder', { order: ['Hard Drive', 'network adapter 2'] });
+    await expectSet('new', 'bootorder', { order: ['Hard Drive', 'network adapter 2'] });
     expect(await order()).toEqual(['Boot0002', 'Boot0003', 'Boot0001', 'Boot0004']);
-    await set('new', 'bootorder', { order: 'Cd, Boot0001' });
+    await expectSet('new', 'bootorder', { order: 'Cd, Boot0001' });
     expect(await order()).toEqual(['Boot0004', 'Boot0001', 'Boot0002', 'Boot0003']);
     const { changes } = await services.state(places.new);
-    await set('new', 'bootorder', { order: 'Optical Drive' });
-    await refused(
+    await expectSet('new', 'bootorder', { order: 'Optical Drive' });
+    await expectRefused(
       put('new', 'bootorder', { order: 'Pxe' }),
       /^new: "Pxe" stands for several things to boot from; .*Hard Drive/,
     );
-    await refused(put('new', 'bootorder', { order: ['Tape'] }), /^new: "Tape" is nothing it can boot from/);
+    await expectRefused(put('new', 'bootorder', { order: ['Tape'] }), /^new: "Tape" is nothing it can boot from/);
     expect((await services.state(places.new)).changes).toEqual(changes);
   });
 
   it('is an error in words where the hardware has none', async () => {
-    await refused(
+    await expectRefused(
       server.call('GET', '/nodes/ip/bootorder'),
       /^ip: rbootseq is not possible: mgt "ipmi" has no boot order/,
     );
-    await refused(put('ip', 'bootorder', { order: 'net' }), /^ip: rbootseq is not possible/);
-    await refused(server.call('GET', '/nodes/sparse/bootorder'), /^sparse: its service processor does not show a boot/);
+    await expectRefused(put('ip', 'bootorder', { order: 'net' }), /^ip: rbootseq is not possible/);
+    await expectRefused(
+      server.call('GET', '/nodes/sparse/bootorder'),
+      /^sparse: its service processor does not show a boot/,
+    );
     for (const body of [{}, { order: [] }, { order: ' , ' }]) {
       expect(errorOf(await put('new', 'bootorder', body))).toEqual([400, 2]);
       expect(errorOf(await put('new', 'bootorder', body, '/xcatws'))).toEqual([404, 2]);
@@ -342,11 +354,10 @@ describe('vitals', () => {
   });
 
   it('have kinds', async () => {
-    await refused(
-      server.call('GET', '/nodes/ip/vitals/temp,mood'),
-      /^"mood" is not a kind of vitals; known are all, temp/,
-    );
-    await refused(server.call('GET', '/nodes/ip/vitals/altitude'), /^ip: IPMI has no vitals of the kind "altitude"/);
+    const unknown = await server.call('GET', '/nodes/ip/vitals/temp,mood');
+    expect(unknown.json.error[0]).toMatch(/^"mood" is not a kind of vitals; known are all, temp/);
+    const without = await server.call('GET', '/nodes/ip/vitals/altitude');
+    expect(without.json.error[0]).toMatch(/^ip: IPMI has no vitals of the kind "altitude"/);
   });
 });
 
@@ -383,7 +394,7 @@ describe('the inventory', () => {
     });
     expect(Object.keys(await get('ob', 'inventory/cpu'))).toContainEqual(text(/^CPU1 /));
     expect(Object.keys(await get('new', 'inventory/dimm'))).toContainEqual(text(/^DIMM 1 /));
-    await refused(server.call('GET', '/nodes/ob/inventory/colour'), /^"colour" is not a kind of inventory/);
+    await expectRefused(server.call('GET', '/nodes/ob/inventory/colour'), /^"colour" is not a kind of inventory/);
   });
 });
 
@@ -419,7 +430,7 @@ describe('the beacon', () => {
       ['blink', 'timed'],
       ['off', 'off'],
     ]) {
-      await set('ip', 'beacon', { action });
+      await expectSet('ip', 'beacon', { action });
       expect(bmcs.state(0).identify).toBe(light);
       expect(await get('ip', 'beacon')).toEqual({ beacon: action });
     }
@@ -427,17 +438,17 @@ describe('the beacon', () => {
 
   it.each(['old', 'new', 'ob'] as const)('of the Redfish node %s', async (node) => {
     for (const action of ['on', 'off']) {
-      await set(node, 'beacon', { action });
+      await expectSet(node, 'beacon', { action });
       expect((await services.state(places[node])).indicator === 'Off').toBe(action === 'off');
       expect(await get(node, 'beacon')).toEqual({ beacon: action });
     }
   });
 
   it('blinks where it can', async () => {
-    await set('old', 'beacon', { action: 'blink' });
+    await expectSet('old', 'beacon', { action: 'blink' });
     expect((await services.state(places.old)).indicator).toBe('Blinking');
-    await refused(put('new', 'beacon', { action: 'blink' }), /^new: .*no blinking light; it has on, off/);
-    await refused(
+    await expectRefused(put('new', 'beacon', { action: 'blink' }), /^new: .*no blinking light; it has on, off/);
+    await expectRefused(
       put('ip', 'beacon', { action: 'dance' }),
       /^"dance" is not a beacon action; known are on, off, blink/,
     );
@@ -464,9 +475,8 @@ describe('the nodes behind a node', () => {
   });
 
   it('are an error in words for an IPMI node', async () => {
-    await refused(
-      server.call('GET', '/nodes/ip/subnodes'),
-      /^ip: rscan is not possible: mgt "ipmi" has no nodes behind/,
-    );
+    const reply = await server.call('GET', '/nodes/ip/subnodes');
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error).toEqual([text(/^ip: rscan is not possible: mgt "ipmi" has no nodes behind a node/)]);
   });
 });

@@ -136,15 +136,9 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
     return found;
   };
 
-  // A console serves one at a time.
-  let told: Promise<unknown> = Promise.resolve();
   const tell = (index: number, command: string, words: string): Promise<string> => {
     const { console } = processOf(index);
-    const answer = told
-      .catch(() => {})
-      .then(() => consoleCommand(console, consolePort, `${command} ${hex(bmcs[index]!.controller)} ${words}`));
-    told = answer;
-    return answer;
+    return consoleCommand(console, consolePort, `${command} ${hex(bmcs[index]!.controller)} ${words}`);
   };
 
   return {

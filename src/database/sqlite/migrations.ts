@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
-import { tables } from '../tables.ts';
+import { tableNamed, tables } from '../tables.ts';
+import { auditColumns, auditTable, clientType } from './audit-log.ts';
 import { type AnyDatabase, journalTable, metaTable } from './statements.ts';
 
 /** Steps that bring an older database to this program's form; never edited once released, only added to. */
@@ -27,7 +28,50 @@ const migrations: Readonly<Record<string, Migration>> = {
       await db.insertInto(metaTable).values({ name: 'revision', value: '0' }).execute();
     },
   },
+  '0002-audit-blocks': {
+    async up(db: Kysely<AnyDatabase>) {
+      await db.schema
+        .createTable(auditTable)
+        .addColumn('first', 'integer', (column) => column.primaryKey())
+        .addColumn('count', 'integer', (column) => column.notNull())
+        .addColumn('until', 'text', (column) => column.notNull())
+        .addColumn('records', 'text', (column) => column.notNull())
+        .execute();
+      await takeOverAuditRows(db);
+      await createAuditView(db);
+    },
+  },
 };
+
+/** The audit log was a table of one row per record. */
+async function takeOverAuditRows(db: Kysely<AnyDatabase>): Promise<void> {
+  let first = 1;
+  const present = await db.introspection.getTables();
+  if (present.some(({ name }) => name === 'auditlog')) {
+    const values = sql.join(auditColumns.map((column) => sql.ref(column)));
+    await sql`insert into ${sql.table(auditTable)} (first, count, until, records)
+      select recid, 1, audittime, json_array(json_array(${values})) from auditlog`.execute(db);
+    const latest = await sql<{ recid: number | null }>`select max(recid) as recid from auditlog`.execute(db);
+    first += latest.rows[0]?.recid ?? 0;
+    await db.schema.dropTable('auditlog').execute();
+  }
+  await db
+    .insertInto(metaTable)
+    .values({ name: 'audit', value: String(first) })
+    .execute();
+}
+
+/** Shows the records as the table that the reference system has. */
+async function createAuditView(db: Kysely<AnyDatabase>): Promise<void> {
+  const shown = tableNamed('auditlog').columns.map((column) => {
+    const place = auditColumns.findIndex((name) => name === column);
+    if (place >= 0) return sql`value ->> ${sql.lit(place)} as ${sql.ref(column)}`;
+    if (column === 'recid') return sql`first + key as recid`;
+    return sql`${column === 'clienttype' ? sql.lit(clientType) : sql.lit(null)} as ${sql.ref(column)}`;
+  });
+  await sql`create view auditlog as select ${sql.join(shown)}
+    from ${sql.table(auditTable)}, json_each(records)`.execute(db);
+}
 
 export async function migrate(db: Kysely<AnyDatabase>): Promise<void> {
   const migrator = new Migrator({ db, provider: { getMigrations: async () => ({ ...migrations }) } });
@@ -56,6 +100,7 @@ async function createMissingTables(db: Kysely<AnyDatabase>): Promise<void> {
   const present = new Map((await db.introspection.getTables()).map((table) => [table.name, table.columns]));
   for (const table of tables.values()) {
     const columns = present.get(table.name);
+    if (table.name === 'auditlog') continue;
     if (columns) {
       for (const column of table.columns) {
         if (columns.some((existing) => existing.name === column)) continue;

@@ -12,9 +12,9 @@ import {
 } from '../database.ts';
 import type { SortedMap } from '../sorted-map.ts';
 import { type Row, snapshotTables } from '../tables.ts';
+import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
 import { loadTable, SharedTexts } from './load.ts';
-import { auditValues } from './logs.ts';
 import { type AnyDatabase, journalTable, metaTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
 
@@ -84,7 +84,7 @@ export class SqliteDatabase implements Database {
           journal.run,
         ],
       })),
-      audit: audit.length === 0 ? '' : JSON.stringify(auditValues(audit)),
+      audit: auditBlocks(audit),
     });
   }
 
@@ -99,7 +99,9 @@ export class SqliteDatabase implements Database {
     return [...entries.values()];
   }
 
-  async readLog({ table, where, after, limit }: LogQuery): Promise<Row[]> {
+  async readLog(query: LogQuery): Promise<Row[]> {
+    const { table, where, after, limit } = query;
+    if (table === 'auditlog') return readAudit(this.#reader, query);
     const statement = this.#reader.prepare(this.#statements.selectLog(table, Object.keys(where)));
     const rows = statement.all(after, ...Object.values(where), limit) as Record<string, string | number | null>[];
     return rows.map((row) =>

@@ -1,4 +1,4 @@
-import { type CompiledQuery, type Kysely, sql } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
 import { tableNamed } from '../tables.ts';
 
 /** The tables are data, so their types are not known to the compiler. */
@@ -21,20 +21,6 @@ export class Statements {
     return this.#text(`i ${table} ${columns.join()}`, () => {
       const values = Object.fromEntries(columns.map((column) => [column, '']));
       return this.#builder.insertInto(table).values(values).compile();
-    });
-  }
-
-  /** Parameters: the columns whose value all rows share, once; then the other columns for each row. */
-  insertMany(table: string, shared: readonly string[], own: readonly string[], rows: number): string {
-    return this.#text(`m ${table} ${rows} ${shared.join()}`, () => {
-      const values = (columns: readonly string[], count: number) =>
-        sql.join(Array.from({ length: count }, () => sql`(${sql.join(columns.map(() => ''))})`));
-      const names = (columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(column)));
-      const all = names([...shared, ...own]);
-      const common = shared.length === 0 ? sql`` : sql`common (${names(shared)}) as (values ${values(shared, 1)}),`;
-      const source = shared.length === 0 ? sql`each_row` : sql`common, each_row`;
-      return sql`with ${common} each_row (${names(own)}) as (values ${values(own, rows)})
-        insert into ${sql.table(table)} (${all}) select ${all} from ${source}`.compile(this.#builder);
     });
   }
 

@@ -1,6 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Retention } from '../database.ts';
+import type { AuditBlock } from './audit-log.ts';
 import { migrate } from './migrations.ts';
 import { openSqlite } from './connection.ts';
 import { type AnyDatabase, Statements } from './statements.ts';
@@ -13,7 +14,7 @@ export type Request =
       kind: 'write';
       base: number;
       sets: WriteSetText[];
-      audit: string;
+      audit: readonly AuditBlock[];
     }
   | { id: number; kind: 'prune'; retention: Retention }
   | { id: number; kind: 'close' };

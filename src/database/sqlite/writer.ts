@@ -2,21 +2,16 @@ import type SQLite from 'better-sqlite3';
 import type { JournalChanges, JournalRow } from '../changeset.ts';
 import type { Retention } from '../database.ts';
 import { tableNamed } from '../tables.ts';
-import { auditColumns } from './logs.ts';
+import { type AuditBlock, auditTable } from './audit-log.ts';
 import { journalTable, metaTable, type Statements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'part', 'changes'];
-const auditRowsPerStatement = 50;
+const auditBlockColumns = ['first', 'count', 'until', 'records'];
 
 /** A change set as JSON text. `journal` holds the journal's columns up to `run`. */
 export interface WriteSetText {
   readonly parts: readonly string[];
   readonly journal: readonly unknown[] | undefined;
-}
-
-function hasOneValue(values: readonly string[], first: number, step: number): boolean {
-  for (let i = first + step; i < values.length; i += step) if (values[i] !== values[first]) return false;
-  return true;
 }
 
 /** Writes batches, each in one transaction. Runs in the worker thread. */
@@ -31,11 +26,10 @@ export class Writer {
   }
 
   /** True: nothing was written because the database is not at revision `base`. */
-  write(base: number, sets: readonly WriteSetText[], audit: string): boolean {
+  write(base: number, sets: readonly WriteSetText[], audit: readonly AuditBlock[]): boolean {
     this.#run('begin immediate', []);
     try {
-      const stored = this.#prepare(`select value from ${metaTable} where name = 'revision'`).get() as { value: string };
-      if (Number(stored.value) !== base) {
+      if (this.#meta('revision') !== base) {
         this.#run('rollback', []);
         return true;
       }
@@ -47,8 +41,8 @@ export class Writer {
         }
         if (journal) revision = journal[0] as number;
       }
-      if (revision !== base) this.#run(`update ${metaTable} set value = ? where name = 'revision'`, [String(revision)]);
-      if (audit !== '') this.#audit(JSON.parse(audit) as string[]);
+      if (revision !== base) this.#setMeta('revision', revision);
+      if (audit.length > 0) this.#audit(audit);
       this.#run('commit', []);
       return false;
     } catch (error) {
@@ -60,7 +54,7 @@ export class Writer {
   prune({ journalBefore, auditBefore, eventsBefore }: Retention): void {
     const limits = [
       [journalTable, 'time', 'revision', journalBefore],
-      ['auditlog', 'audittime', 'recid', new Date(auditBefore).toISOString()],
+      [auditTable, 'until', 'first', new Date(auditBefore).toISOString()],
       ['eventlog', 'eventtime', 'recid', new Date(eventsBefore).toISOString()],
     ] as const;
     for (const [table, timeColumn, key, before] of limits) {
@@ -82,18 +76,22 @@ export class Writer {
     else this.#run(this.#statements.update(table, Object.keys(after)), [...Object.values(after), ...keyValues]);
   }
 
-  #audit(values: readonly string[]): void {
-    const width = auditColumns.length;
-    for (let from = 0; from < values.length; from += auditRowsPerStatement * width) {
-      const rows = values.slice(from, from + auditRowsPerStatement * width);
-      // Handing over a value costs more than storing it, and busy clients repeat themselves.
-      const isShared = auditColumns.map((column, i) => column !== 'comments' && hasOneValue(rows, i, width));
-      const shared = auditColumns.filter((_, i) => isShared[i]);
-      const own = auditColumns.filter((_, i) => !isShared[i]);
-      const parameters = rows.slice(0, width).filter((_, i) => isShared[i]);
-      for (let i = 0; i < rows.length; i++) if (!isShared[i % width]) parameters.push(rows[i]!);
-      this.#run(this.#statements.insertMany('auditlog', shared, own, rows.length / width), parameters);
+  #audit(blocks: readonly AuditBlock[]): void {
+    let first = this.#meta('audit');
+    for (const { count, until, records } of blocks) {
+      this.#run(this.#statements.insert(auditTable, auditBlockColumns), [first, count, until, records]);
+      first += count;
     }
+    this.#setMeta('audit', first);
+  }
+
+  #meta(name: string): number {
+    const row = this.#prepare(`select value from ${metaTable} where name = ?`).get(name) as { value: string };
+    return Number(row.value);
+  }
+
+  #setMeta(name: string, value: number): void {
+    this.#run(`update ${metaTable} set value = ? where name = ?`, [String(value), name]);
   }
 
   #run(text: string, parameters: readonly unknown[]): void {

@@ -8,16 +8,17 @@ export function consoleCommand(address: string, port: number, command: string): 
     const socket = connect(port, address);
     let output = '';
     let sent = false;
-    socket.setTimeout(3_000, () => { console.error('HANG', JSON.stringify({command, output, sent, connecting: socket.connecting, t: performance.now()})); socket.destroy(new Error(`The console of ${address} does not answer.`)); });
+    socket.setTimeout(3_000, () => socket.destroy(new Error(`The console of ${address} does not answer.`)));
     socket.on('data', (chunk: Buffer) => {
       output += chunk.toString('latin1');
-      if (!output.endsWith(prompt)) return;
+      // The console also tells of sessions that come and go, so that the prompt need not be the end.
+      if (!output.includes(prompt)) return;
       if (sent) socket.end();
       else socket.write(`${command}\n`);
       if (!sent) output = '';
       sent = true;
     });
     socket.once('error', reject);
-    socket.once('close', () => resolve(output.slice(0, -prompt.length).trim()));
+    socket.once('close', () => resolve(output.slice(0, output.lastIndexOf(prompt)).trim()));
   });
 }

@@ -1,0 +1,87 @@
+import type SQLite from 'better-sqlite3';
+import { setImmediate } from 'node:timers/promises';
+import type { AuditRecord, LogQuery } from '../database.ts';
+import type { Row } from '../tables.ts';
+
+/**
+ * Every read is recorded, so the audit log is kept in blocks of many records: handing each value over to SQLite costs more than
+ * everything else a record needs. The view `auditlog` shows the records as rows.
+ */
+export const auditTable = 'muster_audit';
+
+/** A run of records, numbered from `first` on. `until` is the latest time among them, `records` their values as JSON. */
+export interface AuditBlock {
+  readonly count: number;
+  readonly until: string;
+  readonly records: string;
+}
+
+/** The columns of a record in its block; the request id stands in `comments`. */
+export const auditColumns = [
+  'audittime',
+  'userid',
+  'clientname',
+  'command',
+  'noderange',
+  'args',
+  'status',
+  'comments',
+] as const;
+
+/** What the reference system writes for REST clients. */
+export const clientType = 'ws';
+
+const blockSize = 1_000;
+
+export function auditBlocks(records: readonly AuditRecord[]): AuditBlock[] {
+  const blocks: AuditBlock[] = [];
+  for (let from = 0; from < records.length; from += blockSize) {
+    const part = records.slice(from, from + blockSize);
+    const until = new Date(part.reduce((latest, { time }) => Math.max(latest, time), 0)).toISOString();
+    blocks.push({ count: part.length, until, records: JSON.stringify(recordValues(part)) });
+  }
+  return blocks;
+}
+
+function recordValues(records: readonly AuditRecord[]): string[][] {
+  // Many records are of the same millisecond.
+  let latest = Number.NaN;
+  let text = '';
+  return records.map(({ time, user, client, command, noderange, args, status, request }) => {
+    if (time !== latest) text = new Date((latest = time)).toISOString();
+    return [text, user, client, command, noderange, args, status, request];
+  });
+}
+
+const blocksPerTurn = 20;
+
+/** Reads records as rows; others get their turn while a long log is searched. */
+export async function readAudit(reader: SQLite.Database, { where, after, limit }: LogQuery): Promise<Row[]> {
+  const rows: Row[] = [];
+  const texts = auditColumns.flatMap((column) => (where[column] === undefined ? [] : JSON.stringify(where[column])));
+  const statement = reader.prepare(`select first, records from ${auditTable} where first > ? order by first limit ?`);
+  for (let last = after - blockSize; ; await setImmediate()) {
+    const blocks = statement.all(last, blocksPerTurn) as { first: number; records: string }[];
+    for (const { first, records } of blocks) {
+      last = first;
+      if (!texts.every((text) => records.includes(text))) continue;
+      for (const [i, values] of (JSON.parse(records) as string[][]).entries()) {
+        const row = first + i > after ? auditRow(first + i, values) : undefined;
+        if (!row || !Object.entries(where).every(([column, value]) => row[column] === value)) continue;
+        rows.push(row);
+        if (rows.length === limit) return rows;
+      }
+    }
+    if (blocks.length < blocksPerTurn) return rows;
+  }
+}
+
+/** In the order of the table's columns. */
+function auditRow(number: number, values: readonly string[]): Row {
+  const row: Record<string, string> = { recid: String(number) };
+  for (const [i, column] of auditColumns.entries()) {
+    row[column] = values[i]!;
+    if (column === 'clientname') row['clienttype'] = clientType;
+  }
+  return row;
+}
