@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { auditing } from './auditing.ts';
 import { growth } from './growth.ts';
+import { hardware } from './hardware.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
 import { clientCore, run } from './process.ts';
@@ -9,7 +10,7 @@ import { single } from './single.ts';
 import { ensureTools } from './tools.ts';
 import { writes } from './writes.ts';
 
-const benchmarks: Benchmark[] = [listing, single, auditing, large, writes, growth];
+const benchmarks: Benchmark[] = [listing, single, auditing, large, writes, growth, ...hardware];
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
 const chosen = benchmarks.filter(({ name }) => values.only?.includes(name) ?? true);

@@ -35,6 +35,8 @@ export interface HardwareSettings {
   powerDeadline: number;
   /** A certificate authority, in PEM, that vouches for service processors instead of the first certificate they show. */
   ca: string | undefined;
+  /** IPMI cipher suites that may be used, the first that works. */
+  ipmiSuites: (17 | 3)[];
   /** Networks that service processors are in; undefined: anywhere. */
   networks: string[] | undefined;
 }
@@ -101,6 +103,13 @@ const networks: Kind = {
   fromText: (text) => text.split(',').map((piece) => piece.trim()),
 };
 
+const suites: Kind = {
+  expected: 'a list of the IPMI cipher suites 17 and 3',
+  read: (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((each) => each === 17 || each === 3) ? value : undefined,
+  fromText: (text) => text.split(',').map(Number),
+};
+
 const settings: Record<string, { kind: Kind; variable: string }> = {
   data: { kind: path, variable: 'MUSTER_DATA' },
   listen: { kind: addresses, variable: 'MUSTER_LISTEN' },
@@ -111,6 +120,7 @@ const settings: Record<string, { kind: Kind; variable: string }> = {
   'limits.requestTimeout': { kind: count, variable: 'MUSTER_REQUEST_TIMEOUT' },
   'hardware.powerDeadline': { kind: count, variable: 'MUSTER_POWER_DEADLINE' },
   'hardware.ca': { kind: path, variable: 'MUSTER_HARDWARE_CA' },
+  'hardware.ipmiSuites': { kind: suites, variable: 'MUSTER_IPMI_SUITES' },
   'hardware.networks': { kind: networks, variable: 'MUSTER_HARDWARE_NETWORKS' },
   rangeFiles: { kind: path, variable: 'MUSTER_RANGE_FILES' },
   logLevel: { kind: level, variable: 'MUSTER_LOG_LEVEL' },
@@ -187,6 +197,7 @@ const defaults: Values = new Map<string, unknown>([
   ['limits.maxConcurrentPerUser', 1_024],
   ['limits.requestTimeout', 60],
   ['hardware.powerDeadline', 60],
+  ['hardware.ipmiSuites', [17, 3]],
   ['logLevel', 'info'],
   ['audit', true],
 ]);
@@ -214,6 +225,7 @@ export function loadConfig(flags: Flags, environment: Environment): Config {
     hardware: {
       powerDeadline: get('hardware.powerDeadline'),
       ca: get('hardware.ca'),
+      ipmiSuites: get('hardware.ipmiSuites'),
       networks: get('hardware.networks'),
     },
     rangeFiles: get('rangeFiles'),

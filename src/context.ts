@@ -74,9 +74,9 @@ export async function openContext(config: Config): Promise<Context> {
   }
 }
 
-function driverOptions(store: Store, { hardware: { powerDeadline, ca } }: Config): DriverOptions {
+function driverOptions(store: Store, { hardware: { powerDeadline, ca, ipmiSuites } }: Config): DriverOptions {
   const authority = ca === undefined ? undefined : readFileSync(ca, 'utf8');
-  return { powerDeadline: powerDeadline * 1_000, trust: new ServiceProcessorTrust(store, authority) };
+  return { powerDeadline: powerDeadline * 1_000, ipmiSuites, trust: new ServiceProcessorTrust(store, authority) };
 }
 
 export async function closeContext({ store, lock, hardware, discovery, status }: Context): Promise<void> {

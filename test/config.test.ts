@@ -23,7 +23,7 @@ describe('loadConfig', () => {
       listen: [{ host: '127.0.0.1', port: 8443 }],
       tls: undefined,
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
-      hardware: { powerDeadline: 60, ca: undefined, networks: undefined },
+      hardware: { powerDeadline: 60, ca: undefined, ipmiSuites: [17, 3], networks: undefined },
       rangeFiles: undefined,
       logLevel: 'info',
       audit: true,
@@ -48,6 +48,7 @@ describe('loadConfig', () => {
       [hardware]
       powerDeadline = 5
       ca = "bmc-ca.pem"
+      ipmiSuites = [17]
       networks = ["10.1.0.0/16", "fd00::/8"]
     `);
     expect(loadConfig({ config }, {})).toEqual({
@@ -58,7 +59,12 @@ describe('loadConfig', () => {
       ],
       tls: { certificate: join(directory, 'own.pem'), key: join(directory, 'own.key') },
       limits: { maxConnectionsPerAddress: 10, maxConcurrentPerUser: 11, requestTimeout: 12 },
-      hardware: { powerDeadline: 5, ca: join(directory, 'bmc-ca.pem'), networks: ['10.1.0.0/16', 'fd00::/8'] },
+      hardware: {
+        powerDeadline: 5,
+        ca: join(directory, 'bmc-ca.pem'),
+        ipmiSuites: [17],
+        networks: ['10.1.0.0/16', 'fd00::/8'],
+      },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
       audit: false,

@@ -29,7 +29,8 @@ export interface AuditRecord {
 export interface Batch {
   readonly base: number;
   readonly sets: readonly WriteSet[];
-  readonly audit: readonly AuditRecord[];
+  /** Audit records, as `auditText` writes them. */
+  readonly audit: readonly string[];
 }
 
 export interface Retention {

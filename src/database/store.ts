@@ -7,6 +7,7 @@ import {
   type Origin,
   type RowChange,
 } from './changeset.ts';
+import { auditText } from './audit-text.ts';
 import { type AuditRecord, type Database, RevisionClash, type WriteSet } from './database.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -29,7 +30,7 @@ interface Pending {
 }
 
 interface PendingAudit {
-  readonly record: AuditRecord;
+  readonly text: string;
   readonly resolve: (() => void) | undefined;
   readonly reject: ((error: unknown) => void) | undefined;
 }
@@ -106,7 +107,7 @@ export class Store {
   /** Resolves when the record is on disk. */
   audit(record: AuditRecord): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#audits.push({ record, resolve, reject });
+      this.#audits.push({ text: auditText(record), resolve, reject });
       this.#schedule();
     });
   }
@@ -116,7 +117,7 @@ export class Store {
     if (this.#audits.length >= maximumQueuedAudits) {
       throw new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 });
     }
-    this.#audits.push({ record, resolve: undefined, reject: undefined });
+    this.#audits.push({ text: auditText(record), resolve: undefined, reject: undefined });
     this.#flushTimer ??= setTimeout(() => {
       this.#flushTimer = undefined;
       this.#schedule();
@@ -180,8 +181,8 @@ export class Store {
       if (Object.keys(changes).length === 0) continue;
       sets.push({ changes, journal: journalled ? { ...origin, revision: after.revision, time } : undefined });
     }
-    const audit = audits.map(({ record }) => record);
-    for (const pending of batch) if (pending.audit) audit.push(pending.audit);
+    const audit = audits.map(({ text }) => text);
+    for (const pending of batch) if (pending.audit) audit.push(auditText(pending.audit));
     try {
       await this.#database.write({ base: this.#current.revision, sets, audit });
     } catch (error) {

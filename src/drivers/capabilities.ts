@@ -127,6 +127,8 @@ export interface Access {
   readonly port: number | undefined;
   readonly username: string;
   readonly password: string;
+  /** The key of the service processor itself, where one is set: text, or hexadecimal after 0x. */
+  readonly key?: string | undefined;
 }
 
 /** A kind of hardware. `attributes` are the node attributes it reads. */

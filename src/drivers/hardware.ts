@@ -169,9 +169,9 @@ export class Hardware {
   }
 
   #accessOf(reader: EffectiveReader, node: string, driver: Driver): Access {
-    const { address, port, username, password } = serviceProcessorAccess(reader, this.#box, node, driver);
+    const { address, port, username, password, key } = serviceProcessorAccess(reader, this.#box, node, driver);
     if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
-    const access = { node, address, port, username: username ?? '', password: password ?? '' };
+    const access = { node, address, port, username: username ?? '', password: password ?? '', key };
     const problems = driver.validate(access);
     if (problems.length > 0) throw new Fault('invalid', problems);
     return access;

@@ -10,6 +10,8 @@ export interface TrustStore {
 /** What drivers are made with. */
 export interface DriverOptions {
   readonly trust: TrustStore;
+  /** IPMI cipher suites that may be used, in the order in which they are tried. */
+  readonly ipmiSuites?: readonly (17 | 3)[];
   /** How long a power command may take to reach its state, in milliseconds. */
   readonly powerDeadline: number;
 }

@@ -10,6 +10,8 @@ export interface ServiceProcessorAccess {
   readonly port: number | undefined;
   readonly username: string | undefined;
   readonly password: string | undefined;
+  /** The key of the service processor itself (IPMI's K_g), where the site has set one. */
+  readonly key: string | undefined;
 }
 
 /** The driver that asks: where it keeps accounts, and the key of its kind in table passwd. */
@@ -38,6 +40,7 @@ export function serviceProcessorAccess(
     port: port >= 100 && port < 65_536 ? port : undefined,
     username: username ?? fallback?.username,
     password: password ?? fallback?.password,
+    key: kindAccount(reader, box, `${passwdKey}kg`, username)?.password,
   };
 }
 

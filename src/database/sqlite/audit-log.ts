@@ -1,6 +1,7 @@
 import type SQLite from 'better-sqlite3';
 import { setImmediate } from 'node:timers/promises';
-import type { AuditRecord, LogQuery } from '../database.ts';
+import { auditColumns, auditTime } from '../audit-text.ts';
+import type { LogQuery } from '../database.ts';
 import type { Row } from '../tables.ts';
 
 /**
@@ -9,48 +10,26 @@ import type { Row } from '../tables.ts';
  */
 export const auditTable = 'muster_audit';
 
-/** A run of records, numbered from `first` on. `until` is the latest time among them, `records` their values as JSON. */
+/** A run of records, numbered from `first` on. `until` is the latest time among them, `records` their texts as a JSON array. */
 export interface AuditBlock {
   readonly count: number;
   readonly until: string;
   readonly records: string;
 }
 
-/** The columns of a record in its block; the request id stands in `comments`. */
-export const auditColumns = [
-  'audittime',
-  'userid',
-  'clientname',
-  'command',
-  'noderange',
-  'args',
-  'status',
-  'comments',
-] as const;
-
 /** What the reference system writes for REST clients. */
 export const clientType = 'ws';
 
 const blockSize = 1_000;
 
-export function auditBlocks(records: readonly AuditRecord[]): AuditBlock[] {
+export function auditBlocks(texts: readonly string[]): AuditBlock[] {
   const blocks: AuditBlock[] = [];
-  for (let from = 0; from < records.length; from += blockSize) {
-    const part = records.slice(from, from + blockSize);
-    const until = new Date(part.reduce((latest, { time }) => Math.max(latest, time), 0)).toISOString();
-    blocks.push({ count: part.length, until, records: JSON.stringify(recordValues(part)) });
+  for (let from = 0; from < texts.length; from += blockSize) {
+    const part = texts.slice(from, from + blockSize);
+    const until = part.map(auditTime).reduce((latest, time) => (time > latest ? time : latest));
+    blocks.push({ count: part.length, until, records: `[${part.join()}]` });
   }
   return blocks;
-}
-
-function recordValues(records: readonly AuditRecord[]): string[][] {
-  // Many records are of the same millisecond.
-  let latest = Number.NaN;
-  let text = '';
-  return records.map(({ time, user, client, command, noderange, args, status, request }) => {
-    if (time !== latest) text = new Date((latest = time)).toISOString();
-    return [text, user, client, command, noderange, args, status, request];
-  });
 }
 
 const blocksPerTurn = 20;

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { type Migration, Migrator } from 'kysely/migration';
+import { auditColumns } from '../audit-text.ts';
 import { tableNamed, tables } from '../tables.ts';
-import { auditColumns, auditTable, clientType } from './audit-log.ts';
+import { auditTable, clientType } from './audit-log.ts';
 import { type AnyDatabase, journalTable, metaTable } from './statements.ts';
 
 /** Steps that bring an older database to this program's form; never edited once released, only added to. */

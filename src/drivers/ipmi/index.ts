@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { IpmiClient } from '../../protocols/ipmi/client.ts';
+import { IpmiClient, type IpmiEndpoint } from '../../protocols/ipmi/client.ts';
 import { getDeviceId } from '../../protocols/ipmi/commands/device.ts';
 import { sdrCache } from '../../protocols/ipmi/commands/sdr-cache.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
@@ -19,11 +19,12 @@ import { ipmiVitals } from './vitals.ts';
 
 /** Whatever opens sessions: one link for each endpoint. */
 export interface IpmiConnections {
-  link(access: Omit<Access, 'node'>): IpmiLink;
+  link(endpoint: IpmiEndpoint): IpmiLink;
   close(): Promise<void>;
 }
 
 export interface IpmiDriverOptions extends Partial<IpmiTimes> {
+  readonly ipmiSuites?: readonly (17 | 3)[];
   /** By default sessions of its own. */
   readonly connections?: IpmiConnections;
   /** The power limits a node can keep, if they are known; DCMI does not tell. */
@@ -79,6 +80,10 @@ class IpmiCapabilities implements Capabilities {
   }
 }
 
+/** Text, or hexadecimal after 0x, as service processors' own tools take it. */
+const keyBytes = (key: string): Buffer =>
+  /^0x([0-9a-f]{2})+$/i.test(key) ? Buffer.from(key.slice(2), 'hex') : Buffer.from(key);
+
 export function ipmiDriver(options: IpmiDriverOptions): Driver {
   const { connections = new IpmiClient(), cappingRange } = options;
   const sdr = sdrCache();
@@ -88,9 +93,18 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
     cycleSettling: options.cycleSettling ?? defaultTimes.cycleSettling,
   };
 
+  const endpointOf = ({ address, port, username, password, key }: Access): IpmiEndpoint => ({
+    address,
+    port,
+    username,
+    password,
+    kg: key === undefined ? undefined : keyBytes(key),
+    suites: options.ipmiSuites,
+  });
+
   async function letsUsIn(access: Access, address: string, signal: AbortSignal): Promise<boolean> {
     try {
-      await getDeviceId(connections.link({ ...access, address }), signal);
+      await getDeviceId(connections.link({ ...endpointOf(access), address }), signal);
       return true;
     } catch (error) {
       if (error instanceof Fault && !signal.aborted) return false;
@@ -105,7 +119,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
     attributes: ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'],
     validate: validateAccess,
     connect(access) {
-      const link = connections.link(access);
+      const link = connections.link(endpointOf(access));
       return new IpmiCapabilities({
         access,
         link,

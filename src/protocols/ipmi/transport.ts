@@ -42,6 +42,7 @@ export class Transport {
   readonly #noisy = new Map<string, number>();
   #packet = Buffer.allocUnsafeSlow(packetSize);
   #batch = 0;
+  #counting = false;
   /** Whether packets that came are likely not to be read yet. */
   backlog = false;
 
@@ -120,7 +121,11 @@ export class Transport {
   }
 
   #receive(packet: Buffer, sender: RemoteInfo): void {
-    if (this.#batch++ === 0) setImmediate(this.#endBatch);
+    this.#batch++;
+    if (!this.#counting) {
+      this.#counting = true;
+      setImmediate(this.#endBatch);
+    }
     const address = withoutZone(sender.address);
     const id = recipientOf(packet);
     const listener = this.#listeners.get(id);
@@ -143,7 +148,9 @@ export class Transport {
   }
 
   readonly #endBatch = (): void => {
-    this.backlog = this.#batch >= fullBatch;
+    this.backlog = this.#counting = this.#batch >= fullBatch;
     this.#batch = 0;
+    // Nothing may come after a full batch; the next turn of the loop tells.
+    if (this.#counting) setImmediate(this.#endBatch);
   };
 }

@@ -9,6 +9,8 @@ export interface Sleeper {
 
 const turnLength = 20;
 const slots = 1024;
+/** How long those that are due wait at most while packets come: somebody may never stop to send. */
+const longestHold = 1_000;
 
 /**
  * One timer for all. A sleeper whose time moves later stays where it is and is looked at once in vain, so that the common case,
@@ -24,6 +26,8 @@ export class Wheel {
   #timerTurn = Number.POSITIVE_INFINITY;
   #done: number;
   #count = 0;
+  /** Since when those that are due wait. */
+  #heldSince: number | undefined;
 
   constructor(now: () => number, busy: () => boolean) {
     this.#now = now;
@@ -62,17 +66,24 @@ export class Wheel {
   #run(): void {
     const now = this.#now();
     const last = Math.min(Math.floor(now / turnLength), this.#done + slots - 1);
-    if (this.#busy() || last <= this.#done) {
+    if (last <= this.#done || this.#holds(now)) {
       this.#schedule(Math.max(last, this.#done) + 1);
       return;
     }
     this.#timerTurn = Number.POSITIVE_INFINITY;
-    const first = this.#done + 1;
-    this.#done = last;
-    for (let turn = first; turn <= last; turn++) this.#turnOver(turn, now);
+    // One by one: who is woken may set itself anew, and must not get into a slot that is still to be emptied for this round.
+    while (this.#done < last) this.#turnOver(++this.#done, now);
     if (this.#count === 0) return;
     const next = this.#nextTurn();
     if (next < this.#timerTurn) this.#schedule(next);
+  }
+
+  #holds(now: number): boolean {
+    const busy = this.#busy();
+    if (busy) this.#heldSince ??= now;
+    if (busy && now - this.#heldSince! < longestHold) return true;
+    this.#heldSince = undefined;
+    return false;
   }
 
   #turnOver(turn: number, now: number): void {

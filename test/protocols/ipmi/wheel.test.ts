@@ -84,6 +84,31 @@ test('nobody is woken while packets wait to be read', () => {
   expect(each.woken).toHaveLength(1);
 });
 
+test('packets without end do not keep anybody from being woken', () => {
+  const { wheel: one } = wheel(() => true);
+  const each = sleeper();
+  one.set(each, 100);
+  vi.advanceTimersByTime(1_500);
+  expect(each.woken).toHaveLength(1);
+});
+
+test('a far time that is set while turns are made up for is kept', () => {
+  let busy = true;
+  const { wheel: one, now } = wheel(() => busy);
+  const sleepers = Array.from({ length: 10 }, () => sleeper());
+  for (const [index, each] of sleepers.entries()) {
+    each.awake = (at) => {
+      each.woken.push(at);
+      if (each.woken.length < 2) one.set(each, now() + 25_000);
+    };
+    one.set(each, 100 + 20 * index);
+  }
+  vi.advanceTimersByTime(400);
+  busy = false;
+  vi.advanceTimersByTime(30_000);
+  expect(sleepers.map(({ woken }) => woken.length)).toEqual(sleepers.map(() => 2));
+});
+
 test('an empty wheel has no timer', () => {
   const { wheel: one } = wheel();
   one.set(sleeper(), 100);
