@@ -1,9 +1,13 @@
 import type { Call, Connection } from './client.ts';
 import { definitions, nodeName, nodeRange } from './cluster.ts';
-import { type Benchmark, figure, median, type Row } from './report.ts';
+import { atMost, type Benchmark, figure, median, type Row } from './report.ts';
 import { root, startMusterWith } from './server.ts';
 
-const sizes = [100, 1_000, 10_000, 100_000];
+const sizes = [100, 1_000, 5_000, 10_000, 100_000];
+/** Below this, what a request costs at all outweighs what it costs per node. */
+const smallest = 1_000;
+/** Times vary from run to run; what grows with the square would miss this by far. */
+const linear = atMost(1.5);
 const rounds = 5;
 
 interface Subject {
@@ -79,7 +83,7 @@ async function measure(client: Connection, subject: Subject, size: number): Prom
   return { took: median(taken), nodes };
 }
 
-/** How requests about many nodes grow with their number: ten times the nodes may cost ten times the time, not more. */
+/** How requests grow with the cluster: ten times the nodes may cost ten times the time, not more. The ratio says how much more. */
 export const growth: Benchmark = {
   name: 'growth',
   async *rows() {
@@ -99,13 +103,14 @@ function* growthRows(what: string, results: readonly { took: number; nodes: numb
   yield { what, muster: '', floor: '', ratio: undefined, bar: undefined };
   for (const [i, { took, nodes }] of results.entries()) {
     const before = results[i - 1];
+    const growth = before && took / before.took / (sizes[i]! / sizes[i - 1]!);
     const [size, count] = [sizes[i]!, nodes].map((value) => value.toLocaleString('en-US'));
     yield {
       what: `  ${count} nodes of ${size}`,
       muster: `${figure(took)} ms`,
       floor: `${figure((took / nodes) * 1000)} us a node`,
-      ratio: before && took / before.took,
-      bar: undefined,
+      ratio: growth,
+      bar: sizes[i]! > smallest ? linear : undefined,
     };
   }
 }

@@ -6,8 +6,8 @@ import { atLeast, type Benchmark, compare, median } from './report.ts';
 import { newDirectory, password, root, startMusterWith } from './server.ts';
 
 const nodes = 10_000;
-const rounds = 9;
-const seconds = 1;
+const rounds = 5;
+const seconds = 3;
 const connections = 16;
 const path = `${root}/nodes/${nodeName(1)}`;
 

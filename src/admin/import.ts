@@ -5,7 +5,7 @@ import { Fault } from '../core/errors.ts';
 import type { RowChange } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { type Row, snapshotTables, type Table, tables } from '../database/tables.ts';
+import { keyColumns, type Row, snapshotTables, type Table, tableNamed, tables } from '../database/tables.ts';
 import { checkStillGoverned } from '../dispatch/permission.ts';
 import { accountKey } from '../objects/accounts.ts';
 import { ImportFaults } from './import-faults.ts';
@@ -61,7 +61,7 @@ async function importInto(
   faults.throwIfAny();
   if (replace) removeOthers(draft, imported);
   const changes = draft.changes();
-  refuseUngoverned(draft.base, changes);
+  refuseUngoverned(draft.base, changes, imported.get('passwd')?.lostSecrets ?? 0);
   const origin = { user: 'root', client: 'local', command: 'import', run: randomUUID() };
   await store.change(origin, (head) => {
     if (head === draft.base) return changes;
@@ -112,17 +112,21 @@ function refuseFilled(snapshot: Snapshot): void {
 function removeOthers(draft: Draft, imported: ReadonlyMap<string, ImportedTable>): void {
   for (const table of snapshotTables) {
     const keys = imported.get(table.name)?.keys;
+    const keepsGovernors = !keys || (table.name === 'passwd' && !bringsAccounts(keys));
     for (const [key, row] of draft.base.rows(table.name).entries()) {
-      if (keys ? !keys.has(key) : !staysWithoutFile(table, row)) draft.remove(table.name, key);
+      if (!keys?.has(key) && !(keepsGovernors && staysWithoutFile(table, row))) draft.remove(table.name, key);
     }
   }
 }
+
+const bringsAccounts = (keys: ReadonlyMap<string, number>): boolean =>
+  [...keys.keys()].some((key) => keyColumns(tableNamed('passwd'), key)['key'] === accountKey);
 
 /** A dump without accounts or rules must not lock everybody out. */
 const staysWithoutFile = (table: Table, row: Row): boolean =>
   table.name === 'policy' || (table.name === 'passwd' && row['key'] === accountKey);
 
-function refuseUngoverned(base: Snapshot, changes: readonly RowChange[]): void {
+function refuseUngoverned(base: Snapshot, changes: readonly RowChange[], hiddenPasswords: number): void {
   const governing = changes.filter(({ table }) => table === 'policy' || table === 'passwd');
   try {
     checkStillGoverned(governing, () => base.apply(governing, base.revision));
@@ -131,7 +135,9 @@ function refuseUngoverned(base: Snapshot, changes: readonly RowChange[]): void {
     throw new Fault('invalid', [
       'Nothing was imported.',
       ...error.sentences,
-      'A dump without secrets holds no passwords: import it where the accounts exist, or export again with --with-secrets.',
+      hiddenPasswords > 0
+        ? 'The dump hides its passwords: import it where the accounts exist, or export again with --with-secrets.'
+        : `Start muster once, so that it makes the account root, and import with --replace; or give an account in passwd.csv (key ${accountKey}).`,
     ]);
   }
 }
@@ -142,7 +148,9 @@ function notesOn(imported: ReadonlyMap<string, ImportedTable>, replace: boolean)
     if (lostSecrets > 0) notes.push(`${table}.csv: ${lostSecrets} hidden secrets are not known here and stay unset.`);
     if (foreignTokens > 0) notes.push(`${table}.csv: ${foreignTokens} tokens were left out; their users log in again.`);
   }
-  if (replace && !imported.has('passwd')) notes.push('There is no passwd.csv: the accounts were kept.');
+  const passwords = imported.get('passwd')?.keys;
+  if (replace && !(passwords && bringsAccounts(passwords)))
+    notes.push('The dump has no accounts in passwd.csv: those that were here are kept.');
   if (replace && !imported.has('policy')) notes.push('There is no policy.csv: the policy was kept.');
   return notes;
 }

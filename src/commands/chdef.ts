@@ -17,7 +17,7 @@ export type ChdefArgs = { readonly type: string } & (
     }
   | { readonly names: string; readonly rename: string }
   /** Many objects, each with its own attributes. */
-  | { readonly definitions: Readonly<Record<string, Given>> }
+  | { readonly definitions: Readonly<Record<string, Given>>; readonly mustExist?: boolean }
 );
 
 export const chdef = change<ChdefArgs>({
@@ -30,6 +30,7 @@ export const chdef = change<ChdefArgs>({
         ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
         : namedObjects(snapshot, type, args.names, ranges);
     if ('names' in args) checkNamed(type, args, existing, missing);
+    else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing);
     const newNames = 'rename' in args ? [args.rename] : [];
     return { objects: existing, missing, nodes: policyNodes(snapshot, type, [...existing, ...missing, ...newNames]) };
   },

@@ -27,7 +27,8 @@ const mask: Check = (value) => {
 const macs: Check = (value) => {
   for (const part of value.split('|')) {
     const mac = part.split('!', 1)[0]!;
-    if (!/^([0-9a-f]{2}(:[0-9a-f]{2}){5,19}|[0-9a-f]{12})$/i.test(mac)) return `has no MAC address in "${part}"`;
+    if (!/^([0-9a-f]{2}(:[0-9a-f]{2}){5,19}|[0-9a-f]{12})$/i.test(mac))
+      return part === value ? 'is not a MAC address' : `has no MAC address in "${part}"`;
   }
   return undefined;
 };

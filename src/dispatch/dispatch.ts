@@ -42,6 +42,8 @@ export interface Request {
   readonly revision: number | undefined;
   /** Aborted when the client leaves. */
   readonly signal: () => AbortSignal;
+  /** Hears of the run's id before anything else happens. */
+  readonly began?: (run: string) => void;
 }
 
 export interface Outcome {
@@ -68,6 +70,7 @@ const revisionPatience = 5_000;
 /** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
 export function dispatch(services: DispatchServices, request: Request): Promise<Outcome> | Outcome {
   const run = services.runs.begin(request.command.name, request.user, request.command.kind);
+  request.began?.(run.id);
   const failed = (error: unknown): Promise<never> => fail(services, request, run, error);
   try {
     const executed = isAhead(services, request)
@@ -86,7 +89,8 @@ export function dispatch(services: DispatchServices, request: Request): Promise<
 function conclude(services: DispatchServices, request: Request, outcome: Outcome): Promise<Outcome> | Outcome {
   if (outcome.answer.shape !== 'stream') services.runs.finish(outcome.run, 0);
   if (outlivesClient(request)) return auditNow(services, request, 'Allowed').then(() => outcome);
-  if (request.command.kind !== 'change' || request.dryRun) auditSoon(services, request, 'Allowed');
+  if (request.dryRun) auditSoon(services, request, 'Allowed (dry run)');
+  else if (request.command.kind !== 'change') auditSoon(services, request, 'Allowed');
   return outcome;
 }
 

@@ -74,7 +74,12 @@ export function changeObject(
   const assignment: Assignment = { type, name, attributes, mode, fresh: false };
   if (type.name === 'site') changeSite(draft, assignment);
   else if (type.name === 'group') writeGroup(draft, assignment, ranges);
-  else assign(draft, assignment);
+  else {
+    if (type.name === 'network' && (attributes['net'] === '' || attributes['mask'] === '')) {
+      throw new Fault('invalid', `Network "${name}" needs its net and mask; they can be changed but not cleared.`);
+    }
+    assign(draft, assignment);
+  }
 }
 
 function checkNewNetwork(draft: Draft, name: string, { net, mask }: Given): void {

@@ -1,11 +1,11 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { byText } from '../database/sorted-map.ts';
-import { objectAttributes, objectExists } from './definitions.ts';
+import { objectAttributes, objectExists, rowOf } from './definitions.ts';
 import type { Given } from './define.ts';
 import type { Attributes } from './node-attributes.ts';
 import data from './templates.json' with { type: 'json' };
-import type { ObjectType } from './types.ts';
+import { hasWord, isSecret, type ObjectType } from './types.ts';
 
 export const nodeTemplates: ReadonlyMap<string, Attributes> = new Map(
   Object.entries(data as Record<string, Attributes>).sort(([a], [b]) => byText(a, b)),
@@ -34,7 +34,23 @@ export function fromTemplate(snapshot: Snapshot, type: ObjectType, template: str
 export function templateAttributes(snapshot: Snapshot, type: ObjectType, template: string): Attributes {
   const shipped = type.name === 'node' ? nodeTemplates.get(template) : undefined;
   if (shipped) return shipped;
-  if (objectExists(snapshot, type, template)) return objectAttributes(snapshot, type, template);
+  if (objectExists(snapshot, type, template)) return ownAttributes(snapshot, type, template);
   const known = type.name === 'node' ? ` Templates: ${[...nodeTemplates.keys()].join(', ')}.` : '';
   throw new Fault('unknown-object', `There is neither a template nor a ${type.name} named "${template}".${known}`);
+}
+
+/** What is stored for the object itself: what it has from groups the new one gets from its own, and secrets are not copied unseen. */
+function ownAttributes(snapshot: Snapshot, type: ObjectType, name: string): Attributes {
+  const shown = objectAttributes(snapshot, type, name);
+  const own: Record<string, string> = {};
+  for (const [attribute, { at }] of type.attributes) {
+    if (attribute === type.key || attribute === 'members') continue;
+    for (const mapping of at) {
+      const value = rowOf(snapshot, type, mapping, name)?.[mapping.column];
+      if (!value || (mapping.onlyIf && !hasWord(shown[mapping.onlyIf[0]], mapping.onlyIf[1]))) continue;
+      own[attribute] = isSecret(mapping) ? `${mandatory}a secret of ${name} is not copied; "" leaves it out` : value;
+      break;
+    }
+  }
+  return own;
 }

@@ -65,6 +65,7 @@ function readOptions(given: unknown): Options {
       );
     }
   }
+  if (options.append && options.remove) throw new Fault('invalid', 'The options -p and -m exclude each other.');
   return options;
 }
 

@@ -7,7 +7,9 @@ import type { Identity } from './authenticate.ts';
 import { parseBody } from './body.ts';
 import { checkBody } from './body-check.ts';
 import type { Endpoint, Input } from './endpoint.ts';
+import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
+import { endpoints } from './endpoints/index.ts';
 import { type CommonParameters, commonParameters } from './parameters.ts';
 import { faultOf, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
@@ -36,32 +38,42 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (root.strict && !accepted.json && !accepted.ndjson) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
-    const { common, rest } = commonParameters(root, queryOf(request.raw), bodyGiven(root, request));
+    const { common, rest } = commonParameters(root, queryOf(request.raw), bodyGiven(root, request), endpoint.bulk);
     // Awaiting what is there already would cost a turn; most reads need none.
     const identified = identify(route, request, common);
     const identity = identified instanceof Promise ? await identified : identified;
     release = services.concurrency.enter(identity.user);
     let call: Request;
     try {
-      call = makeCall(route, request, response, common, rest, identity);
+      const began = (run: string): void => {
+        headers['X-Muster-Run'] = run;
+      };
+      call = { ...makeCall(route, request, response, common, rest, identity), began };
     } catch (error) {
       return await auditRefusal(route, request, identity.user, 'Failed', error);
     }
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
-    headers['X-Muster-Run'] = outcome.run.id;
     headers['X-Muster-Revision'] = outcome.revision;
     const { line } = call;
     const sent = send({ services, endpoint, request, response, headers, outcome, common, line }, accepted.ndjson);
     if (sent) await sent;
   } catch (error) {
     const fault = faultOf(error, services.log, request.id);
+    headers['X-Muster-Revision'] ??= services.store.current.revision;
+    if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
     if (response.headersSent) response.destroy();
     else sendFault(response, root, fault, headers);
   } finally {
     release?.();
   }
 }
+
+/** What the path offers besides the row's own method. */
+const otherMethods = (root: Root, { path, method }: Endpoint): string =>
+  rowsAt(root, endpoints)
+    .flatMap((row) => (row.path === path && row.method !== method ? row.method : []))
+    .join(', ');
 
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');

@@ -14,7 +14,8 @@ export interface CommonParameters {
 }
 
 const names = ['userName', 'userPW', 'pretty', 'debug', 'xcoll', 'ver', 'dryRun'] as const;
-const looksLikeDryRun = /^dry[-_ ]?run$/i;
+/** Whatever is meant to be dryRun, however it is spelled. */
+const looksLikeDryRun = (name: string): boolean => name.replaceAll(/[^a-z]/gi, '').toLowerCase() === 'dryrun';
 
 const isOn = (value: string | undefined): boolean => {
   const text = (value ?? '').toLowerCase();
@@ -36,12 +37,15 @@ export function commonParameters(
   root: Root,
   query: string,
   body: Record<string, unknown>,
+  bulk = false,
 ): { common: CommonParameters; rest: Record<string, unknown> } {
   const given = query === '' ? new Map<string, string>() : readQuery(root, query);
   let rest = body;
   for (const name of Object.keys(body)) {
+    // In a body of many objects a member that is an object is one of them, whatever its name.
+    if (bulk && typeof body[name] === 'object') continue;
     const common = (names as readonly string[]).includes(name);
-    if (looksLikeDryRun.test(name)) checkDryRun(name, commonText(name, body[name]));
+    if (looksLikeDryRun(name)) checkDryRun(name, commonText(name, body[name]));
     if (!common) continue;
     if (rest === body) rest = { ...body };
     delete rest[name];
@@ -72,7 +76,7 @@ function commonText(name: string, value: unknown): string {
 function readQuery(root: Root, query: string): Map<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of queryPairs(query)) {
-    if (looksLikeDryRun.test(name)) checkDryRun(name, value);
+    if (looksLikeDryRun(name)) checkDryRun(name, value);
     if ((names as readonly string[]).includes(name)) given.set(name, value);
     else if (root.strict && name !== '') {
       throw new Fault('unknown-member', `There is no query parameter "${name}"; known are ${names.join(', ')}.`);

@@ -1,6 +1,6 @@
 import { type ErrorKind, errorKinds, type Fault } from '../core/errors.ts';
 
-/** All that differs between the two service roots. */
+/** All in which the two service roots answer differently; which rows one of them lacks, the rows say (`only`). */
 export interface Root {
   readonly prefix: string;
   /** Refuses unknown query parameters, unknown members of action bodies, form-encoded bodies and unacceptable Accept headers. */

@@ -292,7 +292,10 @@ describe('a database that is not empty', () => {
       tables: 1,
       rows: 2,
       skipped: [],
-      notes: ['There is no passwd.csv: the accounts were kept.', 'There is no policy.csv: the policy was kept.'],
+      notes: [
+        'The dump has no accounts in passwd.csv: those that were here are kept.',
+        'There is no policy.csv: the policy was kept.',
+      ],
     });
     expect(stored(data)).toEqual({
       ...firstStart,
@@ -317,7 +320,6 @@ describe('a database that is not empty', () => {
 
 describe('an import after which no account has full rights', () => {
   it.each<[string, Record<string, string>]>([
-    ['the accounts are gone', { 'passwd.csv': '#key,username,password\nsystem,root,p\n' }],
     ['the rule is gone', { 'policy.csv': '#priority,name,rule\n1,nobody,allow\n' }],
     ['the account is disabled', { 'passwd.csv': '#key,username,password,disable\nxcat,root,********,1\n' }],
     ['the account has no password', { 'passwd.csv': '#key,username\nxcat,root\n' }],
@@ -327,9 +329,23 @@ describe('an import after which no account has full rights', () => {
     expect(await sentencesOf(importTables(data, dump, { replace: true }))).toEqual([
       nothing,
       expect.stringMatching(/no account would have full rights/),
-      expect.stringMatching(/--with-secrets/),
+      expect.stringMatching(/Start muster once|--with-secrets/),
     ]);
     expect(stored(data)).toEqual(firstStart);
+  });
+
+  it('is not one that brings other passwords but no accounts: those that are here stay', async () => {
+    await fill(data, firstStart);
+    writeDump(dump, {
+      'passwd.csv': '#key,username,password\nsystem,root,p\n',
+      'policy.csv': '#priority,name,rule\n1,root,allow\n',
+    });
+    const { notes } = await importTables(data, dump, { replace: true });
+    expect(notes).toContain('The dump has no accounts in passwd.csv: those that were here are kept.');
+    expect(stored(data, { opened: true })['passwd']).toEqual([
+      { key: 'system', username: 'root', password: 'p' },
+      ...firstStart['passwd']!,
+    ]);
   });
 });
 

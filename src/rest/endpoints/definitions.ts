@@ -82,7 +82,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
         {},
         { additionalProperties: attributesBody, description: `name: attributes, as GET ${all}/ALLRESOURCES returns` },
       ),
-      args: ({ body }) => ({ type, definitions: bulkBody(body) }),
+      args: ({ body, expectsNodes }) => ({ type, definitions: bulkBody(body), mustExist: expectsNodes }),
       line: ({ body }) => ['-t', type, '-o', Object.keys(body).join(',')],
       summary: `Define or change many ${plural} at once, each with its own attributes.`,
       description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are left alone.`,

@@ -24,7 +24,7 @@ export const tokens: Endpoint[] = [
     example: {
       path: '/tokens',
       body: { userName: 'root', userPW: 'PASSWORD' },
-      reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:05:00' } },
+      reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:5:0' } },
     },
   }),
   endpoint({
