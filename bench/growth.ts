@@ -103,13 +103,13 @@ function* growthRows(what: string, results: readonly { took: number; nodes: numb
   yield { what, muster: '', floor: '', ratio: undefined, bar: undefined };
   for (const [i, { took, nodes }] of results.entries()) {
     const before = results[i - 1];
-    const growth = before && took / before.took / (sizes[i]! / sizes[i - 1]!);
+    const factor = before && took / before.took / (sizes[i]! / sizes[i - 1]!);
     const [size, count] = [sizes[i]!, nodes].map((value) => value.toLocaleString('en-US'));
     yield {
       what: `  ${count} nodes of ${size}`,
       muster: `${figure(took)} ms`,
       floor: `${figure((took / nodes) * 1000)} us a node`,
-      ratio: growth,
+      ratio: factor,
       bar: sizes[i]! > smallest ? linear : undefined,
     };
   }

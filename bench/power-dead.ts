@@ -10,7 +10,7 @@ const deadOnes = 50;
 const rounds = 5;
 
 async function setDead(lab: BmcLab, dead: boolean): Promise<void> {
-  for (let i = 0; i < deadOnes; i++) await lab.fault((i * count) / deadOnes, { loss: dead ? 100 : 0 });
+  for (let i = 0; i < deadOnes; i++) await lab.fault((i * count) / deadOnes + 1, { loss: dead ? 100 : 0 });
 }
 
 /** Whether BMCs that do not answer hold up those that do; no session is open. */

@@ -46,13 +46,17 @@ export const rpower = perNode<RpowerArgs>({
       },
       signal,
     );
+    // Results are kept for a day; nodes in the same state share what says so.
+    const values = new Map<string, { power: string }>();
     for await (const result of results) {
       if ('error' in result) yield result;
       else {
         const after = reading ? undefined : statusAfter[action as PowerAction];
         // A reset of a node that is off did nothing.
         if (after && !(after === 'powering-on' && result.value === 'off')) status.note(result.node, after);
-        yield { node: result.node, value: { power: result.value } };
+        let value = values.get(result.value);
+        if (!value) values.set(result.value, (value = { power: result.value }));
+        yield { node: result.node, value };
       }
     }
   },

@@ -50,7 +50,8 @@ export function createServer(services: RestServices, credentials: Credentials): 
     exposeHeadRoutes: false,
     genReqId: () => requestIds.id(++requests),
     rewriteUrl: (request: IncomingMessage) => originForm(request.url ?? '/'),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maximumUrl },
+    // Queries are read by commonParameters, which knows what may stand in them.
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maximumUrl, querystringParser: () => ({}) },
     frameworkErrors: (_error: Error, request: FastifyRequest, reply: FastifyReply) =>
       refuse(services, request, reply, urlTooLong(request) ?? new Fault('malformed', unreadablePath)),
     clientErrorHandler: answerBrokenRequest,

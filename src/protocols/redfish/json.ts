@@ -23,7 +23,17 @@ export function parseResource(bytes: Buffer, from: string): Readonly<Record<stri
   return value as Readonly<Record<string, Json>>;
 }
 
+/** Few brackets cannot nest deep, and counting them is the quicker test. */
+function hasMoreBrackets(bytes: Buffer, limit: number): boolean {
+  let count = 0;
+  for (const bracket of [0x7b, 0x5b]) {
+    for (let i = bytes.indexOf(bracket); i >= 0; i = bytes.indexOf(bracket, i + 1)) if (++count > limit) return true;
+  }
+  return false;
+}
+
 function deeperThan(bytes: Buffer, limit: number): boolean {
+  if (!hasMoreBrackets(bytes, limit)) return false;
   let depth = 0;
   let quoted = false;
   for (let i = 0; i < bytes.length; i++) {
