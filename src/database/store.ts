@@ -31,8 +31,8 @@ interface Pending {
 
 interface PendingAudit {
   readonly text: string;
-  readonly resolve: (() => void) | undefined;
-  readonly reject: ((error: unknown) => void) | undefined;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 const readAuditDelay = 500;
@@ -48,6 +48,8 @@ export class Store {
   #head: Snapshot;
   #queue: Pending[] = [];
   #audits: PendingAudit[] = [];
+  /** Audit records that nobody waits for. */
+  #laterAudits: string[] = [];
   #writing: Promise<void> | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
   #failure: unknown;
@@ -114,10 +116,10 @@ export class Store {
 
   /** Keeps a record that may reach the disk up to a second later. */
   auditSoon(record: AuditRecord): void {
-    if (this.#audits.length >= maximumQueuedAudits) {
+    if (this.#laterAudits.length >= maximumQueuedAudits) {
       throw new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 });
     }
-    this.#audits.push({ text: auditText(record), resolve: undefined, reject: undefined });
+    this.#laterAudits.push(auditText(record));
     this.#flushTimer ??= setTimeout(() => {
       this.#flushTimer = undefined;
       this.#schedule();
@@ -128,7 +130,7 @@ export class Store {
   async flush(): Promise<void> {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    while (this.#queue.length > 0 || this.#audits.length > 0 || this.#writing) {
+    while (this.#queue.length + this.#audits.length + this.#laterAudits.length > 0 || this.#writing) {
       this.#schedule();
       await this.#writing;
       // What cannot be written now stays for later; waiting for it here would be for ever.
@@ -163,7 +165,7 @@ export class Store {
         void this.#writeBatch().finally(() => {
           this.#writing = undefined;
           resolve();
-          if (this.#queue.length > 0 || this.#audits.some((audit) => audit.resolve)) this.#schedule();
+          if (this.#queue.length + this.#audits.length > 0) this.#schedule();
         });
       });
     });
@@ -172,20 +174,23 @@ export class Store {
   async #writeBatch(): Promise<void> {
     const batch = this.#queue;
     const audits = this.#audits;
+    const laterAudits = this.#laterAudits;
     this.#queue = [];
     this.#audits = [];
-    if (batch.length === 0 && audits.length === 0) return;
+    this.#laterAudits = [];
+    if (batch.length + audits.length + laterAudits.length === 0) return;
     const time = Date.now();
     const sets: WriteSet[] = [];
     for (const { origin, changes, after, journalled } of batch) {
       if (Object.keys(changes).length === 0) continue;
       sets.push({ changes, journal: journalled ? { ...origin, revision: after.revision, time } : undefined });
     }
-    const audit = audits.map(({ text }) => text);
+    const audit = laterAudits.concat(audits.map(({ text }) => text));
     for (const pending of batch) if (pending.audit) audit.push(auditText(pending.audit));
     try {
       await this.#database.write({ base: this.#current.revision, sets, audit });
     } catch (error) {
+      this.#laterAudits = laterAudits.concat(this.#laterAudits);
       await this.#recover(error, batch, audits);
       return;
     }
@@ -193,7 +198,7 @@ export class Store {
     const last = batch.at(-1);
     if (last) this.#current = last.after;
     for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
-    for (const { resolve } of audits) resolve?.();
+    for (const { resolve } of audits) resolve();
   }
 
   /** After a clash all waiting change sets are computed anew on the newer state; after a failure those of the batch fail. */
@@ -205,8 +210,7 @@ export class Store {
       this.#failure = error;
       const sentence = 'The database could not be written; nothing was changed.';
       const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause: error });
-      for (const { reject } of [...batch, ...audits]) reject?.(fault);
-      this.#audits = [...audits.filter((audit) => !audit.resolve), ...this.#audits];
+      for (const { reject } of [...batch, ...audits]) reject(fault);
     }
     this.#head = this.#current;
     const waiting = clash ? [...batch, ...this.#queue] : this.#queue;

@@ -42,6 +42,11 @@ export class Governor {
     this.#now = now;
   }
 
+  /** How many devices are worked on at a time. */
+  get inFlight(): number {
+    return this.#limits.inFlight;
+  }
+
   run<T>(key: string, user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const device = this.#device(key);

@@ -75,19 +75,25 @@ export class Hardware {
     signal: AbortSignal,
   ): AsyncIterable<Outcome<T>> {
     const reader = effectiveReader(snapshot);
+    const known = this.#foundBy(reader, work);
     const finished: Outcome<T>[] = [];
     let broken: { error: unknown } | undefined;
     let wake: (() => void) | undefined;
+    let begun = 0;
+    const begin = (): void => {
+      if (begun < nodes.length) this.#one(reader, nodes[begun++]!, work, known, signal).then(finish, fail);
+    };
     const finish = (outcome: Outcome<T>): void => {
       finished.push(outcome);
+      begin();
       wake?.();
     };
     const fail = (error: unknown): void => {
       broken = { error };
       wake?.();
     };
-    const found = this.#foundBy(reader, work);
-    for (const node of nodes) this.#one(reader, node, work, found, signal).then(finish, fail);
+    // More at a time would only wait for the governor, and what waits costs memory.
+    while (begun < Math.min(nodes.length, this.#governor.inFlight)) begin();
     for (let told = 0; told < nodes.length; ) {
       if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
       if (broken) throw broken.error;

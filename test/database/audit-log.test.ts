@@ -100,15 +100,15 @@ test('a log of one row per record, as it was before, is taken over', async () =>
       delete from kysely_migration where name = '0002-audit-blocks';
       create table auditlog (recid integer primary key autoincrement, audittime text, userid text, clientname text,
         clienttype text, command text, noderange text, args text, status text, comments text, disable text);
-      insert into auditlog values (7, '2026-01-02T03:04:05.000Z', 'root', '::1', 'ws', 'rpower', 'n1', 'a "b"', 'Allowed', 'r7', null);
+      insert into auditlog values (7, '2026-01-02T03:04:05.678Z', 'root', '::1', 'ws', 'rpower', 'n1', 'a "b"', 'Allowed', 'r7', null);
     `);
   });
   await opened(async (store) => {
     await store.audit(record(8));
     const rows = await read(store);
-    expect(rows.map(({ recid, args, comments }) => [recid, args, comments])).toEqual([
-      ['7', 'a "b"', 'r7'],
-      ['8', '', 'r8'],
+    expect(rows.map(({ recid, audittime, args, comments }) => [recid, audittime, args, comments])).toEqual([
+      ['7', '2026-01-02T03:04:05.678Z', 'a "b"', 'r7'],
+      ['8', '1970-01-01T00:00:00.008Z', '', 'r8'],
     ]);
   });
 });

@@ -334,9 +334,9 @@ describe('the audit log', () => {
     expect(JSON.stringify(await server.ok('GET', '/tables/auditlog/rows'))).not.toMatch(/guess-1|no-such-token/);
   });
 
-  it('records dry runs as what they are allowed to be', async () => {
+  it('records dry runs as such', async () => {
     const reply = await server.call('DELETE', '/nodes/n1', { query: { dryRun: 1 } });
-    expect(await recordOf(reply)).toEqual(['root', 'rmdef', 'n1', '-t node -o n1', 'Allowed']);
+    expect(await recordOf(reply)).toEqual(['root', 'rmdef', 'n1', '-t node -o n1', 'Allowed (dry run)']);
   });
 
   it('grows by one record a request', async () => {

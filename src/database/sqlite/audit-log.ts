@@ -13,7 +13,7 @@ export const auditTable = 'muster_audit';
 /** A run of records, numbered from `first` on. `until` is the latest time among them, `records` their texts as a JSON array. */
 export interface AuditBlock {
   readonly count: number;
-  readonly until: string;
+  readonly until: number;
   readonly records: string;
 }
 
@@ -26,7 +26,7 @@ export function auditBlocks(texts: readonly string[]): AuditBlock[] {
   const blocks: AuditBlock[] = [];
   for (let from = 0; from < texts.length; from += blockSize) {
     const part = texts.slice(from, from + blockSize);
-    const until = part.map(auditTime).reduce((latest, time) => (time > latest ? time : latest));
+    const until = part.reduce((latest, text) => Math.max(latest, auditTime(text)), 0);
     blocks.push({ count: part.length, until, records: `[${part.join()}]` });
   }
   return blocks;
@@ -37,14 +37,16 @@ const blocksPerTurn = 20;
 /** Reads records as rows; others get their turn while a long log is searched. */
 export async function readAudit(reader: SQLite.Database, { where, after, limit }: LogQuery): Promise<Row[]> {
   const rows: Row[] = [];
-  const texts = auditColumns.flatMap((column) => (where[column] === undefined ? [] : JSON.stringify(where[column])));
+  const texts = auditColumns
+    .slice(1)
+    .flatMap((column) => (where[column] === undefined ? [] : JSON.stringify(where[column])));
   const statement = reader.prepare(`select first, records from ${auditTable} where first > ? order by first limit ?`);
   for (let last = after - blockSize; ; await setImmediate()) {
     const blocks = statement.all(last, blocksPerTurn) as { first: number; records: string }[];
     for (const { first, records } of blocks) {
       last = first;
       if (!texts.every((text) => records.includes(text))) continue;
-      for (const [i, values] of (JSON.parse(records) as string[][]).entries()) {
+      for (const [i, values] of (JSON.parse(records) as AuditValues[]).entries()) {
         const row = first + i > after ? auditRow(first + i, values) : undefined;
         if (!row || !Object.entries(where).every(([column, value]) => row[column] === value)) continue;
         rows.push(row);
@@ -55,11 +57,13 @@ export async function readAudit(reader: SQLite.Database, { where, after, limit }
   }
 }
 
+type AuditValues = readonly [time: number, ...texts: string[]];
+
 /** In the order of the table's columns. */
-function auditRow(number: number, values: readonly string[]): Row {
-  const row: Record<string, string> = { recid: String(number) };
-  for (const [i, column] of auditColumns.entries()) {
-    row[column] = values[i]!;
+function auditRow(number: number, [time, ...texts]: AuditValues): Row {
+  const row: Record<string, string> = { recid: String(number), audittime: new Date(time).toISOString() };
+  for (const [i, column] of auditColumns.slice(1).entries()) {
+    row[column] = texts[i]!;
     if (column === 'clientname') row['clienttype'] = clientType;
   }
   return row;

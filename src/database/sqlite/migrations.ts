@@ -35,7 +35,7 @@ const migrations: Readonly<Record<string, Migration>> = {
         .createTable(auditTable)
         .addColumn('first', 'integer', (column) => column.primaryKey())
         .addColumn('count', 'integer', (column) => column.notNull())
-        .addColumn('until', 'text', (column) => column.notNull())
+        .addColumn('until', 'integer', (column) => column.notNull())
         .addColumn('records', 'text', (column) => column.notNull())
         .execute();
       await takeOverAuditRows(db);
@@ -49,9 +49,12 @@ async function takeOverAuditRows(db: Kysely<AnyDatabase>): Promise<void> {
   let first = 1;
   const present = await db.introspection.getTables();
   if (present.some(({ name }) => name === 'auditlog')) {
-    const values = sql.join(auditColumns.map((column) => sql.ref(column)));
+    const texts = sql.join(auditColumns.slice(1).map((column) => sql.ref(column)));
     await sql`insert into ${sql.table(auditTable)} (first, count, until, records)
-      select recid, 1, audittime, json_array(json_array(${values})) from auditlog`.execute(db);
+      select recid, 1, time, json_array(json_array(time, ${texts}))
+      from (select *, cast(round((julianday(audittime) - 2440587.5) * 86400000) as integer) as time from auditlog)`.execute(
+      db,
+    );
     const latest = await sql<{ recid: number | null }>`select max(recid) as recid from auditlog`.execute(db);
     first += latest.rows[0]?.recid ?? 0;
     await db.schema.dropTable('auditlog').execute();
@@ -62,11 +65,14 @@ async function takeOverAuditRows(db: Kysely<AnyDatabase>): Promise<void> {
     .execute();
 }
 
+const timeText = sql`strftime('%Y-%m-%dT%H:%M:%S', (value ->> 0) / 1000, 'unixepoch') || printf('.%03dZ', (value ->> 0) % 1000)`;
+
 /** Shows the records as the table that the reference system has. */
 async function createAuditView(db: Kysely<AnyDatabase>): Promise<void> {
   const shown = tableNamed('auditlog').columns.map((column) => {
     const place = auditColumns.findIndex((name) => name === column);
-    if (place >= 0) return sql`value ->> ${sql.lit(place)} as ${sql.ref(column)}`;
+    if (column === 'audittime') return sql`${timeText} as audittime`;
+    if (place > 0) return sql`value ->> ${sql.lit(place)} as ${sql.ref(column)}`;
     if (column === 'recid') return sql`first + key as recid`;
     return sql`${column === 'clienttype' ? sql.lit(clientType) : sql.lit(null)} as ${sql.ref(column)}`;
   });

@@ -54,7 +54,7 @@ export class Writer {
   prune({ journalBefore, auditBefore, eventsBefore }: Retention): void {
     const limits = [
       [journalTable, 'time', 'revision', journalBefore],
-      [auditTable, 'until', 'first', new Date(auditBefore).toISOString()],
+      [auditTable, 'until', 'first', auditBefore],
       ['eventlog', 'eventtime', 'recid', new Date(eventsBefore).toISOString()],
     ] as const;
     for (const [table, timeColumn, key, before] of limits) {
