@@ -30,6 +30,8 @@ export class Logins {
   readonly #verify: (clear: string, stored: string) => Promise<boolean>;
   readonly #throttle: Throttle;
   readonly #key = randomBytes(32).toString('base64');
+  /** What a connection sent last, since it mostly sends the same again. */
+  readonly #sent = new WeakMap<object, { name: string; stored: string; password: string; guess: string }>();
   /** Keyed hash of account, stored hash and password -> when it is forgotten. */
   readonly #remembered = new Map<string, number>();
   /** What unknown accounts are checked against: the last real account's hash, so that both cost the same. */
@@ -51,11 +53,12 @@ export class Logins {
     address: string,
     account: Account | undefined,
     hashLogin: boolean,
+    connection: object,
   ): LoginResult | Promise<LoginResult> {
     if (!name || !password || name.length > maximumNameLength || password.length > maximumPasswordBytes) {
       throw new Fault('unauthenticated', 'Authentication failure');
     }
-    const guess = this.#fingerprint(name, account?.stored ?? '', password);
+    const guess = this.#guessOf(connection, name, account?.stored ?? '', password);
     if (this.#throttle.isFree(name, address)) {
       const known = this.#recognise(guess, password, account, hashLogin);
       if (known) return known;
@@ -95,6 +98,14 @@ export class Logins {
       }
     }
     this.#remembered.set(guess, this.#now() + rememberFor);
+  }
+
+  #guessOf(connection: object, name: string, stored: string, password: string): string {
+    const last = this.#sent.get(connection);
+    if (last?.name === name && last.stored === stored && last.password === password) return last.guess;
+    const guess = this.#fingerprint(name, stored, password);
+    this.#sent.set(connection, { name, stored, password, guess });
+    return guess;
   }
 
   /** Tied to the stored hash: when the row changes, nothing remembered for it is found any more. */

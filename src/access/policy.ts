@@ -32,6 +32,8 @@ export type ExpandRange = (range: string) => ReadonlySet<string>;
 
 export interface Policy {
   decide(request: PolicyRequest, expandRange: ExpandRange): Decision;
+  /** Whether the command is allowed to the user whatever else the request says. */
+  alwaysAllows(user: string, command: string, aliases: readonly string[] | undefined): boolean;
   /** Whether some rule needs the names of the peer and not only its address. */
   readonly needsHostNames: boolean;
   /** Whether nodes or argument line can make a difference; if not, they need not be worked out. */
@@ -75,6 +77,7 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
       const plan = planFor(request.user, request.command, request.aliases);
       return plan.permitted ?? evaluate(plan.rules, request, expandRange);
     },
+    alwaysAllows: (user, command, aliases) => user !== '' && planFor(user, command, aliases).permitted !== undefined,
     dependsOn(user, command, aliases) {
       if (!user) return { nodes: false, line: false };
       const { nodes, line } = planFor(user, command, aliases);

@@ -33,7 +33,7 @@ export interface Caller {
   /** The hash of the token the caller used, if any. */
   readonly token: string | undefined;
   /** Whether the policy lets the caller do everything. */
-  readonly fullRights: boolean;
+  hasFullRights(): boolean;
 }
 
 /** What a request is about: the objects it names, and the nodes the policy is asked about. */
@@ -68,7 +68,8 @@ export interface Scope extends CommandServices {
 
 /** What a command answers; rest/ turns it into a body. */
 export type Answer =
-  | { readonly shape: 'none' }
+  /** The messages are for whoever asks for them: with debug=1, and in the run. */
+  | { readonly shape: 'none'; readonly messages?: readonly string[] }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown }
   | Objects
@@ -131,6 +132,15 @@ export interface PerNode<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
 }
 
+/**
+ * Does one thing outside the database for all it names at once, such as writing a file or telling a daemon. What can be refused is
+ * refused before anything is touched, and a failure leaves what was there. It goes on when the client leaves.
+ */
+export interface Act<Args> extends CommandBase<Args> {
+  readonly kind: 'act';
+  run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
+}
+
 /** `kind` says what kind of failure it was if that is more than "it failed": what all nodes share decides the status. */
 export type NodeResult =
   | { readonly node: string; readonly value: NodeValue }
@@ -139,13 +149,14 @@ export type NodeResult =
 /** Past the deadline; an answer that cannot be understood. */
 export type NodeFailure = 'deadline' | 'garbled';
 
-export type Command<Args> = Query<Args> | Change<Args> | PerNode<Args>;
+export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | PerNode<Args>;
 
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;
 
 export const query = <Args>(command: Omit<Query<Args>, 'kind'>): Query<Args> => ({ kind: 'query', ...command });
 export const change = <Args>(command: Omit<Change<Args>, 'kind'>): Change<Args> => ({ kind: 'change', ...command });
+export const act = <Args>(command: Omit<Act<Args>, 'kind'>): Act<Args> => ({ kind: 'act', ...command });
 export const perNode = <Args>(command: Omit<PerNode<Args>, 'kind'>): PerNode<Args> => ({
   kind: 'per-node',
   ...command,

@@ -6,6 +6,6 @@ export const lsrun = query<{ readonly id: string }>({
   free: true,
   run: (_snapshot, { id }, { runs, caller }) => ({
     shape: 'value',
-    value: runs.show(id, caller.user, caller.fullRights),
+    value: runs.show(id, caller.user, caller.hasFullRights()),
   }),
 });

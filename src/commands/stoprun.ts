@@ -4,7 +4,7 @@ export const stoprun = query<{ readonly id: string }>({
   name: 'stoprun',
   free: true,
   run(_snapshot, { id }, { runs, caller }) {
-    runs.cancel(id, caller.user, caller.fullRights);
+    runs.cancel(id, caller.user, caller.hasFullRights());
     return nothing;
   },
 });

@@ -1,4 +1,5 @@
 import type {
+  Act,
   Answer,
   AnyCommand,
   Caller,
@@ -43,7 +44,7 @@ export interface Request {
   /** Aborted when the client leaves. */
   readonly signal: () => AbortSignal;
   /** Hears of the run's id before anything else happens. */
-  readonly began?: (run: string) => void;
+  began(run: string): void;
 }
 
 export interface Outcome {
@@ -70,7 +71,7 @@ const revisionPatience = 5_000;
 /** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
 export function dispatch(services: DispatchServices, request: Request): Promise<Outcome> | Outcome {
   const run = services.runs.begin(request.command.name, request.user, request.command.kind);
-  request.began?.(run.id);
+  request.began(run.id);
   const failed = (error: unknown): Promise<never> => fail(services, request, run, error);
   try {
     const executed = isAhead(services, request)
@@ -90,7 +91,8 @@ function conclude(services: DispatchServices, request: Request, outcome: Outcome
   if (outcome.answer.shape !== 'stream') services.runs.finish(outcome.run, 0);
   if (outlivesClient(request)) return auditNow(services, request, 'Allowed').then(() => outcome);
   if (request.dryRun) auditSoon(services, request, 'Allowed (dry run)');
-  else if (request.command.kind !== 'change') auditSoon(services, request, 'Allowed');
+  else if (request.command.kind === 'query' || request.command.kind === 'per-node')
+    auditSoon(services, request, 'Allowed');
   return outcome;
 }
 
@@ -121,6 +123,7 @@ function execute(services: DispatchServices, request: Request, run: Run): Promis
     };
     if (command.kind === 'query') return runQuery(services, request, run, command, permission);
     if (command.kind === 'change') return runChange(services, request, run, command, permission);
+    if (command.kind === 'act') return runAct(services, request, run, command, permission);
     return runPerNode(services, request, run, command, permission);
   }
 }
@@ -137,14 +140,7 @@ function admit(
   checkExpectation(request.expectNodes, selection);
   if (!command.free) checkPermission(snapshot, permission, selection.nodes);
   const { user, client, token } = request;
-  const caller: Caller = {
-    user,
-    client,
-    token,
-    get fullRights() {
-      return policyOf(snapshot).fullRights(user);
-    },
-  };
+  const caller: Caller = { user, client, token, hasFullRights: () => policyOf(snapshot).fullRights(user) };
   const { store, catalog, ranges, runs, hardware, status, discovery } = services;
   return { store, catalog, ranges, runs, hardware, status, discovery, caller, selection, signal: request.signal };
 }
@@ -204,6 +200,24 @@ async function runChange(
   const audit = services.audit ? auditRecord(request, 'Allowed') : undefined;
   const { revision, snapshot } = await store.change(origin, compute, audit);
   return { run, revision, snapshot, answer };
+}
+
+/** Noted in the audit log before anything is touched. */
+async function runAct(
+  services: DispatchServices,
+  request: Request,
+  run: Run,
+  command: Act<unknown>,
+  permission: Permission,
+): Promise<Outcome> {
+  const snapshot = services.store.current;
+  const scope = admit(services, request, command, snapshot, permission);
+  run.nodes = scope.selection.objects?.length ?? 0;
+  await auditNow(services, request, 'Allowed');
+  const answer = await command.run(snapshot, request.args, scope);
+  run.ok = run.nodes;
+  run.messages = 'messages' in answer ? answer.messages : undefined;
+  return { run, revision: snapshot.revision, snapshot, answer };
 }
 
 function runPerNode(

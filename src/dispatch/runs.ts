@@ -15,6 +15,8 @@ export interface Run {
   errorcode: number;
   /** Only of commands that work node by node. */
   results: NodeResult[] | undefined;
+  /** What an act had to say. */
+  messages: readonly string[] | undefined;
   readonly abort: AbortController | undefined;
 }
 
@@ -59,6 +61,7 @@ export class Runs implements RunBoard {
       failed: 0,
       errorcode: 0,
       results: undefined,
+      messages: undefined,
       abort: kind === 'per-node' ? new AbortController() : undefined,
     };
     if (kind === 'query') this.#reads[number % this.#limits.count] = run;

@@ -11,11 +11,11 @@ export interface Expansion {
 
 export interface ExpandOptions {
   /** True: unknown text is missed. False, as for definition commands: unknown text is a literal name. */
-  verify?: boolean;
+  verify?: boolean | undefined;
   /** The site attribute excludenodes: a range taken out of every result. */
-  exclude?: string;
+  exclude?: string | undefined;
   /** Most names a range may stand for. */
-  limit?: number;
+  limit?: number | undefined;
 }
 
 const defaultLimit = 1_000_000;

@@ -37,9 +37,9 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
 }
 
 export interface RangeOptions {
-  readonly verify?: boolean;
+  readonly verify?: boolean | undefined;
   readonly rangeFiles?: string | undefined;
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 export function expandRange(
@@ -48,11 +48,7 @@ export function expandRange(
   { verify = true, rangeFiles, limit }: RangeOptions = {},
 ): Expansion {
   const exclude = siteValue(snapshot, 'excludenodes');
-  return expand(text, clusterOf(snapshot, rangeFiles), {
-    verify,
-    ...(exclude ? { exclude } : {}),
-    ...(limit === undefined ? {} : { limit }),
-  });
+  return expand(text, clusterOf(snapshot, rangeFiles), { verify, exclude, limit });
 }
 
 /** The nodes of a range in which every name must be known. */

@@ -14,12 +14,17 @@ export interface NamedObjects {
 }
 
 /** Node paths are ranges, all others comma lists of names. */
-export function namedObjects(snapshot: Snapshot, type: ObjectType, text: string, ranges: RangeOptions): NamedObjects {
+export function namedObjects(
+  snapshot: Snapshot,
+  type: ObjectType,
+  text: string,
+  { rangeFiles, limit }: RangeOptions,
+): NamedObjects {
   // A regular expression means the nodes it matches; every other unknown text may be the name of a node to come.
   const verify = text.startsWith('/');
   const names =
     type.name === 'node'
-      ? expandRange(snapshot, text, { ...ranges, verify })
+      ? expandRange(snapshot, text, { rangeFiles, limit, verify })
       : { nodes: [...new Set(listItems(text))].sort(), missed: [] };
   const existing: string[] = [];
   const missing = [...names.missed];

@@ -43,7 +43,7 @@ export class Authenticator {
     if (header !== undefined) return this.#byToken(this.#hashOf(header, connection));
     const { userName, userPW } = common;
     if (!userName || !userPW) throw failure();
-    return this.#byPassword(userName, userPW, address);
+    return this.#byPassword(userName, userPW, address, connection);
   }
 
   #hashOf(id: string, connection: object): string {
@@ -68,11 +68,16 @@ export class Authenticator {
     return { user: row['username'], token, note: '' };
   }
 
-  #byPassword(name: string, password: string, address: string): Identity | Promise<Identity> {
+  #byPassword(
+    name: string,
+    password: string,
+    address: string,
+    connection: object,
+  ): Identity | Promise<Identity> {
     const { current } = this.#store;
     const account = accountOf(current, name);
     const hashLogin = current.get('site', 'hashlogin')?.['value']?.toLowerCase() !== 'no';
-    const result = this.#logins.check(name, password, address, account, hashLogin);
+    const result = this.#logins.check(name, password, address, account, hashLogin, connection);
     const identity = (how: string): Identity => ({
       user: name,
       token: undefined,

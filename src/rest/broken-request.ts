@@ -22,9 +22,11 @@ export function answerBrokenRequest(
 ): void {
   // More of the same request: closing the connection on it now would lose the answer.
   if (answered.has(socket)) return;
+  // Before the handshake is done nothing can be said.
+  const unheard = error.code === 'ECONNRESET' || /^ERR_(TLS|SSL)_/.test(error.code ?? '');
   // What would be written into a reply under way would garble it.
   // oxlint-disable-next-line no-underscore-dangle -- node tells of the reply in no other way
-  if (error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent) {
+  if (unheard || !socket.writable || socket._httpMessage?.headersSent) {
     socket.destroy();
     return;
   }

@@ -45,10 +45,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     release = services.concurrency.enter(identity.user);
     let call: Request;
     try {
-      const began = (run: string): void => {
-        headers['X-Muster-Run'] = run;
-      };
-      call = { ...makeCall(route, request, response, common, rest, identity), began };
+      call = makeCall(route, request, response, headers, common, rest, identity);
     } catch (error) {
       return await auditRefusal(route, request, identity.user, 'Failed', error);
     }
@@ -142,6 +139,7 @@ function makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
   response: ServerResponse,
+  headers: Record<string, string | number>,
   common: CommonParameters,
   body: Record<string, unknown>,
   identity: Identity,
@@ -164,6 +162,9 @@ function makeCall(
     expectNodes,
     revision: countHeader(request, 'x-muster-revision'),
     signal: () => leftSignal(response),
+    began: (run) => {
+      headers['X-Muster-Run'] = run;
+    },
   };
 }
 

@@ -13,9 +13,10 @@ export interface CommonParameters {
   readonly dryRun: boolean;
 }
 
-const names = ['userName', 'userPW', 'pretty', 'debug', 'xcoll', 'ver', 'dryRun'] as const;
+const names: readonly string[] = ['userName', 'userPW', 'pretty', 'debug', 'xcoll', 'ver', 'dryRun'];
 /** Whatever is meant to be dryRun, however it is spelled. */
-const looksLikeDryRun = (name: string): boolean => name.replaceAll(/[^a-z]/gi, '').toLowerCase() === 'dryrun';
+const looksLikeDryRun = (name: string): boolean =>
+  /^[^a-z]*d/i.test(name) && name.replaceAll(/[^a-z]/gi, '').toLowerCase() === 'dryrun';
 
 const isOn = (value: string | undefined): boolean => {
   const text = (value ?? '').toLowerCase();
@@ -44,9 +45,8 @@ export function commonParameters(
   for (const name of Object.keys(body)) {
     // In a body of many objects a member that is an object is one of them, whatever its name.
     if (bulk && typeof body[name] === 'object') continue;
-    const common = (names as readonly string[]).includes(name);
     if (looksLikeDryRun(name)) checkDryRun(name, commonText(name, body[name]));
-    if (!common) continue;
+    if (!names.includes(name)) continue;
     if (rest === body) rest = { ...body };
     delete rest[name];
     if (!given.has(name)) given.set(name, commonText(name, body[name]));
@@ -77,7 +77,7 @@ function readQuery(root: Root, query: string): Map<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of queryPairs(query)) {
     if (looksLikeDryRun(name)) checkDryRun(name, value);
-    if ((names as readonly string[]).includes(name)) given.set(name, value);
+    if (names.includes(name)) given.set(name, value);
     else if (root.strict && name !== '') {
       throw new Fault('unknown-member', `There is no query parameter "${name}"; known are ${names.join(', ')}.`);
     }

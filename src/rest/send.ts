@@ -61,6 +61,7 @@ function sendMade(sending: Sending, made: Body): Promise<void> | undefined {
     `${endpoint.command.name} ${line}`.trim(),
     `run ${outcome.run.id}`,
     `revision ${outcome.revision}`,
+    ...(outcome.run.messages ?? []),
   ];
   const body = common.debug ? withDebug(made, messages(), common) : made;
   headers['Content-Type'] = jsonType;

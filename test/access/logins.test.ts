@@ -41,7 +41,7 @@ function attempt(
   account: Account | undefined = root,
 ): unknown {
   try {
-    return logins.check(name, password, address, account, true);
+    return logins.check(name, password, address, account, true, {});
   } catch (error) {
     return error;
   }
@@ -107,8 +107,8 @@ describe('the stored hash as password', () => {
 
   test('is refused when hash logins are off, also after they were on', async () => {
     const { logins } = setUp();
-    expect(logins.check('root', hash, here, root, true)).toEqual({ how: 'hash' });
-    expect((await timed(logins.check('root', hash, here, root, false))).result).toMatchObject(refused);
+    expect(logins.check('root', hash, here, root, true, {})).toEqual({ how: 'hash' });
+    expect((await timed(logins.check('root', hash, here, root, false, {}))).result).toMatchObject(refused);
   });
 
   test.each(['plain', '*', '$ecret', '$6$salt'])('is refused when %j is stored, which is no hash', async (stored) => {
@@ -254,11 +254,11 @@ describe('one address', () => {
 describe('an unknown account', () => {
   test('costs a computation with the method of the accounts there are, and never succeeds', async () => {
     const { logins, checked } = setUp();
-    const first = await timed(logins.check('nobody', 'right', here, undefined, true));
+    const first = await timed(logins.check('nobody', 'right', here, undefined, true, {}));
     expect(first).toMatchObject({ result: refused, took: 20 });
     expect(checked[0]?.[1]).toMatch(/^\$(y|6)\$/);
     await timed(attempt(logins, 'root', 'right'));
-    const second = await timed(logins.check('nobody', 'right', here, undefined, true));
+    const second = await timed(logins.check('nobody', 'right', here, undefined, true, {}));
     expect(second).toMatchObject({ result: refused, took: 20 });
     expect(checked[2]?.[1]).toBe(hash);
   });
@@ -267,7 +267,7 @@ describe('an unknown account', () => {
     const { logins } = setUp();
     const times: number[] = [];
     for (let i = 0; i < 5; i++)
-      times.push((await timed(logins.check('nobody', `wrong${i}`, here, undefined, true))).took);
+      times.push((await timed(logins.check('nobody', `wrong${i}`, here, undefined, true, {}))).took);
     expect(times).toEqual([20, 20, 20, 270, 520]);
   });
 });
@@ -275,8 +275,8 @@ describe('an unknown account', () => {
 test('works with libcrypt', async () => {
   vi.useRealTimers();
   const logins = new Logins();
-  expect(await logins.check('root', 'correct horse', here, root, true)).toEqual({ how: 'password' });
-  expect(logins.check('root', 'correct horse', here, root, true)).toEqual({ how: 'password' });
-  await expect(logins.check('root', 'wrong', here, root, true)).rejects.toMatchObject(refused);
-  await expect(logins.check('nobody', 'correct horse', here, undefined, true)).rejects.toMatchObject(refused);
+  expect(await logins.check('root', 'correct horse', here, root, true, {})).toEqual({ how: 'password' });
+  expect(logins.check('root', 'correct horse', here, root, true, {})).toEqual({ how: 'password' });
+  await expect(logins.check('root', 'wrong', here, root, true, {})).rejects.toMatchObject(refused);
+  await expect(logins.check('nobody', 'correct horse', here, undefined, true, {})).rejects.toMatchObject(refused);
 });

@@ -97,6 +97,7 @@ const rootRequest: Omit<Request, 'command' | 'args'> = {
   dryRun: false,
   expectNodes: undefined,
   revision: undefined,
+  began: () => undefined,
   signal: () => never,
 };
 
