@@ -44,16 +44,16 @@ export function assign(draft: Draft, assignment: Assignment): void {
   for (const [name, given] of Object.entries(assignment.attributes)) {
     const attribute = attributeNamed(assignment.type, name);
     const value = newValue(draft, assignment, attribute, name, given);
-    const mapping = chooseMapping(draft.base, assignment, attribute);
-    if (!mapping) {
-      if (value === '') continue;
-      throw unmetCondition(assignment, attribute);
+    const chosen = chooseMapping(draft.base, assignment, attribute);
+    if (!chosen && value !== '') throw unmetCondition(assignment, attribute);
+    // What is cleared when no condition holds any more is cleared wherever it may stand.
+    for (const mapping of chosen ? [chosen] : attribute.at) {
+      const target = place(draft, assignment, mapping);
+      const id = `${target.table} ${target.key}`;
+      const known = targets.get(id) ?? target;
+      known.values[mapping.column] = value;
+      targets.set(id, known);
     }
-    const target = place(draft, assignment, mapping);
-    const id = `${target.table} ${target.key}`;
-    const known = targets.get(id) ?? target;
-    known.values[mapping.column] = value;
-    targets.set(id, known);
   }
   for (const target of targets.values()) store(draft, target);
 }

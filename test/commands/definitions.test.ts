@@ -175,6 +175,13 @@ describe('changing objects', () => {
     expect(await show('node', 'n1')).toEqual({ n1: { groups: 'g', os: 'ours' } });
   });
 
+  test('an attribute cleared together with what it depends on does not come back with that', async () => {
+    await make('node', 'n1', { groups: 'all', mgt: 'ipmi', bmc: '10.0.0.1' });
+    await modify('node', 'n1', { mgt: '', bmc: '' });
+    await modify('node', 'n1', { mgt: 'ipmi' });
+    expect(await show('node', 'n1')).toEqual({ n1: expect.not.objectContaining({ bmc: expect.anything() }) });
+  });
+
   test('adding works on the value in effect, and removing too', async () => {
     await make('node', 'n1', { groups: 'g' });
     await modify('group', 'g', { os: 'a,b' });
