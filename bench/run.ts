@@ -1,16 +1,32 @@
 import { parseArgs } from 'node:util';
 import { auditing } from './auditing.ts';
+import { dhcp } from './dhcp.ts';
+import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
+import { nodestat } from './nodestat.ts';
 import { clientCore, run } from './process.ts';
 import { type Benchmark, formatRow, heading, isMet } from './report.ts';
 import { single } from './single.ts';
+import { ssh } from './ssh.ts';
 import { ensureTools } from './tools.ts';
 import { writes } from './writes.ts';
 
-const benchmarks: Benchmark[] = [listing, single, auditing, large, writes, growth, ...hardware];
+const benchmarks: Benchmark[] = [
+  listing,
+  single,
+  auditing,
+  large,
+  writes,
+  growth,
+  ...hardware,
+  nodestat,
+  ...ssh,
+  dns,
+  dhcp,
+];
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });
 const chosen = benchmarks.filter(({ name }) => values.only?.includes(name) ?? true);

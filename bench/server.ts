@@ -42,7 +42,17 @@ export async function startMuster(options: MusterOptions = {}): Promise<Muster> 
   const { data = newDirectory(), env = {}, node = [], allCores = false } = options;
   const command = [process.execPath, ...node, main, '--data', data, '--listen', '127.0.0.1:0'];
   const running = await start(command, {
-    env: { MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128', MUSTER_ROOT_PASSWORD: password, ...env },
+    env: {
+      MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128',
+      MUSTER_HOSTS_FILE: join(data, 'hosts'),
+      MUSTER_NAME_LOOKUP: 'false',
+      MUSTER_DISCOVERY_INTERFACES: 'lo',
+      MUSTER_DISCOVERY_SECONDS: '1',
+      MUSTER_DNS_DAEMON: 'none',
+      MUSTER_DHCP_DAEMON: 'none',
+      MUSTER_ROOT_PASSWORD: password,
+      ...env,
+    },
     ...(allCores ? {} : { core: serverCore }),
     ready: /muster ready https:\/\/127\.0\.0\.1:(\d+)\/muster/,
   });

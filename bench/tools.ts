@@ -7,6 +7,8 @@ const tools: Readonly<Record<string, string>> = {
   nginx: 'nginx-light',
   wrk: 'wrk',
   gcc: 'gcc',
+  fping: 'fping',
+  nmap: 'nmap',
   taskset: 'util-linux',
   chrt: 'util-linux',
 };

@@ -22,14 +22,28 @@ export const labPackages: readonly DebianPackage[] = [
 ];
 
 export const testPackages: readonly DebianPackage[] = [
+  { name: 'bind9', program: 'named', why: 'the name server that muster sets up' },
+  { name: 'bind9-dnsutils', program: 'nsupdate', why: 'a second opinion on names in DNS' },
+  { name: 'bind9-utils', program: 'named-checkzone', why: 'checks zones before they are served' },
   { name: 'curl', program: 'curl', why: 'talks to the server as a client of another make' },
+  { name: 'fping', program: 'fping', why: 'asks nodes for signs of life' },
   { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on service processors' },
+  { name: 'iproute2', program: 'ip', why: 'networks of their own for tests' },
   { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on service processors' },
+  { name: 'isc-dhcp-client', program: 'dhclient', why: 'asks for addresses by DHCPv6' },
+  { name: 'kea-admin', program: 'kea-admin', why: "makes Kea's tables in PostgreSQL" },
+  { name: 'kea-dhcp4-server', program: 'kea-dhcp4', why: 'the DHCP server that muster sets up' },
+  { name: 'kea-dhcp6-server', program: 'kea-dhcp6', why: 'the DHCP server that muster sets up' },
+  { name: 'openssh-client', program: 'ssh', why: 'the other way to run commands on nodes' },
+  { name: 'openssh-server', program: 'sshd', why: 'nodes to run commands on' },
   { name: 'openssl', program: 'openssl', why: 'a second opinion on our certificates and TLS versions' },
   { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
   { name: 'tar', program: 'tar', why: 'backup and restore' },
+  { name: 'udhcpc', program: 'udhcpc', why: 'asks for addresses by DHCP' },
   ...labPackages,
+  { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI', optional: true },
+  { name: 'postgresql', program: '/usr/lib/postgresql', why: "holds Kea's host table", optional: true },
   { name: 'qemu-system-x86', program: 'qemu-system-x86_64', why: 'machines to switch on', optional: true },
   {
     name: 'ipxe-qemu',

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'smol-toml';
-import { parseNetwork } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
-import { type ListenAddress, parseListen } from './core/listen-address.ts';
-import { type LogLevel, logLevels } from './core/log.ts';
+import type { ListenAddress } from './core/listen-address.ts';
+import type { LogLevel } from './core/log.ts';
+import { settings } from './settings.ts';
+import type { DnsSettings } from './services/dns/settings.ts';
 
 export interface Config {
   /** Everything persistent lives below this directory. */
@@ -14,6 +15,11 @@ export interface Config {
   tls: { certificate: string; key: string } | undefined;
   limits: Limits;
   hardware: HardwareSettings;
+  discovery: DiscoverySettings;
+  names: NameSettings;
+  dns: DnsSettings;
+  dhcp: DhcpSettings;
+  remote: RemoteSettings;
   /** Where `^file` in a noderange may read; off when undefined. */
   rangeFiles: string | undefined;
   logLevel: LogLevel;
@@ -41,6 +47,59 @@ export interface HardwareSettings {
   networks: string[] | undefined;
 }
 
+export interface DiscoverySettings {
+  /** Interfaces, by name or address, to search for devices that announce themselves; undefined: all but loopback. */
+  interfaces: string[] | undefined;
+  /** Address ranges that are asked one by one too. */
+  addresses: string[] | undefined;
+  /** Seconds a search may take. */
+  seconds: number;
+}
+
+export interface NameSettings {
+  hostsFile: string;
+  /** Whether names of nodes without an address are looked up outside the hosts file. */
+  lookup: boolean;
+}
+
+export interface DhcpSettings {
+  /** Who keeps Kea running; `none`: somebody else does. */
+  daemon: 'auto' | 'systemd' | 'process' | 'none';
+  /** For Kea's configuration, control sockets and leases. */
+  directory: string | undefined;
+  /** The URL of Kea's PostgreSQL host table. */
+  hostsDatabase: string | undefined;
+  /** The URL of the script that iPXE loads. */
+  bootScript: string;
+}
+
+export interface RemoteSettings {
+  /** SSH in this process, or a process of OpenSSH's client for each command. */
+  transport: 'ssh2' | 'process';
+  /** An ssh_config for the ssh processes. */
+  sshConfig: string | undefined;
+  /** Where the nodes' sshd listen. */
+  port: number;
+  /** Whether a host key that is not known is accepted and kept. */
+  hostKeys: 'first-use' | 'strict';
+  /** Nodes that one command works on at once. */
+  fanOut: number;
+  /** Seconds from nothing to a started command. */
+  connectSeconds: number;
+  /** Seconds a command may run on a node. */
+  commandSeconds: number;
+  /** Seconds an unused connection is kept. */
+  keepSeconds: number;
+  /** Bytes of a node's output that are kept, at most. */
+  outputLimit: number;
+  /** Directories whose files may be sent to nodes; undefined: files/ of the data directory, and /install. */
+  sources: string[] | undefined;
+  /** Networks that nodes are in; undefined: anywhere. */
+  networks: string[] | undefined;
+  /** The scripts that nodes run; undefined: postscripts/ of the data directory. */
+  postscripts: string | undefined;
+}
+
 export interface Flags {
   config?: string;
   data?: string;
@@ -48,84 +107,6 @@ export interface Flags {
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** How a kind of value is read from TOML (`value`) or from text; `undefined` means it is not of that kind. */
-interface Kind {
-  expected: string;
-  read(value: unknown, base: string): unknown;
-  fromText(text: string): unknown;
-}
-
-const asIs = (text: string) => text;
-
-const path: Kind = {
-  expected: 'a path, as a string',
-  read: (value, base) => (typeof value === 'string' && value !== '' ? resolve(base, value) : undefined),
-  fromText: asIs,
-};
-
-const count: Kind = {
-  expected: 'a whole number of at least 1',
-  read: (value) => (Number.isSafeInteger(value) && Number(value) >= 1 ? value : undefined),
-  fromText: Number,
-};
-
-const level: Kind = {
-  expected: `one of ${logLevels.join(', ')}`,
-  read: (value) => logLevels.find((name) => name === value),
-  fromText: asIs,
-};
-
-const flag: Kind = {
-  expected: 'true or false',
-  read: (value) => (typeof value === 'boolean' ? value : undefined),
-  fromText: (text) => (text === 'true' ? true : text === 'false' ? false : text),
-};
-
-const addresses: Kind = {
-  expected: 'one or more addresses HOST:PORT (an IPv6 address in brackets)',
-  read(value) {
-    const list = typeof value === 'string' ? [value] : value;
-    if (!Array.isArray(list) || list.length === 0) return undefined;
-    const parsed = list.map((each) => (typeof each === 'string' ? parseListen(each) : undefined));
-    return parsed.includes(undefined) ? undefined : parsed;
-  },
-  fromText: (text) => text.split(',').map((piece) => piece.trim()),
-};
-
-const networks: Kind = {
-  expected: 'one or more networks such as 10.1.0.0/16',
-  read(value) {
-    const list = typeof value === 'string' ? [value] : value;
-    if (!Array.isArray(list) || list.length === 0) return undefined;
-    return list.every((each) => typeof each === 'string' && parseNetwork(each)) ? list : undefined;
-  },
-  fromText: (text) => text.split(',').map((piece) => piece.trim()),
-};
-
-const suites: Kind = {
-  expected: 'a list of the IPMI cipher suites 17 and 3',
-  read: (value) =>
-    Array.isArray(value) && value.length > 0 && value.every((each) => each === 17 || each === 3) ? value : undefined,
-  fromText: (text) => text.split(',').map(Number),
-};
-
-const settings: Record<string, { kind: Kind; variable: string }> = {
-  data: { kind: path, variable: 'MUSTER_DATA' },
-  listen: { kind: addresses, variable: 'MUSTER_LISTEN' },
-  'tls.certificate': { kind: path, variable: 'MUSTER_TLS_CERTIFICATE' },
-  'tls.key': { kind: path, variable: 'MUSTER_TLS_KEY' },
-  'limits.maxConnectionsPerAddress': { kind: count, variable: 'MUSTER_MAX_CONNECTIONS_PER_ADDRESS' },
-  'limits.maxConcurrentPerUser': { kind: count, variable: 'MUSTER_MAX_CONCURRENT_PER_USER' },
-  'limits.requestTimeout': { kind: count, variable: 'MUSTER_REQUEST_TIMEOUT' },
-  'hardware.powerDeadline': { kind: count, variable: 'MUSTER_POWER_DEADLINE' },
-  'hardware.ca': { kind: path, variable: 'MUSTER_HARDWARE_CA' },
-  'hardware.ipmiSuites': { kind: suites, variable: 'MUSTER_IPMI_SUITES' },
-  'hardware.networks': { kind: networks, variable: 'MUSTER_HARDWARE_NETWORKS' },
-  rangeFiles: { kind: path, variable: 'MUSTER_RANGE_FILES' },
-  logLevel: { kind: level, variable: 'MUSTER_LOG_LEVEL' },
-  audit: { kind: flag, variable: 'MUSTER_AUDIT' },
-};
 
 const sections = new Set(Object.keys(settings).flatMap((key) => (key.includes('.') ? key.split('.')[0] : [])));
 
@@ -198,6 +179,20 @@ const defaults: Values = new Map<string, unknown>([
   ['limits.requestTimeout', 60],
   ['hardware.powerDeadline', 60],
   ['hardware.ipmiSuites', [17, 3]],
+  ['discovery.seconds', 5],
+  ['names.hostsFile', '/etc/hosts'],
+  ['names.lookup', true],
+  ['dns.daemon', 'auto'],
+  ['dhcp.daemon', 'auto'],
+  ['dhcp.bootScript', 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe'],
+  ['remote.transport', 'ssh2'],
+  ['remote.port', 22],
+  ['remote.hostKeys', 'first-use'],
+  ['remote.fanOut', 256],
+  ['remote.connectSeconds', 10],
+  ['remote.commandSeconds', 600],
+  ['remote.keepSeconds', 30],
+  ['remote.outputLimit', 1_048_576],
   ['logLevel', 'info'],
   ['audit', true],
 ]);
@@ -227,6 +222,39 @@ export function loadConfig(flags: Flags, environment: Environment): Config {
       ca: get('hardware.ca'),
       ipmiSuites: get('hardware.ipmiSuites'),
       networks: get('hardware.networks'),
+    },
+    discovery: {
+      interfaces: get('discovery.interfaces'),
+      addresses: get('discovery.addresses'),
+      seconds: get('discovery.seconds'),
+    },
+    names: { hostsFile: get('names.hostsFile'), lookup: get('names.lookup') },
+    dns: {
+      daemon: get('dns.daemon'),
+      directory: get('dns.directory'),
+      configuration: get('dns.configuration'),
+      user: get('dns.user'),
+      listen: get('dns.listen'),
+    },
+    dhcp: {
+      daemon: get('dhcp.daemon'),
+      directory: get('dhcp.directory'),
+      hostsDatabase: get('dhcp.hostsDatabase'),
+      bootScript: get('dhcp.bootScript'),
+    },
+    remote: {
+      transport: get('remote.transport'),
+      sshConfig: get('remote.sshConfig'),
+      port: get('remote.port'),
+      hostKeys: get('remote.hostKeys'),
+      fanOut: get('remote.fanOut'),
+      connectSeconds: get('remote.connectSeconds'),
+      commandSeconds: get('remote.commandSeconds'),
+      keepSeconds: get('remote.keepSeconds'),
+      outputLimit: get('remote.outputLimit'),
+      sources: get('remote.sources'),
+      networks: get('remote.networks'),
+      postscripts: get('remote.postscripts'),
     },
     rangeFiles: get('rangeFiles'),
     logLevel: get('logLevel'),

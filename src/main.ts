@@ -67,6 +67,14 @@ program
     process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   });
 
+program
+  .command('sshkey')
+  .description('print the public key that muster logs in to nodes with, and make the key if there is none')
+  .action(async () => {
+    const { openSshKeys } = await import('./services/ssh-keys.ts');
+    process.stdout.write(`${openSshKeys(settings().data).publicKey}\n`);
+  });
+
 try {
   await program.parseAsync();
 } catch (error) {

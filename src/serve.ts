@@ -24,6 +24,8 @@ export async function serve(config: Config): Promise<void> {
   try {
     servers = await listen(context);
     reloadOnHangup(context, servers);
+    context.dns.resume();
+    context.dhcp.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\n`);

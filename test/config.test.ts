@@ -24,6 +24,29 @@ describe('loadConfig', () => {
       tls: undefined,
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
       hardware: { powerDeadline: 60, ca: undefined, ipmiSuites: [17, 3], networks: undefined },
+      discovery: { interfaces: undefined, addresses: undefined, seconds: 5 },
+      names: { hostsFile: '/etc/hosts', lookup: true },
+      dns: { daemon: 'auto', directory: undefined, configuration: undefined, user: undefined, listen: undefined },
+      dhcp: {
+        daemon: 'auto',
+        directory: undefined,
+        hostsDatabase: undefined,
+        bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
+      },
+      remote: {
+        transport: 'ssh2',
+        sshConfig: undefined,
+        port: 22,
+        hostKeys: 'first-use',
+        fanOut: 256,
+        connectSeconds: 10,
+        commandSeconds: 600,
+        keepSeconds: 30,
+        outputLimit: 1_048_576,
+        sources: undefined,
+        networks: undefined,
+        postscripts: undefined,
+      },
       rangeFiles: undefined,
       logLevel: 'info',
       audit: true,
@@ -50,6 +73,37 @@ describe('loadConfig', () => {
       ca = "bmc-ca.pem"
       ipmiSuites = [17]
       networks = ["10.1.0.0/16", "fd00::/8"]
+      [discovery]
+      interfaces = ["eth1"]
+      addresses = ["10.1.0.1-10.1.0.20"]
+      seconds = 3
+      [names]
+      hostsFile = "hosts"
+      lookup = false
+      [dns]
+      daemon = "process"
+      directory = "zones"
+      configuration = "named.conf"
+      user = "bind"
+      listen = ["127.0.0.1:5353"]
+      [dhcp]
+      daemon = "none"
+      directory = "kea"
+      hostsDatabase = "postgresql://kea:secret@db.example:5432/kea"
+      bootScript = "http://SERVER/menu.ipxe"
+      [remote]
+      transport = "process"
+      sshConfig = "ssh_config"
+      port = 2222
+      hostKeys = "strict"
+      fanOut = 64
+      connectSeconds = 1
+      commandSeconds = 2
+      keepSeconds = 3
+      outputLimit = 4
+      sources = ["files", "/srv/files"]
+      networks = ["10.2.0.0/16"]
+      postscripts = "scripts"
     `);
     expect(loadConfig({ config }, {})).toEqual({
       data: join(directory, 'state'),
@@ -64,6 +118,35 @@ describe('loadConfig', () => {
         ca: join(directory, 'bmc-ca.pem'),
         ipmiSuites: [17],
         networks: ['10.1.0.0/16', 'fd00::/8'],
+      },
+      discovery: { interfaces: ['eth1'], addresses: ['10.1.0.1-10.1.0.20'], seconds: 3 },
+      names: { hostsFile: join(directory, 'hosts'), lookup: false },
+      dns: {
+        daemon: 'process',
+        directory: join(directory, 'zones'),
+        configuration: join(directory, 'named.conf'),
+        user: 'bind',
+        listen: [{ host: '127.0.0.1', port: 5353 }],
+      },
+      dhcp: {
+        daemon: 'none',
+        directory: join(directory, 'kea'),
+        hostsDatabase: 'postgresql://kea:secret@db.example:5432/kea',
+        bootScript: 'http://SERVER/menu.ipxe',
+      },
+      remote: {
+        transport: 'process',
+        sshConfig: join(directory, 'ssh_config'),
+        port: 2222,
+        hostKeys: 'strict',
+        fanOut: 64,
+        connectSeconds: 1,
+        commandSeconds: 2,
+        keepSeconds: 3,
+        outputLimit: 4,
+        sources: [join(directory, 'files'), '/srv/files'],
+        networks: ['10.2.0.0/16'],
+        postscripts: join(directory, 'scripts'),
       },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
@@ -104,6 +187,13 @@ describe('loadConfig', () => {
     ['limits = 3', /muster\.toml: limits must be a table, written as \[limits\]/],
     ['[limits]\nrequestTimeout = "60"', /limits\.requestTimeout must be a whole number of at least 1; it is "60"/],
     ['[limits]\nrequestTimeout = 0', /limits\.requestTimeout must be a whole number of at least 1; it is 0/],
+    ['[discovery]\naddresses = ["10.1.0.9-10.1.0.2"]', /discovery\.addresses must be one or more address ranges/],
+    ['[discovery]\naddresses = "10.0.0.0/16"', /discovery\.addresses must be .* at most 1024 addresses/],
+    ['[dns]\ndaemon = "upstart"', /dns\.daemon must be one of auto, systemd, process, none; it is "upstart"/],
+    ['[dns]\nuser = "-x"', /dns\.user must be the name of a user/],
+    ['[dhcp]\nhostsDatabase = "mysql://x/y"', /dhcp\.hostsDatabase must be a URL postgresql:/],
+    ['[dhcp]\nbootScript = "http://SERVER/a,b"', /dhcp\.bootScript must be a URL without blanks, quotes and commas/],
+    ['[discovery]\ninterfaces = []', /discovery\.interfaces must be one or more names; it is \[\]/],
     ['logLevel = "loud"', /logLevel must be one of fatal, error, .*; it is "loud"/],
     ['[tls]\nkey = "own.key"', /tls\.key is set but tls\.certificate is not/],
     ['data = ', /muster\.toml is not valid TOML/],

@@ -16,7 +16,7 @@ import { syncDirectory } from '../core/files.ts';
 import { runTar } from './tar.ts';
 
 /** What a backup holds; everything else in the data directory can be made again. */
-export const members = { database: 'muster.sqlite', key: 'secret.key', tls: 'tls' } as const;
+export const members = { database: 'muster.sqlite', key: 'secret.key', tls: 'tls', ssh: 'ssh' } as const;
 
 /** Copies the data of a server, running or not, as of one moment into one tar file that only its owner can read. */
 export async function backup(dataDir: string, file: string): Promise<void> {
@@ -30,7 +30,7 @@ export async function backup(dataDir: string, file: string): Promise<void> {
   try {
     copyDatabase(join(dataDir, members.database), join(staging, members.database));
     const copied: string[] = [members.database];
-    for (const name of [members.key, members.tls]) {
+    for (const name of [members.key, members.tls, members.ssh]) {
       if (!existsSync(join(dataDir, name))) continue;
       cpSync(join(dataDir, name), join(staging, name), { recursive: true, dereference: true });
       copied.push(name);

@@ -9,7 +9,7 @@ import { members } from './backup.ts';
 import { runTar } from './tar.ts';
 
 const partialName = 'restore.partial';
-const allowedMember = /^(muster\.sqlite|secret\.key|tls\/[A-Za-z0-9._-]*)$/;
+const allowedMember = /^(muster\.sqlite|secret\.key|(?:tls|ssh)\/[A-Za-z0-9._-]*)$/;
 
 /**
  * Puts a backup in place of the data of a stopped server. The old data stay as they are until the backup has been unpacked

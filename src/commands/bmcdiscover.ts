@@ -13,9 +13,18 @@ export interface BmcdiscoverArgs {
   readonly check?: boolean;
 }
 
-/** The reference system's line: address, model, serial number, user, password (never told), kind of node, hardware, MAC. */
-const line = ({ address, kind, model, serial, mac, note }: Found, user: string): string =>
-  [address, model, serial, user, '', 'mp', kind === 'ipmi' ? 'bmc' : 'redfish', mac, note].join(',').replace(/,$/, '');
+/** Whoever reads the line splits it at its commas, and what a service processor says of itself may hold anything. */
+const field = (value: string): string =>
+  value
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .replaceAll(',', ';')
+    .trim();
+
+/** The reference system's line: address, model, serial number, user, password (never told), kind of node, hardware, MAC; then a note, if any. */
+export function discoveryLine({ address, kind, model, serial, mac, note }: Found, user: string): string {
+  const fields = [address, model, serial, user, '', 'mp', kind === 'ipmi' ? 'bmc' : 'redfish', mac];
+  return [...fields, ...(note === '' ? [] : [note])].map(field).join(',');
+}
 
 export const bmcdiscover = query<BmcdiscoverArgs>({
   name: 'bmcdiscover',
@@ -29,7 +38,7 @@ export const bmcdiscover = query<BmcdiscoverArgs>({
       return { shape: 'list', items: [`${address}: the account is accepted.`] };
     }
     const found = await discovery.search(expandAddresses(range), kindsOf(method), account, signal());
-    return { shape: 'list', items: found.map((one) => line(one, username)) };
+    return { shape: 'list', items: found.map((one) => discoveryLine(one, username)) };
   },
 });
 

@@ -7,6 +7,13 @@ import type { Hardware } from '../drivers/hardware.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
 import { emptyRange } from '../objects/select.ts';
+import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
+import type { Dhcp } from '../services/dhcp/dhcp.ts';
+import type { Dns } from '../services/dns/dns.ts';
+import type { Hosts } from '../services/hosts/hosts.ts';
+import type { NodeProbes } from '../services/node-probes.ts';
+import type { NodeOutput } from '../services/remote/node-output.ts';
+import type { Remote } from '../services/remote/remote.ts';
 import type { NodeStatus } from '../services/node-status.ts';
 
 /** What commands may use besides the data they are given. */
@@ -18,6 +25,12 @@ export interface CommandServices {
   readonly hardware: Hardware;
   readonly status: NodeStatus;
   readonly discovery: Discovery;
+  readonly announcements: NetworkDiscovery;
+  readonly hosts: Hosts;
+  readonly dns: Dns;
+  readonly dhcp: Dhcp;
+  readonly probes: NodeProbes;
+  readonly remote: Remote;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -129,6 +142,8 @@ export interface PerNode<Args> extends CommandBase<Args> {
   readonly kind: 'per-node';
   /** Whether the work goes on when the client leaves, as what changes something does. Absent: it does not. */
   outlivesClient?(args: Args): boolean;
+  /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
+  readonly isNotedFirst?: boolean;
   run(snapshot: Snapshot, args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
 }
 
@@ -141,10 +156,18 @@ export interface Act<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
 }
 
-/** `kind` says what kind of failure it was if that is more than "it failed": what all nodes share decides the status. */
+/**
+ * `kind` says what kind of failure it was if that is more than "it failed": what all nodes share decides the status. `output` is what
+ * a command that failed has printed.
+ */
 export type NodeResult =
-  | { readonly node: string; readonly value: NodeValue }
-  | { readonly node: string; readonly error: string; readonly kind?: NodeFailure };
+  | { readonly node: string; readonly value: NodeValue | NodeOutput }
+  | {
+      readonly node: string;
+      readonly error: string;
+      readonly kind?: NodeFailure | undefined;
+      readonly output?: NodeOutput | undefined;
+    };
 
 /** Past the deadline; an answer that cannot be understood. */
 export type NodeFailure = 'deadline' | 'garbled';

@@ -1,13 +1,25 @@
-import { type NodeResult, perNode, selectNodes } from './command.ts';
+import { byText } from '../database/sorted-map.ts';
+import { type NodeResult, type NodeValue, perNode, selectNodes } from './command.ts';
 
-/** The nodes behind a chassis or management module. Each is told as an object of its own. */
+/** A node behind a node. */
+interface Member {
+  readonly holder: string;
+  readonly name: string;
+  readonly value: NodeValue;
+}
+
+/**
+ * The nodes behind a chassis or management module. Each is told as an object of its own: at once if its name can be no other's, else
+ * when all have answered, so that what it is called does not depend on who answers first.
+ */
 export const rscan = perNode<{ readonly range: string }>({
   name: 'rscan',
   select: selectNodes,
   async *run(snapshot, _args, { hardware, selection, caller }, signal): AsyncIterable<NodeResult> {
+    const nodes = selection.nodes ?? [];
     const results = hardware.each(
       snapshot,
-      selection.nodes ?? [],
+      nodes,
       {
         command: 'rscan',
         needs: 'subnodes',
@@ -16,17 +28,48 @@ export const rscan = perNode<{ readonly range: string }>({
       },
       signal,
     );
+    const related = relatedNames(nodes);
     const told = new Set<string>();
+    const held: Member[] = [];
     for await (const result of results) {
       if ('error' in result) yield result;
       else {
+        const holder = result.node;
         for (const [name, value] of Object.entries(result.value)) {
-          // Two chassis may have children of one name.
-          const node = told.has(name) ? `${result.node}-${name}` : name;
-          told.add(node);
-          yield { node, value };
+          if (!related.has(holder) && name.startsWith(`${holder}-`)) {
+            told.add(name);
+            yield { node: name, value };
+          } else held.push({ holder, name, value });
         }
       }
     }
+    yield* distinctlyNamed(held, told);
   },
 });
+
+/** Those whose name is the beginning of another's up to a dash, and those others: what is behind them may get the same name. */
+function relatedNames(nodes: readonly string[]): ReadonlySet<string> {
+  const all = new Set(nodes);
+  const related = new Set<string>();
+  for (const node of nodes) {
+    for (let dash = node.indexOf('-'); dash > 0; dash = node.indexOf('-', dash + 1)) {
+      const beginning = node.slice(0, dash);
+      if (all.has(beginning)) related.add(beginning).add(node);
+    }
+  }
+  return related;
+}
+
+/** A name that several have gets that of the holder in front, for all of them. */
+function* distinctlyNamed(members: readonly Member[], told: Set<string>): Iterable<NodeResult> {
+  const count = new Map<string, number>();
+  for (const { name } of members) count.set(name, (count.get(name) ?? 0) + 1);
+  const inOrder = members.toSorted((a, b) => byText(a.holder, b.holder) || byText(a.name, b.name));
+  for (const { holder, name, value } of inOrder) {
+    const wanted = count.get(name)! > 1 || told.has(name) ? `${holder}-${name}` : name;
+    let node = wanted;
+    for (let number = 2; told.has(node); number++) node = `${wanted}-${number}`;
+    told.add(node);
+    yield { node, value };
+  }
+}

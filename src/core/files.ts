@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, fchownSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Makes what was created or renamed in a directory survive a power cut. */
@@ -12,11 +12,21 @@ export function syncDirectory(directory: string): void {
 }
 
 /** Puts a whole file in place or leaves the old one: temporary name, sync, rename, sync of the directory. */
-export function writeFileAtomically(file: string, content: string | Uint8Array, mode: number): void {
+export function writeFileAtomically(
+  file: string,
+  content: string | Uint8Array,
+  mode: number,
+  /** Of a file that was there: it is kept, and its mode whatever the umask. */
+  owner?: { readonly uid: number; readonly gid: number },
+): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
     const handle = openSync(temporary, 'w', mode);
     try {
+      if (owner) {
+        fchownSync(handle, owner.uid, owner.gid);
+        fchmodSync(handle, mode);
+      }
       writeFileSync(handle, content);
       fsyncSync(handle);
     } finally {

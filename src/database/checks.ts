@@ -1,5 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Fault } from '../core/errors.ts';
+import { checkHostAddress } from '../core/host-address.ts';
+import { noProcessorPort, processorPort } from '../core/processor-port.ts';
 import type { Row, Table } from './tables.ts';
 
 /** Says what is wrong with a value, or nothing. */
@@ -14,10 +16,14 @@ const addressOrWord: Check = (value) =>
 const network: Check = (value) => (isIP(value) ? undefined : 'is not a network address');
 const host: Check = (value) => {
   if (isIP(value) || value === '<xcatmaster>') return undefined;
+  if (checkHostAddress(value))
+    return 'looks like an IPv4 address and is none: write four decimal numbers from 0 to 255 without leading zeros, such as 10.0.0.7';
   return /^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,253}[A-Za-z0-9_])?$/.test(value)
     ? undefined
     : 'is neither an address nor a host name';
 };
+const processor: Check = (value) => firstBad(value.split(','), host);
+const port: Check = (value) => (processorPort(value) === false ? noProcessorPort : undefined);
 const mask: Check = (value) => {
   if (isIPv4(value)) return isContiguous(value) ? undefined : 'is not a network mask';
   if (isIPv6(value)) return undefined;
@@ -37,7 +43,8 @@ const dottedNumber: Check = (value) =>
 
 const checks: Readonly<Record<string, Check>> = {
   'hosts.ip': address,
-  'ipmi.bmc': (value) => firstBad(value.split(','), host),
+  'ipmi.bmc': processor,
+  'ipmi.bmcport': port,
   'openbmc.bmc': host,
   'mac.mac': macs,
   'networks.net': network,

@@ -1,15 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import Sqlite from 'better-sqlite3';
 import { Fault } from '../core/errors.ts';
+import { type FileLock, tryLock } from '../core/file-lock.ts';
 import { finishRestore } from './restored.ts';
 
 export interface DataLock {
   release(): void;
 }
-
-/** A connection that nothing refers to is closed by the garbage collector, and its lock with it. */
-const held = new Set<Sqlite.Database>();
 
 export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
 
@@ -19,21 +16,22 @@ export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-jou
  */
 export function lockDataDirectory(dir: string): DataLock {
   provideDirectory(dir);
-  const connection = takeLock(dir);
+  const lock = takeLock(dir);
   const pidFile = join(dir, 'pid');
   try {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
     finishRestore(dir);
   } catch (error) {
-    connection.close();
+    lock.release();
     throw error;
   }
-  held.add(connection);
+  let isHeld = true;
   return {
     release() {
-      if (!held.delete(connection)) return;
+      if (!isHeld) return;
+      isHeld = false;
       rmSync(pidFile, { force: true });
-      connection.close();
+      lock.release();
     },
   };
 }
@@ -56,23 +54,18 @@ function makeDirectory(dir: string): void {
   mkdirSync(dir, { mode: 0o700 });
 }
 
-function takeLock(dir: string): Sqlite.Database {
-  const file = join(dir, 'lock.sqlite');
-  let connection: Sqlite.Database | undefined;
+function takeLock(dir: string): FileLock {
+  let lock: FileLock | undefined;
   try {
-    connection = new Sqlite(file, { timeout: 0 });
-    connection.pragma('locking_mode = EXCLUSIVE');
-    connection.exec('BEGIN EXCLUSIVE');
-    return connection;
+    lock = tryLock(join(dir, 'lock.sqlite'));
   } catch (error) {
-    connection?.close();
-    const code = String((error as { code?: unknown }).code);
-    if (code.startsWith('SQLITE_BUSY')) throw new Fault('unavailable', refusal(dir));
     throw new Fault(
       'unavailable',
       `The data directory ${dir} cannot be locked: ${(error as Error).message}. Check that the user who runs muster may write there.`,
     );
   }
+  if (!lock) throw new Fault('unavailable', refusal(dir));
+  return lock;
 }
 
 function refusal(dir: string): string {

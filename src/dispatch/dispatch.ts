@@ -89,7 +89,8 @@ export function dispatch(services: DispatchServices, request: Request): Promise<
 
 function conclude(services: DispatchServices, request: Request, outcome: Outcome): Promise<Outcome> | Outcome {
   if (outcome.answer.shape !== 'stream') services.runs.finish(outcome.run, 0);
-  if (outlivesClient(request)) return auditNow(services, request, 'Allowed').then(() => outcome);
+  if (outlivesClient(request) || isNotedFirst(request))
+    return auditNow(services, request, 'Allowed').then(() => outcome);
   if (request.dryRun) auditSoon(services, request, 'Allowed (dry run)');
   else if (request.command.kind === 'query' || request.command.kind === 'per-node')
     auditSoon(services, request, 'Allowed');
@@ -141,8 +142,12 @@ function admit(
   if (!command.free) checkPermission(snapshot, permission, selection.nodes);
   const { user, client, token } = request;
   const caller: Caller = { user, client, token, hasFullRights: () => policyOf(snapshot).fullRights(user) };
-  const { store, catalog, ranges, runs, hardware, status, discovery } = services;
-  return { store, catalog, ranges, runs, hardware, status, discovery, caller, selection, signal: request.signal };
+  // The services are inherited: a copy of them would cost every request more than the rest of this.
+  const scope = Object.create(services) as { -readonly [K in keyof Scope]: Scope[K] };
+  scope.caller = caller;
+  scope.selection = selection;
+  scope.signal = request.signal;
+  return scope;
 }
 
 function checkExpectation(expected: number | undefined, { objects }: Selection): void {
@@ -199,6 +204,7 @@ async function runChange(
   const origin = { user: request.user, client: request.client, command: command.name, run: run.id };
   const audit = services.audit ? auditRecord(request, 'Allowed') : undefined;
   const { revision, snapshot } = await store.change(origin, compute, audit);
+  run.messages = 'messages' in answer ? answer.messages : undefined;
   return { run, revision, snapshot, answer };
 }
 
@@ -248,6 +254,8 @@ function runPerNode(
 function outlivesClient({ command, args }: Request): boolean {
   return command.kind === 'per-node' && (command as PerNode<unknown>).outlivesClient?.(args) === true;
 }
+
+const isNotedFirst = ({ command }: Request): boolean => command.kind === 'per-node' && command.isNotedFirst === true;
 
 async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>): AsyncIterable<NodeResult> {
   const verdict = new Verdict();

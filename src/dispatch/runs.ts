@@ -2,6 +2,7 @@ import type { AnyCommand, NodeResult, RunBoard } from '../commands/command.ts';
 import { shownResult } from '../commands/node-result.ts';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
+import { weightOf } from './result-weight.ts';
 
 export interface Run {
   readonly id: string;
@@ -13,8 +14,10 @@ export interface Run {
   ok: number;
   failed: number;
   errorcode: number;
-  /** Only of commands that work node by node. */
-  results: NodeResult[] | undefined;
+  /** Only of commands that work node by node; 'dropped' when they took too much memory. */
+  results: NodeResult[] | 'dropped' | undefined;
+  /** The memory they take, roughly, in bytes. */
+  weight: number;
   /** What an act had to say. */
   messages: readonly string[] | undefined;
   readonly abort: AbortController | undefined;
@@ -24,15 +27,16 @@ export interface RunLimits {
   readonly age: number;
   /** Of reads on the one hand, of all other runs on the other: frequent reads do not push out the results of work. */
   readonly count: number;
-  /** Results over all runs, in nodes. */
-  readonly results: number;
+  /** Memory for the results of all runs, in bytes. */
+  readonly memory: number;
 }
 
-const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, results: 2_000_000 };
-/** The part of the limits that is in use after old runs have been dropped. */
+const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, memory: 64 << 20 };
+const droppedNote = 'The results took more memory than there is for those of all runs and are no longer kept.';
+/** The part of the limits that is in use after something was dropped. */
 const roomy = 0.9;
 
-/** Keeps runs for a day, within bounds: when there are too many, the oldest finished ones go first. */
+/** Keeps runs for a day, within bounds: when there are too many, the oldest finished ones go first; when their results take too much memory, the results do. */
 export class Runs implements RunBoard {
   readonly #runs = new Map<string, Run>();
   /** The latest reads, each in the place its number gives. There are many and they live long, so they cost no more than that. */
@@ -41,7 +45,7 @@ export class Runs implements RunBoard {
   readonly #limits: RunLimits;
   readonly #now: () => number;
   #begun = 0;
-  #results = 0;
+  #memory = 0;
 
   constructor(limits: RunLimits = defaultLimits, now: () => number = Date.now) {
     this.#limits = limits;
@@ -61,6 +65,7 @@ export class Runs implements RunBoard {
       failed: 0,
       errorcode: 0,
       results: undefined,
+      weight: 0,
       messages: undefined,
       abort: kind === 'per-node' ? new AbortController() : undefined,
     };
@@ -76,9 +81,14 @@ export class Runs implements RunBoard {
   add(run: Run, result: NodeResult): void {
     if ('error' in result) run.failed++;
     else run.ok++;
-    (run.results ??= []).push(shownResult(result));
-    this.#results++;
-    if (this.#results > this.#limits.results) this.#forget();
+    const kept = (run.results ??= []);
+    if (kept === 'dropped') return;
+    const shown = shownResult(result);
+    const weight = weightOf(shown);
+    kept.push(shown);
+    run.weight += weight;
+    this.#memory += weight;
+    if (this.#memory > this.#limits.memory) this.#forgetResults(run);
   }
 
   finish(run: Run, errorcode: number): void {
@@ -87,13 +97,13 @@ export class Runs implements RunBoard {
   }
 
   show(id: string, user: string, seesAll: boolean): unknown {
-    const { results, abort: _abort, started, finished, ...run } = this.#find(id, user, seesAll);
+    const { results, weight: _weight, abort: _abort, started, finished, ...run } = this.#find(id, user, seesAll);
     return {
       ...run,
       state: finished === undefined ? 'running' : 'finished',
       started: new Date(started).toISOString(),
       ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
-      ...(results ? { results: [...results] } : {}),
+      ...(results === 'dropped' ? { note: droppedNote } : results ? { results: [...results] } : {}),
     };
   }
 
@@ -128,15 +138,33 @@ export class Runs implements RunBoard {
   /** Makes room for many at once: the way to the oldest leads past all that were dropped since the map was last rebuilt. */
   #forget(): void {
     const count = this.#limits.count * roomy;
-    const results = this.#limits.results * roomy;
     for (const run of this.#runs.values()) {
-      if (this.#runs.size <= count && this.#results <= results) return;
+      if (this.#runs.size <= count) return;
       if (run.finished !== undefined) this.#drop(run);
     }
   }
 
+  /** Those of the oldest runs go first; those of work under way only if that is not enough, and the latest last. */
+  #forgetResults(latest: Run): void {
+    const enough = this.#limits.memory * roomy;
+    for (const isFinished of [true, false]) {
+      for (const run of this.#runs.values()) {
+        if (this.#memory <= enough) return;
+        if (run !== latest && (run.finished !== undefined) === isFinished) this.#dropResults(run);
+      }
+    }
+    if (this.#memory > this.#limits.memory) this.#dropResults(latest);
+  }
+
+  #dropResults(run: Run): void {
+    if (!run.results) return;
+    this.#memory -= run.weight;
+    run.weight = 0;
+    run.results = 'dropped';
+  }
+
   #drop(run: Run): void {
     this.#runs.delete(run.id);
-    this.#results -= run.results?.length ?? 0;
+    this.#memory -= run.weight;
   }
 }

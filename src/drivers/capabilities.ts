@@ -17,6 +17,15 @@ export interface Power {
    * without reading the state in between. An action the hardware has not is a Fault that lists those it has.
    */
   set(action: PowerAction, signal: AbortSignal): Promise<string>;
+  /** The service processor itself; absent where it does not matter to users. */
+  readonly controller?: Controller;
+}
+
+export interface Controller {
+  /** `BMC Ready` or `BMC NotReady`; one that does not answer is not ready. */
+  state(signal: AbortSignal): Promise<string>;
+  /** Starts it anew. Resolves with `BMC reboot` when it has taken the order, and then it is away for a while. */
+  restart(signal: AbortSignal): Promise<string>;
 }
 
 export type VitalsKind =
@@ -97,8 +106,11 @@ export interface Energy {
 
 export interface ServiceProcessor {
   get(attribute: string, signal: AbortSignal): Promise<Labelled>;
-  /** All settings of one call together, e.g. userid, username and password. One that moves the address verifies the new one. */
-  set(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
+  /**
+   * All settings of one call together, e.g. userid, username and password. One that moves the address verifies the new one.
+   * Resolves with what the user has to do now, if anything.
+   */
+  set(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Labelled | void>;
 }
 
 export interface Subnodes {

@@ -2,6 +2,7 @@ import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
 import { IpmiClient } from '../protocols/ipmi/client.ts';
 import { RedfishClient } from '../protocols/redfish/client.ts';
+import { Refusal } from '../protocols/redfish/faults.ts';
 import type { Access, Driver, Labelled } from './capabilities.ts';
 import { ipmiDriver } from './ipmi/index.ts';
 import { makeRedfishDriver } from './redfish/driver.ts';
@@ -35,6 +36,8 @@ export class Discovery {
   readonly #redfish = new RedfishClient({
     trust: { known: () => undefined, learn: async () => {} },
     connectTimeout: patience,
+    // An account that was tried is not kept longer than the search takes.
+    idle: patience,
   });
   readonly #drivers: Readonly<Record<Found['kind'], Driver>> = {
     ipmi: ipmiDriver({ connections: this.#ipmi, powerDeadline }),
@@ -134,15 +137,29 @@ export class Discovery {
     { username, password }: Account,
     signal: AbortSignal,
   ): Promise<Found> {
+    if (username === '') throw new Fault('invalid', 'the account has no user name.');
     const access: Access = { node: address, address, port: undefined, username, password };
     const driver = this.#drivers[kind];
     const problems = driver.validate(access);
     if (problems.length > 0) throw new Fault('invalid', problems);
     const { inventory, serviceProcessor } = driver.connect(access);
-    const labels = await inventory!.read(['model', 'serial'], signal);
-    const mac = await serviceProcessor!.get('mac', signal);
-    return { address, kind, model: modelOf(labels), serial: serialOf(labels), mac: text(mac['BMC MAC']), note: '' };
+    try {
+      const labels = await inventory!.read(['model', 'serial'], signal);
+      const mac = await serviceProcessor!.get('mac', signal);
+      return { address, kind, model: modelOf(labels), serial: serialOf(labels), mac: text(mac['BMC MAC']), note: '' };
+    } catch (error) {
+      throw error instanceof Fault && !signal.aborted ? withoutNode(error, username) : error;
+    }
   }
+}
+
+/** Drivers speak of a node and its attributes; here there is only an address. */
+function withoutNode(error: Fault, username: string): Fault {
+  const sentences =
+    error instanceof Refusal && error.status === 401
+      ? [`the user "${username}" or the password is wrong.`]
+      : error.sentences.map((sentence) => sentence.replaceAll(/\bits service processor( at [0-9a-f.:]+\w)?/gi, 'it'));
+  return new Fault(error.kind, sentences, { cause: error });
 }
 
 const text = (value: Labelled[string] | undefined): string => (typeof value === 'string' ? value : '');

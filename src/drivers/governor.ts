@@ -1,71 +1,117 @@
 import { type Abortable, unwatchAbort, watchAbort } from '../core/aborts.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
+import { Turns } from './governor-turns.ts';
 
 export interface GovernorLimits {
-  /** Devices worked on at a time, over all users. */
+  /** Devices worked on at a time, over all users, that get on with their work. */
   readonly inFlight: number;
+  /** Devices besides that take long or have been silent before. */
+  readonly lingering: number;
+  /** Milliseconds after which work takes long; whoever waits for room then gets its place. */
+  readonly patience: number;
   /** Requests that may wait for one device, which may stand for many nodes. */
   readonly perDevice: number;
+  /** How long a request waits for the device at most, in milliseconds. */
+  readonly wait: number;
   /** How long a device that did not answer is left alone, in milliseconds. */
   readonly quarantine: number;
 }
 
-const defaultLimits: GovernorLimits = { inFlight: 1_024, perDevice: 512, quarantine: 10_000 };
+const defaultLimits: GovernorLimits = {
+  inFlight: 1_024,
+  lingering: 4_096,
+  patience: 500,
+  perDevice: 512,
+  wait: 60_000,
+  quarantine: 10_000,
+};
+
+/** How often it is looked whether work takes long while somebody waits for room, in milliseconds. */
+const look = 100;
+/** The part of its time this process may be at work for more to be begun: work may also take long because we are slow. */
+const busy = 0.7;
 
 interface Job extends Abortable {
   readonly user: string;
+  /** When it came, and how many there were for its device. */
+  readonly since: number;
+  readonly ahead: number;
   readonly start: () => void;
   readonly fail: (error: unknown) => void;
 }
 
 interface Device {
   busy: boolean;
-  readonly waiting: Job[];
-  /** Set while the device is left alone. */
-  silent: { until: number; error: Unreachable } | undefined;
+  readonly waiting: Turns<Job>;
+  /** Runs while somebody waits. */
+  patience: NodeJS.Timeout | undefined;
+  /** Set from when it did not answer until it does; it is left alone for the first part of that time. */
+  silent: Silence | undefined;
+}
+
+interface Silence {
+  readonly since: number;
+  readonly until: number;
+  readonly error: Unreachable;
+}
+
+/** Work that has its place among those in flight. */
+interface Place {
+  readonly since: number;
 }
 
 /**
- * One command at a time per device, a bound on all, fair between users. A device that does not answer costs one deadline:
- * whoever waits for it fails with the first, and for a while nobody else waits for it.
+ * One command at a time per device, a bound on all, users in turn both at a device and for the places in flight. A device that does not
+ * answer costs one deadline: whoever waits for it fails with the first, and for a while nobody else waits for it. Nor do such devices
+ * keep others waiting, however many they are: work that takes long gives its place away, and what was silent before takes none.
  */
 export class Governor {
   readonly #limits: GovernorLimits;
   readonly #now: () => number;
+  readonly #load: () => number;
   readonly #devices = new Map<string, Device>();
-  /** Jobs whose device is free but for which there is no room; users in the order of their turn. */
-  readonly #ready = new Map<string, Job[]>();
-  #running = 0;
+  /** Jobs whose device is free but for which there is no room. */
+  readonly #ready = new Turns<Job>();
+  /** Oldest first. */
+  readonly #places = new Set<Place>();
+  #lingering = 0;
+  #looking: NodeJS.Timeout | undefined;
 
-  constructor(limits: Partial<GovernorLimits> = {}, now: () => number = () => performance.now()) {
+  /** `load` tells the part of its time that this process was at work since it was last asked. */
+  constructor(
+    limits: Partial<GovernorLimits> = {},
+    now: () => number = () => performance.now(),
+    load: () => number = loadMeter(),
+  ) {
     this.#limits = { ...defaultLimits, ...limits };
     this.#now = now;
+    this.#load = load;
   }
 
-  /** How many devices are worked on at a time. */
-  get inFlight(): number {
-    return this.#limits.inFlight;
+  /** How much of one request may wait here, so that it alone never fills the queue of a device. */
+  get queue(): number {
+    return this.#limits.perDevice;
   }
 
   run<T>(key: string, user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const device = this.#device(key);
-    if (device.silent) {
-      if (this.#now() < device.silent.until) return Promise.reject(device.silent.error);
-      device.silent = undefined;
+    if (device.silent && this.#now() < device.silent.until)
+      return Promise.reject(leftAlone(device.silent, this.#now()));
+    if (device.waiting.size >= this.#limits.perDevice) {
+      const other = device.waiting.makeRoomFor(user);
+      if (!other) return Promise.reject(tooMany());
+      other.fail(tooMany());
     }
-    if (device.waiting.length >= this.#limits.perDevice) {
-      return Promise.reject(
-        new Fault('unavailable', 'too many requests wait for it; try again later.', { retryAfter: 5 }),
-      );
-    }
-    if (!device.busy && this.#hasRoom()) {
+    if (!device.busy && this.#hasRoom(device)) {
       device.busy = true;
       return this.#perform(key, device, work);
     }
     return new Promise<T>((resolve, reject) => {
       const job: Job = {
         user,
+        since: this.#now(),
+        ahead: device.waiting.size + 1,
         start: () => {
           unwatchAbort(signal, job);
           resolve(this.#perform(key, device, work));
@@ -80,104 +126,171 @@ export class Governor {
         },
       };
       watchAbort(signal, job);
-      if (device.busy) device.waiting.push(job);
-      else {
+      if (device.busy) {
+        device.waiting.add(job);
+        device.patience ??= this.#endWaitsLater(device, this.#limits.wait);
+      } else {
         device.busy = true;
-        this.#enqueue(job);
+        this.#enqueue(device, job);
       }
     });
   }
 
   async #perform<T>(key: string, device: Device, work: () => Promise<T>): Promise<T> {
-    this.#running++;
+    const place: Place = { since: this.#now() };
+    if (this.#lingersFromTheStart(device)) this.#lingering++;
+    else this.#places.add(place);
     try {
-      return await work();
+      const result = await work();
+      device.silent = undefined;
+      return result;
     } catch (error) {
       if (error instanceof Unreachable) this.#silence(device, error);
-      else if (isGarbled(error)) failAll(device, error);
+      else {
+        device.silent = undefined;
+        if (isGarbled(error)) failAll(device, error);
+      }
       throw error;
     } finally {
-      this.#done(key, device);
+      if (!this.#places.delete(place)) this.#lingering--;
+      this.#next(key, device);
+      this.#startReady();
     }
   }
 
   #device(key: string): Device {
     let device = this.#devices.get(key);
-    if (!device) this.#devices.set(key, (device = { busy: false, waiting: [], silent: undefined }));
+    if (!device) this.#devices.set(key, (device = newDevice()));
     return device;
   }
 
-  #hasRoom(): boolean {
-    return this.#running < this.#limits.inFlight && this.#ready.size === 0;
+  #endWaitsLater(device: Device, milliseconds: number): NodeJS.Timeout {
+    return setTimeout(() => this.#endWaits(device), milliseconds).unref();
   }
 
-  #enqueue(job: Job): void {
-    if (this.#hasRoom()) {
+  /** Those who have waited too long for their device give up. */
+  #endWaits(device: Device): void {
+    const { wait } = this.#limits;
+    const now = this.#now();
+    for (const job of device.waiting.takeUntil(({ since }) => now - since < wait)) job.fail(waitedTooLong(job, wait));
+    const oldest = device.waiting.heads().reduce((least, { since }) => Math.min(least, since), now);
+    device.patience = device.waiting.size > 0 ? this.#endWaitsLater(device, oldest + wait - now) : undefined;
+  }
+
+  #hasRoom(device: Device): boolean {
+    if (this.#lingersFromTheStart(device)) return true;
+    return this.#places.size < this.#limits.inFlight && this.#ready.size === 0;
+  }
+
+  #lingersFromTheStart({ silent }: Device): boolean {
+    return silent !== undefined && this.#lingering < this.#limits.lingering;
+  }
+
+  #enqueue(device: Device, job: Job): void {
+    if (this.#hasRoom(device)) {
       job.start();
       return;
     }
-    const jobs = this.#ready.get(job.user);
-    if (jobs) jobs.push(job);
-    else this.#ready.set(job.user, [job]);
+    this.#ready.add(job);
+    this.#lookLater();
   }
 
-  /** Starts what there is room for, one of each user in turn. */
+  /** Starts what there is room for. */
   #startReady(): void {
-    while (this.#running < this.#limits.inFlight) {
-      const [turn] = this.#ready;
-      if (!turn) return;
-      const [user, jobs] = turn;
-      this.#ready.delete(user);
-      const job = jobs.shift()!;
-      if (jobs.length > 0) this.#ready.set(user, jobs);
+    while (this.#places.size < this.#limits.inFlight) {
+      const job = this.#ready.next();
+      if (!job) return;
       job.start();
     }
   }
 
-  #done(key: string, device: Device): void {
-    this.#running--;
-    this.#next(key, device);
-    this.#startReady();
+  #lookLater(): void {
+    if (this.#looking !== undefined) return;
+    this.#load();
+    this.#looking = setTimeout(() => this.#makeRoom(), Math.min(look, this.#limits.patience)).unref();
+  }
+
+  /** Takes the places of those who take long, as long as somebody waits for one. */
+  #makeRoom(): void {
+    this.#looking = undefined;
+    if (this.#load() < busy) {
+      const before = this.#now() - this.#limits.patience;
+      for (const place of this.#places) {
+        if (place.since > before || this.#lingering >= this.#limits.lingering) break;
+        this.#places.delete(place);
+        this.#lingering++;
+      }
+      this.#startReady();
+    }
+    if (this.#ready.size > 0) this.#lookLater();
   }
 
   #next(key: string, device: Device): void {
-    const job = device.waiting.shift();
-    if (job) this.#enqueue(job);
+    const job = device.waiting.next();
+    if (job) this.#enqueue(device, job);
     else {
+      clearTimeout(device.patience);
+      device.patience = undefined;
       device.busy = false;
       if (!device.silent) this.#devices.delete(key);
     }
   }
 
   #silence(device: Device, error: Unreachable): void {
-    device.silent = { until: this.#now() + this.#limits.quarantine, error };
+    const since = this.#now();
+    device.silent = { since, until: since + this.#limits.quarantine, error };
     failAll(device, error);
     if (this.#devices.size > 100_000) this.#forgetSilent();
   }
 
   #forgetSilent(): void {
-    for (const [key, { busy, silent }] of this.#devices)
-      if (!busy && silent && silent.until < this.#now()) this.#devices.delete(key);
+    for (const [key, device] of this.#devices)
+      if (!device.busy && device.silent && device.silent.until < this.#now()) this.#devices.delete(key);
   }
 
   #withdraw(key: string, device: Device, job: Job): void {
-    const waiting = device.waiting.indexOf(job);
-    if (waiting >= 0) {
-      device.waiting.splice(waiting, 1);
-      return;
-    }
-    const jobs = this.#ready.get(job.user);
-    const ready = jobs?.indexOf(job) ?? -1;
-    if (!jobs || ready < 0) return;
-    jobs.splice(ready, 1);
-    if (jobs.length === 0) this.#ready.delete(job.user);
-    this.#next(key, device);
+    if (device.waiting.remove(job)) return;
+    if (this.#ready.remove(job)) this.#next(key, device);
   }
 }
+
+const newDevice = (): Device => ({ busy: false, waiting: new Turns(), patience: undefined, silent: undefined });
+
+const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000);
+
+/** The error of who asks for a device that has just been silent: nothing was sent for it. */
+function leftAlone({ since, until, error }: Silence, now: number): Unreachable {
+  const [left, ago] = [until - now, seconds(now - since)];
+  const end = new Date(Date.now() + left).toISOString().slice(11, 19);
+  const sentence = `${error.message.replace(/\.$/, '')}; that was ${ago} s ago, and it is left alone until ${end} UTC.`;
+  return new Unreachable(sentence, { retryAfter: seconds(left), cause: error });
+}
+
+function waitedTooLong({ ahead }: Job, wait: number): Fault {
+  const others = ahead === 1 ? 'one other request' : `${ahead} other requests`;
+  return new Fault(
+    'unavailable',
+    `its turn did not come within ${seconds(wait)} s: ${others} for its service processor came before. Try again later.`,
+    { retryAfter: seconds(wait) },
+  );
+}
+
+const tooMany = (): Fault =>
+  new Fault('unavailable', 'too many requests wait for it; try again later.', { retryAfter: 5 });
 
 /** What cannot be understood may come only after a deadline; whoever waits would meet the same. */
 const isGarbled = (error: unknown): boolean => error instanceof Fault && error.kind === 'garbled';
 
 function failAll(device: Device, error: unknown): void {
-  for (const job of device.waiting.splice(0)) job.fail(error);
+  for (const job of device.waiting.takeAll()) job.fail(error);
+}
+
+function loadMeter(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
 }

@@ -42,6 +42,9 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   subnodes: 'nodes behind a node',
 };
 
+/** Nodes that are begun before others get a chance to work. */
+const perTurn = 256;
+
 /** Nodes as hardware: picks each node's driver and works on all of them at once. */
 export class Hardware {
   readonly #drivers: ReadonlyMap<string, Driver>;
@@ -80,20 +83,41 @@ export class Hardware {
     let broken: { error: unknown } | undefined;
     let wake: (() => void) | undefined;
     let begun = 0;
-    const begin = (): void => {
-      if (begun < nodes.length) this.#one(reader, nodes[begun++]!, work, known, signal).then(finish, fail);
+    let waiting = 0;
+    let filling = false;
+    let inTurn = 0;
+    // What waits for the governor costs memory, so only so much does; what is begun makes room for the next.
+    const fill = (): void => {
+      if (filling) return;
+      filling = true;
+      while (begun < nodes.length && waiting < this.#governor.queue) {
+        if (++inTurn > perTurn) {
+          setImmediate(goOn);
+          return;
+        }
+        waiting++;
+        this.#one(reader, nodes[begun++]!, work, known, signal, started).then(finish, fail);
+      }
+      filling = false;
+    };
+    const goOn = (): void => {
+      inTurn = 0;
+      filling = false;
+      fill();
+    };
+    const started = (): void => {
+      waiting--;
+      fill();
     };
     const finish = (outcome: Outcome<T>): void => {
       finished.push(outcome);
-      begin();
       wake?.();
     };
     const fail = (error: unknown): void => {
       broken = { error };
       wake?.();
     };
-    // More at a time would only wait for the governor, and what waits costs memory.
-    while (begun < Math.min(nodes.length, this.#governor.inFlight)) begin();
+    fill();
     for (let told = 0; told < nodes.length; ) {
       if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
       if (broken) throw broken.error;
@@ -109,7 +133,14 @@ export class Hardware {
     work: Work<K, T>,
     known: Map<string, Found>,
     signal: AbortSignal,
+    started: () => void,
   ): Promise<Outcome<T>> {
+    let waits = true;
+    const leave = (): void => {
+      if (!waits) return;
+      waits = false;
+      started();
+    };
     try {
       const { driver, capabilities, device } = known.get(node) ?? (await this.#find(reader, node, work, known));
       const capability = capabilities[work.needs];
@@ -117,14 +148,17 @@ export class Hardware {
         const what = features[work.needs];
         throw new Fault('invalid', `${work.command} is not possible: mgt "${driver.name}" has no ${what}.`);
       }
-      const value = await this.#governor.run(device, work.user, signal, () =>
-        work.run(capability as NonNullable<Capabilities[K]>, node, signal),
-      );
+      const value = await this.#governor.run(device, work.user, signal, () => {
+        leave();
+        return work.run(capability, node, signal);
+      });
       return { node, value };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const { kind, sentences } = error;
-      return { node, error: sentences.join(' '), ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
+      return { node, error: oneText(sentences), ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
+    } finally {
+      leave();
     }
   }
 
@@ -183,3 +217,7 @@ export class Hardware {
     return access;
   }
 }
+
+/** They are written to follow the node's name; all but the first follow a full stop. */
+const oneText = ([first = '', ...more]: readonly string[]): string =>
+  [first, ...more.map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1))].join(' ');

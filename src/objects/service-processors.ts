@@ -1,4 +1,6 @@
 import type { SecretBox } from '../access/secrets.ts';
+import { Fault } from '../core/errors.ts';
+import { noProcessorPort, processorPort } from '../core/processor-port.ts';
 import { isEnabled, tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
 import { nodeAttribute } from './node-attributes.ts';
@@ -28,7 +30,7 @@ export function serviceProcessorAccess(
   { name, passwdKey }: Asker,
 ): ServiceProcessorAccess {
   const attribute = (wanted: string): string | undefined => storedFor(reader, node, wanted, name)?.value;
-  const port = Number(attribute('bmcport') ?? '');
+  const port = portIn(attribute('bmcport') ?? '');
   const username = attribute('bmcusername');
   const sealed = storedFor(reader, node, 'bmcpassword', name);
   const password = sealed && box.open(sealed.value, sealed.place);
@@ -36,12 +38,17 @@ export function serviceProcessorAccess(
     username !== undefined && password !== undefined ? undefined : kindAccount(reader, box, passwdKey, username);
   return {
     address: attribute('bmc')?.split(',')[0],
-    // The reference system keeps the choice of a shared or dedicated port here, a small number; a network port is larger.
-    port: port >= 100 && port < 65_536 ? port : undefined,
+    port,
     username: username ?? fallback?.username,
     password: password ?? fallback?.password,
     key: kindAccount(reader, box, `${passwdKey}kg`, username)?.password,
   };
+}
+
+function portIn(text: string): number | undefined {
+  const port = processorPort(text);
+  if (port === false) throw new Fault('invalid', `its attribute bmcport, "${text}", ${noProcessorPort}.`);
+  return port;
 }
 
 interface Stored {

@@ -68,12 +68,7 @@ export class Authenticator {
     return { user: row['username'], token, note: '' };
   }
 
-  #byPassword(
-    name: string,
-    password: string,
-    address: string,
-    connection: object,
-  ): Identity | Promise<Identity> {
+  #byPassword(name: string, password: string, address: string, connection: object): Identity | Promise<Identity> {
     const { current } = this.#store;
     const account = accountOf(current, name);
     const hashLogin = current.get('site', 'hashlogin')?.['value']?.toLowerCase() !== 'no';

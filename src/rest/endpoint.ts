@@ -4,8 +4,8 @@ import type { Root } from './roots.ts';
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
-/** `object`: a fixed shape that the example shows. */
-export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object';
+/** `object` and `objects`: a fixed shape that the example shows. */
+export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object' | 'objects';
 
 /** What of a request becomes arguments. */
 export interface Input {
@@ -35,6 +35,8 @@ export interface Endpoint {
   readonly summary: string;
   readonly description?: string;
   readonly example: Example;
+  /** How the lines of nodes become a reply that is one list. */
+  together?(lines: ReadonlyMap<string, readonly string[]>): readonly string[];
   /** Offered at this root only. */
   readonly only?: '/muster';
   /** Takes large bodies. */

@@ -9,6 +9,8 @@ export interface Root {
   readonly refusesEmptyRanges: boolean;
   /** Attributes of the path of PUT globalconf that the body lacks are an error. */
   readonly comparesPathWithBody: boolean;
+  /** What a command on a node writes to standard error makes it a failure, whatever it exits with. */
+  readonly failsOnErrorOutput: boolean;
   readonly statuses: Readonly<Partial<Record<ErrorKind, number>>>;
   /** What a refusal by the policy says first; clients of the reference system look for this text. */
   readonly denialPrefix: readonly string[];
@@ -19,6 +21,7 @@ export const musterRoot: Root = {
   strict: true,
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
+  failsOnErrorOutput: false,
   statuses: {},
   denialPrefix: [],
 };
@@ -29,6 +32,7 @@ export const xcatwsRoot: Root = {
   strict: false,
   refusesEmptyRanges: true,
   comparesPathWithBody: false,
+  failsOnErrorOutput: true,
   statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403 },
   denialPrefix: ['Authentication failure'],
 };

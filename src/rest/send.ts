@@ -33,7 +33,7 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
   }
   const { answer } = outcome;
   if (answer.shape !== 'stream') return sendAnswer(sending, answer);
-  return collectStream(answer.results, endpoint.reply).then((collected) => sendAnswer(sending, collected));
+  return collectStream(answer.results, endpoint).then((collected) => sendAnswer(sending, collected));
 }
 
 const statusOf = ({ endpoint, common }: Sending): number => (endpoint.method === 'POST' && !common.dryRun ? 201 : 200);
@@ -51,17 +51,18 @@ function sendAnswer(sending: Sending, answer: Answer | DryRun): Promise<void> | 
     }
   }
   const body = bodyOf(answer, outcome.snapshot, services.catalog, common);
-  return body instanceof Promise ? body.then((made) => sendMade(sending, made)) : sendMade(sending, body);
+  const more = 'messages' in answer ? (answer.messages ?? []) : [];
+  return body instanceof Promise ? body.then((made) => sendMade(sending, made, more)) : sendMade(sending, body, more);
 }
 
-function sendMade(sending: Sending, made: Body): Promise<void> | undefined {
+function sendMade(sending: Sending, made: Body, more: readonly string[]): Promise<void> | undefined {
   const { endpoint, request, response, headers, outcome, common, line } = sending;
   const messages = (): string[] => [
     `request ${request.id}`,
     `${endpoint.command.name} ${line}`.trim(),
     `run ${outcome.run.id}`,
     `revision ${outcome.revision}`,
-    ...(outcome.run.messages ?? []),
+    ...more,
   ];
   const body = common.debug ? withDebug(made, messages(), common) : made;
   headers['Content-Type'] = jsonType;

@@ -85,7 +85,15 @@ function originForm(url: string): string {
   return absolute ? url.slice(absolute[0].length) || '/' : url;
 }
 
-const pathOf = (request: FastifyRequest): string => request.url.split('?', 1)[0]!.slice(0, 200);
+/** The path for sentences, up to a password that may stand in it. */
+function pathOf(request: FastifyRequest): string {
+  const path = request.url.split('?', 1)[0]!;
+  const plain = path.replaceAll(/%([2-7][\da-f])/gi, (_, code: string) =>
+    String.fromCodePoint(Number.parseInt(code, 16)),
+  );
+  const secret = /(?:pw|passw(?:or)?d)=/i.exec(plain);
+  return secret ? `${plain.slice(0, secret.index).slice(0, 200)}${secret[0]}xxxxxxxx` : path.slice(0, 200);
+}
 
 const rootOf = (request: FastifyRequest): Root =>
   roots.find((root) => request.url.startsWith(root.prefix)) ?? musterRoot;

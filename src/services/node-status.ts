@@ -10,37 +10,57 @@ export function statusTime(date: Date): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
+interface Noted {
+  readonly status: string;
+  readonly applications: string | undefined;
+}
+
 /** Notes what nodes are doing in `nodelist.status`, many at a time. */
 export class NodeStatus {
   readonly #store: Store;
   readonly #failed: (error: unknown) => void;
-  #noted = new Map<string, string>();
+  #noted = new Map<string, Noted>();
   #timer: NodeJS.Timeout | undefined;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(store: Store, failed: (error: unknown) => void) {
     this.#store = store;
     this.#failed = failed;
   }
 
-  note(node: string, status: string): void {
+  /** `applications` as `appstatus` keeps them. */
+  note(node: string, status: string, applications?: string): void {
     if (['n', '0'].includes(this.#store.current.get('site', 'nodestatus')?.['value'] ?? '')) return;
-    this.#noted.set(node, status);
+    this.#noted.set(node, { status, applications: applications ?? this.#noted.get(node)?.applications });
     this.#timer ??= setTimeout(() => void this.flush(), delay).unref();
   }
 
-  async flush(): Promise<void> {
+  /** Resolves when all that was noted before is to be seen. */
+  flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const noted = this.#noted;
-    if (noted.size === 0) return;
-    this.#noted = new Map();
-    const statustime = statusTime(new Date());
+    if (noted.size > 0) {
+      this.#noted = new Map();
+      const before = this.#written;
+      const write = this.#write(noted);
+      this.#written = before.then(() => write);
+    }
+    return this.#written;
+  }
+
+  async #write(noted: ReadonlyMap<string, Noted>): Promise<void> {
+    const now = statusTime(new Date());
     const origin = { user: '', client: '', command: 'node-status', run: '' };
     try {
       await this.#store.change(origin, (head) => {
         const draft = new Draft(head, (_table, _column, clear) => clear);
-        for (const [node, status] of noted)
-          if (head.get('nodelist', node)) draft.merge('nodelist', node, { status, statustime });
+        for (const [node, { status, applications }] of noted) {
+          if (!head.get('nodelist', node)) continue;
+          draft.merge('nodelist', node, { status, statustime: now });
+          if (applications !== undefined)
+            draft.merge('nodelist', node, { appstatus: applications, appstatustime: now });
+        }
         return draft.changes();
       });
     } catch (error) {

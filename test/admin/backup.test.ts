@@ -32,6 +32,7 @@ afterEach(() => rmSync(parent, { recursive: true }));
 
 function makeData(mark: string): void {
   mkdirSync(join(data, 'tls'), { recursive: true });
+  mkdirSync(join(data, 'ssh'), { recursive: true });
   const connection = openDatabase();
   connection.pragma('journal_mode = WAL');
   connection.exec('CREATE TABLE IF NOT EXISTS marks (mark TEXT)');
@@ -40,6 +41,7 @@ function makeData(mark: string): void {
   connection.close();
   writeFileSync(join(data, 'secret.key'), `key ${mark}`, { mode: 0o600 });
   writeFileSync(join(data, 'tls/ca.pem'), `ca ${mark}`);
+  writeFileSync(join(data, 'ssh/id_ed25519'), `ssh key ${mark}`, { mode: 0o600 });
   writeFileSync(join(data, 'tls/ca.key'), `ca key ${mark}`, { mode: 0o600 });
 }
 
@@ -72,7 +74,7 @@ describe('backup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(parent).sort()).toEqual(['cluster.backup', 'data']);
     const names = execFileSync('tar', ['-tf', file], { encoding: 'utf8' }).trim().split('\n').sort();
-    expect(names).toEqual(['muster.sqlite', 'secret.key', 'tls/', 'tls/ca.key', 'tls/ca.pem']);
+    expect(names).toEqual(['muster.sqlite', 'secret.key', 'ssh/', 'ssh/id_ed25519', 'tls/', 'tls/ca.key', 'tls/ca.pem']);
   });
 
   it('copies a running server: what is committed in the write-ahead log, and nothing of an open transaction', async () => {
@@ -110,7 +112,7 @@ describe('restore', () => {
     expect(state(other)).toEqual(stateOf('first'));
     expect(statSync(join(other, 'secret.key')).mode & 0o777).toBe(0o600);
     expect(statSync(join(other, 'tls/ca.key')).mode & 0o777).toBe(0o600);
-    expect(readdirSync(other).sort()).toEqual(['lock.sqlite', 'muster.sqlite', 'secret.key', 'tls']);
+    expect(readdirSync(other).sort()).toEqual(['lock.sqlite', 'muster.sqlite', 'secret.key', 'ssh', 'tls']);
   });
 
   it('replaces data only when told to, with everything that belonged to them', async () => {
@@ -121,7 +123,7 @@ describe('restore', () => {
     writeFileSync(join(data, 'note'), 'not ours');
     await expect(restore(data, file, { replace: false })).rejects.toThrow(/is not empty\. Use --replace/);
     await restore(data, file, { replace: true });
-    expect(readdirSync(data).sort()).toEqual(['lock.sqlite', 'muster.sqlite', 'note', 'secret.key', 'tls']);
+    expect(readdirSync(data).sort()).toEqual(['lock.sqlite', 'muster.sqlite', 'note', 'secret.key', 'ssh', 'tls']);
     expect(state()).toEqual(stateOf('first'));
   });
 
@@ -142,7 +144,7 @@ describe('restore', () => {
     mkdirSync(join(data, 'restore.ready/old'));
     renameSync(join(data, 'muster.sqlite'), join(data, 'restore.ready/old/muster.sqlite'));
     renameSync(join(other, 'muster.sqlite'), join(data, 'muster.sqlite'));
-    for (const name of ['secret.key', 'tls']) renameSync(join(other, name), join(data, 'restore.ready/new', name));
+    for (const name of ['secret.key', 'ssh', 'tls']) renameSync(join(other, name), join(data, 'restore.ready/new', name));
     lockDataDirectory(data).release();
     expect(state()).toEqual(stateOf('first'));
     expect(existsSync(join(data, 'restore.ready'))).toBe(false);

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Runs } from '../../src/dispatch/runs.ts';
+import { NodeOutput } from '../../src/services/remote/node-output.ts';
 
 let now: number;
 let runs: Runs;
 beforeEach(() => {
   now = 0;
-  runs = new Runs({ age: 1_000, count: 10, results: 100 }, () => now);
+  runs = new Runs({ age: 1_000, count: 10, memory: 100_000 }, () => now);
 });
 
 function finished(kind: 'query' | 'change' | 'per-node', user = 'anna'): string {
@@ -62,12 +63,54 @@ test('work that is not finished stays, however much comes after it', () => {
   expect(runs.show(work.id, 'anna', false)).toMatchObject({ state: 'running' });
 });
 
-test('results over the limit push out the oldest finished runs', () => {
-  const first = runs.begin('rpower', 'anna', 'per-node');
-  for (let i = 0; i < 60; i++) runs.add(first, { node: `n${i}`, value: ['on'] });
-  runs.finish(first, 0);
-  const second = runs.begin('rpower', 'anna', 'per-node');
-  for (let i = 0; i < 60; i++) runs.add(second, { node: `n${i}`, value: ['on'] });
-  expect(isKept(first.id)).toBe(false);
-  expect(isKept(second.id)).toBe(true);
+/** A run with so many results of about 1,100 bytes each, of every form that results have. */
+function withResults(count: number): { id: string; end(): void } {
+  const run = runs.begin('rvitals', 'anna', 'per-node');
+  for (let i = 0; i < count; i++) runs.add(run, { node: `n${i}`, ...big[i % big.length]! });
+  return { id: run.id, end: () => runs.finish(run, 0) };
+}
+
+const long = 'x'.repeat(1_000);
+const big = [
+  { value: { Temp: long } },
+  { value: [long] },
+  { value: new NodeOutput({ stdout: long, stderr: '', code: 0 }) },
+  { error: long },
+  { error: 'no', output: new NodeOutput({ stdout: '', stderr: long, code: 1 }) },
+];
+
+test('results that take too much memory are dropped, those of the oldest run first, and its figures stay', () => {
+  const first = withResults(40);
+  first.end();
+  const second = withResults(40);
+  second.end();
+  expect(runs.show(first.id, 'anna', false)).toHaveProperty('results');
+  const third = withResults(40);
+  const shown = runs.show(first.id, 'anna', false);
+  expect(shown).toMatchObject({ state: 'finished', ok: 24, failed: 16, note: expect.stringMatching(/no longer kept/) });
+  expect(shown).not.toHaveProperty('results');
+  for (const { id } of [second, third]) {
+    expect(runs.show(id, 'anna', false)).toMatchObject({ results: { length: 40 } });
+    expect(runs.show(id, 'anna', false)).not.toHaveProperty('weight');
+  }
+});
+
+test('results of work under way outlast those of finished work, whichever began first', () => {
+  const running = withResults(40);
+  const done = withResults(40);
+  done.end();
+  withResults(40);
+  expect(runs.show(running.id, 'anna', false)).toHaveProperty('results');
+  expect(runs.show(done.id, 'anna', false)).not.toHaveProperty('results');
+});
+
+test('a run whose own results take too much memory keeps none of them and counts on', () => {
+  const small = withResults(10);
+  small.end();
+  const huge = withResults(200);
+  expect(runs.show(huge.id, 'anna', false)).toMatchObject({ state: 'running', ok: 120, failed: 80 });
+  expect(runs.show(huge.id, 'anna', false)).not.toHaveProperty('results');
+  // Nothing of it counts any more.
+  const next = withResults(80);
+  expect(runs.show(next.id, 'anna', false)).toMatchObject({ results: { length: 80 } });
 });

@@ -57,7 +57,12 @@ test('a silent device costs one wait: those behind fail with the first, later on
   await expect(first).rejects.toThrow('does not answer');
   await expect(behind).rejects.toThrow('does not answer');
   await wait(0);
-  await expect(governor.run('dead', 'w', never, work('soon'))).rejects.toThrow('does not answer');
+  now = 400;
+  const soon = governor.run('dead', 'w', never, work('soon'));
+  await expect(soon).rejects.toThrow(
+    /^does not answer; that was 1 s ago, and it is left alone until \d\d:\d\d:\d\d UTC\.$/,
+  );
+  await expect(soon).rejects.toMatchObject({ kind: 'invalid', retryAfter: 1 });
   expect(started).toEqual(['first']);
   now = 1_001;
   void governor.run('dead', 'w', never, work('later'));
@@ -137,4 +142,129 @@ test('who leaves while waiting is forgotten and the next gets the turn', async (
   expect(started).toEqual(['running', 'patient']);
   finish.get('patient')!();
   await patient;
+});
+
+test('users take turns at one device too, whatever one of them has queued', async () => {
+  const { started, finish, work } = controlled();
+  const governor = new Governor();
+  const many = Array.from({ length: 100 }, (_, place) => governor.run('bmc', 'a', never, work(`a${place}`)));
+  const few = [governor.run('bmc', 'b', never, work('b0')), governor.run('bmc', 'c', never, work('c0'))];
+  for (const name of ['a0', 'a1', 'b0', 'c0', 'a2', 'a3']) {
+    expect(started.at(-1)).toBe(name);
+    finish.get(name)!();
+    await wait(0);
+  }
+  await Promise.all([...many.slice(0, 4), ...few]);
+});
+
+test('a full queue of one user does not shut others out', async () => {
+  const { started, finish, work } = controlled();
+  const governor = new Governor({ perDevice: 4 });
+  const greedy = ['a0', 'a1', 'a2', 'a3', 'a4'].map((name) => governor.run('bmc', 'a', never, work(name)));
+  const late = greedy.map((one) => one.catch((error: unknown) => error));
+  await expect(governor.run('bmc', 'a', never, work('a5'))).rejects.toMatchObject({ kind: 'unavailable' });
+  const modest = ['b0', 'b1'].map((name) => governor.run('bmc', 'b', never, work(name)));
+  // Both have the same share now.
+  await expect(governor.run('bmc', 'b', never, work('b2'))).rejects.toMatchObject({ kind: 'unavailable' });
+  for (const refused of [3, 4]) expect(await late[refused]).toMatchObject({ kind: 'unavailable' });
+  for (const name of ['a0', 'a1', 'b0', 'a2', 'b1']) {
+    expect(started.at(-1)).toBe(name);
+    finish.get(name)!();
+    await wait(0);
+  }
+  expect(await Promise.all(modest)).toEqual(['b0', 'b1']);
+});
+
+test('who waits for a slow device too long gives up, and the others keep their turns', async () => {
+  const { started, finish, work } = controlled();
+  let now = 0;
+  const governor = new Governor({ wait: 50 }, () => now);
+  const running = governor.run('slow', 'u', never, work('running'));
+  const first = governor.run('slow', 'u', never, work('first'));
+  const second = governor.run('slow', 'v', never, work('second'));
+  now = 40;
+  const late = governor.run('slow', 'u', never, work('late'));
+  now = 51;
+  await expect(first).rejects.toMatchObject({ kind: 'unavailable', retryAfter: 1 });
+  await expect(first).rejects.toThrow(/^its turn did not come within 1 s: one other request for its service processor/);
+  await expect(second).rejects.toThrow(/: 2 other requests for its service processor came before/);
+  finish.get('running')!();
+  await running;
+  await wait(0);
+  expect(started).toEqual(['running', 'late']);
+  finish.get('late')!();
+  await late;
+});
+
+test('a wait that ended in time leaves no timer that ends another', async () => {
+  const { finish, work } = controlled();
+  let now = 0;
+  const governor = new Governor({ wait: 60 }, () => now);
+  const running = governor.run('bmc', 'u', never, work('running'));
+  const next = governor.run('bmc', 'u', never, work('next'));
+  finish.get('running')!();
+  await running;
+  await wait(0);
+  now = 50;
+  const patient = governor.run('bmc', 'u', never, work('patient'));
+  now = 70;
+  await wait(80);
+  finish.get('next')!();
+  await next;
+  await wait(0);
+  finish.get('patient')!();
+  expect(await patient).toBe('patient');
+});
+
+const keys = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+const idle = (): number => 0;
+const limits = { inFlight: 2, lingering: 3, patience: 20 };
+
+test('work that takes long gives its place to who waits, up to a bound of its own', async () => {
+  const { started, finish, work } = controlled();
+  const governor = new Governor(limits, undefined, idle);
+  const all = keys('d', 8).map((key) => governor.run(key, 'u', never, work(key)));
+  expect(started).toEqual(['d0', 'd1']);
+  await expect.poll(() => started).toEqual(keys('d', 5));
+  await wait(100);
+  expect(started).toHaveLength(5);
+  finish.get('d0')!();
+  await all[0];
+  await expect.poll(() => started).toHaveLength(6);
+  for (const key of keys('d', 8)) {
+    await expect.poll(() => finish.has(key)).toBe(true);
+    finish.get(key)!();
+  }
+  expect(await Promise.all(all)).toEqual(keys('d', 8));
+  // The places are all there again.
+  void governor.run('x', 'u', never, work('x'));
+  void governor.run('y', 'u', never, work('y'));
+  void governor.run('z', 'u', never, work('z'));
+  expect(started.slice(8)).toEqual(['x', 'y']);
+});
+
+test('work that takes long because this process is busy keeps its place', async () => {
+  const { started, work } = controlled();
+  const governor = new Governor(limits, undefined, () => 0.95);
+  for (const key of keys('d', 3)) void governor.run(key, 'u', never, work(key));
+  await wait(100);
+  expect(started).toEqual(['d0', 'd1']);
+});
+
+test('a device that was silent takes no place from others when it is tried again', async () => {
+  const { started, finish, fail, work } = controlled();
+  let now = 0;
+  const governor = new Governor({ ...limits, quarantine: 1_000 }, () => now, idle);
+  const dead = keys('dead', 2).map((key) => governor.run(key, 'u', never, work(key)));
+  for (const key of keys('dead', 2)) fail.get(key)!(new Unreachable('does not answer.'));
+  for (const one of dead) await expect(one).rejects.toThrow('does not answer');
+  now = 1_001;
+  const again = keys('dead', 2).map((key) => governor.run(key, 'u', never, work(key)));
+  const living = keys('live', 2).map((key) => governor.run(key, 'u', never, work(key)));
+  expect(started.slice(2)).toEqual(['dead0', 'dead1', 'live0', 'live1']);
+  for (const key of started.slice(2)) finish.get(key)!();
+  await Promise.all([...again, ...living]);
+  // It has answered, so that it is one like others.
+  for (const key of ['dead0', 'dead1', 'live0']) void governor.run(key, 'u', never, work(`${key}!`));
+  expect(started.slice(6)).toEqual(['dead0!', 'dead1!']);
 });

@@ -37,8 +37,10 @@ describe('the account of a service processor', () => {
     expect(errorOf(without)).toEqual([403, 1]);
     expect(without.json.error).toHaveLength(3);
     expect(without.json.error[0]).toMatch(
-      /^i: it has no user name or no password for its service processor: set bmcusername/,
+      /^i: it has no user name and no password for its service processor: set bmcusername/,
     );
+    // Sentences after the first begin like sentences.
+    for (const error of without.json.error) expect(error).not.toMatch(/\. [a-z]/);
     expect((await bmcs.state(0)).openSessions).toBe(0);
     await account('ipmi', labAccounts.operator);
     await account('redfish', labAccounts.user);
@@ -109,6 +111,49 @@ describe('the account of a service processor', () => {
     });
     expect((await power('port')).json.error[0]).toMatch(/^port: nothing listens at 127\.89\.0\.1:444/);
     expect((await power('shared')).json).toEqual({ shared: { power: 'off' } });
+  });
+});
+
+describe('an address or a port that is none', () => {
+  const wrong = ['127.88.0.010', '127.88.1', '2130706433', '0x7f.88.0.1', '256.1.1.1'];
+
+  it.each(['ipmi', 'redfish', 'openbmc'])('is refused when it is written, with mgt=%s', async (mgt) => {
+    await define(server, { slip: { groups: 'all', mgt } });
+    for (const bmc of wrong) {
+      const reply = await server.call('PUT', '/nodes/slip', { body: { bmc } });
+      expect(errorOf(reply)).toEqual([403, 1]);
+      expect(reply.json.error[0]).toMatch(
+        /bmc of slip: ".*" looks like an IPv4 address and is none: .* without leading/,
+      );
+    }
+    await server.ok('PUT', '/nodes/slip', { bmc: 'bmc-7.example' });
+  });
+
+  it.each(['redfish', 'openbmc'])('is refused when it is used, with mgt=%s', async (mgt) => {
+    const login = { bmcusername: 'admin', bmcpassword: 'secret' };
+    await server.ok('PUT', '/groups/padded', { mgt, bmc: '|\\D+(\\d+)|127.89.0.0($1)|', ...login });
+    await define(server, { pad1: { groups: 'padded' } });
+    const reply = await power('pad1');
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error[0]).toMatch(/^pad1: its attribute bmc is wrong: "127\.89\.0\.01" is neither an IP address/);
+    await server.ok('DELETE', '/nodes/pad1');
+    await server.ok('DELETE', '/groups/padded');
+  });
+
+  it.each(['abc', '99999'])('is refused when it is written: port %s', async (bmcport) => {
+    await define(server, { slip: { groups: 'all', mgt: 'redfish' } });
+    const reply = await server.call('PUT', '/nodes/slip', { body: { bmcport } });
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error[0]).toMatch(/bmcport of slip: "\w+" is neither a network port \(100 to 65535\) nor/);
+  });
+
+  it('is refused when it is used: port', async () => {
+    const bmc = services.addresses[0]!;
+    await server.ok('PUT', '/groups/ported', { mgt: 'redfish', bmc, bmcport: '|\\D+(\\d+)|(65535+$1)|' });
+    await define(server, { port1: { groups: 'ported' } });
+    const reply = await power('port1');
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error[0]).toMatch(/^port1: its attribute bmcport, "65536", is neither a network port/);
   });
 });
 

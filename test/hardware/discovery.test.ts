@@ -6,6 +6,7 @@ import { startServer, type TestServer } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
 import { type BmcLab, startBmcs } from '../lab/bmc.ts';
 import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
+import { define, labNode } from './nodes.ts';
 
 let server: TestServer;
 let bmcs: BmcLab;
@@ -74,10 +75,34 @@ describe('bmcdiscover', () => {
     const reply = await find('iprange=127.85.0.1;127.86.0.1,bmcuser=admin,bmcpw=Wr0ngHere');
     expect(reply.json).toEqual([
       expect.stringMatching(/^127\.85\.0\.1,,,admin,,mp,bmc,,the user "admin" or the password is wrong/),
-      expect.stringMatching(/^127\.86\.0\.1,,,admin,,mp,redfish,,its service processor does not accept user "admin"/),
+      expect.stringMatching(/^127\.86\.0\.1,,,admin,,mp,redfish,,the user "admin" or the password is wrong/),
     ]);
     expect(await refusedLogins()).toBe(before + 1);
     expect(reply.text).not.toContain('Wr0ngHere');
+    // There is no node yet, and so nothing to set at one.
+    for (const line of reply.json as string[]) expect(line).not.toMatch(/\bnode\b|attribute|its service processor/);
+  });
+
+  it.each(['/muster', '/xcatws'])('takes a range with a slash as it is written, at %s', async (root) => {
+    const lines = [1, 2].map(
+      (last) => `127.85.0.${last},7X00LAB,SN00000${last - 1},admin,,mp,bmc,02:bc:00:00:00:0${last - 1}`,
+    );
+    for (const slash of ['/', '%2F'])
+      expect((await find(`iprange=127.85.0.0${slash}30,bmcuser=admin,bmcpw=secret`, root)).json).toEqual(lines);
+    expect((await find('method=ipmi,iprange=127.85.0.0%2F30;127.85.0.2/31', root)).json).toHaveLength(3);
+  });
+
+  it.each([
+    'services/bmcdiscover/iprange=127.85.0.1/30,bmcpw=N0tFound/more',
+    'services/bmcdiscovery/bmcuser=admin,bmcpw=N0tFound',
+    'services/bmcdiscovery/bmcuser=admin,bmcpw%3DN0tFound',
+    'services/bmcdiscovery/bmc%70w=N0tFound',
+    'services/checkbmcauths/127.85.0.1/password=N0tFound',
+  ])('repeats no password of a path that is not there: %s', async (path) => {
+    const reply = await server.call('GET', `/${path}`);
+    expect(errorOf(reply)).toEqual([404, 2]);
+    expect(reply.json.error[0]).toMatch(/^There is nothing at \/muster\/services\/.*(pw|password)=xxxxxxxx\.$/);
+    expect(reply.text).not.toContain('N0tFound');
   });
 
   it('finds nothing where nothing is, and says so with an empty list', async () => {
@@ -96,7 +121,7 @@ describe('checkbmcauth', () => {
     ]);
     const wrong = await check('127.86.0.1', 'bmcuser=admin,bmcpw=Wr0ngHere');
     expect(errorOf(wrong)).toEqual([403, 1]);
-    expect(wrong.json.error[0]).toMatch(/does not accept user "admin"/);
+    expect(wrong.json.error).toEqual(['the user "admin" or the password is wrong.']);
     const nobody = await check('127.85.0.77', 'bmcuser=admin,bmcpw=secret');
     expect(errorOf(nobody)).toEqual([403, 1]);
     expect(nobody.json.error).toEqual(['nothing at 127.85.0.77 answers to IPMI or Redfish.']);
@@ -110,6 +135,19 @@ describe('checkbmcauth', () => {
     }
     expect((await find(`iprange=127.85.0.1,bmcuser=${'u'.repeat(17)},bmcpw=secret`)).json).toEqual([
       `127.85.0.1,,,${'u'.repeat(17)},,mp,bmc,,the user name for IPMI may have at most 16 bytes.`,
+    ]);
+  });
+
+  it('takes a password with commas', async () => {
+    const password = 'Co,mma,s=1';
+    await define(server, { three: labNode('ipmi', bmcs.addresses[2]!) });
+    await server.ok('PUT', '/nodes/three/sp/password', { userid: '5', username: 'carla', password });
+    const accepted = ['127.85.0.3: the account is accepted.'];
+    expect((await check('127.85.0.3', `bmcuser=carla,bmcpw=${password}`)).json).toEqual(accepted);
+    expect((await check('127.85.0.3', `bmcpw=${password},bmcuser=carla`)).json).toEqual(accepted);
+    expect((await check('127.85.0.3', encodeURIComponent(`bmcuser=carla,bmcpw=${password}`))).json).toEqual(accepted);
+    expect((await find(`bmcpw=${password},bmcuser=carla,iprange=127.85.0.3`)).json).toEqual([
+      '127.85.0.3,7X00LAB,SN000002,carla,,mp,bmc,02:bc:00:00:00:02',
     ]);
   });
 
@@ -137,7 +175,7 @@ describe('a search', () => {
     ['iprange=', 400],
     ['bmcuser=admin,bmcpw=Mistyp3d', 400],
     ['iprange=127.85.0.1,bmcpassword=Mistyp3d', 403],
-    ['iprange=127.85.0.1,bmcuser=admin,bmcpw=Mistyp3d,rest', 403],
+    ['iprange=127.85.0.1,rest,bmcuser=admin,bmcpw=Mistyp3d', 403],
     ['iprange=127.85.0.9-1', 403],
     ['iprange=127.85.0.300', 403],
     ['iprange=127.0.0.0%2F8', 403],
@@ -159,6 +197,7 @@ describe('a search', () => {
     await find('iprange=127.85.0.1,bmcuser=admin,bmcpw=secret');
     await expect.poll(everything).toContain('--range 127.85.0.1');
     const all = await everything();
-    for (const password of ['Wr0ngHere', 'Str4yPassword', 'Mistyp3d', 'F0rbidden']) expect(all).not.toContain(password);
+    for (const password of ['Wr0ngHere', 'Str4yPassword', 'Mistyp3d', 'F0rbidden', 'N0tFound', 'mma,s=1'])
+      expect(all).not.toContain(password);
   });
 });

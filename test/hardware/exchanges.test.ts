@@ -25,10 +25,10 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server?.stop(), bmcs?.stop(), services?.stop()]));
 
-describe('answers at /xcatws as the reference system does: ipmi', () => {
+describe.each(['ipmi', 'hardware'])('answers at /xcatws as the reference system does: %s', (name) => {
   beforeAll(() => resetTo(server, readExchanges<Rows>('baseline')));
 
-  it.each(readExchanges('ipmi').map((exchange) => [exchange.id, exchange.note, exchange] as const))(
+  it.each(readExchanges(name).map((exchange) => [exchange.id, exchange.note, exchange] as const))(
     '%s %s',
     async (_id, _note, exchange) => {
       expect(mismatch(exchange, await send(server.client, exchange, {}))).toBeUndefined();
@@ -36,8 +36,11 @@ describe('answers at /xcatws as the reference system does: ipmi', () => {
   );
 });
 
-/** Rows that want hardware; everything else is tried with the other rows. */
-const rows = endpoints.filter(({ command }) => command.kind === 'per-node' || command.name === 'bmcdiscover');
+const remote = ['xdsh', 'xdcp', 'updatenode'];
+/** Rows that want hardware; everything else is tried with the other rows or on nodes with SSH. */
+const rows = endpoints.filter(
+  ({ command: { kind, name } }) => (kind === 'per-node' && !remote.includes(name)) || name === 'bmcdiscover',
+);
 
 describe.each(roots.map(({ prefix: root }) => root))('every example works on hardware at %s', (root) => {
   beforeAll(async () => {
@@ -53,7 +56,9 @@ describe.each(roots.map(({ prefix: root }) => root))('every example works on har
 
   const body = ({ example }: Endpoint) => (example.body === undefined ? {} : { body: example.body });
 
-  it.each(rows.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', async (_name, row) => {
+  const offered = rows.filter(({ only }) => only === undefined || only === root);
+
+  it.each(offered.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', async (_name, row) => {
     // What IPMI does not have is tried on a node that has it.
     const redfish = row.path.endsWith('/bootorder');
     await server.ok('PUT', '/nodes/n1', { bmc: redfish ? services.addresses[0] : '' });

@@ -11,14 +11,14 @@ let bmcs: BmcLab;
 let services: RedfishLab;
 
 /** Places of the nodes in their lab. `new` has the newer environment resources, `old` the older ones. */
-const places = { ip: 0, old: 0, new: 1, sparse: 2, ob: 3, box: 4, mover: 5, box2: 6 } as const;
+const places = { ip: 0, old: 0, new: 1, sparse: 2, ob: 3, box: 4, mover: 5, box2: 6, heir: 7 } as const;
 
 beforeAll(async () => {
-  const kinds = ['plain', 'plain', 'sparse', 'openbmc', 'enclosure', 'plain', 'enclosure'] as const;
+  const kinds = ['plain', 'plain', 'sparse', 'openbmc', 'enclosure', 'plain', 'enclosure', 'plain'] as const;
   [server, bmcs, services] = await Promise.all([
     startServer(),
     startBmcs({ count: 2, prefix: '127.75' }),
-    startRedfish({ count: 7, prefix: '127.76', kinds }),
+    startRedfish({ count: 8, prefix: '127.76', kinds }),
   ]);
   const redfish = (name: keyof typeof places, mgt = 'redfish') => ({
     [name]: labNode(mgt, services.addresses[places[name]]!),
@@ -187,14 +187,79 @@ describe('the service processor', () => {
     await server.ok('PUT', `/nodes/${node}`, { bmcusername: 'admin', bmcpassword: 'secret' });
   });
 
-  it('that moves is verified at its new address', async () => {
+  it('that moves is verified at its new address, and the node’s attribute follows', async () => {
     const address = '127.76.0.99';
-    await expectSet('mover', 'sp/ip', { ip: address });
+    const reply = await put('mover', 'sp/ip', { ip: address });
+    expect([reply.status, reply.text]).toEqual([200, '']);
+    const run = await server.ok('GET', `/runs/${String(reply.headers['x-muster-run'])}`);
+    expect(run.results[0].value).toEqual({
+      'BMC IP': address,
+      Message: [`Its service processor has moved from 127.76.0.6 to ${address}; its attribute bmc is ${address} now.`],
+    });
+    expect(await server.ok('GET', '/nodes/mover/attrs/bmc')).toEqual({ mover: { bmc: address } });
     expect((await services.state(places.mover)).address).toBe(address);
-    await expectRefused(server.call('GET', '/nodes/mover/power'), /^mover: nothing listens at 127\.76\.0\.6:443/);
-    await server.ok('PUT', '/nodes/mover', { bmc: address });
     expect(await get('mover', 'power')).toEqual({ power: 'off' });
     expect(await get('mover', 'sp/ip')).toEqual({ 'BMC IP': address });
+  });
+
+  it('that moves leaves no node unreachable whose group gave the address', async () => {
+    const { mgt, bmc, bmcusername, bmcpassword } = labNode('redfish', services.addresses[places.heir]!);
+    await server.ok('PUT', '/groups/heirs', {
+      mgt: mgt!,
+      bmc: bmc!,
+      bmcusername: bmcusername!,
+      bmcpassword: bmcpassword!,
+    });
+    await define(server, { heir: { groups: 'heirs' } });
+    const address = '127.76.0.98';
+    const reply = await server.call('PUT', '/nodes/heir/sp/ip?debug=1', { body: { ip: address } });
+    expect(reply.status).toBe(200);
+    expect(reply.json.debug).toContain(
+      `heir: Its service processor has moved from 127.76.0.8 to ${address}; its attribute bmc is ${address} now as its own value, instead of that of the group heirs.`,
+    );
+    expect(await get('heir', 'power')).toEqual({ power: 'off' });
+    expect(await server.ok('GET', '/groups/heirs/attrs/bmc')).toEqual({ heirs: { bmc } });
+  });
+
+  it('that moves and forgets its netmask has an error, and the node’s attribute follows', async () => {
+    await services.fault(places.heir, { forgetful: true });
+    const address = '127.76.0.97';
+    const reply = await put('heir', 'sp/ip', { ip: address, netmask: '255.255.0.0' });
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error).toEqual([
+      `heir: its service processor accepted netmask but did not keep it: wanted "255.255.0.0", found "255.0.0.0". Its service processor has moved from 127.76.0.98 to ${address}; its attribute bmc is ${address} now.`,
+    ]);
+    expect(await get('heir', 'sp/ip')).toEqual({ 'BMC IP': address });
+  });
+
+  it.each(['old', 'new', 'ob'] as const)(
+    'of the Redfish node %s keeps mask and gateway, or it is said',
+    async (node) => {
+      await expectSet(node, 'sp/netmask', { netmask: '255.255.0.0' });
+      await expectSet(node, 'sp/gateway', { value: '127.76.0.254' });
+      expect(await get(node, 'sp/netmask')).toEqual({ 'BMC Netmask': '255.255.0.0' });
+      expect(await get(node, 'sp/gateway')).toEqual({ 'BMC Gateway': '127.76.0.254' });
+      await services.fault(places[node], { forgetful: true });
+      for (const [attribute, value, found] of [
+        ['netmask', '255.0.0.0', '255.255.0.0'],
+        ['gateway', '127.76.0.253', '127.76.0.254'],
+        ['hostname', 'forgotten', '.*'],
+        ['ntp', '127.0.0.9', '.*'],
+        ['vlan', '99', '.*'],
+      ] as const) {
+        const sentence = `^${node}: its service processor accepted ${attribute} but did not keep it: wanted "${value}", found "${found}"\\.$`;
+        await expectRefused(put(node, `sp/${attribute}`, { value }), new RegExp(sentence));
+      }
+      await services.fault(places[node], { forgetful: false });
+    },
+  );
+
+  it('says what is missing where the body has other settings than the path', async () => {
+    const reply = await put('old', 'sp/userid', { username: 'fred', password: 'Fr3dsSecret' });
+    expect(errorOf(reply)).toEqual([400, 2]);
+    expect(reply.json.error).toEqual([
+      'The path names userid, but the body has only "username", "password": add userid to the body, or name one of these in the path.',
+    ]);
   });
 
   it('is not moved to where no account may be sent, nor two to one address', async () => {
@@ -212,10 +277,14 @@ describe('the service processor', () => {
   });
 
   it('refuses what it does not know', async () => {
-    await expectRefused(server.call('GET', '/nodes/ip/sp/garp'), /^ip: its service processor has no LAN parameter/);
+    await expectRefused(
+      server.call('GET', '/nodes/ip/sp/garp'),
+      /^ip: its service processor does not have the setting garp/,
+    );
     await expectRefused(server.call('GET', '/nodes/ip/sp/nosuch'), /^ip: "nosuch" cannot be read.*known: ip, netmask/);
     await expectRefused(put('ip', 'sp/nosuch', { value: '1' }), /^ip: "nosuch" cannot be set/);
-    await expectRefused(put('ip', 'sp/ip', { value: 'localhost' }), /^ip: .*not an IPv4 address/);
+    for (const value of ['localhost', '10.300.0.1', '::1'])
+      await expectRefused(put('ip', 'sp/ip', { value }), /^ip: .*(not an IPv4 address|outside the networks)/);
     await expectRefused(put('old', 'sp/netmask', { value: '255.0.255.0' }), /^old: .*not a netmask/);
     await expectRefused(put('old', 'sp/garp', { value: '1' }), /^old: .*no attribute garp/);
     for (const body of [{}, { netmask: '255.0.0.0' }, { value: '127.0.0.1', netmask: '255.0.0.0' }])
@@ -249,7 +318,7 @@ describe('what boots next', () => {
     await expectSet(node, 'nextboot', { order: 'hd', persistent: 'yes', mode: 'legacy' });
     expect(await boot()).toEqual({ enabled: 'Continuous', target: 'Hdd', mode: 'Legacy' });
     await expectSet(node, 'nextboot', { order: 'default' });
-    expect(await get(node, 'nextboot')).toEqual({ nextboot: 'boot override inactive' });
+    expect(await get(node, 'nextboot')).toEqual({ nextboot: node === 'ob' ? 'Default' : 'boot override inactive' });
   });
 
   it('refuses what it does not know', async () => {
@@ -296,7 +365,7 @@ describe('the boot order', () => {
     );
     for (const body of [{}, { order: [] }, { order: ' , ' }]) {
       expect(errorOf(await put('new', 'bootorder', body))).toEqual([400, 2]);
-      expect(errorOf(await put('new', 'bootorder', body, '/xcatws'))).toEqual([404, 2]);
+      expect(errorOf(await put('new', 'bootorder', body, '/xcatws'))).toEqual([403, 2]);
     }
     expect(errorOf(await put('new', 'bootorder', { order: 5 }))).toEqual([400, 2]);
   });
@@ -440,7 +509,10 @@ describe('the beacon', () => {
     for (const action of ['on', 'off']) {
       await expectSet(node, 'beacon', { action });
       expect((await services.state(places[node])).indicator === 'Off').toBe(action === 'off');
-      expect(await get(node, 'beacon')).toEqual({ beacon: action });
+      const shown = action === 'on' ? 'On' : 'Off';
+      expect(await get(node, 'beacon')).toEqual({
+        beacon: node === 'ob' ? `Front:${shown} Rear:${shown}` : action,
+      });
     }
   });
 
@@ -452,7 +524,9 @@ describe('the beacon', () => {
       put('ip', 'beacon', { action: 'dance' }),
       /^"dance" is not a beacon action; known are on, off, blink/,
     );
+    expect(await get('old', 'beacon')).toEqual({ beacon: 'blink' });
     expect(errorOf(await put('ip', 'beacon', {}))).toEqual([400, 2]);
+    expect(errorOf(await put('ip', 'beacon', {}, '/xcatws'))).toEqual([403, 2]);
   });
 });
 
@@ -477,6 +551,8 @@ describe('the nodes behind a node', () => {
   it('are an error in words for an IPMI node', async () => {
     const reply = await server.call('GET', '/nodes/ip/subnodes');
     expect(errorOf(reply)).toEqual([403, 1]);
-    expect(reply.json.error).toEqual([text(/^ip: rscan is not possible: mgt "ipmi" has no nodes behind a node/)]);
+    expect(reply.json.error).toEqual([
+      text(/^ip: it is a single server with mgt=ipmi and has no subnodes; .* mgt=redfish\.$/),
+    ]);
   });
 });

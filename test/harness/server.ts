@@ -54,7 +54,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     writeFileSync(configFile, options.config);
     args.push('--config', configFile);
   }
-  const { child, output } = launch(args, { MUSTER_ROOT_PASSWORD: rootPassword, ...options.environment });
+  const own = { MUSTER_ROOT_PASSWORD: rootPassword, MUSTER_HOSTS_FILE: join(data, 'hosts') };
+  const { child, output } = launch(args, { ...own, ...options.environment });
   const port = await readyPort(child, output);
   const client = new Client(port, options.ca ?? readFileSync(join(data, 'tls/ca.pem'), 'utf8'));
   const login = await client.call('POST', '/tokens', { body: { userName: 'root', userPW: rootPassword } });
@@ -88,7 +89,17 @@ function launch(args: readonly string[], environment: Readonly<Record<string, st
   const child = spawn(process.execPath, [main, ...args], {
     cwd: checkout,
     // Whatever a test defines, nothing leaves this machine.
-    env: { PATH: process.env.PATH, MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128',
+      MUSTER_REMOTE_NETWORKS: '127.0.0.0/8,::1/128',
+      MUSTER_DISCOVERY_INTERFACES: 'lo',
+      MUSTER_DISCOVERY_SECONDS: '1',
+      MUSTER_NAME_LOOKUP: 'false',
+      MUSTER_DNS_DAEMON: 'none',
+      MUSTER_DHCP_DAEMON: 'none',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let text = '';

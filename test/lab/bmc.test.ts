@@ -80,6 +80,21 @@ describe('simulated BMCs', () => {
     expect(await lab.sessions(2)).toBe(0);
   });
 
+  it('refuse suite 17 and drop settings when told to', async () => {
+    await lab.fault(1, { refuse17: true, dropSettings: true });
+    const stat = () => ipmipower([lab.addresses[1]!], 17, '--stat');
+    expect(await stat()).toMatchObject({ [lab.addresses[1]!]: 'cipher suite id unavailable' });
+    const three = { suite: 3 };
+    // Set LAN Configuration Parameters, channel 1, netmask.
+    await ipmitool(lab.addresses[1]!, ['raw', '0x0c', '0x01', '1', '6', '255', '255', '0', '0'], three);
+    const seen = () => ipmitool(lab.addresses[1]!, ['lan', 'print', '1'], three);
+    expect(await seen()).toMatch(/Subnet Mask +: 255\.0\.0\.0/);
+    await lab.fault(1, { refuse17: false, dropSettings: false });
+    expect(await stat()).toMatchObject({ [lab.addresses[1]!]: 'off' });
+    await tool(1, 'lan', 'set', '1', 'snmp', 'private');
+    expect(await seen()).toMatch(/SNMP Community String +: private/);
+  });
+
   it('will not answer for another lab', async () => {
     await expect(startBmcs({ count: 1, prefix: '127.100' })).rejects.toThrow('listens on 127.100.0.1 port 623 already');
   });

@@ -35,6 +35,10 @@ export interface BmcFaults {
   readonly loss?: number;
   /** Every answer consists of random bytes. */
   readonly garbage?: boolean;
+  /** Cipher suite 17 is refused. */
+  readonly refuse17?: boolean;
+  /** LAN settings are accepted and dropped. */
+  readonly dropSettings?: boolean;
   /** All sessions are gone, as after a restart of the BMC. */
   readonly forget?: true;
 }
@@ -50,6 +54,8 @@ export interface BmcLab {
   fault(index: number, faults: BmcFaults): Promise<void>;
   /** How many sessions are open; not for `stock`. */
   sessions(index: number): Promise<number>;
+  /** How many of them use cipher suite 17. */
+  suite17Sessions(index: number): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -154,6 +160,10 @@ export async function startBmcs(options: BmcLabOptions): Promise<BmcLab> {
     async sessions(index) {
       const output = await tell(index, 'lab_sessions', '');
       return Number(/sessions=(\d+)/.exec(output)?.[1]);
+    },
+    async suite17Sessions(index) {
+      const output = await tell(index, 'lab_sessions', '');
+      return Number(/suite17=(\d+)/.exec(output)?.[1]);
     },
     stop,
   };

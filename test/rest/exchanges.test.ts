@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe.each(['auth', 'nodes', 'noderange', 'osimages', 'policy', 'globalconf', 'tables'])(
+describe.each(['auth', 'nodes', 'noderange', 'osimages', 'policy', 'globalconf', 'tables', 'names', 'services', 'remote'])(
   'answers at /xcatws as the reference system does: %s',
   (name) => {
     const variables: Variables = {};

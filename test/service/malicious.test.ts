@@ -24,7 +24,7 @@ import {
 const directory = temporaryDirectory();
 const ranges = join(directory, 'ranges');
 const outside = join(directory, 'outside');
-const requestTimeout = 2;
+const requestTimeout = 4;
 const connectionLimit = 300;
 let service: Service;
 let agent: Agent;

@@ -40,6 +40,13 @@ export async function startService(
     env: {
       ...process.env,
       MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128',
+      MUSTER_REMOTE_NETWORKS: '127.0.0.0/8,::1/128',
+      MUSTER_DISCOVERY_INTERFACES: 'lo',
+      MUSTER_DISCOVERY_SECONDS: '1',
+      MUSTER_HOSTS_FILE: join(data, 'hosts'),
+      MUSTER_NAME_LOOKUP: 'false',
+      MUSTER_DNS_DAEMON: 'none',
+      MUSTER_DHCP_DAEMON: 'none',
       MUSTER_ROOT_PASSWORD: rootPassword,
       ...environment,
     },

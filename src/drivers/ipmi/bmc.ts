@@ -2,6 +2,7 @@ import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
 import type { Access } from '../capabilities.ts';
 import type { CappingRange } from './energy-values.ts';
+import type { Identity } from './identity.ts';
 
 /** How long things may take, in milliseconds. */
 export interface IpmiTimes {
@@ -22,6 +23,6 @@ export interface Bmc {
   readonly cappingRange: CappingRange | undefined;
   /** The sensor data records, remembered until the service processor says that they changed. */
   records(signal: AbortSignal): Promise<readonly SdrRecord[]>;
-  /** Whether the service processor answers at another address and lets us in. */
-  answersAt(address: string, signal: AbortSignal): Promise<boolean>;
+  /** Who answers at another address and lets us in with the same account; a Fault if nobody does. */
+  identityAt(address: string, signal: AbortSignal): Promise<Identity>;
 }

@@ -16,7 +16,9 @@ const inlet = 0x40;
 /** Taken where no limit was ever set: no action but the limit itself, a second to come below it. */
 const freshLimit = { exceptionAction: 0, correctionTime: 1000, samplingPeriod: 1 };
 
-const watts = (value: number) => `${value} W`;
+/** What the reference system prints for what the hardware does not tell. */
+const unknown = 'na';
+const watts = (value: number | undefined) => (value === undefined ? unknown : `${value} W`);
 
 /** `11/15/2026 - 02:51:00` in universal time. */
 function stampText(seconds: number): string {
@@ -44,25 +46,28 @@ async function cappingStatus(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
 
 async function cappingValue(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
   const { limit } = await getPowerLimit(bmc.link, signal);
-  return { cappingvalue: limit === undefined ? 'N/A' : watts(limit.watts) };
+  return { cappingvalue: watts(limit?.watts) };
 }
 
 async function ambient(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
   const [degrees] = await getTemperatures(bmc.link, inlet, signal);
-  return { ambienttemp: degrees === undefined ? 'N/A' : `${degrees} C` };
+  return { ambienttemp: degrees === undefined ? unknown : `${degrees} C` };
 }
 
-/** DCMI has no command for the range: the service processor shows it only by refusing, and it must be known otherwise. */
-function range(bmc: Bmc, edge: 'minimum' | 'maximum'): string {
-  return bmc.cappingRange === undefined ? 'N/A' : watts(bmc.cappingRange[edge]);
-}
+/**
+ * DCMI 1.5 has no command for the range: not one of its five capability parameters holds it, and the minimum and maximum of Get
+ * Power Reading are what was consumed. The service processor shows it only by refusing (84h), so it must be known otherwise.
+ */
+const lowest = ({ cappingRange }: Bmc): Labelled => ({ cappingmin: watts(cappingRange?.minimum) });
+const highest = ({ cappingRange }: Bmc): Labelled => ({ cappingmax: watts(cappingRange?.maximum) });
 
 const readers: Readonly<Record<string, Reader>> = {
   cappingstatus: cappingStatus,
   cappingvalue: cappingValue,
-  cappingmin: async (bmc) => ({ cappingmin: range(bmc, 'minimum') }),
-  cappingmax: async (bmc) => ({ cappingmax: range(bmc, 'maximum') }),
-  cappingmaxmin: async (bmc) => ({ cappingmaxmin: `${range(bmc, 'maximum')}, ${range(bmc, 'minimum')}` }),
+  cappingmin: async (bmc) => lowest(bmc),
+  cappingmax: async (bmc) => highest(bmc),
+  // It stands for the two.
+  cappingmaxmin: async (bmc) => ({ ...highest(bmc), ...lowest(bmc) }),
   averageAC: async (bmc, signal) => ({ averageAC: watts((await getPowerReading(bmc.link, signal)).average) }),
   powerusage: async (bmc, signal) => usageLabels(await getPowerReading(bmc.link, signal)),
   ambienttemp: ambient,
@@ -91,9 +96,9 @@ async function setValue(bmc: Bmc, value: string, signal: AbortSignal): Promise<v
 export function ipmiEnergy(bmc: Bmc): Energy {
   return {
     async read(attributes, signal) {
-      const unknown = attributes.find((attribute) => !known.includes(attribute));
-      if (unknown !== undefined) {
-        throw new Fault('invalid', `there is no energy attribute "${unknown}" on IPMI; known: ${known.join(', ')}.`);
+      const stranger = attributes.find((attribute) => !known.includes(attribute));
+      if (stranger !== undefined) {
+        throw new Fault('invalid', `there is no energy attribute "${stranger}" on IPMI; known: ${known.join(', ')}.`);
       }
       const labels: Labelled[] = [];
       for (const attribute of attributes.length > 0 ? attributes : known) {

@@ -1,6 +1,4 @@
-import { Fault } from '../../core/errors.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../protocols/ipmi/client.ts';
-import { getDeviceId } from '../../protocols/ipmi/commands/device.ts';
 import { sdrCache } from '../../protocols/ipmi/commands/sdr-cache.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import type { Access, Capabilities, Driver, ServiceProcessor } from '../capabilities.ts';
@@ -8,12 +6,14 @@ import { ipmiBeacon } from './beacon.ts';
 import type { Bmc, IpmiTimes } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
 import type { CappingRange } from './energy-values.ts';
+import { type Identity, readIdentity } from './identity.ts';
 import { ipmiEventLog } from './event-log.ts';
 import { ipmiInventory } from './inventory.ts';
 import { ipmiNextBoot } from './next-boot.ts';
 import { ipmiPower } from './power.ts';
 import { getSetting } from './sp-get.ts';
 import { setSettings } from './sp-set.ts';
+import { ipmiSubnodes } from './subnodes.ts';
 import { validateAccess } from './validate.ts';
 import { ipmiVitals } from './vitals.ts';
 
@@ -29,8 +29,8 @@ export interface IpmiDriverOptions extends Partial<IpmiTimes> {
   readonly connections?: IpmiConnections;
   /** The power limits a node can keep, if they are known; DCMI does not tell. */
   readonly cappingRange?: (access: Access) => CappingRange | undefined;
-  /** Whether the service processor answers at a new address; by default whether it lets us in there. */
-  readonly answersAt?: (access: Access, address: string, signal: AbortSignal) => Promise<boolean>;
+  /** Who answers at another address; by default asked of whoever lets us in there. */
+  readonly identityAt?: (address: string, signal: AbortSignal) => Promise<Identity>;
 }
 
 const defaultTimes: IpmiTimes = { powerDeadline: 60_000, addressDeadline: 60_000, cycleSettling: 1_500 };
@@ -71,6 +71,10 @@ class IpmiCapabilities implements Capabilities {
     return ipmiEnergy(this.#bmc);
   }
 
+  get subnodes() {
+    return ipmiSubnodes;
+  }
+
   get serviceProcessor(): ServiceProcessor {
     const bmc = this.#bmc;
     return {
@@ -102,17 +106,6 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
     suites: options.ipmiSuites,
   });
 
-  async function letsUsIn(access: Access, address: string, signal: AbortSignal): Promise<boolean> {
-    try {
-      await getDeviceId(connections.link({ ...endpointOf(access), address }), signal);
-      return true;
-    } catch (error) {
-      if (error instanceof Fault && !signal.aborted) return false;
-      throw error;
-    }
-  }
-  const answersAt = options.answersAt ?? letsUsIn;
-
   return {
     name: 'ipmi',
     passwdKey: 'ipmi',
@@ -126,7 +119,9 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
         times,
         cappingRange: cappingRange?.(access),
         records: (signal) => sdr.records(`${access.address}:${access.port ?? ''}`, link, signal),
-        answersAt: (address, signal) => answersAt(access, address, signal),
+        identityAt:
+          options.identityAt ??
+          ((address, signal) => readIdentity(connections.link({ ...endpointOf(access), address }), signal)),
       });
     },
     close: () => connections.close(),

@@ -3,10 +3,11 @@ import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { type ChassisControl, chassisControl, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
 import type { Power, PowerAction } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
+import { within } from './deadline.ts';
 
 const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
-const isKnown = (action: PowerAction): action is (typeof known)[number] =>
-  (known as readonly PowerAction[]).includes(action);
+type KnownAction = (typeof known)[number];
+const isKnown = (action: PowerAction): action is KnownAction => (known as readonly PowerAction[]).includes(action);
 const firstPoll = 100;
 const longestPoll = 2000;
 /** After this a command that got no answer and had no effect is sent again. */
@@ -14,6 +15,13 @@ const resendAfter = 3000;
 const maximumSends = 3;
 
 type State = 'on' | 'off';
+
+/** One action, with all its attempts under one deadline. */
+interface Work {
+  readonly bmc: Bmc;
+  /** The state read last. */
+  seen: State | undefined;
+}
 
 async function readState(bmc: Bmc, signal: AbortSignal): Promise<State> {
   return (await getChassisStatus(bmc.link, signal)).power ? 'on' : 'off';
@@ -32,7 +40,7 @@ async function control(bmc: Bmc, action: ChassisControl, signal: AbortSignal): P
 
 /** Reads the state until `done` says so or the time is over; false then. One reading may get lost. */
 async function watch(
-  bmc: Bmc,
+  work: Work,
   patience: number,
   done: (state: State, elapsed: number) => boolean,
   signal: AbortSignal,
@@ -42,9 +50,9 @@ async function watch(
   for (let wait = firstPoll; ; wait = Math.min(wait * 1.5, longestPoll)) {
     await pause(wait, signal);
     try {
-      const state = await readState(bmc, signal);
+      work.seen = await readState(work.bmc, signal);
       lost = 0;
-      if (done(state, performance.now() - start)) return true;
+      if (done(work.seen, performance.now() - start)) return true;
     } catch (error) {
       lost += 1;
       if (lost > 1 || !unanswered(error, signal)) throw error;
@@ -54,41 +62,62 @@ async function watch(
 }
 
 /** Commands whose effect shows in the state: sent again only when the state was read and has not changed. */
-async function reach(bmc: Bmc, action: 'on' | 'off' | 'softoff', signal: AbortSignal): Promise<State> {
+async function reach(work: Work, action: 'on' | 'off' | 'softoff', signal: AbortSignal): Promise<State> {
+  const { bmc } = work;
   const wanted = action === 'on' ? 'on' : 'off';
-  const { powerDeadline } = bmc.times;
+  const resend = Math.min(resendAfter, bmc.times.powerDeadline / (maximumSends + 1));
   for (let sends = 1; ; sends += 1) {
-    const answered = await control(bmc, action, signal);
-    const last = answered || sends === maximumSends;
-    const patience = last ? powerDeadline : Math.min(resendAfter, powerDeadline);
-    if (await watch(bmc, patience, (state) => state === wanted, signal)) return wanted;
-    if (!last) continue;
-    const other = wanted === 'on' ? 'off' : 'on';
-    const hint = action === 'softoff' ? ' The operating system may ignore the request; off does not ask it.' : '';
-    const seconds = Math.round(powerDeadline / 1000);
-    throw new Fault('deadline', `it is still ${other} ${seconds} s after the power action ${action}.${hint}`);
+    const last = (await control(bmc, action, signal)) || sends === maximumSends;
+    const patience = last ? Number.POSITIVE_INFINITY : resend;
+    if (await watch(work, patience, (state) => state === wanted, signal)) return wanted;
   }
 }
 
 /** Commands that begin and end with `on`. */
-async function restart(bmc: Bmc, action: 'reset' | 'cycle', signal: AbortSignal): Promise<State> {
+async function restart(work: Work, action: 'reset' | 'cycle', signal: AbortSignal): Promise<State> {
+  const { bmc } = work;
   if (!(await control(bmc, action, signal))) {
     throw new Fault('deadline', `the power action ${action} got no answer; whether it was carried out is not known.`);
   }
-  const { powerDeadline, cycleSettling } = bmc.times;
   let seenOff = action === 'reset';
   const done = (state: State, elapsed: number) => {
     if (state === 'off') seenOff = true;
-    return state === 'on' && (seenOff || elapsed >= cycleSettling);
+    return state === 'on' && (seenOff || elapsed >= bmc.times.cycleSettling);
   };
-  if (await watch(bmc, powerDeadline, done, signal)) return 'on';
-  throw new Fault('deadline', `it is off ${Math.round(powerDeadline / 1000)} s after the power action ${action}.`);
+  await watch(work, Number.POSITIVE_INFINITY, done, signal);
+  return 'on';
 }
 
 async function interrupt(bmc: Bmc, now: State, signal: AbortSignal): Promise<State> {
   if (now === 'off') throw new Fault('invalid', 'it is off, and nmi needs a running system.');
   if (await control(bmc, 'nmi', signal)) return now;
   throw new Fault('deadline', 'the power action nmi got no answer; whether it was carried out is not known.');
+}
+
+async function perform(work: Work, action: KnownAction, signal: AbortSignal): Promise<State> {
+  const now = await readState(work.bmc, signal);
+  work.seen = now;
+  switch (action) {
+    case 'on':
+      return now === 'on' ? now : await reach(work, 'on', signal);
+    case 'off':
+    case 'softoff':
+      return now === 'off' ? now : await reach(work, action, signal);
+    case 'boot':
+      return now === 'on' ? await restart(work, 'reset', signal) : await reach(work, 'on', signal);
+    case 'reset':
+    case 'cycle':
+      return now === 'off' ? now : await restart(work, action, signal);
+    case 'nmi':
+      return await interrupt(work.bmc, now, signal);
+  }
+}
+
+function tooLate({ bmc, seen }: Work, action: KnownAction): Fault {
+  const seconds = Math.round(bmc.times.powerDeadline / 1000);
+  if (seen === undefined) return new Fault('deadline', `its power state could not be read within ${seconds} s.`);
+  const hint = action === 'softoff' ? ' The operating system may ignore the request; off does not ask it.' : '';
+  return new Fault('deadline', `it is still ${seen} ${seconds} s after the power action ${action}.${hint}`);
 }
 
 export function ipmiPower(bmc: Bmc): Power {
@@ -98,21 +127,13 @@ export function ipmiPower(bmc: Bmc): Power {
       if (!isKnown(action)) {
         throw new Fault('invalid', `IPMI has no power action "${action}"; it has ${known.join(', ')}.`);
       }
-      const now = await readState(bmc, signal);
-      switch (action) {
-        case 'on':
-          return now === 'on' ? now : await reach(bmc, 'on', signal);
-        case 'off':
-        case 'softoff':
-          return now === 'off' ? now : await reach(bmc, action, signal);
-        case 'boot':
-          return now === 'on' ? await restart(bmc, 'reset', signal) : await reach(bmc, 'on', signal);
-        case 'reset':
-        case 'cycle':
-          return now === 'off' ? now : await restart(bmc, action, signal);
-        case 'nmi':
-          return await interrupt(bmc, now, signal);
-      }
+      const work: Work = { bmc, seen: undefined };
+      return await within(
+        bmc.times.powerDeadline,
+        () => tooLate(work, action),
+        signal,
+        (inTime) => perform(work, action, inTime),
+      );
     },
   };
 }

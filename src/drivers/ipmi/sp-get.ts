@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
 import { getControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
-import { getLanParameter, lanChannel, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
+import { getLanParameter, lanChannel, lanNames, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
 import {
   decodeArpInterval,
   decodeCommunity,
@@ -16,43 +16,57 @@ import type { Bmc } from './bmc.ts';
 
 type Reader = (bmc: Bmc, signal: AbortSignal) => Promise<Labelled>;
 
-async function parameter(bmc: Bmc, name: LanParameter, signal: AbortSignal, selector = 0): Promise<Buffer> {
+/** A setting that is one LAN parameter. */
+interface LanAttribute {
+  readonly label: string;
+  readonly parameter: LanParameter;
+  readonly show: (value: Buffer) => string;
+}
+
+export const lanAttributes: ReadonlyMap<string, LanAttribute> = new Map<string, LanAttribute>([
+  ['ip', { label: 'BMC IP', parameter: 'address', show: decodeIpv4 }],
+  ['netmask', { label: 'BMC Netmask', parameter: 'netmask', show: decodeIpv4 }],
+  ['gateway', { label: 'BMC Gateway', parameter: 'gateway', show: decodeIpv4 }],
+  ['backupgateway', { label: 'BMC Backup Gateway', parameter: 'backupGateway', show: decodeIpv4 }],
+  [
+    'garp',
+    { label: 'Gratuitous ARP seconds', parameter: 'arpInterval', show: (value) => String(decodeArpInterval(value)) },
+  ],
+  ['mac', { label: 'BMC MAC', parameter: 'mac', show: decodeMac }],
+  ['vlan', { label: 'BMC VLAN ID', parameter: 'vlan', show: (value) => String(decodeVlan(value) ?? 'off') }],
+  ['community', { label: 'SP SNMP Community', parameter: 'community', show: decodeCommunity }],
+]);
+
+async function parameter(bmc: Bmc, name: LanParameter, signal: AbortSignal, selector = 0): Promise<Buffer | undefined> {
   const channel = await lanChannel(bmc.link, signal);
-  const value = await getLanParameter(bmc.link, channel, name, signal, selector);
-  if (value === undefined) throw new Fault('invalid', `its service processor has no LAN parameter ${name}.`);
-  return value;
+  return await getLanParameter(bmc.link, channel, name, signal, selector);
 }
 
-function lan(label: string, name: LanParameter, decode: (value: Buffer) => string): Reader {
-  return async (bmc, signal) => ({ [label]: decode(await parameter(bmc, name, signal)) });
-}
-
-async function vlan(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
-  const id = decodeVlan(await parameter(bmc, 'vlan', signal));
-  return id === undefined ? { Message: ['BMC VLAN disabled'] } : { 'BMC VLAN ID': String(id) };
+async function lan(bmc: Bmc, attribute: string, lanAttribute: LanAttribute, signal: AbortSignal): Promise<Labelled> {
+  const { label, parameter: name, show } = lanAttribute;
+  const value = await parameter(bmc, name, signal);
+  if (value === undefined) {
+    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanNames[name]}).`);
+  }
+  const shown = show(value);
+  return attribute === 'vlan' && shown === 'off' ? { Message: ['BMC VLAN disabled'] } : { [label]: shown };
 }
 
 async function destination(bmc: Bmc, number: number, signal: AbortSignal): Promise<Labelled> {
   const value = await parameter(bmc, 'destination', signal, number);
+  if (value === undefined) throw new Fault('invalid', `its service processor has no SNMP destination ${number}.`);
   return { [`SP SNMP Destination ${number}`]: decodeDestination(value) };
 }
 
+/** One that is not set is 0.0.0.0, as the reference system prints it. There is always a first to ask for. */
 async function destinations(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
-  const count = byteAt(await parameter(bmc, 'destinationCount', signal), 0) & 0x0f;
-  const labels: Labelled[] = [];
-  for (let number = 1; number <= count; number += 1) labels.push(await destination(bmc, number, signal));
+  const count = byteAt((await parameter(bmc, 'destinationCount', signal)) ?? Buffer.of(1), 0) & 0x0f;
+  const labels = [await destination(bmc, 1, signal)];
+  for (let number = 2; number <= count; number += 1) labels.push(await destination(bmc, number, signal));
   return Object.assign({}, ...labels) as Labelled;
 }
 
-const readers: Readonly<Record<string, Reader>> = {
-  ip: lan('BMC IP', 'address', decodeIpv4),
-  netmask: lan('BMC Netmask', 'netmask', decodeIpv4),
-  gateway: lan('BMC Gateway', 'gateway', decodeIpv4),
-  backupgateway: lan('BMC Backup Gateway', 'backupGateway', decodeIpv4),
-  garp: lan('Gratuitous ARP seconds', 'arpInterval', (value) => String(decodeArpInterval(value))),
-  mac: lan('BMC MAC', 'mac', decodeMac),
-  vlan,
-  community: lan('SP SNMP Community', 'community', decodeCommunity),
+const otherReaders: Readonly<Record<string, Reader>> = {
   snmpdest: destinations,
   alert: async (bmc, signal) => ({ 'SP Alerting': (await getAlerting(bmc.link, signal)) ? 'enabled' : 'disabled' }),
   hostname: async (bmc, signal) => ({ 'BMC Hostname': await getControllerId(bmc.link, signal) }),
@@ -64,9 +78,11 @@ export const numberedDestination = /^snmpdest([1-9]|1[0-5])$/;
 export async function getSetting(bmc: Bmc, attribute: string, signal: AbortSignal): Promise<Labelled> {
   const number = numberedDestination.exec(attribute)?.[1];
   if (number !== undefined) return await destination(bmc, Number(number), signal);
-  const read = Object.hasOwn(readers, attribute) ? readers[attribute] : undefined;
+  const lanAttribute = lanAttributes.get(attribute);
+  if (lanAttribute !== undefined) return await lan(bmc, attribute, lanAttribute, signal);
+  const read = Object.hasOwn(otherReaders, attribute) ? otherReaders[attribute] : undefined;
   if (read === undefined) {
-    const list = Object.keys(readers).join(', ');
+    const list = [...lanAttributes.keys(), ...Object.keys(otherReaders)].join(', ');
     throw new Fault(
       'invalid',
       `"${attribute}" cannot be read from an IPMI service processor; known: ${list}, snmpdest<n>.`,

@@ -1,10 +1,10 @@
 import { Fault } from '../../core/errors.ts';
-import { pause } from '../../protocols/ipmi/commands/ask.ts';
+import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
-import { setControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
+import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
 import { getLanParameter, lanChannel, moveLanAddress, setLanParameters } from '../../protocols/ipmi/commands/lan.ts';
 import { decodeIpv4, encodeIpv4 } from '../../protocols/ipmi/commands/lan-values.ts';
-import { setAlerting } from '../../protocols/ipmi/commands/pef.ts';
+import { getAlerting, setAlerting } from '../../protocols/ipmi/commands/pef.ts';
 import {
   enableUser,
   getUserAccess,
@@ -15,9 +15,14 @@ import {
   setUserPassword,
 } from '../../protocols/ipmi/commands/users.ts';
 import type { Bmc } from './bmc.ts';
-import { type AccountChange, planSettings } from './sp-settings.ts';
+import { within } from './deadline.ts';
+import { difference, readIdentity } from './identity.ts';
+import { type AccountChange, planSettings, type SettingsPlan } from './sp-settings.ts';
+import { type Check, lanCheck, verify } from './sp-verify.ts';
 
-const addressSources = { static: 1, dhcp: 2 };
+/** IPMI 2.0 table 23-4, parameter 4. */
+const addressSources = ['unspecified', 'static', 'dhcp', 'set by the BIOS'] as const;
+type AddressSource = (typeof addressSources)[number];
 const addressPoll = 1000;
 
 /** A name, a password, enabled, and able to log in: with the privilege it has, or as administrator if it has none. */
@@ -37,33 +42,66 @@ async function changeAccount(bmc: Bmc, channel: number, account: AccountChange, 
   await enableUser(bmc.link, userId, signal);
 }
 
-async function setSource(bmc: Bmc, channel: number, source: number, signal: AbortSignal): Promise<void> {
-  const now = await getLanParameter(bmc.link, channel, 'source', signal);
-  if (now !== undefined && (byteAt(now, 0) & 0x0f) === source) return;
-  await setLanParameters(bmc.link, channel, [{ parameter: 'source', value: Buffer.of(source) }], signal);
+async function setSource(bmc: Bmc, channel: number, wanted: AddressSource, signal: AbortSignal): Promise<void> {
+  const read = async (aborted: AbortSignal): Promise<string | undefined> => {
+    const value = await getLanParameter(bmc.link, channel, 'source', aborted);
+    return value && (addressSources[byteAt(value, 0) & 0x0f] ?? 'other');
+  };
+  if ((await read(signal)) === wanted) return;
+  const value = Buffer.of(addressSources.indexOf(wanted));
+  await setLanParameters(bmc.link, channel, [{ parameter: 'source', value }], signal);
+  await verify([{ attribute: 'ip', wanted, read }], signal);
 }
 
-/** Moves the service processor and waits until it answers at its new place. */
+/** Moves the service processor and waits until it, and no other one with the same account, answers at its new place. */
 async function move(bmc: Bmc, channel: number, address: string, signal: AbortSignal): Promise<void> {
   const bytes = encodeIpv4(address);
   if (bytes === undefined) {
-    await setSource(bmc, channel, addressSources.dhcp, signal);
+    await setSource(bmc, channel, 'dhcp', signal);
     return;
   }
   const now = await getLanParameter(bmc.link, channel, 'address', signal);
-  await setSource(bmc, channel, addressSources.static, signal);
+  await setSource(bmc, channel, 'static', signal);
   if (now !== undefined && decodeIpv4(now) === address) return;
+  const identity = await readIdentity(bmc.link, signal);
   await moveLanAddress(bmc.link, channel, bytes, signal);
-  const end = performance.now() + bmc.times.addressDeadline;
-  while (!(await bmc.answersAt(address, signal))) {
-    if (performance.now() > end) {
-      throw new Fault('deadline', [
-        `its service processor was told to use the address ${address} but does not answer there.`,
-        `It may still answer at ${bmc.access.address}.`,
-      ]);
+  const told = `its service processor was told to use the address ${address}`;
+  const maybe = `It may still answer at ${bmc.access.address}.`;
+  let reason = 'does not answer there.';
+  const late = (): Fault => new Fault('deadline', [`${told} but ${reason}`, maybe]);
+  const found = await within(bmc.times.addressDeadline, late, signal, async (inTime) => {
+    for (;;) {
+      try {
+        return await bmc.identityAt(address, inTime);
+      } catch (error) {
+        if (!(error instanceof Fault) || inTime.aborted) throw error;
+        const isSilent: boolean = unanswered(error, inTime);
+        if (!isSilent) reason = `what answers there refuses: ${error.message}`;
+      }
+      await pause(addressPoll, inTime);
     }
-    await pause(addressPoll, signal);
+  });
+  const differs = difference(identity, found);
+  if (differs === undefined) return;
+  throw new Fault('invalid', [`${told}, but another service processor answers there (${differs}).`, maybe]);
+}
+
+/** What the settings other than the LAN's should be, and where that shows. */
+function otherChecks(bmc: Bmc, { alerting, hostname, account }: SettingsPlan): Check[] {
+  const checks: Check[] = [];
+  const alert = (on: boolean): string => (on ? 'enabled' : 'disabled');
+  if (alerting !== undefined) {
+    const read = async (signal: AbortSignal) => alert(await getAlerting(bmc.link, signal));
+    checks.push({ attribute: 'alert', wanted: alert(alerting), read });
   }
+  if (hostname !== undefined) {
+    checks.push({ attribute: 'hostname', wanted: hostname, read: (signal) => getControllerId(bmc.link, signal) });
+  }
+  if (account?.name !== undefined) {
+    const { userId, name } = account;
+    checks.push({ attribute: 'username', wanted: name, read: (signal) => getUserName(bmc.link, userId, signal) });
+  }
+  return checks;
 }
 
 /** The address comes last: after it the way to the service processor may be another one. */
@@ -78,5 +116,6 @@ export async function setSettings(
   if (plan.alerting !== undefined) await setAlerting(bmc.link, channel, plan.alerting, signal);
   if (plan.hostname !== undefined) await setControllerId(bmc.link, plan.hostname, signal);
   if (plan.account !== undefined) await changeAccount(bmc, channel, plan.account, signal);
+  await verify([...plan.lan.map((setting) => lanCheck(bmc, channel, setting)), ...otherChecks(bmc, plan)], signal);
   if (plan.address !== undefined) await move(bmc, channel, plan.address, signal);
 }

@@ -1,14 +1,18 @@
+import { checkHostAddress } from '../../core/host-address.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
+import { missingAccount } from '../account.ts';
 import type { Access } from '../capabilities.ts';
 
 /** What is wrong with a node's attributes, one sentence each; secrets are not repeated. */
 export function validateAccess(access: Access): readonly string[] {
   const problems: string[] = [];
   if (access.address === '') problems.push('its attribute bmc, the address of its service processor, is not set.');
-  if (access.username === '' || access.password === '') {
-    const where = 'set bmcusername and bmcpassword, or a row of the table passwd with the key ipmi.';
-    problems.push(`it has no user name or no password for its service processor: ${where}`);
+  else {
+    const mistyped = checkHostAddress(access.address);
+    if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
   }
+  const missing = missingAccount(access, 'ipmi');
+  if (missing !== undefined) problems.push(missing);
   if (Buffer.byteLength(access.username) > limits.name) {
     problems.push(`the user name for IPMI may have at most ${limits.name} bytes.`);
   }

@@ -1,10 +1,11 @@
-import { Fault } from '../../core/errors.ts';
 import { flagAt, textAt } from '../../protocols/redfish/json.ts';
 import { present } from '../redfish/labels.ts';
 import { managementNetwork } from '../redfish/management-network.ts';
 import { redfishSpWriters, type SpWriters } from '../redfish/service-processor.ts';
 import { redfishSpReaders, type SpReader, type SpWriter } from '../redfish/sp-attributes.ts';
 import { systemFor } from '../redfish/target.ts';
+import { bootMode, setBootMode, setSupplyRedundancy, setThermalMode, supplyRedundancy, thermalMode } from './modes.ts';
+import { valueFor, wordFor } from './words.ts';
 
 /** OpenBMC's words and those of ComputerSystem.PowerRestorePolicy. */
 const policies: Readonly<Record<string, string>> = {
@@ -14,17 +15,6 @@ const policies: Readonly<Record<string, string>> = {
 };
 /** ComputerSystem.Boot.AutomaticRetryConfig. */
 const reboots: Readonly<Record<string, string>> = { '1': 'RetryAttempts', '0': 'Disabled' };
-
-const wordFor = (words: Readonly<Record<string, string>>, value: string | undefined): string | undefined =>
-  value === undefined ? undefined : (Object.keys(words).find((word) => words[word] === value) ?? value);
-
-function valueFor(words: Readonly<Record<string, string>>, attribute: string, word: string): string {
-  const value = Object.hasOwn(words, word) ? words[word] : undefined;
-  if (value === undefined) {
-    throw new Fault('invalid', `${attribute} is one of ${Object.keys(words).join(', ')}, not "${word}".`);
-  }
-  return value;
-}
 
 const autoReboot: SpReader = async (target, signal) => {
   const { body } = await systemFor(target, signal);
@@ -63,11 +53,17 @@ export const openbmcSpReaders: Readonly<Record<string, SpReader>> = {
   autoreboot: autoReboot,
   powerrestorepolicy: restorePolicy,
   timesyncmethod: timeSync,
+  bootmode: bootMode,
+  thermalmode: thermalMode,
+  powersupplyredundancy: supplyRedundancy,
 };
 
 export const openbmcSpWriters: SpWriters = [
   [['autoreboot'], setAutoReboot],
   [['powerrestorepolicy'], setRestorePolicy],
   [['timesyncmethod'], setTimeSync],
+  [['bootmode'], setBootMode],
+  [['thermalmode'], setThermalMode],
+  [['powersupplyredundancy'], setSupplyRedundancy],
   ...redfishSpWriters,
 ];

@@ -1,17 +1,29 @@
-import type { RedfishClient, RedfishService } from '../../protocols/redfish/client.ts';
+import { checkHostAddress } from '../../core/host-address.ts';
+import type { RedfishClient, RedfishOptions, RedfishService } from '../../protocols/redfish/client.ts';
 import type { Access, Capabilities, Driver } from '../capabilities.ts';
+import type { DriverOptions } from '../options.ts';
 import type { Target } from './target.ts';
+
+export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {
+  /** How long a service processor may take to come up at a new address, in milliseconds. */
+  readonly addressDeadline?: number;
+}
 
 export interface RedfishKind {
   readonly name: string;
   readonly passwdKey: string;
   readonly client: RedfishClient;
   readonly powerDeadline: number;
+  readonly addressDeadline?: number | undefined;
   capabilities(target: Target): Capabilities;
 }
 
+const defaultAddressDeadline = 60_000;
+
 /** A driver for services that speak Redfish; kinds differ in what they call things. */
-export function makeRedfishDriver({ name, passwdKey, client, powerDeadline, capabilities }: RedfishKind): Driver {
+export function makeRedfishDriver(kind: RedfishKind): Driver {
+  const { name, passwdKey, client, powerDeadline, addressDeadline = defaultAddressDeadline, capabilities } = kind;
+  const limits = new Map<string, number>();
   const connected = new WeakMap<RedfishService, Capabilities>();
   return {
     name,
@@ -22,7 +34,11 @@ export function makeRedfishDriver({ name, passwdKey, client, powerDeadline, capa
       const { node, address, port, username, password } = access;
       const service = client.service({ key: node, address, port, username, password });
       let made = connected.get(service);
-      if (!made) connected.set(service, (made = capabilities({ access, client, service, powerDeadline })));
+      if (!made)
+        connected.set(
+          service,
+          (made = capabilities({ access, client, service, powerDeadline, addressDeadline, limits })),
+        );
       return made;
     },
     close: () => client.close(),
@@ -33,7 +49,9 @@ const address = /^[a-z0-9.:_-]{1,253}$/i;
 
 function validate(access: Access): readonly string[] {
   const problems: string[] = [];
-  if (!address.test(access.address))
+  const mistyped = checkHostAddress(access.address);
+  if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
+  else if (!address.test(access.address))
     problems.push(`its attribute bmc, "${access.address}", is not an address or host name.`);
   if (access.username === '') problems.push('it has no bmcusername, and table passwd has no account for its kind.');
   if (access.password === '') problems.push('it has no bmcpassword, and table passwd has no account for its kind.');

@@ -5,7 +5,8 @@ import { changeLimit, type PowerLimit, powerLimitOf } from './power-limit.ts';
 import type { Target } from './target.ts';
 import { until } from './until.ts';
 
-const readable = ['averageAC', 'cappingmaxmin', 'cappingmax', 'cappingmin', 'cappingstatus', 'cappingvalue'] as const;
+/** In the order of the reference system, which prints `na` where nothing is known. */
+const readable = ['cappingstatus', 'cappingmaxmin', 'cappingmin', 'cappingmax', 'cappingvalue', 'averageAC'] as const;
 type Attribute = (typeof readable)[number];
 /** Some services show a new limit a little later. */
 const settles = 10_000;
@@ -24,7 +25,7 @@ export function redfishEnergy(target: Target): Energy {
       const wanted = attributes.length > 0 ? (attributes as readonly Attribute[]) : readable;
       // cappingmaxmin stands for the two.
       const single = wanted.flatMap((name) =>
-        name === 'cappingmaxmin' ? (['cappingmax', 'cappingmin'] as const) : name,
+        name === 'cappingmaxmin' ? (['cappingmin', 'cappingmax'] as const) : name,
       );
       return labelled([...new Set(single)].map((name): Line => [name, valueOf(limit, name)]));
     },
@@ -65,7 +66,7 @@ async function setEnergy(target: Target, attribute: string, value: string, signa
   await confirm(target, (now) => now.value === watts, `cappingvalue ${watts}`, signal);
 }
 
-/** Watts, or percent of the range; outside the range is a Fault before the service is asked. */
+/** Watts, or percent of the range, which begins at 0 if only its end is known; outside is a Fault before the service is asked. */
 export function wattsOf(text: string, { minimum, maximum }: Pick<PowerLimit, 'minimum' | 'maximum'>): number {
   const parts = /^\s*(\d{1,7}(?:\.\d{1,3})?)\s*(%|w|watts)?\s*$/i.exec(text);
   if (!parts)
@@ -73,19 +74,23 @@ export function wattsOf(text: string, { minimum, maximum }: Pick<PowerLimit, 'mi
   const number = Number(parts[1]);
   if (parts[2] === '%') {
     if (number > 100) throw new Fault('invalid', `cappingvalue ${number}% is more than 100%.`);
-    if (minimum === undefined || maximum === undefined) {
+    if (maximum === undefined) {
       throw new Fault(
         'invalid',
-        'its service processor does not tell the range of power limits; give cappingvalue in watts.',
+        'its service processor does not tell the highest power limit, of which a percentage could be taken; ' +
+          'give cappingvalue in watts.',
       );
     }
-    return Math.round(minimum + ((maximum - minimum) * number) / 100);
+    const lowest = minimum ?? 0;
+    return inside(Math.round(lowest + ((maximum - lowest) * number) / 100), minimum, maximum);
   }
-  if (number < (minimum ?? 1) || number > (maximum ?? Number.MAX_VALUE)) {
-    const to = maximum === undefined ? 'up' : `to ${maximum}`;
-    throw new Fault('invalid', `cappingvalue ${number} is outside the range of ${minimum ?? 1} ${to} W.`);
-  }
-  return number;
+  return inside(number, minimum, maximum);
+}
+
+function inside(watts: number, minimum = 1, maximum = Number.MAX_VALUE): number {
+  if (watts >= minimum && watts <= maximum) return watts;
+  const to = maximum === Number.MAX_VALUE ? 'up' : `to ${maximum}`;
+  throw new Fault('invalid', `cappingvalue ${watts} is outside the range of ${minimum} ${to} W.`);
 }
 
 async function confirm(

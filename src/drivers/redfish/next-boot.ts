@@ -25,28 +25,35 @@ const words: Readonly<Record<string, string>> = {
   BiosSetup: 'BIOS Setup',
 };
 
-const inactive = 'boot override inactive';
+/** What is said when nothing overrides what the firmware does by itself. */
+export interface DefaultWords {
+  readonly inactive: string;
+  readonly none: string;
+}
+
+const usual: DefaultWords = { inactive: 'boot override inactive', none: 'BIOS default' };
 /** Services that hand a setting on show it a little later. */
 const settles = 5_000;
 
-export function redfishNextBoot(target: Target): NextBoot {
+export function redfishNextBoot(target: Target, defaults = usual): NextBoot {
   return {
-    get: async (signal) => overrideIn(await systemFor(target, signal)),
-    set: (order, options, signal) => setOverride(target, order, options, signal),
+    get: async (signal) => overrideIn(await systemFor(target, signal), defaults),
+    set: (order, options, signal) => setOverride(target, order, options, defaults, signal),
   };
 }
 
-export function overrideIn({ body }: Pick<Resource, 'body'>): string {
+function overrideIn({ body }: Pick<Resource, 'body'>, { inactive, none }: DefaultWords): string {
   const boot = at(body, 'Boot');
   const source = textAt(boot, 'BootSourceOverrideTarget') ?? 'None';
   if ((textAt(boot, 'BootSourceOverrideEnabled') ?? 'Disabled') === 'Disabled') return inactive;
-  return source === 'None' ? 'BIOS default' : (words[source] ?? source);
+  return source === 'None' ? none : (words[source] ?? source);
 }
 
 async function setOverride(
   target: Target,
   order: BootOrder,
   options: Parameters<NextBoot['set']>[1],
+  defaults: DefaultWords,
   signal: AbortSignal,
 ): Promise<string> {
   const system = await systemFor(target, signal);
@@ -55,10 +62,10 @@ async function setOverride(
     throw new Fault('invalid', 'its service processor cannot set what boots next.');
   const change = order === 'def' ? noOverride(boot) : override(boot, order, options);
   const changed = await patchSystem(target, system, { Boot: change }, signal);
-  const wanted = order === 'def' ? inactive : words[change['BootSourceOverrideTarget']!]!;
+  const wanted = order === 'def' ? defaults.inactive : words[change['BootSourceOverrideTarget']!]!;
   return until(
-    async () => overrideIn(await target.service.get(changed, signal)),
-    (word) => word === wanted || (order === 'def' && word === 'BIOS default'),
+    async () => overrideIn(await target.service.get(changed, signal), defaults),
+    (word) => word === wanted || (order === 'def' && word === defaults.none),
     (word) => new Fault('invalid', `its service processor took the setting ${order}, but goes on to show "${word}".`),
     settles,
     signal,

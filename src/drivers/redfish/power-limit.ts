@@ -18,13 +18,16 @@ export interface PowerLimit {
 
 /** The newer EnvironmentMetrics (or the Control it comes from) before the PowerControl of the older Power resource. */
 export async function powerLimitOf(target: Target, signal: AbortSignal): Promise<PowerLimit> {
-  const { service } = target;
+  const { service, limits } = target;
   for (const { body } of await chassisFor(target, signal)) {
     const metrics = await service.find(linkAt(body, 'EnvironmentMetrics'), signal);
     const power = await service.find(linkAt(body, 'Power'), signal);
     const average = numberAt(listAt(power?.body, 'PowerControl')[0], 'PowerMetrics', 'AverageConsumedWatts');
-    const limit = (metrics && environmentLimit(metrics, average)) ?? (power && controlLimit(power, average));
-    if (limit) return limit;
+    const last = power && limits.get(placeOf(target, power));
+    const limit = (metrics && environmentLimit(metrics, average)) ?? (power && controlLimit(power, average, last));
+    if (!limit) continue;
+    if (limit.resource === power && limit.value !== undefined) remember(target, power, limit.value);
+    return limit;
   }
   throw new Fault('invalid', 'its service processor has no power limit.');
 }
@@ -62,12 +65,17 @@ export function environmentLimit(resource: Resource, average: number | undefined
   };
 }
 
-/** Power.PowerControl with a PowerLimit: a limit of null is none. */
-export function controlLimit(resource: Resource, average: number | undefined): PowerLimit | undefined {
+/** Power.PowerControl with a PowerLimit: a limit of null is none, so `last` is the one to turn on again. */
+export function controlLimit(
+  resource: Resource,
+  average: number | undefined,
+  last: number | undefined,
+): PowerLimit | undefined {
   const controls = listAt(resource.body, 'PowerControl');
   const index = controls.findIndex((control) => typeof at(control, 'PowerLimit') === 'object');
   if (index < 0) return undefined;
   const value = numberAt(controls[index], 'PowerLimit', 'LimitInWatts');
+  const maximum = numberAt(controls[index], 'PowerCapacityWatts');
   // What comes before in the array stays as it is (DSP0266 "PATCH on array properties").
   const change = (limit: number | null): Json => ({
     PowerControl: [...Array.from({ length: index }, () => ({})), { PowerLimit: { LimitInWatts: limit } }],
@@ -77,13 +85,28 @@ export function controlLimit(resource: Resource, average: number | undefined): P
     control: undefined,
     average,
     minimum: undefined,
-    maximum: numberAt(controls[index], 'PowerCapacityWatts'),
+    maximum,
     value,
     active: value !== undefined && value > 0,
     activation(on) {
-      if (on) throw new Fault('invalid', 'it has no power limit to turn on; set cappingvalue, which turns it on.');
-      return change(null);
+      if (!on) return change(null);
+      const limit = last ?? maximum;
+      if (limit !== undefined) return change(limit);
+      throw new Fault(
+        'invalid',
+        'its service processor keeps no power limit that is off and does not tell the highest one; ' +
+          'set cappingvalue, which turns it on.',
+      );
     },
     setting: change,
   };
+}
+
+const maximumRemembered = 100_000;
+const placeOf = ({ access }: Target, { path }: Resource): string => `${access.address} ${access.port ?? ''} ${path}`;
+
+/** A limit that is seen is the one to turn on again after it was turned off. */
+function remember(target: Target, resource: Resource, watts: number): void {
+  if (target.limits.size >= maximumRemembered) target.limits.clear();
+  target.limits.set(placeOf(target, resource), watts);
 }

@@ -17,14 +17,15 @@ export function powerStateIn(resource: Resource): string | undefined {
   return word === undefined ? undefined : (states[word] ?? word.toLowerCase());
 }
 
-export async function powerState(target: Target, signal: AbortSignal): Promise<string> {
-  return (await powered(target, signal)).state;
-}
-
 export interface Powered {
   readonly resource: Resource;
   readonly state: string;
 }
+
+export type PowerReader = (target: Target, signal: AbortSignal) => Promise<Powered>;
+
+/** The chassis has power, but the system in it does not run: OpenBMC tells the two apart. */
+export const chassisOnly = 'on (Chassis)';
 
 /**
  * What is switched, with its state: the system, which is as its chassis is if it does not tell, or where there is no system

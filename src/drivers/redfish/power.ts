@@ -2,7 +2,7 @@ import { Fault, Unreachable } from '../../core/errors.ts';
 import { Refusal, type Resource } from '../../protocols/redfish/client.ts';
 import type { Power, PowerAction } from '../capabilities.ts';
 import { type Action, actionOf, notOffered } from './actions.ts';
-import { type Powered, powered, powerState } from './power-state.ts';
+import { chassisOnly, type Powered, powered, type PowerReader } from './power-state.ts';
 import type { Target } from './target.ts';
 import { until } from './until.ts';
 
@@ -21,18 +21,32 @@ const resetTypes: Readonly<Record<Exclude<PowerAction, 'boot'>, readonly string[
 /** After an order to cycle, a service may go on saying `on` for a moment, and may never be seen off. */
 const cycleSettles = 3_000;
 
-export function redfishPower(target: Target): Power {
+/** A node whose power is told by a reader of its kind. */
+interface Machine extends Target {
+  readonly read: (signal: AbortSignal) => Promise<Powered>;
+}
+
+/** For the state after an order that got no answer. */
+const silencePatience = 3_000;
+
+export function redfishPower(target: Target, read: PowerReader = powered): Power {
+  const machine: Machine = { ...target, read: (signal) => read(target, signal) };
   return {
-    state: (signal) => powerState(target, signal),
-    set: (action, signal) => setPower(target, action, signal),
+    state: (signal) => powerState(machine, signal),
+    set: (action, signal) => setPower(machine, action, signal),
   };
 }
 
-async function setPower(target: Target, action: PowerAction, signal: AbortSignal): Promise<string> {
+async function powerState({ read }: Machine, signal: AbortSignal): Promise<string> {
+  return (await read(signal)).state;
+}
+
+async function setPower(target: Machine, action: PowerAction, signal: AbortSignal): Promise<string> {
   const { resource, state } = await settled(target, action, signal);
   const reset = await resetOf(target, resource, signal);
   if (!reset) throw new Fault('invalid', 'its service processor cannot change the power state.');
-  const wanted = action === 'boot' ? (state === 'off' ? 'on' : 'reset') : action;
+  const stopped = state === 'off' || state === chassisOnly;
+  const wanted = action === 'boot' ? (stopped ? 'on' : 'reset') : action;
   // Known before anything is done, and even if nothing has to be done.
   const types = typesFor(wanted, reset);
   const wait = (goal: string): Promise<string> => reach(target, goal, signal);
@@ -44,13 +58,13 @@ async function setPower(target: Target, action: PowerAction, signal: AbortSignal
     case 'softoff':
       return state === 'off' ? state : send(types[0]!, 'off');
     case 'reset':
-      if (state === 'off') return state;
+      if (stopped) return state;
       await send(types[0]!, undefined);
       return types[0] === 'PowerCycle' ? cycled(target, signal) : wait('on');
     case 'cycle':
-      return state === 'off' ? state : cycle(target, reset, types, signal);
+      return stopped ? state : cycle(target, reset, types, signal);
     case 'nmi':
-      if (state === 'off') throw new Fault('invalid', 'it is off, and nmi needs a system that is on.');
+      if (stopped) throw new Fault('invalid', `it is ${state}, and nmi needs a system that runs.`);
       return send(types[0]!, undefined);
     case 'wake':
       return state === 'on' ? state : send(types[0]!, 'on');
@@ -59,7 +73,7 @@ async function setPower(target: Target, action: PowerAction, signal: AbortSignal
   }
 }
 
-async function resetOf({ service }: Target, resource: Resource, signal: AbortSignal): Promise<Action | undefined> {
+async function resetOf({ service }: Machine, resource: Resource, signal: AbortSignal): Promise<Action | undefined> {
   const system = await actionOf(service, resource, 'ComputerSystem.Reset', 'ResetType', signal);
   return system ?? actionOf(service, resource, 'Chassis.Reset', 'ResetType', signal);
 }
@@ -87,12 +101,12 @@ function offeredActions(allowed: readonly string[]): readonly string[] {
 }
 
 /** The state to start from. One that is changing already is waited for, unless the action is to cut that short. */
-async function settled(target: Target, action: PowerAction, signal: AbortSignal): Promise<Powered> {
-  const now = await powered(target, signal);
+async function settled(target: Machine, action: PowerAction, signal: AbortSignal): Promise<Powered> {
+  const now = await target.read(signal);
   const waits = now.state === 'powering-on' ? action !== 'off' : now.state === 'powering-off' && action !== 'off';
   if (!waits) return now;
   return until(
-    () => powered(target, signal),
+    () => target.read(signal),
     ({ state }) => state !== 'powering-on' && state !== 'powering-off',
     ({ state }) => late(target, `it is still ${state}`),
     target.powerDeadline,
@@ -105,7 +119,7 @@ async function settled(target: Target, action: PowerAction, signal: AbortSignal)
  * has happened.
  */
 async function order(
-  target: Target,
+  target: Machine,
   reset: Action,
   type: string,
   goal: string | undefined,
@@ -117,14 +131,23 @@ async function order(
     const lost = error instanceof Unreachable || (error instanceof Fault && error.kind === 'unavailable');
     const refused = error instanceof Refusal;
     if (signal.aborted || !(lost || refused)) throw error;
-    const state = await powerState(target, signal);
+    const state = refused ? await powerState(target, signal) : await stateAfterLoss(target, error, signal);
     if (goal === state) return state;
     if (refused || goal === undefined) throw error;
   }
   return goal === undefined ? powerState(target, signal) : reach(target, goal, signal);
 }
 
-function reach(target: Target, goal: string, signal: AbortSignal): Promise<string> {
+/** A service that is still silent has cost a deadline already, and does not get another. */
+async function stateAfterLoss(target: Machine, lost: Fault, signal: AbortSignal): Promise<string> {
+  try {
+    return await powerState(target, AbortSignal.any([signal, AbortSignal.timeout(silencePatience)]));
+  } catch {
+    throw lost;
+  }
+}
+
+function reach(target: Machine, goal: string, signal: AbortSignal): Promise<string> {
   return until(
     () => powerState(target, signal),
     (state) => state === goal,
@@ -135,7 +158,7 @@ function reach(target: Target, goal: string, signal: AbortSignal): Promise<strin
 }
 
 /** A service that does not say what it takes may refuse to cycle; like one that cannot, it is switched off and on. */
-async function cycle(target: Target, reset: Action, types: readonly string[], signal: AbortSignal): Promise<string> {
+async function cycle(target: Machine, reset: Action, types: readonly string[], signal: AbortSignal): Promise<string> {
   if (types.length === 1) {
     try {
       await order(target, reset, types[0]!, undefined, signal);
@@ -148,7 +171,7 @@ async function cycle(target: Target, reset: Action, types: readonly string[], si
   return order(target, reset, resetTypeFor('on', reset)!, 'on', signal);
 }
 
-async function cycled(target: Target, signal: AbortSignal): Promise<string> {
+async function cycled(target: Machine, signal: AbortSignal): Promise<string> {
   const end = performance.now() + cycleSettles;
   await until(
     () => powerState(target, signal),
@@ -160,6 +183,6 @@ async function cycled(target: Target, signal: AbortSignal): Promise<string> {
   return reach(target, 'on', signal);
 }
 
-function late({ powerDeadline }: Target, what: string): Fault {
+function late({ powerDeadline }: Machine, what: string): Fault {
   return new Fault('deadline', `${what} after ${powerDeadline / 1_000} s.`);
 }

@@ -1,10 +1,12 @@
 import { Fault } from '../../core/errors.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
-import { labelled } from './labels.ts';
+import { MovedFault } from '../moved.ts';
+import { type Line, labelled } from './labels.ts';
 import { redfishSpReaders, type SpReader, type SpWriter, unknownAttribute } from './sp-attributes.ts';
 import { setAccount } from './sp-account.ts';
 import { setAddress } from './sp-address.ts';
 import { setCommunity, setHostname, setNtp, setVlan } from './sp-network.ts';
+import { verifyKept } from './sp-verify.ts';
 import type { Target } from './target.ts';
 
 /** Attributes that are set together, and how. */
@@ -37,10 +39,19 @@ export function redfishServiceProcessor(
     async set(settings, signal) {
       const unknown = Object.keys(settings).find((name) => !settable.includes(name));
       if (unknown !== undefined) throw unknownAttribute(unknown, settable);
+      const notes: Line[] = [];
       for (const [attributes, write] of writers) {
         const mine = Object.fromEntries(Object.entries(settings).filter(([name]) => attributes.includes(name)));
-        if (Object.keys(mine).length > 0) await write(target, mine, signal);
+        if (Object.keys(mine).length === 0) continue;
+        const written = await write(target, mine, signal);
+        try {
+          await verifyKept(written?.moved ?? target, readers, mine, signal);
+        } catch (error) {
+          throw written?.moved && error instanceof Fault ? new MovedFault(error) : error;
+        }
+        notes.push(...(written?.notes ?? []));
       }
+      return labelled(notes);
     },
   };
 }

@@ -1,13 +1,11 @@
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { Fault, Unreachable } from '../../core/errors.ts';
+import type { RedfishService } from '../../protocols/redfish/client.ts';
 import { at, textAt } from '../../protocols/redfish/json.ts';
 import { currentAddress, managementNetwork } from './management-network.ts';
 import type { SpWriter } from './sp-attributes.ts';
 import type { Target } from './target.ts';
 import { until } from './until.ts';
-
-/** How long a service processor may take to come up at its new address. */
-const moves = 60_000;
 
 /** Address, mask and gateway are one setting; parts not given stay as they are. */
 export const setAddress: SpWriter = async (target, settings, signal) => {
@@ -30,7 +28,9 @@ export const setAddress: SpWriter = async (target, settings, signal) => {
       ? { IPv4Addresses: [{ ...entry, AddressOrigin: 'Static' }] }
       : { IPv4StaticAddresses: [entry] }),
   };
-  const own = textAt(now, 'Address') === target.access.address && address !== target.access.address;
+  const own = address !== textAt(now, 'Address') && leadsTo(target.access.address, textAt(now, 'Address'));
+  // Asked now: it may not answer here any more afterwards.
+  const uuid = own ? textAt((await target.service.root(signal)).body, 'UUID') : undefined;
   try {
     await target.service.patch(port, change, signal);
   } catch (error) {
@@ -38,11 +38,22 @@ export const setAddress: SpWriter = async (target, settings, signal) => {
     const lost = error instanceof Unreachable || (error instanceof Fault && error.kind === 'unavailable');
     if (!own || !lost || signal.aborted) throw error;
   }
-  if (own) await verifyMove(target, address, signal);
+  if (!own) return;
+  const service = await verifyMove(target, address, uuid, signal);
+  const access = { ...target.access, address };
+  return { notes: [['BMC IP', address]], moved: { ...target, service, access } };
 };
 
-async function verifyMove(target: Target, address: string, signal: AbortSignal): Promise<void> {
-  const before = textAt((await target.service.root(signal)).body, 'UUID');
+/** A name is taken to lead to the address that the service has. */
+const leadsTo = (used: string, address: string | undefined): boolean => used === address || isIP(used) === 0;
+
+/** The service at its new address. */
+async function verifyMove(
+  target: Target,
+  address: string,
+  uuid: string | undefined,
+  signal: AbortSignal,
+): Promise<RedfishService> {
   const moved = target.client.service({ ...target.service.endpoint, address });
   let problem: Fault | undefined;
   await until(
@@ -50,7 +61,7 @@ async function verifyMove(target: Target, address: string, signal: AbortSignal):
       try {
         const { body } = await moved.root(signal);
         problem = undefined;
-        return textAt(body, 'UUID') === before;
+        return textAt(body, 'UUID') === uuid;
       } catch (error) {
         if (!(error instanceof Fault) || signal.aborted) throw error;
         problem = error;
@@ -60,14 +71,15 @@ async function verifyMove(target: Target, address: string, signal: AbortSignal):
     (same) => same,
     () =>
       new Fault(
-        'invalid',
+        'deadline',
         `its service processor was told to move to ${address}, but does not answer there: ` +
           `${problem?.message ?? 'another Redfish service does.'} Its attribute bmc is unchanged.`,
       ),
-    moves,
+    target.addressDeadline,
     signal,
   );
   await target.service.handOver(moved);
+  return moved;
 }
 
 export function isNetmask(text: string): boolean {

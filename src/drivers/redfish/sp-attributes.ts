@@ -9,7 +9,14 @@ export type SpWriter = (
   target: Target,
   settings: Readonly<Record<string, string>>,
   signal: AbortSignal,
-) => Promise<void>;
+) => Promise<Written | void>;
+
+export interface Written {
+  /** What the user has to do now, if anything. */
+  readonly notes?: readonly Line[];
+  /** Where the service is now, if it has moved. */
+  readonly moved?: Target;
+}
 
 const addressPart =
   (label: string, member: string): SpReader =>

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { checkHostAddress } from '../../core/host-address.ts';
 import { at, listAt, textAt } from '../../protocols/redfish/json.ts';
 import { managementNetwork } from './management-network.ts';
 import type { SpWriter } from './sp-attributes.ts';
@@ -16,7 +17,7 @@ export const setHostname: SpWriter = async (target, { hostname = '' }, signal) =
 
 export const setNtp: SpWriter = async (target, { ntp, ntpservers }, signal) => {
   const servers = (ntp ?? ntpservers ?? '').split(',').map((server) => server.trim());
-  const wrong = servers.find((server) => !serverName.test(server));
+  const wrong = servers.find((server) => !serverName.test(server) || checkHostAddress(server));
   if (wrong !== undefined) throw new Fault('invalid', `"${wrong}" is not the name or address of an NTP server.`);
   const protocols = await (await managementNetwork(target, signal)).protocols();
   await target.service.patch(protocols, { NTP: { ProtocolEnabled: true, NTPServers: servers } }, signal);

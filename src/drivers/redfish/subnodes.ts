@@ -1,6 +1,7 @@
 import { allResources, memberResources } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { linkAt, linksAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
+import { pickSystem } from '../../protocols/redfish/places.ts';
 import type { Subnodes } from '../capabilities.ts';
 import { present } from './labels.ts';
 import type { Target } from './target.ts';
@@ -8,7 +9,7 @@ import type { Target } from './target.ts';
 type Members = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /**
- * The computer systems of a service, and what its chassis contain that is no computer. Each is called by its host name,
+ * The computer systems of a service but the one the node is itself, and what its chassis contain that is no computer. Each is called by its host name,
  * else by its Id behind the name of the chassis; equal names are told apart by their number.
  */
 export function redfishSubnodes({ service, access }: Target): Subnodes {
@@ -27,17 +28,32 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
         signal,
       );
       for (const system of more) systems.set(system.path, system);
+      const members = [...systems.values()].map((system) => ({
+        resource: system,
+        holder: holderOf(system, chassis),
+        type: 'system',
+      }));
+      const own = ownSystem(members, access.node);
       return byName(access.node, [
-        ...[...systems.values()].map((system) => ({
-          resource: system,
-          holder: holderOf(system, chassis),
-          type: 'system',
-        })),
+        ...members.filter(({ resource }) => resource !== own),
         ...containedOnly(chassis).map((one) => ({ resource: one, holder: one, type: 'chassis' })),
       ]);
     },
   };
 }
+
+/** The system that the node is itself: of several as always, and the only one unless it sits inside another chassis. */
+function ownSystem(members: readonly Member[], node: string): Resource | undefined {
+  const [first] = members;
+  if (members.length === 1 && isInside(first?.holder)) return undefined;
+  return pickSystem(
+    members.map(({ resource }) => resource),
+    node,
+  );
+}
+
+const isInside = (chassis: Resource | undefined): boolean =>
+  linkAt(chassis?.body, 'Links', 'ContainedBy') !== undefined;
 
 /** The chassis a system is in; of several the innermost. */
 function holderOf(system: Resource, chassis: readonly Resource[]): Resource | undefined {
@@ -45,7 +61,7 @@ function holderOf(system: Resource, chassis: readonly Resource[]): Resource | un
   const holders = chassis.filter(
     ({ path, body }) => named.includes(path) || linksAt(body, 'Links', 'ComputerSystems').includes(system.path),
   );
-  return holders.find(({ body }) => linkAt(body, 'Links', 'ContainedBy') !== undefined) ?? holders[0];
+  return holders.find(isInside) ?? holders[0];
 }
 
 function containedOnly(chassis: readonly Resource[]): readonly Resource[] {

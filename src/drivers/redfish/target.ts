@@ -9,6 +9,10 @@ export interface Target {
   readonly service: RedfishService;
   /** How long a power command may take to reach its state, in milliseconds. */
   readonly powerDeadline: number;
+  /** How long a service processor may take to come up at a new address, in milliseconds. */
+  readonly addressDeadline: number;
+  /** The last power limits of services that forget them when they are turned off, by place. */
+  readonly limits: Map<string, number>;
 }
 
 export function systemFor({ service, access }: Target, signal: AbortSignal): Promise<Resource> {

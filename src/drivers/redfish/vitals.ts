@@ -1,9 +1,10 @@
 import { Fault } from '../../core/errors.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
-import { flagAt, textAt } from '../../protocols/redfish/json.ts';
+import { textAt } from '../../protocols/redfish/json.ts';
 import type { Vitals, VitalsKind } from '../capabilities.ts';
+import { lightIn } from './beacon.ts';
 import { type Line, labelled, message, present } from './labels.ts';
-import { powered } from './power-state.ts';
+import { powered, type PowerReader } from './power-state.ts';
 import { chassisReadings, type ReadingKind, readingKinds } from './readings.ts';
 import { chassisFor, type Target } from './target.ts';
 
@@ -17,7 +18,16 @@ const policies: Readonly<Record<string, string>> = {
   LastState: 'Last State',
 };
 
-export function redfishVitals(target: Target): Vitals {
+/** What kinds of hardware tell differently. */
+export interface VitalsWays {
+  readonly power: PowerReader;
+  /** `resources` are what is switched and its chassis. */
+  leds(target: Target, resources: readonly Resource[], signal: AbortSignal): Promise<readonly Line[]>;
+}
+
+const usual: VitalsWays = { power: powered, leds: async (_target, resources) => ledLines(resources) };
+
+export function redfishVitals(target: Target, ways = usual): Vitals {
   return {
     async read(kinds, signal) {
       const unknown = kinds.filter((kind) => !allKinds.includes(kind));
@@ -30,9 +40,9 @@ export function redfishVitals(target: Target): Vitals {
       const readings = wanted.filter((kind): kind is ReadingKind => readingKinds.includes(kind as ReadingKind));
       for (const one of chassis) lines.push(...(await chassisReadings(target.service, one, readings, signal)));
       if (wanted.some((kind) => kind === 'leds' || kind === 'power' || kind === 'chassis')) {
-        const { resource, state } = await powered(target, signal);
+        const { resource, state } = await ways.power(target, signal);
         if (wanted.includes('leds')) {
-          const leds = ledLines([resource, ...chassis]);
+          const leds = await ways.leds(target, [resource, ...chassis], signal);
           lines.push(...(leds.length === 0 && kinds.length > 0 ? [noLeds] : leds));
         }
         if (wanted.includes('power') || wanted.includes('chassis')) lines.push(['Power Status', state]);
@@ -43,18 +53,21 @@ export function redfishVitals(target: Target): Vitals {
   };
 }
 
+/** As the values of IndicatorLED are called. */
+const ledWords: Readonly<Record<string, string>> = { on: 'lit', blink: 'blinking' };
+
 function ledLines(resources: readonly Resource[]): readonly Line[] {
-  const led = resources.flatMap(({ body }) => textAt(body, 'IndicatorLED') ?? []).find((word) => word !== 'Unknown');
-  return present(['LED Identify', led?.toLowerCase()]);
+  const light = lightIn(resources);
+  return present(['LED Identify', light?.older ? (ledWords[light.state] ?? light.state) : undefined]);
 }
 
 function chassisLines(resource: Resource, chassis: readonly Resource[]): readonly Line[] {
   const [intrusion] = chassis.flatMap(({ body }) => textAt(body, 'PhysicalSecurity', 'IntrusionSensor') ?? []);
   const policy = textAt(resource.body, 'PowerRestorePolicy');
-  const [light] = [resource, ...chassis].flatMap(({ body }) => flagAt(body, 'LocationIndicatorActive') ?? []);
+  const light = lightIn([resource, ...chassis]);
   return present(
     ['Power Restore Policy', policy === undefined ? undefined : (policies[policy] ?? policy)],
     ['Chassis intrusion', intrusion === undefined ? undefined : intrusion === 'Normal' ? 'inactive' : 'active'],
-    ['Identify Light', light === undefined ? undefined : light ? 'on' : 'off'],
+    ['Identify Light', light?.newer ? light.state : undefined],
   );
 }

@@ -1,6 +1,6 @@
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, placeOf } from './endpoint.ts';
-import { cancelled, stopping } from './faults.ts';
+import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
@@ -18,15 +18,17 @@ export interface IpmiOptions extends Partial<Timing> {
   readonly pings?: readonly number[];
 }
 
-const now = (): number => performance.now();
 const mostHabits = 200_000;
 
 /** All IPMI of the process: sessions with many BMCs over one socket per address family. */
 export class IpmiClient {
   readonly #timing: Timing;
-  readonly #wheel = new Wheel(now, () => this.#ready.some((transport) => transport.backlog));
+  readonly #wheel = new Wheel(
+    () => performance.now(),
+    () => this.#ready.some((transport) => transport.backlog),
+  );
   readonly #pings: Pings;
-  readonly #resolver = new Resolver(now);
+  readonly #resolver = new Resolver(this.#wheel.now);
   readonly #transports = new Map<4 | 6, Promise<Transport>>();
   readonly #ready: Transport[] = [];
   readonly #conversations = new Map<string, Conversation | Promise<Conversation>>();
@@ -36,7 +38,7 @@ export class IpmiClient {
   constructor(options: IpmiOptions = {}) {
     const { pings, ...timing } = options;
     this.#timing = { ...defaultTiming, ...timing };
-    this.#pings = new Pings(this.#wheel, now, pings);
+    this.#pings = new Pings(this.#wheel, pings);
   }
 
   /** Nothing is sent before the first request. All links to one endpoint share its session. */
@@ -79,7 +81,6 @@ export class IpmiClient {
   ): Promise<IpmiResponse> {
     await beginning;
     if (this.#closed) throw stopping();
-    if (signal.aborted) throw cancelled(placeOf(endpoint), signal);
     return await this.#request(key, endpoint, request, signal);
   }
 
@@ -120,7 +121,7 @@ export class IpmiClient {
   }
 
   async #open(family: 4 | 6): Promise<Transport> {
-    const transport = new Transport(family, now, this.#pings.pong);
+    const transport = new Transport(family, this.#wheel.now, this.#pings.pong);
     try {
       await transport.open();
     } catch (error) {
@@ -140,7 +141,7 @@ export class IpmiClient {
     let habits = this.#habits.get(key);
     if (habits === undefined) {
       if (this.#habits.size >= mostHabits) this.#habits.clear();
-      habits = { suite: undefined, level: levels.administrator, roundTrip: 0 };
+      habits = { lesserSuite: undefined, level: levels.administrator, roundTrip: 0 };
       this.#habits.set(key, habits);
     }
     return habits;

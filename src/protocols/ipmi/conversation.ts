@@ -6,6 +6,7 @@ import {
   garbledAnswer,
   missingPrivilege,
   requestTooLong,
+  silent,
   silentInSession,
   stopping,
   unknownWhetherDone,
@@ -60,8 +61,8 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   request(request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
     const { place, wire } = this.#peer;
     const length = request.data?.length ?? 0;
-    if (signal.aborted) return Promise.reject(cancelled(place, signal));
-    if (length > longestData) return Promise.reject(requestTooLong(length, longestData));
+    if (signal.aborted) return this.#refuse(cancelled(place, signal));
+    if (length > longestData) return this.#refuse(requestTooLong(length, longestData));
     if (this.#hold && wire.now() < this.#hold.until) return Promise.reject(this.#hold.fault);
     return new Promise((resolve, reject) => {
       const privilege = request.privilege ?? 'user';
@@ -94,16 +95,19 @@ export class Conversation implements LoginOwner, ExchangeOwner {
 
   /** Ends everything; nothing is waited for. */
   close(): void {
-    const fault = stopping();
-    this.#login?.cancel();
+    this.#login?.leave();
     this.#login = undefined;
     this.#exchange = undefined;
     this.#hold = undefined;
     const jobs = this.#job ? [this.#job, ...this.#queue] : this.#queue;
     this.#job = undefined;
-    for (const job of jobs.splice(0)) fail(job, fault);
+    for (const job of jobs.splice(0)) fail(job, stopping());
     this.#queue.length = 0;
     this.#retire();
+  }
+
+  get isAwaited(): boolean {
+    return this.#job !== undefined;
   }
 
   loggedIn(seal: Seal): void {
@@ -155,7 +159,8 @@ export class Conversation implements LoginOwner, ExchangeOwner {
       return this.#settle(() => job.reject(unknownWhetherDone(place, waited)));
     }
     if (!job.renewed && wire.now() < job.deadline) return this.#proceed();
-    this.#settle(() => job.reject(garbled ? garbledAnswer(place) : silentInSession(place, waited)));
+    const fault = job.renewed ? silentInSession(place, waited) : silent(place, waited);
+    this.#settle(() => job.reject(garbled ? garbledAnswer(place) : fault));
   }
 
   /** The BMC has answered, so that it has its time again for what comes next. */
@@ -173,13 +178,24 @@ export class Conversation implements LoginOwner, ExchangeOwner {
       job.startedAt = now;
       job.deadline = now + timing.deadline;
       this.#job = job;
-      this.#proceed();
+      if (this.#login) {
+        // It was begun for somebody who has left, and is as good as one of its own.
+        job.renewed = true;
+        this.#login.join(job.deadline);
+      } else this.#proceed();
     } else if (this.#session) {
       this.#idleAt = now + timing.idle;
       wire.wake(this.#idleAt);
-    } else {
+    } else if (!this.#login) {
       this.#retire();
     }
+  }
+
+  /** For a request that is not taken. One that was the first leaves a conversation behind that nobody uses. */
+  #refuse(fault: Fault): Promise<never> {
+    const isUsed = this.#job ?? this.#login ?? this.#session ?? this.#hold;
+    if (!isUsed) this.#retire();
+    return Promise.reject(fault);
   }
 
   /** Does what the request at the head needs next. */
@@ -238,8 +254,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
       this.#job = heir;
       return fail(job, fault);
     }
-    this.#login?.cancel();
-    this.#login = undefined;
+    // A login that the BMC takes up goes on, else a session would stay open there: the next request uses it, or it ends when idle.
     this.#exchange = undefined;
     this.#settle(() => job.reject(fault));
   }

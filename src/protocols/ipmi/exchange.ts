@@ -12,6 +12,9 @@ export interface ExchangeOwner {
 /** IPMI 2.0 table 5-2: node busy, and timeout while processing. */
 const transient: ReadonlySet<number> = new Set([0xc0, 0xc3]);
 
+/** The part of the deadline after which a request is sent again, however patient it is. */
+const lastMoment = 0.8;
+
 /** One request in a session and the wait for its answer. */
 export class Exchange {
   readonly #peer: Peer;
@@ -87,7 +90,8 @@ export class Exchange {
     const { wire, timing, habits } = this.#peer;
     this.#attempt++;
     this.#sentAt = wire.now();
-    this.#retryAt = this.#sentAt + patience(timing, habits, wire, this.#attempt);
+    const wanted = Math.min(this.#request.patience ?? 0, lastMoment * timing.deadline);
+    this.#retryAt = this.#sentAt + Math.max(wanted, patience(timing, habits, wire, this.#attempt));
     this.#wake();
     sendRequest(wire, this.#session, this.#request, this.#sequence);
   }

@@ -7,6 +7,12 @@ import { isCrowded, refusesLevel, statuses } from './statuses.ts';
 const hex = (code: number): string => `${code.toString(16).toUpperCase().padStart(2, '0')}h`;
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
 
+/**
+ * Two kinds of silence, which clients see as different errors. A BMC with which no session comes about cannot be reached: the
+ * command failed before it began, like one whose address is wrong (403, and the governor leaves the BMC alone for a while). A
+ * BMC that let us in and then falls silent, or does not get done, has let the operation pass its deadline (408). A session from
+ * before that has died counts as none, so that a dead BMC gives the same error whether it was used lately or not.
+ */
 export function silent(place: string, waited: number): Unreachable {
   return new Unreachable(`its service processor at ${place} did not answer within ${seconds(waited)}.`);
 }

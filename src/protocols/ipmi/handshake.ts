@@ -174,11 +174,17 @@ function takeRakp2(handshake: Handshake, packet: Buffer): Verdict {
 }
 
 function takeRakp4(handshake: Handshake, packet: Buffer): Verdict {
-  const { suite, transcript, sik, taken, bmcId } = handshake;
+  const { suite, transcript, sik } = handshake;
   const answer = readRakp4(packet, suite);
-  if (answer === undefined || sik === undefined || taken === undefined) return garbled;
+  if (answer === undefined || sik === undefined) return garbled;
   if (!isTagged(answer, awaitedTag(handshake))) return ignored;
   if (answer.status !== 0) return { kind: 'refused', by: 'rakp4', status: answer.status };
   if (!timingSafeEqual(rakp4Code(suite, sik, transcript), answer.code)) return { kind: 'unproven', by: 'rakp4' };
-  return { kind: 'ready', seal: newSeal(suite, deriveKeys(suite, sik), taken.id, bmcId) };
+  const seal = sealOf(handshake);
+  return seal ? { kind: 'ready', seal } : garbled;
+}
+
+/** The seal of the session that RAKP 3 opens on the BMC; undefined before it is due. */
+export function sealOf({ suite, sik, taken, bmcId }: Handshake): Seal | undefined {
+  return sik && taken && newSeal(suite, deriveKeys(suite, sik), taken.id, bmcId);
 }

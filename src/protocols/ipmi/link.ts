@@ -14,6 +14,8 @@ export interface IpmiRequest {
   readonly privilege?: Privilege;
   /** May be sent again when no answer came. False for what changes state and must not happen twice. Default: true. */
   readonly repeatable?: boolean;
+  /** The least time, in milliseconds, before it is sent again; it is sent again before the deadline all the same. */
+  readonly patience?: number;
 }
 
 /** One service processor, reached over a session that is opened when needed. Requests of one link are sent one after another. */

@@ -4,6 +4,7 @@ import {
   advance,
   type Handshake,
   newHandshake,
+  sealOf,
   type Verdict,
   writeFarewell,
   writeOffer,
@@ -12,10 +13,15 @@ import {
 import type { Peer } from './peer.ts';
 import type { Seal } from './seal.ts';
 import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './statuses.ts';
+import { parts } from './rakp.ts';
+import { newSession, sendClose } from './session.ts';
+import { learnSuite, rememberedSuite } from './suite-memory.ts';
 import { type SuiteId, suites } from './suites.ts';
 import { noteRoundTrip, patience } from './timing.ts';
 
 export interface LoginOwner {
+  /** Whether anybody still waits for the session. */
+  readonly isAwaited: boolean;
   loggedIn(seal: Seal): void;
   /** `hold`: for how many milliseconds it makes no sense to try again. */
   loginFailed(fault: Fault, hold: number): void;
@@ -35,6 +41,8 @@ export class Login {
   #deadline: number;
   /** The suites still to try, the present one first. */
   readonly #suites: SuiteId[];
+  /** The suite that comes first because it is remembered. */
+  readonly #remembered: SuiteId | undefined;
   #handshake: Handshake;
   #attempt = 0;
   #retryAt = 0;
@@ -49,8 +57,9 @@ export class Login {
     this.#owner = owner;
     this.#startedAt = wire.now();
     this.#deadline = deadline;
-    const others = credentials.suites.filter((id) => id !== habits.suite);
-    this.#suites = others.length < credentials.suites.length && habits.suite ? [habits.suite, ...others] : others;
+    this.#remembered = rememberedSuite(credentials.suites, habits, this.#startedAt);
+    const others = credentials.suites.filter((id) => id !== this.#remembered);
+    this.#suites = this.#remembered === undefined ? others : [this.#remembered, ...others];
     this.#handshake = this.#newHandshake();
   }
 
@@ -71,7 +80,7 @@ export class Login {
         return;
       case 'ready':
         this.#release(verdict.seal.consoleId);
-        this.#peer.habits.suite = this.#handshake.suite.id;
+        this.#learnSuite();
         this.#owner.loggedIn(verdict.seal);
         return;
       case 'refused':
@@ -87,6 +96,7 @@ export class Login {
     const { place, wire } = this.#peer;
     if (now >= this.#deadline) {
       const strange = this.#garbled || wire.heardNoise(this.#startedAt);
+      this.#sayGoodbye();
       this.#fail(strange ? garbledAnswer(place) : silent(place, now - this.#startedAt), 0);
     } else if (now >= this.#retryAt) {
       this.#retry();
@@ -99,9 +109,33 @@ export class Login {
     this.#fail(unreachable(this.#peer.place, error), 0);
   }
 
-  /** Forgets everything without a word. */
-  cancel(): void {
+  /** Somebody waits for it again. */
+  join(deadline: number): void {
+    this.#deadline = Math.max(this.#deadline, deadline);
+  }
+
+  /** Ends at once; nothing is waited for. */
+  leave(): void {
+    this.#sayGoodbye();
     this.#release(undefined);
+  }
+
+  #learnSuite(): void {
+    const { credentials, habits, timing, wire } = this.#peer;
+    const { suite, transcript } = this.#handshake;
+    const until = wire.now() + timing.suiteMemory;
+    learnSuite(credentials.suites, habits, suite.id, this.#remembered, parts.guid(transcript), until);
+  }
+
+  /** What the BMC may have opened for us is closed, as far as that goes without an answer: half-open sessions take places too. */
+  #sayGoodbye(): void {
+    const { wire, habits } = this.#peer;
+    const { phase } = this.#handshake;
+    if (phase === 'open') return;
+    const seal = phase === 'rakp3' ? sealOf(this.#handshake) : undefined;
+    if (seal) sendClose(wire, newSession(seal, habits.level, wire.now()));
+    const packet = wire.packet();
+    wire.send(packet, writeFarewell(this.#handshake, packet));
   }
 
   #newHandshake(): Handshake {
@@ -130,10 +164,16 @@ export class Login {
   }
 
   #retry(): void {
+    const { wire, timing, habits } = this.#peer;
     const opening = this.#handshake.phase === 'open';
-    if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
-    else if (!opening && this.#restarts < mostRestarts) this.#restart();
-    else {
+    if (opening && !this.#owner.isAwaited) {
+      this.#retryAt = wire.now() + patience(timing, habits, wire, this.#attempt);
+      this.#wake();
+    } else if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
+    else if (!opening && this.#restarts < mostRestarts) {
+      this.#sayGoodbye();
+      this.#restart();
+    } else {
       this.#retryAt = Number.POSITIVE_INFINITY;
       this.#wake();
     }

@@ -15,13 +15,11 @@ const defaultPauses: readonly number[] = [500, 1_200, 2_000];
 export class Pings {
   readonly #probes = new Map<string, Set<Probe>>();
   readonly #wheel: Wheel;
-  readonly #now: () => number;
   readonly #pauses: readonly number[];
   #tag = 0;
 
-  constructor(wheel: Wheel, now: () => number, pauses: readonly number[] = defaultPauses) {
+  constructor(wheel: Wheel, pauses: readonly number[] = defaultPauses) {
     this.#wheel = wheel;
-    this.#now = now;
     this.#pauses = pauses;
   }
 
@@ -32,7 +30,7 @@ export class Pings {
   send(transport: Transport, address: string, port: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.reject(cancelled(address, signal));
     const key = `${withoutZone(address)} ${port}`;
-    const startedAt = this.#now();
+    const startedAt = this.#wheel.now();
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         this.#wheel.set(probe, Number.POSITIVE_INFINITY);

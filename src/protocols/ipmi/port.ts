@@ -29,7 +29,7 @@ export class Port implements Wire, Listener, Sleeper {
   }
 
   now(): number {
-    return performance.now();
+    return this.#wheel.now();
   }
 
   chance(): number {

@@ -23,6 +23,7 @@ export function newTranscript(role: number, user: Uint8Array): Transcript {
 export const parts = {
   consoleRandom: ({ bytes }: Transcript) => bytes.subarray(at.consoleRandom, at.bmcRandom),
   bmcRandomAndGuid: ({ bytes }: Transcript) => bytes.subarray(at.bmcRandom, at.role),
+  guid: ({ bytes }: Transcript) => bytes.subarray(at.guid, at.role),
   user: ({ bytes }: Transcript) => bytes.subarray(at.name),
   role: ({ bytes }: Transcript) => bytes[at.role] ?? 0,
   setIds({ bytes }: Transcript, consoleId: number, bmcId: number): void {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, SocketAddress } from 'node:net';
+import { checkHostAddress } from '../../core/host-address.ts';
 import { unresolved } from './faults.ts';
 
 export interface NetworkAddress {
@@ -36,6 +37,8 @@ export class Resolver {
   async resolve(text: string): Promise<NetworkAddress> {
     const literal = literalAddress(text);
     if (literal !== undefined) return literal;
+    const mistyped = checkHostAddress(text);
+    if (mistyped) throw mistyped;
     const known = this.#known.get(text);
     if (known !== undefined && this.#now() < known.until) return await known.address;
     if (this.#known.size >= mostKept) this.#known.clear();

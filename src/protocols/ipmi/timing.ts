@@ -14,6 +14,8 @@ export interface Timing {
   readonly loginHold: number;
   /** The same for a BMC whose sessions are all taken. */
   readonly crowdedHold: number;
+  /** How long it is remembered that a BMC refuses the suite the policy wants first. */
+  readonly suiteMemory: number;
 }
 
 export const defaultTiming: Timing = {
@@ -23,12 +25,20 @@ export const defaultTiming: Timing = {
   idle: 25_000,
   loginHold: 5_000,
   crowdedHold: 30_000,
+  suiteMemory: 3_600_000,
 };
+
+/** A suite that worked after the BMC had refused the one the policy wants first. */
+export interface LesserSuite {
+  readonly id: SuiteId;
+  /** The BMC it was learnt of; the GUID was proved with the password. */
+  readonly guid: Buffer;
+  readonly until: number;
+}
 
 /** What was learnt about a BMC; it outlives the sessions. */
 export interface Habits {
-  /** The suite that worked last. */
-  suite: SuiteId | undefined;
+  lesserSuite: LesserSuite | undefined;
   /** The highest privilege level it let the account ask for. */
   level: number;
   /** Milliseconds that answers took of late. */
@@ -36,7 +46,7 @@ export interface Habits {
 }
 
 export function noteRoundTrip(habits: Habits, sample: number): void {
-  habits.roundTrip = Math.max(sample, (habits.roundTrip + sample) / 2);
+  habits.roundTrip = Math.max(0, sample, (habits.roundTrip + sample) / 2);
 }
 
 /** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than the BMC needs. */

@@ -43,8 +43,7 @@ export class Transport {
   #packet = Buffer.allocUnsafeSlow(packetSize);
   #batch = 0;
   #counting = false;
-  /** Whether packets that came are likely not to be read yet. */
-  backlog = false;
+  #wasFull = false;
 
   constructor(family: 4 | 6, now: () => number, onPong: PongHandler) {
     this.#now = now;
@@ -70,6 +69,11 @@ export class Transport {
     }
     // What cannot be sent is told to its sender; an error about one peer must not end the talk with the others.
     this.#socket.on('error', () => undefined);
+  }
+
+  /** Whether packets that came are likely not to be read yet. */
+  get backlog(): boolean {
+    return this.#wasFull || this.#batch >= fullBatch;
   }
 
   packet(): Buffer {
@@ -148,7 +152,7 @@ export class Transport {
   }
 
   readonly #endBatch = (): void => {
-    this.backlog = this.#counting = this.#batch >= fullBatch;
+    this.#wasFull = this.#counting = this.#batch >= fullBatch;
     this.#batch = 0;
     // Nothing may come after a full batch; the next turn of the loop tells.
     if (this.#counting) setImmediate(this.#endBatch);

@@ -11,29 +11,43 @@ const turnLength = 20;
 const slots = 1024;
 /** How long those that are due wait at most while packets come: somebody may never stop to send. */
 const longestHold = 1_000;
+/** A timer that comes later than this shows that this process had no time to listen; what is beyond it did not pass for those who wait. */
+const tolerated = 100;
+/** The part of the time that passes while packets wait to be read: less than all, since they are late by us, and more than none. */
+const passes = 0.25;
 
 /**
  * One timer for all. A sleeper whose time moves later stays where it is and is looked at once in vain, so that the common case,
  * a wait that is answered long before its end, costs nothing.
+ *
+ * Its clock tells how long this process could have heard an answer. What came while it was busy is read before anybody is woken.
  */
 export class Wheel {
   readonly #slots: Sleeper[][] = Array.from({ length: slots }, () => []);
-  readonly #now: () => number;
+  readonly #time: () => number;
   /** Whether those that are due should wait a little: what they wait for may have come and not been read yet. */
   readonly #busy: () => boolean;
   #timer: NodeJS.Timeout | undefined;
+  #reading: NodeJS.Immediate | undefined;
   /** The turn the timer is set for, and the one up to which all is done. */
   #timerTurn = Number.POSITIVE_INFINITY;
   #done: number;
   #count = 0;
   /** Since when those that are due wait. */
   #heldSince: number | undefined;
+  /** When it was last seen that packets wait, by the clock of this wheel. */
+  #busyAt: number | undefined;
+  /** Time in which this process was too busy to listen. */
+  #missed = 0;
 
-  constructor(now: () => number, busy: () => boolean) {
-    this.#now = now;
+  constructor(time: () => number, busy: () => boolean) {
+    this.#time = time;
     this.#busy = busy;
-    this.#done = Math.floor(now() / turnLength);
+    this.#done = Math.floor(time() / turnLength);
   }
+
+  /** Milliseconds. It falls back when it turns out that this process was busy for long. */
+  readonly now = (): number => this.#time() - this.#missed;
 
   set(sleeper: Sleeper, due: number): void {
     sleeper.due = due;
@@ -44,6 +58,7 @@ export class Wheel {
 
   stop(): void {
     clearTimeout(this.#timer);
+    clearImmediate(this.#reading);
     for (const slot of this.#slots) slot.length = 0;
     this.#count = 0;
   }
@@ -60,13 +75,23 @@ export class Wheel {
   #schedule(turn: number): void {
     clearTimeout(this.#timer);
     this.#timerTurn = turn;
-    this.#timer = setTimeout(() => this.#run(), Math.max(0, turn * turnLength - this.#now()));
+    const time = this.#time();
+    const due = Math.max(time, turn * turnLength + this.#missed);
+    this.#timer = setTimeout(() => this.#fire(due), due - time);
+  }
+
+  /** Sockets are read after timers and before immediates. */
+  #fire(due: number): void {
+    this.#missed += Math.max(0, this.#time() - due - tolerated);
+    clearImmediate(this.#reading);
+    this.#reading = setImmediate(() => this.#run());
   }
 
   #run(): void {
-    const now = this.#now();
+    const isHeld = this.#holds();
+    const now = this.now();
     const last = Math.min(Math.floor(now / turnLength), this.#done + slots - 1);
-    if (last <= this.#done || this.#holds(now)) {
+    if (last <= this.#done || isHeld) {
       this.#schedule(Math.max(last, this.#done) + 1);
       return;
     }
@@ -78,11 +103,16 @@ export class Wheel {
     if (next < this.#timerTurn) this.#schedule(next);
   }
 
-  #holds(now: number): boolean {
-    const busy = this.#busy();
-    if (busy) this.#heldSince ??= now;
-    if (busy && now - this.#heldSince! < longestHold) return true;
-    this.#heldSince = undefined;
+  #holds(): boolean {
+    const time = this.#time();
+    if (this.#busy()) {
+      const now = this.now();
+      this.#missed += (1 - passes) * (now - (this.#busyAt ?? now));
+      this.#busyAt = this.now();
+      this.#heldSince ??= time;
+      if (time - this.#heldSince < longestHold) return true;
+    }
+    this.#heldSince = this.#busyAt = undefined;
     return false;
   }
 

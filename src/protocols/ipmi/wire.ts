@@ -1,6 +1,6 @@
 /** All that the machines of this folder want from the world, so that a test can be the world. */
 export interface Wire {
-  /** Milliseconds on a clock that never goes back. */
+  /** Milliseconds on a clock that leaves out, if only afterwards, the time in which this process could not listen. */
   now(): number;
   /** A number from 0 up to 1, to spread retries. */
   chance(): number;

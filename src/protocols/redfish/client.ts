@@ -1,5 +1,8 @@
-import { type Endpoint, RedfishService, type ServiceLimits } from './service.ts';
-import type { Trust } from './trust.ts';
+import { Fault } from '../../core/errors.ts';
+import { LoginBrake } from './brake.ts';
+import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
+import { RedfishService } from './service.ts';
+import { placeOf, type Trust } from './trust.ts';
 
 export { Refusal } from './faults.ts';
 export type { Endpoint, Resource } from './service.ts';
@@ -10,6 +13,8 @@ export interface RedfishOptions extends Partial<ServiceLimits> {
   readonly trust: Trust;
   /** Connections kept open, used or not; beyond it unused ones are closed. Each costs about 200 KiB. */
   readonly kept?: number;
+  /** How long an account that was refused is not tried again, in milliseconds. */
+  readonly loginBrake?: number;
 }
 
 const defaults: ServiceLimits = {
@@ -19,65 +24,89 @@ const defaults: ServiceLimits = {
   idle: 60_000,
 };
 const defaultKept = 1_500;
+const defaultBrake = 5_000;
 
-/** All Redfish services a process talks to. Sessions left unused are ended, and all of them by `close`. */
+/**
+ * All Redfish services a process talks to. What is left unused is logged out, disconnected and forgotten with its password; all
+ * of it by `close`.
+ */
 export class RedfishClient {
-  readonly #trust: Trust;
   readonly #limits: ServiceLimits;
   readonly #kept: number;
-  readonly #services = new Map<string, RedfishService>();
-  readonly #open = new Set<RedfishService>();
+  readonly #connect: (endpoint: Endpoint) => Connection;
+  /** As nodes use them, by node. */
+  readonly #services = new Map<string, { readonly service: RedfishService; readonly place: string }>();
+  /** By address, port and account: nodes behind one service processor share its session. */
+  readonly #connections = new Map<string, Connection>();
+  readonly #open = new Set<Connection>();
   readonly #ending = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
+  #closed = false;
 
-  constructor({ trust, kept = defaultKept, ...limits }: RedfishOptions) {
-    this.#trust = trust;
+  constructor({ trust, kept = defaultKept, loginBrake = defaultBrake, ...limits }: RedfishOptions) {
     this.#kept = kept;
     this.#limits = { ...defaults, ...limits };
+    const opened = (connection: Connection): void => this.#opened(connection);
+    const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), opened };
+    this.#connect = (endpoint) => new Connection(endpoint, around);
     this.#timer = setInterval(() => this.#endIdle(), this.#limits.idle / 4).unref();
   }
 
   /** The same one for the same endpoint, so that its connection and session are used again. */
   service(endpoint: Endpoint): RedfishService {
-    const key = endpoint.key ?? `${endpoint.address} ${endpoint.port ?? ''}`;
+    const { address, port = 443, username, password } = endpoint;
+    const key = endpoint.key ?? placeOf({ address, port });
+    const place = [address, port, username, password].join('\0');
     const known = this.#services.get(key);
-    if (known && sameEndpoint(known.endpoint, endpoint)) return known;
-    const service = new RedfishService(endpoint, this.#trust, this.#limits, (opened) => this.#opened(opened));
-    this.#services.set(key, service);
+    if (known?.place === place) return known.service;
+    const service = new RedfishService(endpoint, key, () => this.#connection(place, endpoint));
+    this.#services.set(key, { service, place });
     return service;
   }
 
+  /** How many services and accounts are known at the moment. */
+  get size(): { readonly services: number; readonly connections: number } {
+    return { services: this.#services.size, connections: this.#connections.size };
+  }
+
   async close(): Promise<void> {
+    this.#closed = true;
     clearInterval(this.#timer);
-    const services = new Set([...this.#services.values(), ...this.#open]);
-    await Promise.all([...[...services].map((service) => service.close()), ...this.#ending]);
+    const connections = new Set([...this.#connections.values(), ...this.#open]);
+    await Promise.all([...[...connections].map((connection) => connection.close()), ...this.#ending]);
     this.#services.clear();
+    this.#connections.clear();
     this.#open.clear();
   }
 
-  #opened(service: RedfishService): void {
-    this.#open.add(service);
+  #connection(place: string, endpoint: Endpoint): Connection {
+    const known = this.#connections.get(place);
+    if (known) return known;
+    if (this.#closed) throw new Fault('unavailable', 'the server is stopping.');
+    const connection = this.#connect(endpoint);
+    this.#connections.set(place, connection);
+    return connection;
+  }
+
+  #opened(connection: Connection): void {
+    this.#open.add(connection);
     if (this.#open.size <= this.#kept) return;
     for (const other of this.#open) {
-      if (other.idleSince !== undefined && other !== service) return this.#end(other);
+      if (other.idleSince !== undefined && other !== connection) return this.#end(other);
     }
   }
 
   #endIdle(): void {
     const limit = performance.now() - this.#limits.idle;
-    for (const service of this.#open) {
-      const since = service.idleSince;
-      if (since !== undefined && since <= limit) this.#end(service);
-    }
+    const isIdle = ({ idleSince }: Connection): boolean => idleSince !== undefined && idleSince <= limit;
+    for (const connection of this.#open) if (isIdle(connection)) this.#end(connection);
+    for (const [place, connection] of this.#connections) if (isIdle(connection)) this.#connections.delete(place);
+    for (const [key, { place }] of this.#services) if (!this.#connections.has(place)) this.#services.delete(key);
   }
 
-  #end(service: RedfishService): void {
-    this.#open.delete(service);
-    const ending = service.end().finally(() => this.#ending.delete(ending));
+  #end(connection: Connection): void {
+    this.#open.delete(connection);
+    const ending = connection.end().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
-}
-
-function sameEndpoint(a: Endpoint, b: Endpoint): boolean {
-  return a.address === b.address && a.port === b.port && a.username === b.username && a.password === b.password;
 }

@@ -1,3 +1,4 @@
+import { abortFault, onAbort } from './abort.ts';
 import { Refusal } from './faults.ts';
 import { flagAt, type Json, linkAt, listAt, localPath, textAt } from './json.ts';
 import type { Resource, RedfishService } from './service.ts';
@@ -44,19 +45,30 @@ export async function memberResources(
   return allResources(service, await membersOf(service, path, signal), signal);
 }
 
+/** Those that are gone are left out. When one fails, the others are not asked for any more. */
 export async function allResources(
   service: RedfishService,
   members: readonly Json[],
   signal: AbortSignal,
 ): Promise<readonly Resource[]> {
-  const found = await Promise.all(
-    members.map(async (member) => {
-      const path = linkAt(member);
-      const whole = typeof member === 'object' && member !== null && Object.keys(member).length > 1;
-      if (whole && path !== undefined)
-        return { path, body: member as Resource['body'], etag: textAt(member, '@odata.etag') };
-      return service.find(path, signal);
-    }),
-  );
-  return found.filter((resource) => resource !== undefined);
+  if (signal.aborted) throw abortFault(signal);
+  const rest = new AbortController();
+  const ignore = onAbort(signal, () => rest.abort(signal.reason));
+  try {
+    const found = await Promise.all(members.map((member) => resourceOf(service, member, rest.signal)));
+    return found.filter((resource) => resource !== undefined);
+  } catch (error) {
+    rest.abort(error);
+    throw error;
+  } finally {
+    ignore();
+  }
+}
+
+async function resourceOf(service: RedfishService, member: Json, signal: AbortSignal): Promise<Resource | undefined> {
+  const path = linkAt(member);
+  const whole = typeof member === 'object' && member !== null && Object.keys(member).length > 1;
+  if (whole && path !== undefined)
+    return { path, body: member as Resource['body'], etag: textAt(member, '@odata.etag') };
+  return service.find(path, signal);
 }

@@ -77,7 +77,8 @@ export function refusal(attempt: Attempt, status: number, body: Json, retryAfter
   );
 }
 
-function scrub(words: string, secrets: readonly string[]): string {
+/** A service's own words without what must stay secret. */
+export function scrub(words: string, secrets: readonly string[]): string {
   return secrets.reduce((text, secret) => (secret === '' ? text : text.replaceAll(secret, '***')), words);
 }
 

@@ -39,7 +39,7 @@ export async function logIn(
   const body = JSON.stringify({ UserName: account.username, Password: account.password });
   const headers = [...plainHeaders, 'content-type', 'application/json'];
   const reply = await send({ method: 'POST', path, headers, body });
-  if (reply.status >= 200 && reply.status < 300) return openedSession(account, reply);
+  if (reply.status >= 200 && reply.status < 300) return openedSession(account, reply, send);
   const said = readable(reply);
   if (notOffered.has(reply.status) || messageKeys(said).some((key) => noRoom.has(key))) return basicAuthority(account);
   const attempt: Attempt = { method: 'POST', path, username: account.username, secrets: [account.password] };
@@ -47,10 +47,19 @@ export async function logIn(
   throw refusal(attempt, reply.status === 400 ? 401 : reply.status, said, header(reply, 'retry-after'));
 }
 
-function openedSession(account: Account, reply: Reply): Authority {
+async function openedSession(
+  account: Account,
+  reply: Reply,
+  send: (message: Message) => Promise<Reply>,
+): Promise<Authority> {
   const token = header(reply, 'x-auth-token');
-  if (token === undefined || !/^[\x21-\x7e]+$/.test(token)) return basicAuthority(account);
   const session = localPath(header(reply, 'location')) ?? linkAt(readable(reply));
+  if (token === undefined || !/^[\x21-\x7e]+$/.test(token)) {
+    const basic = basicAuthority(account);
+    // Nobody could use it, but it would take the place of another.
+    if (session !== undefined) await send({ method: 'DELETE', path: session, headers: basic.headers });
+    return basic;
+  }
   if (session === undefined) {
     throw new Fault(
       'garbled',

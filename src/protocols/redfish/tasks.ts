@@ -11,12 +11,13 @@ const failed = new Set(['Exception', 'Killed', 'Cancelled']);
 
 /**
  * Asks a task monitor (DSP0266 "Asynchronous operations") until the work is done. Monitors answer 202 until then; some
- * services show the task itself instead, whose state tells.
+ * services show the task itself instead, whose state tells. What it says passes through `scrub`.
  */
 export async function finishTask(
   get: (path: string) => Promise<Reply>,
   monitor: string,
   what: string,
+  scrub: (words: string) => string,
   signal: AbortSignal,
 ): Promise<void> {
   for (let wait = firstPause; ; wait = Math.min(wait * 1.5, longestPause)) {
@@ -26,11 +27,12 @@ export async function finishTask(
     // A monitor may be gone once its work is done.
     if (reply.status === 404 || reply.status === 410) return;
     if (reply.status >= 400 || (state !== undefined && failed.has(state))) {
-      const said =
+      const said = scrub(
         messagesOf(body) ||
-        listAt(body, 'Messages')
-          .map((item) => textAt(item, 'Message'))
-          .join(' ');
+          listAt(body, 'Messages')
+            .flatMap((item) => textAt(item, 'Message') ?? [])
+            .join(' '),
+      );
       throw new Fault(
         'invalid',
         `its service processor could not carry out ${what} (${state ?? reply.status}). ${said}`.trim(),

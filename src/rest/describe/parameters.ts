@@ -12,12 +12,14 @@ export const pathParameters: Readonly<Record<string, string>> = {
   attribute: 'The name of one attribute.',
   search:
     'What to search: iprange=..., and optionally method=ipmi or redfish, bmcuser=... and bmcpw=..., separated by commas.',
+  rest: 'What follows a slash in what to search, such as 24 in iprange=10.1.0.0/24.',
   address: 'An IP address.',
   account: 'bmcuser=... and bmcpw=..., separated by a comma.',
   kinds: 'Kinds of readings or parts, separated by commas or semicolons.',
   tablelist: 'Names of tables, separated by commas; exactly one where rows are named by keys.',
   attrlist: 'Names of columns, separated by commas.',
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
+  type: 'A kind of hardware that announces itself, such as IMM2, CMM or REDFISH.',
   id: 'The id of a run, from the header X-Muster-Run.',
 };
 

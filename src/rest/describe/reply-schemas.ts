@@ -29,6 +29,11 @@ export const replies: Readonly<Record<Exclude<ReplyShape, 'none'>, Reply>> = {
     schema: { type: 'object', additionalProperties: texts },
   },
   object: { key: 'Object', description: 'An object as the example shows.', schema: { type: 'object' } },
+  objects: {
+    key: 'Objects',
+    description: 'An array of objects as the example shows.',
+    schema: { type: 'array', items: { type: 'object', additionalProperties: text } },
+  },
 };
 
 export const errorReply: Reply = {

@@ -19,10 +19,10 @@ const rangeOf = ({ params }: Input): string => params['noderange']!;
 /** What works on nodes wants at least one. */
 const target = (input: Input) => ({ range: rangeOf(input), refuseEmpty: true }) as const;
 
-/** A member that says what to do; without it the root decides between 400 and 404. */
-function needed(input: Input, member: string): string {
+/** A member without which there is nothing to do. `kind`: as what its lack counts, which the roots answer differently. */
+function needed(input: Input, member: string, kind: 'missing-action' | 'missing-member'): string {
   const value = input.body[member];
-  if (value === undefined || value === '') throw new Fault('missing-action', `The body lacks the member "${member}".`);
+  if (value === undefined || value === '') throw new Fault(kind, `The body lacks the member "${member}".`);
   if (typeof value !== 'string') throw new Fault('malformed', `"${member}" must be a string.`);
   return value;
 }
@@ -46,8 +46,15 @@ function processorSettings({ root, params, body }: Input): Record<string, string
   const attribute = params['attribute']!;
   const { value, ...others } = body;
   const shortForm = value !== undefined;
-  if (Object.keys(body).length === 0 || (root.strict && !shortForm && others[attribute] === undefined))
+  if (Object.keys(body).length === 0)
     throw new Fault('missing-member', `Give the value, for example {"${attribute}":"..."}.`);
+  if (root.strict && !shortForm && others[attribute] === undefined) {
+    const given = Object.keys(others).map((name) => `"${name}"`);
+    throw new Fault(
+      'missing-member',
+      `The path names ${attribute}, but the body has only ${given.join(', ')}: add ${attribute} to the body, or name one of these in the path.`,
+    );
+  }
   if (root.strict && shortForm && Object.keys(others).length > 0)
     throw new Fault('unknown-member', 'Beside "value" the body can have no other setting; name each one instead.');
   if (shortForm) return { [attribute]: valueText(attribute, value) };
@@ -59,7 +66,7 @@ function neededList(input: Input, member: string): readonly string[] {
   const value = input.body[member];
   const items = typeof value === 'string' ? value.split(',') : ((value ?? []) as readonly string[]);
   const list = items.map((item) => item.trim()).filter((item) => item !== '');
-  if (list.length === 0) throw new Fault('missing-action', `The body lacks the member "${member}".`);
+  if (list.length === 0) throw new Fault('missing-member', `The body lacks the member "${member}".`);
   return list;
 }
 
@@ -86,9 +93,12 @@ export const hardware: Endpoint[] = [
     path: '/nodes/{noderange}/power',
     command: rpower,
     reply: 'none',
-    body: actionBody('on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi', 'wake', 'suspend', 'stat'),
-    args: (input) => ({ ...target(input), action: needed(input, 'action') }),
-    line: (input) => [needed(input, 'action')],
+    body: actionBody(
+      'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state',
+      'of OpenBMC also bmcreboot, bmcstate',
+    ),
+    args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-action') }),
+    line: (input) => [needed(input, 'action', 'missing-action')],
     range,
     summary: 'Change the power state.',
     description:
@@ -159,6 +169,8 @@ export const hardware: Endpoint[] = [
     line: (input) => settingArguments(processorSettings(input)),
     range,
     summary: 'Change a setting of the service processors.',
+    description:
+      'With a new ip the service processor is looked for at its new address, and the attribute bmc of the node follows if it was the old address, as the node’s own value even where a group gave it; what was done, or has to be done where it is a name, is told with debug=1 and in the result of the run.',
     example: { path: '/nodes/n1/sp/community', body: { value: 'private' } },
   }),
   endpoint({
@@ -187,12 +199,12 @@ export const hardware: Endpoint[] = [
     ),
     args: (input) => ({
       ...target(input),
-      order: needed(input, 'order'),
+      order: needed(input, 'order', 'missing-action'),
       persistent: input.body['persistent'] === 'yes',
       mode: input.body['mode'] as 'uefi' | 'legacy' | undefined,
     }),
     line: (input) => [
-      needed(input, 'order'),
+      needed(input, 'order', 'missing-action'),
       ...(input.body['persistent'] === 'yes' ? ['-p'] : []),
       ...(input.body['mode'] === 'uefi' ? ['-u'] : []),
     ],
@@ -317,8 +329,8 @@ export const hardware: Endpoint[] = [
     command: rbeacon,
     reply: 'none',
     body: actionBody('on', 'off', 'blink'),
-    args: (input) => ({ ...target(input), action: needed(input, 'action') }),
-    line: (input) => [needed(input, 'action')],
+    args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-member') }),
+    line: (input) => [needed(input, 'action', 'missing-member')],
     range,
     summary: 'Switch the identification light.',
     example: { path: '/nodes/n1/beacon', body: { action: 'on' } },

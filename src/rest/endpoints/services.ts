@@ -2,22 +2,29 @@ import { bmcdiscover } from '../../commands/bmcdiscover.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
-/** `name=value` pairs of a path segment; a value may hold anything but a comma. */
+/**
+ * `name=value` pairs of a path segment, separated by commas. A password may hold commas itself: it goes on up to the next known name.
+ */
 function settingsOf(text: string, known: readonly string[]): Record<string, string> {
   const settings: Record<string, string> = {};
+  let last = '';
   for (const piece of text.split(',')) {
     const mark = piece.indexOf('=');
     const name = piece.slice(0, Math.max(mark, 0)).trim();
+    if (known.includes(name)) {
+      settings[name] = piece.slice(mark + 1);
+      last = name;
+    } else if (last === 'bmcpw') settings[last] += `,${piece}`;
     // The piece itself may be a password, so it is not repeated.
-    if (!known.includes(name))
-      throw new Fault('invalid', `The path takes ${known.join('=..., ')}=..., separated by commas.`);
-    settings[name] = piece.slice(mark + 1);
+    else throw new Fault('invalid', `The path takes ${known.join('=..., ')}=..., separated by commas.`);
   }
   return settings;
 }
 
 const discovery = ({ params }: Input) => {
-  const { iprange, method, bmcuser, bmcpw } = settingsOf(params['search']!, ['iprange', 'method', 'bmcuser', 'bmcpw']);
+  const { search = '', rest } = params;
+  const text = rest === undefined ? search : `${search}/${rest}`;
+  const { iprange, method, bmcuser, bmcpw } = settingsOf(text, ['iprange', 'method', 'bmcuser', 'bmcpw']);
   if (!iprange) throw new Fault('missing-member', 'Give the addresses to search: iprange=10.1.0.1-10.1.0.20.');
   return { addresses: iprange.replaceAll(';', ','), method, username: bmcuser, password: bmcpw };
 };
@@ -33,6 +40,11 @@ const check = ({ params }: Input) => {
   };
 };
 
+const discoveryLine = (input: Input): string[] => {
+  const { addresses, method } = discovery(input);
+  return [...(method ? ['-s', method] : []), '--range', addresses];
+};
+
 export const services: Endpoint[] = [
   endpoint({
     method: 'GET',
@@ -40,15 +52,26 @@ export const services: Endpoint[] = [
     command: bmcdiscover,
     reply: 'list',
     args: discovery,
-    line: (input) => {
-      const { addresses, method } = discovery(input);
-      return [...(method ? ['-s', method] : []), '--range', addresses];
-    },
+    line: discoveryLine,
     summary: 'Service processors in an address range, by IPMI presence ping and Redfish.',
     description:
-      'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";".',
+      'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";". Each line is: address, model, serial number, user, nothing, kind of node, kind of hardware, MAC address and, if it would not say more, why; a comma within one of these is shown as ";".',
     example: {
       path: '/services/bmcdiscover/iprange=127.10.0.1-127.10.0.20,bmcuser=admin,bmcpw=PASSWORD',
+      reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00'],
+    },
+  }),
+  endpoint({
+    method: 'GET',
+    path: '/services/bmcdiscover/{search}/{rest}',
+    command: bmcdiscover,
+    reply: 'list',
+    args: discovery,
+    line: discoveryLine,
+    summary: 'The same with one slash in it, as that of the range 10.1.0.0/24.',
+    description: 'Further slashes, such as those of more such ranges or of a password, are written as %2F.',
+    example: {
+      path: '/services/bmcdiscover/iprange=127.10.0.0/28,bmcuser=admin,bmcpw=PASSWORD',
       reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00'],
     },
   }),

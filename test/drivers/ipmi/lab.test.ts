@@ -265,7 +265,6 @@ describe('energy', () => {
       cappingstatus: 'off',
       cappingmin: '50 W',
       cappingmax: '1500 W',
-      cappingmaxmin: '1500 W, 50 W',
       averageAC: expect.stringMatching(/^\d+ W$/) as string,
       ambienttemp: expect.stringMatching(/^\d+ C$/) as string,
       'Current Power': expect.stringMatching(/^\d+ Watts$/) as string,

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import type { PowerAction } from '../../../src/drivers/capabilities.ts';
+import type { IpmiLink } from '../../../src/protocols/ipmi/link.ts';
 import { patient, scriptedLink, type Step } from '../../protocols/ipmi/commands/script.ts';
 import { over } from './script.ts';
 
@@ -34,7 +36,7 @@ test.each<[PowerAction, string, readonly Step[], string]>([
 test('an unanswered on that had no effect is sent again only after the state was read', async () => {
   const steps = [off, lost(control(1)), off, off, control(1), on];
   const link = scriptedLink(steps);
-  expect(await over(link, { powerDeadline: 200 }).power.set('on', patient)).toBe('on');
+  expect(await over(link, { powerDeadline: 800 }).power.set('on', patient)).toBe('on');
   expect(link.left()).toBe(0);
 });
 
@@ -45,7 +47,7 @@ test.each<[PowerAction, readonly Step[], string, RegExp]>([
   ['nmi', [on, { ...control(4), code: 0xcc }], 'invalid', /refused the power action "nmi"/],
   ['wake', [], 'invalid', /no power action "wake"; it has on, off, softoff, reset, boot, cycle, nmi/],
   ['suspend', [], 'invalid', /no power action "suspend"/],
-  ['softoff', [on, control(5), on, on], 'deadline', /it is still on 0 s after the power action softoff/],
+  ['softoff', [on, control(5), on], 'deadline', /it is still on 0 s after the power action softoff/],
   ['on', [off, { ...control(1), code: 0xd5 }], 'invalid', /not possible in the present state/],
 ])('%s fails clearly after %j', async (action, steps, kind, sentence) => {
   const link = scriptedLink(steps);
@@ -55,6 +57,22 @@ test.each<[PowerAction, readonly Step[], string, RegExp]>([
   expect(error).toMatchObject({ kind });
   expect((error as Error).message).toMatch(sentence);
   expect(link.left()).toBe(0);
+});
+
+test('all attempts together have one deadline', async () => {
+  const slow: IpmiLink = {
+    async request({ command }, signal) {
+      await pause(80, undefined, { signal }).catch(() => {
+        throw signal.reason;
+      });
+      if (command === 2) throw new Fault('deadline', 'no answer');
+      return { code: 0, data: Buffer.of(0, 0, 0) };
+    },
+  };
+  const began = performance.now();
+  const switching = over(slow, { powerDeadline: 500 }).power.set('on', patient);
+  await expect(switching).rejects.toThrow(/it is still off \d s after the power action on/);
+  expect(performance.now() - began).toBeLessThan(700);
 });
 
 test('an abort ends the wait', async () => {

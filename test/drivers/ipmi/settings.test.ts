@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import { parseSwitch, parseWatts } from '../../../src/drivers/ipmi/energy-values.ts';
 import { planSettings } from '../../../src/drivers/ipmi/sp-settings.ts';
 import { validateAccess } from '../../../src/drivers/ipmi/validate.ts';
@@ -106,8 +107,10 @@ test('a refused password is not in the sentence', () => {
 test.each([
   [{}, []],
   [{ address: '' }, [/attribute bmc/]],
-  [{ username: '' }, [/no user name or no password/]],
-  [{ password: '' }, [/no user name or no password/]],
+  [{ address: '127.140.0.010' }, [/^its attribute bmc is wrong: "127\.140\.0\.010" is neither/]],
+  [{ username: '', password: '' }, [/^it has no user name and no password for its service processor: set/]],
+  [{ username: '' }, [/no user name for/]],
+  [{ password: '' }, [/no password for/]],
   [{ username: 'a name beyond sixteen' }, [/at most 16 bytes/]],
   [{ password: 'ä'.repeat(11) }, [/at most 20 bytes/]],
   [{ port: 70_000 }, [/port 70000/]],
@@ -122,25 +125,109 @@ const moves = [
   channel,
   { request: '0c 02 01 03 0000', data: '11 0a000001' },
   { request: '0c 02 01 04 0000', data: '11 01' },
+  { request: '06 37', data: 'e97d11d676a27ba7 72a7 86ca5da5 37b4' },
+  channel,
+  { request: '0c 02 01 05 0000', data: '11 02bc00000001' },
   { request: '0c 01 01 00 01' },
   { request: '0c 01 01 03 0a000063' },
   { request: '0c 01 01 00 02' },
   { request: '0c 01 01 00 00' },
 ];
 
-test('a new address counts when the service processor answers there', async () => {
+const own = { guid: 'D6117DE9-A276-A77B-72A7-86CA5DA537B4', mac: '02:bc:00:00:00:01' };
+const nowhere = async () => {
+  throw new Unreachable('nobody answers.');
+};
+
+test.each([
+  ['with both', own],
+  ['with its GUID alone', { ...own, mac: undefined }],
+  ['with its MAC address alone', { ...own, guid: undefined }],
+])('a new address counts when the service processor answers there %s', async (_how, identity) => {
   const asked: string[] = [];
   const link = scriptedLink(moves);
-  const answersAt = async (_: unknown, address: string) => asked.push(address) > 1;
-  await over(link, { answersAt }).serviceProcessor.set({ ip: '10.0.0.99' }, patient);
+  const identityAt = async (address: string) => (asked.push(address) > 1 ? identity : await nowhere());
+  await over(link, { identityAt }).serviceProcessor.set({ ip: '10.0.0.99' }, patient);
   expect(asked).toEqual(['10.0.0.99', '10.0.0.99']);
   expect(link.left()).toBe(0);
 });
 
-test('a service processor that does not answer at its new address is reported', async () => {
-  const { serviceProcessor } = over(scriptedLink(moves), { answersAt: async () => false, addressDeadline: 0 });
-  await expect(serviceProcessor.set({ ip: '10.0.0.99' }, patient)).rejects.toThrow(
-    'its service processor was told to use the address 10.0.0.99 but does not answer there. It may still answer at 10.0.0.1.',
+const told = 'its service processor was told to use the address 10.0.0.99';
+const other = 'D6117DE9-A276-A77B-72A7-000000000001';
+
+test.each([
+  ['no answer', nowhere, 'deadline', `${told} but does not answer there.`],
+  [
+    'a refusal',
+    async () => {
+      throw new Fault('invalid', 'the password is wrong.');
+    },
+    'deadline',
+    `${told} but what answers there refuses: the password is wrong.`,
+  ],
+  [
+    'another GUID',
+    async () => ({ ...own, guid: other }),
+    'invalid',
+    `${told}, but another service processor answers there (GUID ${other} instead of ${own.guid}).`,
+  ],
+  [
+    'another MAC address',
+    async () => ({ guid: undefined, mac: '02:bc:00:00:00:02' }),
+    'invalid',
+    `another service processor answers there (MAC address 02:bc:00:00:00:02 instead of ${own.mac}).`,
+  ],
+  [
+    'nothing to know it by',
+    async () => ({ guid: undefined, mac: undefined }),
+    'invalid',
+    `another service processor answers there (without its GUID ${own.guid}).`,
+  ],
+])('a new address with %s is reported', async (_what, identityAt, kind, sentence) => {
+  const { serviceProcessor } = over(scriptedLink(moves), { identityAt, addressDeadline: 50 });
+  const error = await serviceProcessor.set({ ip: '10.0.0.99' }, patient).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ kind });
+  expect((error as Fault).message).toContain(sentence);
+  expect((error as Fault).message).toContain('It may still answer at 10.0.0.1.');
+});
+
+const lock = [{ request: '0c 01 01 00 01' }];
+const unlock = [{ request: '0c 01 01 00 02' }, { request: '0c 01 01 00 00' }];
+const setGateway = { request: '0c 01 01 0c 0a000001' };
+const gateway = (data: string) => ({ request: '0c 02 01 0c 0000', data: `11 ${data}` });
+
+test('a setting that shows after a moment counts', async () => {
+  const steps = [channel, ...lock, setGateway, ...unlock, gateway('00000000'), gateway('0a000001')];
+  const link = scriptedLink(steps);
+  await over(link).serviceProcessor.set({ gateway: '10.0.0.1' }, patient);
+  expect(link.left()).toBe(0);
+});
+
+test.each([
+  ['the hardware does not have for reading', { request: '0c 02 01 0c 0000', code: 0x80 }],
+  ['the hardware refuses to tell', { request: '0c 02 01 0c 0000', code: 0xff }],
+])('a setting that %s is believed', async (_what, step) => {
+  const link = scriptedLink([channel, ...lock, setGateway, ...unlock, step]);
+  await over(link).serviceProcessor.set({ gateway: '10.0.0.1' }, patient);
+  expect(link.left()).toBe(0);
+});
+
+test('hardware that falls silent after a setting is reported', async () => {
+  const silent = { request: '0c 02 01 0c 0000', error: new Fault('deadline', 'no answer') };
+  const { serviceProcessor } = over(scriptedLink([channel, ...lock, setGateway, ...unlock, silent]));
+  const error = await serviceProcessor.set({ gateway: '10.0.0.1' }, patient).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ kind: 'deadline' });
+  expect((error as Fault).message).toMatch(/accepted gateway "10.0.0.1" but has not answered since/);
+});
+
+test('settings the hardware does not have are called by names an administrator knows', async () => {
+  const garp = scriptedLink([channel, ...lock, { request: '0c 01 01 0b 04', code: 0x80 }, unlock[1]!]);
+  await expect(over(garp).serviceProcessor.set({ garp: '2' }, patient)).rejects.toThrow(
+    'its service processor refused to set its interval of gratuitous ARPs: it does not have this setting (code 80h).',
+  );
+  const trap = scriptedLink([channel, ...lock, { request: '0c 01 01 12 01000500', code: 0x80 }, unlock[1]!]);
+  await expect(over(trap).serviceProcessor.set({ snmpdest: '10.0.0.9' }, patient)).rejects.toThrow(
+    'its service processor refused to set its SNMP destination: it does not have this setting (code 80h).',
   );
 });
 
@@ -158,6 +245,7 @@ test('an address it has already, and DHCP', async () => {
     { request: '0c 01 01 04 02' },
     { request: '0c 01 01 00 02' },
     { request: '0c 01 01 00 00' },
+    { request: '0c 02 01 04 0000', data: '11 02' },
   ]);
   await over(dhcp).serviceProcessor.set({ ip: 'dhcp' }, patient);
   expect([same.left(), dhcp.left()]).toEqual([0, 0]);
@@ -165,7 +253,9 @@ test('an address it has already, and DHCP', async () => {
 
 test('what a service processor has not is a clear error', async () => {
   const garp = scriptedLink([channel, { request: '0c 02 01 0b 0000', code: 0x80 }]);
-  await expect(over(garp).serviceProcessor.get('garp', patient)).rejects.toThrow(/no LAN parameter arpInterval/);
+  await expect(over(garp).serviceProcessor.get('garp', patient)).rejects.toThrow(
+    'its service processor does not have the setting garp (interval of gratuitous ARPs).',
+  );
   await expect(over(scriptedLink([])).serviceProcessor.get('ntp', patient)).rejects.toThrow(
     /"ntp" cannot be read from an IPMI service processor; known: ip, netmask/,
   );
@@ -199,6 +289,31 @@ test('all SNMP destinations', async () => {
     'SP SNMP Destination 1': '10.0.0.1',
     'SP SNMP Destination 2': '10.0.0.2',
   });
+});
+
+test.each([
+  ['without destinations', '00', { code: 0x80 }],
+  ['that counts none but has one', '00', { data: '11 01 00 00 00000000 000000000000' }],
+])('SNMP destinations of hardware %s', async (_what, count, step) => {
+  const link = scriptedLink([
+    channel,
+    { request: '0c 02 01 11 0000', data: `11 ${count}` },
+    channel,
+    { request: '0c 02 01 13 0100', ...step },
+  ]);
+  const got = over(link).serviceProcessor.get('snmpdest', patient);
+  if ('code' in step) await expect(got).rejects.toThrow('its service processor has no SNMP destination 1.');
+  else expect(await got).toEqual({ 'SP SNMP Destination 1': '0.0.0.0' });
+});
+
+test('what the hardware does not tell of its energy is na, and cappingmaxmin stands for two', async () => {
+  const link = scriptedLink([
+    { request: '2c 03 dc 0000', code: 0x80, data: 'dc' },
+    { request: '2c 10 dc 01 40 00 01', data: 'dc 00 00' },
+  ]);
+  const attributes = ['cappingmaxmin', 'cappingvalue', 'ambienttemp'];
+  const read = await over(link).energy.read(attributes, patient);
+  expect(read).toEqual({ cappingmax: 'na', cappingmin: 'na', cappingvalue: 'na', ambienttemp: 'na' });
 });
 
 test('unknown energy attributes are refused with the known ones', async () => {

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Fault } from '../../../src/core/errors.ts';
+import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import type { Capabilities } from '../../../src/drivers/capabilities.ts';
+import { openbmcCapabilities } from '../../../src/drivers/openbmc/capabilities.ts';
 import { openbmcSpReaders, openbmcSpWriters } from '../../../src/drivers/openbmc/service-processor.ts';
 import { redfishCapabilities } from '../../../src/drivers/redfish/capabilities.ts';
 import { wattsOf } from '../../../src/drivers/redfish/energy.ts';
@@ -51,6 +52,18 @@ describe('power', () => {
     });
     expect(await redfishCapabilities(target).power.set('off', signal)).toBe('off');
     expect(orders).toHaveLength(1);
+  });
+
+  it('does not wait for a service a second time that fell silent at an order', async () => {
+    const silent = new Unreachable('it did not answer within 30 s.');
+    const { target, tree } = treeTarget(serverTree(), {
+      ordered() {
+        // The state cannot be read any more either.
+        for (const path of Object.keys(tree)) delete tree[path];
+        throw silent;
+      },
+    });
+    await expect(redfishCapabilities(target).power.set('off', signal)).rejects.toBe(silent);
   });
 
   it('says what the state is when the wanted one is not reached', async () => {
@@ -144,6 +157,19 @@ describe('readings', () => {
     await expect(inventory.read(['nosuch' as 'cpu'], signal)).rejects.toEqual(fault(/unknown inventory: nosuch/));
   });
 
+  it('tell the other systems of a service, but not the one that is asked', async () => {
+    const tree = serverTree();
+    tree['/redfish/v1/Systems'] = { Members: [{ '@odata.id': system }, { '@odata.id': '/t' }] };
+    tree['/t'] = { Id: 'T', HostName: 'n2' };
+    const list = async (node: string) =>
+      Object.keys(await redfishCapabilities(treeTarget(tree, { node }).target).subnodes.list(signal));
+    expect(await list('n2')).toEqual(['n2-S']);
+    expect(await list('S')).toEqual(['n2']);
+    expect(await list('box')).toEqual(['n2']);
+    delete tree[system]!['Actions'];
+    expect(await list('box')).toEqual(['box-S', 'n2']);
+  });
+
   it('tell the members of a chassis', async () => {
     expect(await redfishCapabilities(treeTarget(serverTree()).target).subnodes.list(signal)).toEqual({
       'n1-S': { type: 'system', model: 'Model 1', slot: 'Slot 4', uuid: 'aa-bb' },
@@ -221,6 +247,40 @@ describe('the location light', () => {
       ['Blinking', 'Off', 'Lit'].map((IndicatorLED) => ({ IndicatorLED })),
     );
   });
+
+  /** What is patched, and how the other property follows. */
+  const follow: Readonly<Record<string, (now: Record<string, unknown>, change: Record<string, unknown>) => object>> = {
+    'tells shining from blinking': (_, change) =>
+      'IndicatorLED' in change
+        ? { LocationIndicatorActive: change['IndicatorLED'] !== 'Off' }
+        : { IndicatorLED: change['LocationIndicatorActive'] ? 'Lit' : 'Off' },
+    'always blinks': (_, change) => {
+      const active = change['LocationIndicatorActive'] ?? change['IndicatorLED'] !== 'Off';
+      return { LocationIndicatorActive: active, IndicatorLED: active ? 'Blinking' : 'Off' };
+    },
+    'has them apart': () => ({}),
+  };
+
+  it.each(Object.keys(follow))('with both properties reads back as it was set, where it %s', async (way) => {
+    const tree = serverTree();
+    Object.assign(tree[system]!, { LocationIndicatorActive: false, IndicatorLED: 'Off' });
+    const { target } = treeTarget(tree);
+    const { patch } = target.service;
+    target.service.patch = async (resource, change, aborted) => {
+      await patch(resource, change, aborted);
+      Object.assign(tree[system]!, follow[way]!(tree[system]!, change as Record<string, unknown>));
+    };
+    const { beacon, vitals } = redfishCapabilities(target);
+    const words = { on: 'lit', blink: 'blinking', off: 'off' };
+    for (const action of ['on', 'off', 'blink', 'off', 'on', 'blink'] as const) {
+      await beacon.set(action, signal);
+      expect(await beacon.state!(signal)).toBe(action);
+      const seen = await vitals.read(['leds', 'chassis'], signal);
+      const light = seen['Identify Light'] as keyof typeof words;
+      expect(seen['LED Identify']).toBe(words[light]);
+      if (way !== 'always blinks') expect(light).toBe(action);
+    }
+  });
 });
 
 describe('power capping', () => {
@@ -252,7 +312,7 @@ describe('power capping', () => {
     await energy.set('cappingvalue', '250', signal);
     expect(patches.at(-1)).toEqual([`${chassis}/Control`, { SetPoint: 250 }]);
     await expect(energy.read(['nosuch'], signal)).rejects.toEqual(
-      fault(/unknown energy attributes: nosuch; known are averageAC,/),
+      fault(/unknown energy attributes: nosuch; known are cappingstatus, cappingmaxmin,/),
     );
     await expect(energy.set('cappingmax', '1', signal)).rejects.toEqual(fault(/cappingmax cannot be set/));
   });
@@ -305,7 +365,6 @@ describe('the service processor', () => {
       { UserName: 'x', Password: 'pw', Enabled: true },
     ],
     [{ username: 'oper', password: 'pw' }, '/redfish/v1/Accounts/2', { Password: 'pw', Enabled: true }],
-    [{ password: 'pw' }, '/redfish/v1/Accounts/1', { Password: 'pw', Enabled: true }],
     [{ autoreboot: '0' }, system, { Boot: { AutomaticRetryConfig: 'Disabled' } }],
     [{ powerrestorepolicy: 'always_on' }, system, { PowerRestorePolicy: 'AlwaysOn' }],
     [{ timesyncmethod: 'manual' }, `${manager}/Protocol`, { NTP: { ProtocolEnabled: false } }],
@@ -331,6 +390,7 @@ describe('the service processor', () => {
     [{ hostname: 'a b' }, /is not a host name/],
     [{ ntp: 'a,,b' }, /is not the name or address of an NTP server/],
     [{ community: 'a\nb' }, /1 to 32 printable/],
+    [{ password: 'pw' }, /give userid or username with the password; .* username "admin"/],
     [{ userid: '9', username: 'x', password: 'y' }, /no account for userid 9; its userids are 1, 2/],
     [{ autoreboot: '2' }, /autoreboot is one of 0, 1, not "2"/],
     [{ garp: '1' }, /no attribute garp over Redfish; known are autoreboot,/],
@@ -368,6 +428,13 @@ describe('a hostile service', () => {
     ({ serviceProcessor }) => serviceProcessor.get('vlan', signal),
     ({ serviceProcessor }) => serviceProcessor.get('ntp', signal),
     ({ serviceProcessor }) => serviceProcessor.set({ username: 'oper', password: 'x' }, signal),
+    ({ serviceProcessor }) => serviceProcessor.get('thermalmode', signal),
+    ({ serviceProcessor }) => serviceProcessor.get('bootmode', signal),
+    ({ serviceProcessor }) => serviceProcessor.get('powersupplyredundancy', signal),
+    ({ serviceProcessor }) => serviceProcessor.set({ thermalmode: 'default' }, signal),
+    ({ serviceProcessor }) => serviceProcessor.set({ powersupplyredundancy: 'enabled' }, signal),
+    async ({ power }) => power.controller?.state(signal),
+    async ({ power }) => power.controller?.restart(signal),
     ({ subnodes }) => subnodes.list(signal),
   ];
   /** Puts another value somewhere in a tree, or takes a member out. */
@@ -397,14 +464,15 @@ describe('a hostile service', () => {
       fc.asyncProperty(
         fc.array(mutation, { minLength: 1, maxLength: 12 }),
         fc.constantFrom(...uses),
-        async (mutations, use) => {
+        fc.constantFrom(redfishCapabilities, openbmcCapabilities),
+        async (mutations, use, capabilities) => {
           const tree = serverTree();
           for (const { where, value } of mutations) mutate(tree, where, value);
           const { target } = treeTarget(tree, {
             ordered: () => void Object.assign(tree[system]!, { PowerState: 'Off' }),
           });
           try {
-            await use(redfishCapabilities({ ...target, powerDeadline: 0 }));
+            await use(capabilities({ ...target, powerDeadline: 0 }));
           } catch (error) {
             expect(error).toBeInstanceOf(Fault);
           }

@@ -50,7 +50,14 @@ export function treeTarget(
   };
   const access = { node, address: '10.0.0.7', port: undefined, username: 'admin', password: 'secret' };
   const client = new RedfishClient({ trust: memoryTrust() });
-  const target = { access, client, service: service as unknown as RedfishService, powerDeadline: 400 };
+  const target = {
+    access,
+    client,
+    service: service as unknown as RedfishService,
+    powerDeadline: 400,
+    addressDeadline: 400,
+    limits: new Map<string, number>(),
+  };
   return { target, tree, patches, orders };
 }
 

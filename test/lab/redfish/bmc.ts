@@ -51,7 +51,17 @@ export interface Bmc {
     ntpEnabled: boolean;
     snmp: boolean;
     vlan: { enabled: boolean; id: number };
+    mask: string;
+    gateway: string;
   };
+  /** Accepts settings of the network and drops them. */
+  forgetful: boolean;
+  tokenless: boolean;
+  host: 'quiesced' | 'chassis' | false;
+  starting: boolean;
+  /** OpenBMC's thermal mode. */
+  fanProfile: string;
+  redundant: boolean;
   /** Called when the service is told another address for itself. */
   move: (address: string) => void;
 }
@@ -127,7 +137,15 @@ export function makeBmc({ index, kind, address, powerDelay, sessionLimit }: BmcO
         enabled: false,
         id: 0,
       },
+      mask: '255.0.0.0',
+      gateway: '127.0.0.1',
     },
+    forgetful: false,
+    tokenless: false,
+    host: false,
+    starting: false,
+    fanProfile: 'DEFAULT',
+    redundant: true,
     move: () => {},
   };
   addLog(bmc, 'The service processor has started.', 'OK', '2026-01-05T06:07:08Z');

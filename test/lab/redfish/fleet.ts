@@ -67,6 +67,13 @@ function move(member: Member, address: string, port: number): void {
   setTimeout(() => closeSockets(member), 50);
 }
 
+/** At once, or when the reply to the request at hand has gone out. */
+function closeServer(member: Member, after = 50): void {
+  member.server.close();
+  if (after === 0) closeSockets(member);
+  else setTimeout(() => closeSockets(member), after);
+}
+
 function closeSockets({ seen }: Member): void {
   for (const socket of seen.sockets) socket.destroy();
 }
@@ -76,6 +83,13 @@ async function setFaults(member: Member, faults: RedfishFaults, maker: Certifica
   if (faults.delay !== undefined) seen.delay = faults.delay;
   if (faults.garbage !== undefined) seen.garbage = faults.garbage;
   if (faults.unavailable !== undefined) seen.unavailable = faults.unavailable;
+  if (faults.outdated !== undefined) seen.outdated = faults.outdated;
+  if (faults.lost !== undefined)
+    bmc.move = faults.lost ? () => closeServer(member) : (next) => move(member, next, port);
+  if (faults.tokenless !== undefined) bmc.tokenless = faults.tokenless;
+  if (faults.forgetful !== undefined) bmc.forgetful = faults.forgetful;
+  if (faults.host !== undefined) bmc.host = faults.host;
+  if (faults.starting !== undefined) bmc.starting = faults.starting;
   if (faults.forget) forgetSessions(bmc);
   if (faults.newCertificate) {
     member.certificate = await maker.make(bmc.address);
@@ -84,10 +98,7 @@ async function setFaults(member: Member, faults: RedfishFaults, maker: Certifica
   }
   if (faults.dead === undefined) return;
   seen.silent = faults.dead === 'silent';
-  if (faults.dead === 'refused' && server.listening) {
-    server.close();
-    closeSockets(member);
-  }
+  if (faults.dead === 'refused' && server.listening) closeServer(member, 0);
   if (faults.dead !== 'refused' && !server.listening) await listen(server, bmc.address, port);
 }
 

@@ -20,6 +20,18 @@ export interface RedfishFaults {
   readonly newCertificate?: true;
   /** All sessions are gone, as after a restart of the service. */
   readonly forget?: true;
+  /** Sessions are opened without a token to use them by. */
+  readonly tokenless?: boolean;
+  /** So many of the next changes are refused because the resource has changed since. */
+  readonly outdated?: number;
+  /** From now on a service that is told another address answers nowhere. */
+  readonly lost?: boolean;
+  /** Settings of the network, but for the address, are accepted and dropped. */
+  readonly forgetful?: boolean;
+  /** `quiesced`: the host has stopped in an error. `chassis`: only the chassis has power. */
+  readonly host?: 'quiesced' | 'chassis' | false;
+  /** The service processor says that it is still starting. */
+  readonly starting?: boolean;
 }
 
 /** What a service believes and has seen. */

@@ -26,6 +26,7 @@ export interface Seen {
   silent: boolean;
   garbage: boolean;
   unavailable: number;
+  outdated: number;
 }
 
 export const nothingSeen = (delay: number): Seen => ({
@@ -38,6 +39,7 @@ export const nothingSeen = (delay: number): Seen => ({
   silent: false,
   garbage: false,
   unavailable: 0,
+  outdated: 0,
 });
 
 export function serveBmc(bmc: Bmc, seen: Seen, credentials: { cert: string; key: string }): Server {
@@ -111,6 +113,10 @@ function answer(bmc: Bmc, seen: Seen, request: IncomingMessage, text: string): R
   }
   const body = parse(text);
   if (body === undefined) return failure(400, 'MalformedJSON', 'The request body was malformed JSON.');
+  if (method === 'PATCH' && seen.outdated > 0) {
+    seen.outdated -= 1;
+    return failure(412, 'PreconditionFailed', 'The ETag supplied did not match the current ETag of the resource.');
+  }
   const reply = change(bmc, resource, method, body, request.headers['if-match']);
   if (reply.status === 401) seen.refusedLogins += 1;
   if (method === 'PATCH' && reply.status < 300) seen.changes.push({ path, body });

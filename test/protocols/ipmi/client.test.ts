@@ -39,6 +39,17 @@ test.each([
   expect(answered[0]).toMatchObject({ value: { code: 0 } });
 });
 
+test.each(['127.0.1', '2130706433', '0x7f.0.0.1', '127.0.0.01'])(
+  '%s, which names another machine, is not talked to',
+  async (address) => {
+    await using bmc = await startUdpBmc('127.0.0.1');
+    const link = client.link({ ...account, address, port: bmc.port });
+    await expect(link.request(chassisStatus, signal)).rejects.toThrow(`"${address}" is neither an IP address nor`);
+    await expect(client.ping(address, bmc.port, signal)).rejects.toThrow(`"${address}" is neither an IP address nor`);
+    expect(bmc.senders).toEqual([]);
+  },
+);
+
 test('all sessions use one socket, and links of one endpoint one session', async () => {
   await using one = await startUdpBmc('127.0.0.1');
   await using two = await startUdpBmc('127.0.0.1');
@@ -176,4 +187,28 @@ describe('a presence ping', () => {
     const asked = client.ping('127.0.0.1', silent.port, AbortSignal.timeout(20));
     await expect(asked).rejects.toThrow(Fault);
   });
+});
+
+/** Keeps this process from doing anything else. */
+function block(milliseconds: number): void {
+  const until = performance.now() + milliseconds;
+  while (performance.now() < until);
+}
+
+test('an answer that came while this process was busy past the deadline is heard', async () => {
+  await using bmc = await startUdpBmc('127.0.0.1');
+  const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port });
+  await link.request(chassisStatus, signal);
+  const asked = link.request(chassisStatus, signal);
+  // The BMC is in this process, so that it too answers only after that.
+  block(2_500);
+  expect(await asked).toMatchObject({ code: 0 });
+});
+
+test('a BMC that is silent is found so within its deadline, as long as this process listens', async () => {
+  await using bmc = await startUdpBmc('127.0.0.1', () => undefined);
+  const begun = performance.now();
+  const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port });
+  await expect(link.request(chassisStatus, signal)).rejects.toThrow(/did not answer within 2 s/);
+  expect(performance.now() - begun).toBeLessThan(2_300);
 });

@@ -21,6 +21,14 @@ function losing(...lost: string[]): (packet: Buffer) => readonly number[] {
   };
 }
 
+/** What the BMC would have sent, made a refusal. */
+function refusalOf(reply: Buffer, status: number): Buffer {
+  const refusal = Buffer.from(reply.subarray(0, 24));
+  refusal[17] = status;
+  refusal.writeUInt16LE(8, 14);
+  return refusal;
+}
+
 describe('a cold request', () => {
   test('takes four packets there and four back, and the session stays', async () => {
     const request = world.request();
@@ -46,24 +54,63 @@ describe('a cold request', () => {
     expect(requests.map((one) => responseOf(one).code)).toEqual([0, 0, 0]);
   });
 
-  test('uses suite 3 when 17 is refused, and remembers it', async () => {
+  test('uses suite 3 when 17 is refused', async () => {
     const suites: number[] = [];
     world.answer = (packet) => {
       if (kindOf(packet) === 'open') suites.push(packet[28]!);
       const reply = answerPacket(world.bmc, packet);
-      if (kindOf(packet) === 'open' && packet[28] === 3) {
-        const refusal = Buffer.from(reply!.subarray(0, 24));
-        refusal[17] = 0x11;
-        refusal.writeUInt16LE(8, 14);
-        return refusal;
-      }
-      return reply;
+      return kindOf(packet) === 'open' && packet[28] === 3 ? refusalOf(reply!, 0x11) : reply;
     };
     const request = world.request();
     await world.run(20);
     expect(responseOf(request).code).toBe(0);
     expect(suites).toEqual([3, 1]);
-    expect(world.habits.suite).toBe(3);
+  });
+
+  describe('with a lesser suite than the policy wants first', () => {
+    const suites: number[] = [];
+    let refuse17: boolean;
+
+    /** Which authentication algorithms are offered by a login, 3 being that of suite 17, after a while without a session. */
+    async function offered(after: number): Promise<number[]> {
+      await world.run(after);
+      suites.length = 0;
+      const request = world.request();
+      await world.run(30_000);
+      expect(responseOf(request).code).toBe(0);
+      return [...suites];
+    }
+
+    beforeEach(() => {
+      refuse17 = true;
+      world.answer = (packet) => {
+        if (kindOf(packet) !== 'open') return answerPacket(world.bmc, packet);
+        suites.push(packet[28]!);
+        const reply = answerPacket(world.bmc, packet)!;
+        return refuse17 && packet[28] === 3 ? refusalOf(reply, 0x11) : reply;
+      };
+    });
+
+    test('remembers it for an hour, however often it is used', async () => {
+      expect(await offered(0)).toEqual([3, 1]);
+      for (let minutes = 0; minutes < 56; minutes += 8) expect(await offered(450_000)).toEqual([1]);
+      expect(await offered(450_000)).toEqual([3, 1]);
+    });
+
+    test('does not remember it once the better one was accepted', async () => {
+      expect(await offered(0)).toEqual([3, 1]);
+      refuse17 = false;
+      expect(await offered(3_600_000)).toEqual([3]);
+      refuse17 = true;
+      expect(await offered(0)).toEqual([3, 1]);
+    });
+
+    test('does not remember it for another BMC at the same address', async () => {
+      expect(await offered(0)).toEqual([3, 1]);
+      world.bmc.guid[0]! ^= 1;
+      expect(await offered(0)).toEqual([1]);
+      expect(await offered(0)).toEqual([3, 1]);
+    });
   });
 
   test('does not use suite 3 when the policy allows 17 alone', async () => {
@@ -203,7 +250,18 @@ describe('lost, doubled and late packets', () => {
     const request = world.request();
     await world.run(3_000);
     expect(responseOf(request).code).toBe(0);
-    expect(world.kinds).toEqual(['open', 'rakp1', 'rakp3', 'rakp3', 'open', 'rakp1', 'rakp3', 'sealed']);
+    expect(world.kinds).toEqual([
+      'open',
+      'rakp1',
+      'rakp3',
+      'rakp3',
+      'sealed',
+      'rakp3',
+      'open',
+      'rakp1',
+      'rakp3',
+      'sealed',
+    ]);
   });
 
   test.each([0.05, 0.2])('with a loss of %d all requests are answered', async (share) => {
@@ -418,10 +476,7 @@ describe('a login that fails', () => {
     (packet: Buffer): Buffer | undefined => {
       const reply = answerPacket(world.bmc, packet);
       if (!reply || kindOf(packet) !== kind) return reply;
-      const refusal = Buffer.from(reply.subarray(0, 24));
-      refusal[17] = status;
-      refusal.writeUInt16LE(8, 14);
-      return refusal;
+      return refusalOf(reply, status);
     };
 
   test.each([
@@ -455,7 +510,7 @@ describe('a login that fails', () => {
     const request = world.request();
     await world.run(50);
     expect(responseOf(request).code).toBe(0);
-    expect(world.habits.suite).toBe(3);
+    expect(world.habits.lesserSuite?.id).toBe(3);
   });
 
   test('because of a wrong password says so, and makes the BMC forget the session', async () => {
@@ -523,6 +578,25 @@ describe('a login that fails', () => {
 });
 
 describe('ending', () => {
+  test.each([1, 3_000])('a BMC that answered after %i ms and died is unreachable, session or not', async (delay) => {
+    world.back = () => [delay];
+    const first = world.request();
+    await world.run(20_000);
+    expect(responseOf(first).code).toBe(0);
+    world.out = () => [];
+    const second = world.request();
+    await world.run(10_000);
+    expect(faultOf(second)).toBeInstanceOf(Unreachable);
+    expect(faultOf(second)).toMatchObject({ kind: 'invalid' });
+  });
+
+  test('a BMC that lets us in and then falls silent has passed the deadline', async () => {
+    world.back = (packet) => (kindOf(packet) === 'sealed' ? [] : [1]);
+    const request = world.request();
+    await world.run(10_000);
+    expect(faultOf(request)).toMatchObject({ kind: 'deadline' });
+  });
+
   test('an idle session is closed, and nothing is left', async () => {
     world.request();
     await world.run(24_900);
@@ -542,15 +616,74 @@ describe('ending', () => {
     expect(world.kinds).toHaveLength(8);
   });
 
-  test.each([0, 1, 3, 5, 7])('after an abort %i ms into a login no packet follows', async (when) => {
+  test.each([0, 1, 3, 5])('after an abort %i ms into a login its session is closed when idle', async (when) => {
     const controller = new AbortController();
     const request = world.request(chassisStatus, controller.signal);
     await world.run(when);
-    const count = world.sent.length;
     controller.abort(new Fault('unavailable', 'The client left.'));
-    await world.run(20_000);
+    await world.run(100);
     expect(faultOf(request).message).toBe('The client left.');
-    expect(world.sent).toHaveLength(count);
+    expect(world.bmc.sessions.size).toBe(1);
+    await world.run(26_000);
+    expect([world.bmc.sessions.size, world.claimed.size, world.retired]).toEqual([0, 0, 1]);
+    expect(world.kinds).toEqual(['open', 'rakp1', 'rakp3', 'sealed']);
+  });
+
+  test.each([0, 1, 3, 5])('after an abort %i ms into a login its session serves the next request', async (when) => {
+    const controller = new AbortController();
+    world.request(chassisStatus, controller.signal);
+    await world.run(when);
+    controller.abort();
+    const next = world.request();
+    await world.run(100);
+    expect(responseOf(next).code).toBe(0);
+    expect(world.kinds).toEqual(['open', 'rakp1', 'rakp3', 'sealed']);
+    expect(world.bmc.sessions.size).toBe(1);
+  });
+
+  test('after an abort a silent BMC is sent nothing more, and who asks next has a whole deadline', async () => {
+    world.out = () => [];
+    const controller = new AbortController();
+    world.request(chassisStatus, controller.signal);
+    await world.run(100);
+    controller.abort();
+    await world.run(4_000);
+    expect(world.kinds).toEqual(['open']);
+    const next = world.request();
+    await world.run(3_000);
+    expect(next.outcome).toBeUndefined();
+    world.out = () => [1];
+    await world.run(1_900);
+    expect(responseOf(next).code).toBe(0);
+  });
+
+  test.each([3, 5])('closing %i ms into a login leaves no session on the BMC', async (when) => {
+    const request = world.request();
+    await world.run(when);
+    expect(world.bmc.sessions.size).toBe(1);
+    world.conversation.close();
+    await world.run(100);
+    expect(faultOf(request)).toMatchObject({ kind: 'unavailable' });
+    expect([world.bmc.sessions.size, world.claimed.size, world.retired]).toEqual([0, 0, 1]);
+  });
+
+  test('a BMC whose last answer of a login is lost for good is told to forget it', async () => {
+    world.back = (packet) => (kindOf(packet) === 'rakp4' ? [] : [1]);
+    const request = world.request();
+    await world.run(20_000);
+    expect(faultOf(request)).toBeInstanceOf(Unreachable);
+    expect(world.retired).toBe(1);
+    expect([...world.bmc.sessions.values()].filter(({ isOpen }) => isOpen)).toEqual([]);
+  });
+
+  test.each([
+    ['was ended before', chassisStatus, AbortSignal.abort()],
+    ['is too long', { ...chassisStatus, data: Buffer.alloc(1_000) }, new AbortController().signal],
+  ])('a first request that %s leaves no conversation behind', async (_what, request, signal) => {
+    const asked = world.request(request, signal);
+    await world.run(1);
+    expect(faultOf(asked)).toBeInstanceOf(Fault);
+    expect(world.retired).toBe(1);
   });
 
   test('an abort without a Fault as its reason is a Fault all the same', async () => {

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Unreachable } from '../../../src/core/errors.ts';
+import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../../src/protocols/ipmi/client.ts';
 import { labAccounts } from '../../lab/addresses.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
@@ -27,7 +28,7 @@ describe('ipmi_sim with suite 17', () => {
   const at = (index: number): string => lab.addresses[index]!;
 
   beforeAll(async () => {
-    lab = await startBmcs({ count: 8, prefix });
+    lab = await startBmcs({ count: 11, prefix });
   });
 
   afterAll(async () => {
@@ -105,6 +106,44 @@ describe('ipmi_sim with suite 17', () => {
   test('a BMC that answers garbage', async () => {
     await lab.fault(7, { garbage: true });
     await expect(ask({ address: at(7) })).rejects.toMatchObject({ kind: 'garbled' });
+  });
+
+  test('a BMC that once refused suite 17 is offered it again when that is no longer fresh', async () => {
+    await client.close();
+    client = new IpmiClient({ idle: 50, suiteMemory: 1_500 });
+    const address = at(8);
+    await lab.fault(8, { refuse17: true });
+    expect(await ask({ address })).toMatchObject({ code: 0 });
+    expect([await lab.sessions(8), await lab.suite17Sessions(8)]).toEqual([1, 0]);
+    await lab.fault(8, { refuse17: false });
+    for (let times = 0; times < 3; times++) {
+      await expect.poll(() => lab.sessions(8)).toBe(0);
+      expect(await ask({ address })).toMatchObject({ code: 0 });
+      expect(await lab.suite17Sessions(8)).toBe(0);
+    }
+    await pause(1_500);
+    expect(await ask({ address })).toMatchObject({ code: 0 });
+    expect(await lab.suite17Sessions(8)).toBe(1);
+  });
+
+  test.each([50, 250, 450, 650])('a request that is ended %i ms into a login leaves no session', async (when) => {
+    await client.close();
+    client = new IpmiClient({ idle: 50 });
+    await lab.fault(9, { delay: 200 });
+    const link = client.link({ ...account, address: at(9) });
+    await expect(link.request(chassisStatus, AbortSignal.timeout(when))).rejects.toThrow(Fault);
+    await expect.poll(() => lab.sessions(9)).toBe(1);
+    await expect.poll(() => lab.sessions(9), { timeout: 3_000 }).toBe(0);
+  });
+
+  test.each([250, 450])('a client that closes %i ms into a login leaves no session', async (when) => {
+    await lab.fault(10, { delay: 200 });
+    const asked = expect(ask({ address: at(10) })).rejects.toThrow('the service is stopping');
+    await pause(when);
+    expect(await lab.sessions(10)).toBe(1);
+    await client.close();
+    await asked;
+    await expect.poll(() => lab.sessions(10)).toBe(0);
   });
 
   test('many at once over one socket', async () => {

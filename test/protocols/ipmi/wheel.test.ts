@@ -84,6 +84,59 @@ test('nobody is woken while packets wait to be read', () => {
   expect(each.woken).toHaveLength(1);
 });
 
+test('time in which this process was blocked does not pass for those who wait', () => {
+  let time = 0;
+  const one = new Wheel(
+    () => time,
+    () => false,
+  );
+  const [soon, later] = [sleeper(), sleeper()];
+  one.set(soon, 100);
+  one.set(later, 5_000);
+  // The timer for 100 comes at 60,000.
+  time = 60_000;
+  vi.advanceTimersByTime(101);
+  expect(soon.woken).toHaveLength(1);
+  expect(later.woken).toEqual([]);
+  expect(one.now()).toBe(200);
+  time += 4_790;
+  vi.advanceTimersByTime(4_790);
+  expect(later.woken).toEqual([]);
+  time += 40;
+  vi.advanceTimersByTime(41);
+  expect(later.woken).toHaveLength(1);
+});
+
+test('sockets are read between a timer and those it wakes', () => {
+  let unread = 0;
+  const { wheel: one } = wheel(() => unread > 0);
+  const each = sleeper();
+  one.set(each, 100);
+  // What the timer does not see yet, since it comes before the sockets.
+  setTimeout(() => (unread = 1), 100);
+  vi.advanceTimersByTime(110);
+  expect(each.woken).toEqual([]);
+  unread = 0;
+  vi.advanceTimersByTime(50);
+  expect(each.woken).toHaveLength(1);
+});
+
+test('time passes slowly while packets wait to be read', () => {
+  let busy = true;
+  const { wheel: one, now } = wheel(() => busy);
+  const [first, second] = [sleeper(), sleeper()];
+  one.set(first, 100);
+  one.set(second, 900);
+  vi.advanceTimersByTime(1_000);
+  expect(first.woken).toEqual([]);
+  expect(now() - one.now()).toBeGreaterThan(600);
+  busy = false;
+  vi.advanceTimersByTime(50);
+  expect([first.woken.length, second.woken.length]).toEqual([1, 0]);
+  vi.advanceTimersByTime(700);
+  expect(second.woken).toHaveLength(1);
+});
+
 test('packets without end do not keep anybody from being woken', () => {
   const { wheel: one } = wheel(() => true);
   const each = sleeper();

@@ -35,7 +35,7 @@ export class World {
   /** Every packet to the BMC. */
   readonly sent: { at: number; kind: string; packet: Buffer }[] = [];
   readonly claimed = new Set<number>();
-  readonly habits: Habits = { suite: undefined, level: 4, roundTrip: 0 };
+  readonly habits: Habits = { lesserSuite: undefined, level: 4, roundTrip: 0 };
   retired = 0;
   out: Route = () => [1];
   back: Route = () => [1];

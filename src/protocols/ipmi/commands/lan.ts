@@ -17,7 +17,6 @@ const parameters = {
   source: 4,
   mac: 5,
   netmask: 6,
-  arpControl: 10,
   arpInterval: 11,
   gateway: 12,
   backupGateway: 14,
@@ -29,6 +28,28 @@ const parameters = {
 } as const;
 
 export type LanParameter = keyof typeof parameters;
+
+/** What sentences call the parameters. */
+export const lanNames: Readonly<Record<LanParameter, string>> = {
+  setInProgress: 'lock of the LAN settings',
+  address: 'IP address',
+  source: 'source of the IP address',
+  mac: 'MAC address',
+  netmask: 'netmask',
+  arpInterval: 'interval of gratuitous ARPs',
+  gateway: 'default gateway',
+  backupGateway: 'backup gateway',
+  community: 'SNMP community',
+  destinationCount: 'number of SNMP destinations',
+  destinationType: 'SNMP destination',
+  destination: 'SNMP destination',
+  vlan: 'VLAN',
+};
+
+/** Table 23-1 and 23-2, the codes of these two commands. */
+const ownCodes = { 0x80: 'it does not have this setting', 0x82: 'this setting can only be read' };
+/** How hardware says that a destination of a number is not there. */
+const noSuchSelector: ReadonlySet<number> = new Set([completion.notPresent, 0xc9, 0xcc]);
 
 /** The number of the channel in use. */
 export async function lanChannel(link: IpmiLink, signal: AbortSignal): Promise<number> {
@@ -49,8 +70,9 @@ export async function getLanParameter(
   const data = Buffer.of(channel, parameters[parameter], selector, 0);
   const request = { netfn: transport, command: commands.getLan, data, privilege: 'operator' } as const;
   const response = await send(link, request, signal);
-  if (response.code === completion.unsupportedParameter) return undefined;
-  if (response.code !== completion.ok) throw refusal(`to tell its ${parameter}`, response.code);
+  const isAbsent = selector > 0 && noSuchSelector.has(response.code);
+  if (isAbsent || response.code === completion.unsupportedParameter) return undefined;
+  if (response.code !== completion.ok) throw refusal(`to tell its ${lanNames[parameter]}`, response.code);
   return atLeast(response.data, 1, 'Get LAN Configuration Parameters').subarray(1);
 }
 
@@ -77,7 +99,7 @@ export async function setLanParameters(
     const { code } = await send(link, setRequest(channel, parameter, value), signal);
     if (code === completion.ok) continue;
     await mark(progress.complete);
-    throw refusal(`to set its ${parameter}`, code);
+    throw refusal(`to set its ${lanNames[parameter]}`, code, ownCodes);
   }
   await mark(progress.commit);
   await mark(progress.complete);
@@ -93,7 +115,7 @@ export async function moveLanAddress(
   const mark = (state: number) => send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
   await mark(progress.started);
   try {
-    await ask(link, { ...setRequest(channel, 'address', address), repeatable: false }, 'to set its address', signal);
+    await ask(link, { ...setRequest(channel, 'address', address), repeatable: false }, 'to set its IP address', signal);
     await mark(progress.commit);
     await mark(progress.complete);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { IpmiLink } from '../link.ts';
 import { getSdrInfo, readSdrRecords } from './sdr.ts';
 import { decodeSdrRecord, type SdrRecord } from './sdr-record.ts';
@@ -17,15 +18,18 @@ export interface SdrCache {
 
 export function sdrCache(capacity = 20_000): SdrCache {
   const entries = new Map<string, Entry>();
-  const byContent = new Map<string, readonly SdrRecord[]>();
+  /** By the hash of the raw records, as long as a service processor has them. */
+  const byContent = new Map<string, WeakRef<readonly SdrRecord[]>>();
 
   function decoded(raw: readonly Buffer[]): readonly SdrRecord[] {
-    const content = Buffer.concat(raw).toString('latin1');
-    const known = byContent.get(content);
+    const hash = createHash('sha256');
+    for (const record of raw) hash.update(record);
+    const content = hash.digest('base64');
+    const known = byContent.get(content)?.deref();
     if (known) return known;
     const records = raw.flatMap(decodeSdrRecord);
-    if (byContent.size >= 1000) byContent.clear();
-    byContent.set(content, records);
+    if (byContent.size >= capacity) byContent.clear();
+    byContent.set(content, new WeakRef(records));
     return records;
   }
 

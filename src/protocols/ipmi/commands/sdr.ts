@@ -2,6 +2,7 @@ import { Fault } from '../../../core/errors.ts';
 import type { IpmiLink } from '../link.ts';
 import { ask, completion, pause, refusal, send } from './ask.ts';
 import { atLeast, byteAt, uint16 } from './bytes.ts';
+import { reserve, type Reservation } from './reservation.ts';
 
 /** IPMI 2.0 section 33 (SDR repository) and 35.2 to 35.4 (device SDRs, for controllers without a repository). */
 interface Source {
@@ -51,16 +52,13 @@ interface Reader {
   readonly link: IpmiLink;
   readonly source: Source;
   readonly signal: AbortSignal;
-  reservation: number;
+  reservation: Reservation;
   size: number;
   renewals: number;
 }
 
-async function reserve(reader: Reader): Promise<void> {
-  const { netfn, reserve: command } = reader.source;
-  const data = await ask(reader.link, { netfn, command }, 'Reserve SDR Repository', reader.signal);
-  reader.reservation = atLeast(data, 2, 'Reserve SDR Repository').readUInt16LE(0);
-}
+const reserveRecords = (link: IpmiLink, source: Source, signal: AbortSignal, cancelled?: Reservation) =>
+  reserve(link, { netfn: source.netfn, command: source.reserve }, 'Reserve SDR Repository', signal, cancelled);
 
 async function renew(reader: Reader): Promise<void> {
   reader.renewals += 1;
@@ -68,7 +66,7 @@ async function renew(reader: Reader): Promise<void> {
     throw new Fault('invalid', 'the sensor records change faster than they can be read; try again later.');
   }
   await pause(renewalPause, reader.signal);
-  await reserve(reader);
+  reader.reservation = await reserveRecords(reader.link, reader.source, reader.signal, reader.reservation);
 }
 
 /** A piece of a record: the id of the next one, and the bytes (at most as many as asked for, at least one). */
@@ -80,7 +78,7 @@ async function readPiece(
 ): Promise<{ next: number; bytes: Buffer }> {
   for (;;) {
     const length = Math.min(wanted, readSizes[reader.size] ?? headerLength);
-    const data = Buffer.of(...uint16(reader.reservation), ...uint16(id), offset, length);
+    const data = Buffer.of(...uint16(reader.reservation.id), ...uint16(id), offset, length);
     const response = await send(
       reader.link,
       { netfn: reader.source.netfn, command: reader.source.get, data },
@@ -111,8 +109,8 @@ async function readRecord(reader: Reader, id: number): Promise<{ next: number; r
 
 /** All records as they are on the wire. A list that turns back on itself ends there. */
 export async function readSdrRecords(link: IpmiLink, source: Source, signal: AbortSignal): Promise<readonly Buffer[]> {
-  const reader: Reader = { link, source, signal, reservation: 0, size: 0, renewals: 0 };
-  await reserve(reader);
+  const reservation = await reserveRecords(link, source, signal);
+  const reader: Reader = { link, source, signal, reservation, size: 0, renewals: 0 };
   const records: Buffer[] = [];
   const seen = new Set<number>();
   for (let id = 0; id !== lastRecord && !seen.has(id); ) {

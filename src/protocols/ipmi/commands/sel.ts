@@ -2,6 +2,7 @@ import { Fault } from '../../../core/errors.ts';
 import type { IpmiLink } from '../link.ts';
 import { ask, completion, pause, refusal, send, unanswered } from './ask.ts';
 import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
+import { reserve, type Reservation } from './reservation.ts';
 import { decodeSelEntry, recordLength, type SelEntry } from './sel-record.ts';
 
 /** IPMI 2.0 section 31: the system event log. */
@@ -48,10 +49,8 @@ export async function readSel(link: IpmiLink, signal: AbortSignal): Promise<read
   return entries;
 }
 
-async function reserve(link: IpmiLink, signal: AbortSignal): Promise<number> {
-  const data = await ask(link, { netfn: storage, command: commands.reserve }, 'Reserve SEL', signal);
-  return atLeast(data, 2, 'Reserve SEL').readUInt16LE(0);
-}
+const reserveLog = (link: IpmiLink, signal: AbortSignal, cancelled?: Reservation) =>
+  reserve(link, { netfn: storage, command: commands.reserve }, 'Reserve SEL', signal, cancelled);
 
 function clearRequest(reservation: number, operation: number) {
   const data = Buffer.of(...uint16(reservation), 0x43, 0x4c, 0x52, operation);
@@ -61,13 +60,13 @@ function clearRequest(reservation: number, operation: number) {
 
 /** Starts the erasure and waits for its end; a reservation that got lost on the way is made anew. */
 async function erase(link: IpmiLink, signal: AbortSignal): Promise<void> {
-  let reservation = await reserve(link, signal);
+  let reservation = await reserveLog(link, signal);
   let operation = clearing.start;
   for (let renewals = 0; ; ) {
-    const response = await send(link, clearRequest(reservation, operation), signal);
+    const response = await send(link, clearRequest(reservation.id, operation), signal);
     if (response.code === completion.reservationCancelled && renewals < maximumRenewals) {
       renewals += 1;
-      reservation = await reserve(link, signal);
+      reservation = await reserveLog(link, signal, reservation);
       continue;
     }
     if (response.code !== completion.ok) throw refusal('to clear its event log', response.code);

@@ -91,7 +91,7 @@ static int make_ready(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **to
         || internal_command(emu, mc, 0x0a, 0x49, now, sizeof now);          /* Set SEL Time */
 }
 
-/* lab_fault MC delay MS | loss PERCENT | garbage 0|1 | forget 1 */
+/* lab_fault MC delay MS | loss PERCENT | garbage 0|1 | refuse17 0|1 | dropSettings 0|1 | forget 1 */
 static int set_fault(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **toks)
 {
     const char *name = mystrtok(NULL, " \t\n", toks), *text = mystrtok(NULL, " \t\n", toks);
@@ -103,17 +103,19 @@ static int set_fault(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **tok
     if (!strcmp(name, "delay")) bmc->fault.delay_ms = value;
     else if (!strcmp(name, "loss")) bmc->fault.loss_percent = value;
     else if (!strcmp(name, "garbage")) bmc->fault.garbage = value;
+    else if (!strcmp(name, "refuse17")) bmc->fault.refuse_suite17 = value;
+    else if (!strcmp(name, "dropSettings")) bmc->fault.drop_settings = value;
     else if (!strcmp(name, "forget") && bmc->lan) forget_sessions(bmc->lan);
     else return EINVAL;
     return 0;
 }
 
-/* lab_sessions MC: prints how many sessions are open. */
+/* lab_sessions MC: prints how many sessions are open, and how many of them with suite 17. */
 static int print_sessions(emu_out_t *out, emu_data_t *emu, lmc_data_t *mc, char **toks)
 {
     lanserv_data_t *lan = bmc_of(mc)->lan;
 
-    out->eprintf(out, "sessions=%d\n", lan ? open_sessions(lan) : 0);
+    out->eprintf(out, "sessions=%d suite17=%d\n", lan ? open_sessions(lan, 0) : 0, lan ? open_sessions(lan, 1) : 0);
     return 0;
 }
 
@@ -171,6 +173,7 @@ int ipmi_sim_module_post_init(sys_data_t *sys)
         if (channels && channels[1] && channels[1]->medium_type == 4 /* 802.3 LAN */) {
             bmc_of(mc)->lan = channels[1]->chan_info;
             wire_attach(bmc_of(mc));
+            lan_attach(bmc_of(mc));
         }
         chassis_attach(mc);
     }

@@ -3,6 +3,7 @@
  *   chassis.c   power, boot flags, identify and restore policy kept in the process, no fork per request
  *   dcmi.c      DCMI 1.5: power reading and limit, asset tag, controller id, temperature
  *   suite17.c   cipher suite 17: RAKP-HMAC-SHA256, HMAC-SHA256-128, AES-CBC-128
+ *   lan.c       SNMP community and destinations
  *   qmp.c       the boot order of a running QEMU
  *   wire.c      defects of the stock answers mended; delay, loss and other faults per BMC
  * One process has many BMCs; each is a management controller (MC), known by its IPMB address.
@@ -15,6 +16,8 @@
 #include <OpenIPMI/serv.h>
 #include <OpenIPMI/lanserv.h>
 #include <OpenIPMI/mcserv.h>
+
+enum { DESTINATIONS = 4 };
 
 typedef struct {
     lmc_data_t *mc;
@@ -30,8 +33,9 @@ typedef struct {
         unsigned int correction_ms;
     } limit;
     char asset[64], controller_id[65];
+    unsigned char community[18], destination_types[DESTINATIONS][4], destinations[DESTINATIONS][13];
     struct {
-        unsigned delay_ms, loss_percent, garbage;
+        unsigned delay_ms, loss_percent, garbage, refuse_suite17, drop_settings;
     } fault;
 } bmc_t;
 
@@ -68,8 +72,9 @@ void dcmi_start(void);
 void suite17_start(void);
 void wire_start(void);
 void wire_attach(bmc_t *bmc);
+void lan_attach(bmc_t *bmc);
 void send_sessionless(lanserv_data_t *lan, msg_t *m, unsigned char type, unsigned char *data, unsigned n);
-int open_sessions(lanserv_data_t *lan);
+int open_sessions(lanserv_data_t *lan, int suite17);
 void forget_sessions(lanserv_data_t *lan);
 
 #endif

@@ -7,8 +7,9 @@
 #include "labbmc.h"
 
 enum { AUTH_SHA256 = 3, INTEGRITY_SHA256_128 = 4, MAC = 32, INTEGRITY = 16, PASSWORD = 20, NAME = 16 };
-enum { RAKP1 = 0x12, RAKP2 = 0x13, RAKP3 = 0x14, RAKP4 = 0x15 };
-enum { NO_RESOURCES = 0x01, ROLE_TOO_HIGH = 0x0a, NO_SUCH_USER = 0x0d, WRONG_INTEGRITY = 0x0f, WRONG_LENGTH = 0x12 };
+enum { OPEN_REQUEST = 0x10, OPEN_RESPONSE, RAKP1, RAKP2, RAKP3, RAKP4 };
+enum { NO_RESOURCES = 0x01, ROLE_TOO_HIGH = 0x0a, NO_SUCH_USER = 0x0d, WRONG_INTEGRITY = 0x0f, NO_SUITE = 0x11,
+       WRONG_LENGTH = 0x12 };
 
 /* Not declared in the public headers. */
 extern auth_handlers_t *auths[64];
@@ -22,7 +23,7 @@ typedef struct {
     unsigned char session[MAC], integrity[MAC], encryption[MAC];
 } keys_t;
 
-static ipmi_payload_handler_cb stock_rakp1, stock_rakp3;
+static ipmi_payload_handler_cb stock_open, stock_rakp1, stock_rakp3;
 
 static void hmac(const void *key, int key_len, const unsigned char *data, unsigned n, unsigned char out[MAC])
 {
@@ -151,6 +152,20 @@ static void derive_keys(lanserv_data_t *lan, auth_data_t *a, const user_t *u, ke
     memcpy(a->k2, k->encryption, 16); /* where the stock AES looks */
 }
 
+static void open_session(lanserv_data_t *lan, msg_t *m)
+{
+    unsigned char d[8] = { 0 };
+
+    if (!bmc_of_lan(lan)->fault.refuse_suite17 || m->len < 32 || m->data[12] != AUTH_SHA256) {
+        stock_open(lan, m);
+        return;
+    }
+    d[0] = m->data[0];
+    d[1] = NO_SUITE;
+    memcpy(d + 4, m->data + 4, 4);
+    send_sessionless(lan, m, OPEN_RESPONSE, d, sizeof d);
+}
+
 static void rakp1(lanserv_data_t *lan, msg_t *m)
 {
     session_t *s;
@@ -226,11 +241,12 @@ static void rakp3(lanserv_data_t *lan, msg_t *m)
     s->in_startup = 0;
 }
 
-int open_sessions(lanserv_data_t *lan)
+int open_sessions(lanserv_data_t *lan, int suite17)
 {
     int i, n = 0;
 
-    for (i = 0; i <= MAX_SESSIONS; i++) n += lan->sessions[i].active != 0;
+    for (i = 0; i <= MAX_SESSIONS; i++)
+        n += lan->sessions[i].active && (!suite17 || lan->sessions[i].auth == AUTH_SHA256);
     return n;
 }
 
@@ -257,6 +273,8 @@ void suite17_start(void)
         }
         if (options.refuse_suite0 && valid_cipher_suites[i].auth == 0) valid_cipher_suites[i].integ = 63;
     }
+    stock_open = payload_handlers[OPEN_REQUEST];
+    payload_handlers[OPEN_REQUEST] = open_session;
     stock_rakp1 = payload_handlers[RAKP1];
     stock_rakp3 = payload_handlers[RAKP3];
     payload_handlers[RAKP1] = rakp1;

@@ -34,7 +34,7 @@ export function addChassis(bmc: Bmc, system: string, manager: string): void {
       Model: bmc.kind === 'enclosure' ? 'LabEnclosure 4' : 'LabChassis 1',
       SerialNumber: `CH${serial(bmc.index)}`,
       PartNumber: 'LC-1',
-      PowerState: bmc.power === 'On' ? 'On' : 'Off',
+      PowerState: bmc.power === 'On' || bmc.host === 'chassis' ? 'On' : 'Off',
       Status: healthy,
       ...indicator(),
       ...environment,

@@ -105,6 +105,7 @@ function addPowerSubsystem(bmc: Bmc, chassis: string): Json {
       Name: 'Power Subsystem',
       CapacityWatts: highestLimit,
       PowerSupplies: link(supplies),
+      ...(bmc.kind === 'openbmc' ? { PowerSupplyRedundancy: [{ Status: healthy }] } : {}),
       Status: healthy,
     }),
   });
@@ -160,6 +161,7 @@ function addThermalSubsystem(bmc: Bmc, chassis: string, sensors: SensorPaths): J
           Reading: Math.round(fanSpeed(bmc, number) / 120),
           SpeedRPM: fanSpeed(bmc, number),
         },
+        ...(bmc.kind === 'openbmc' ? { LocationIndicatorActive: false } : {}),
         Status: healthy,
       }),
     });

@@ -6,6 +6,7 @@ import {
   failure,
   type Json,
   link,
+  notInList,
   type Reply,
   root,
   unknownMember,
@@ -37,8 +38,9 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
       ManagerType: bmc.kind === 'enclosure' ? 'EnclosureManager' : 'BMC',
       UUID: uuid(bmc.index, 'manager'),
       FirmwareVersion: `2.15.${bmc.index % 7}`,
-      Status: healthy,
-      ...(bmc.kind === 'sparse' ? {} : { Model: 'LabBMC 3', DateTime: new Date().toISOString(), PowerState: 'On' }),
+      Status: bmc.starting ? { State: 'Starting' } : healthy,
+      ...(bmc.kind === 'openbmc' ? { Oem: { OpenBmc: { Fan: fanMembers(bmc) } } } : {}),
+      ...(bmc.kind === 'sparse' ? {} : { Model: 'LabBMC 3', DateTime: now(), PowerState: 'On' }),
       EthernetInterfaces: link(interfaces),
       NetworkProtocol: link(protocol),
       ...(logServices === undefined ? {} : { LogServices: link(logServices) }),
@@ -48,9 +50,11 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
       },
       Actions: { '#Manager.Reset': { target: resetTarget } },
     }),
+    ...(bmc.kind === 'openbmc' ? { patch: (body: Json) => changeFan(bmc, body) } : {}),
   });
   bmc.resources.set(resetTarget, {
     post: () => {
+      bmc.resets.push('Manager');
       // Behind the reply, which is still sent under the session.
       setImmediate(() => forgetSessions(bmc));
       return done;
@@ -61,10 +65,28 @@ export function addManagers(bmc: Bmc, chassis: string, system: string, logServic
   addProtocol(bmc, protocol);
 }
 
+/** In seconds, so that the resource is the same for as long. */
+const now = (): string => new Date().toISOString().replace(/\.\d+/, '');
+
+const fanProfiles = ['DEFAULT', 'CUSTOM', 'HEAVY_IO', 'MAX_BASE_FAN_FLOOR'];
+
+const fanMembers = ({ fanProfile }: Bmc): Json => ({
+  Profile: fanProfile,
+  'Profile@Redfish.AllowableValues': fanProfiles,
+});
+
+function changeFan(bmc: Bmc, body: Json): Reply {
+  const wanted = (body.Oem as { OpenBmc?: { Fan?: { Profile?: unknown } } } | undefined)?.OpenBmc?.Fan?.Profile;
+  if (wanted === undefined) return unknownMember('Oem');
+  if (!fanProfiles.includes(textOf(wanted))) return notInList(wanted, 'Profile');
+  bmc.fanProfile = textOf(wanted);
+  return done;
+}
+
 function addInterface(bmc: Bmc, interfaces: string): void {
   const id = bmc.kind === 'openbmc' ? 'eth0' : `lan-${bmc.tag}`;
   const path = `${interfaces}/${id}`;
-  const address = () => ({ Address: bmc.address, SubnetMask: '255.0.0.0', Gateway: '127.0.0.1' });
+  const address = () => ({ Address: bmc.address, SubnetMask: bmc.network.mask, Gateway: bmc.network.gateway });
   bmc.resources.set(
     interfaces,
     collection(interfaces, 'EthernetInterface', () => [path]),
@@ -93,20 +115,30 @@ function changeInterface(bmc: Bmc, body: Json): Reply {
   const known = ['HostName', 'IPv4StaticAddresses', 'DHCPv4', ...(bmc.kind === 'sparse' ? [] : ['VLAN'])];
   const [unknown] = unknownMembers(body, known);
   if (unknown !== undefined) return unknownMember(unknown);
-  const wanted = (body.IPv4StaticAddresses as { Address?: string }[] | undefined)?.[0]?.Address;
-  if (wanted !== undefined && !isIPv4(wanted)) {
-    return failure(
-      400,
-      'PropertyValueFormatError',
-      `The value '${wanted}' for the property Address is of a different format.`,
-    );
+  const [entry = {}] = (body.IPv4StaticAddresses ?? []) as [StaticAddress?];
+  for (const [member, value] of Object.entries(entry)) {
+    if (!isIPv4(value)) {
+      const sentence = `The value '${value}' for the property ${member} is of a different format.`;
+      return failure(400, 'PropertyValueFormatError', sentence);
+    }
   }
-  if (body.HostName !== undefined) bmc.network.hostname = textOf(body.HostName);
-  const vlan = body.VLAN as { VLANEnable?: boolean; VLANId?: number } | undefined;
-  if (vlan)
-    bmc.network.vlan = { enabled: vlan.VLANEnable ?? bmc.network.vlan.enabled, id: vlan.VLANId ?? bmc.network.vlan.id };
-  if (wanted !== undefined && wanted !== bmc.address) bmc.move(wanted);
+  if (!bmc.forgetful) keepInterface(bmc, body, entry);
+  if (entry.Address !== undefined && entry.Address !== bmc.address) bmc.move(entry.Address);
   return done;
+}
+
+interface StaticAddress {
+  readonly Address?: string;
+  readonly SubnetMask?: string;
+  readonly Gateway?: string;
+}
+
+function keepInterface({ network }: Bmc, body: Json, { SubnetMask, Gateway }: StaticAddress): void {
+  if (body.HostName !== undefined) network.hostname = textOf(body.HostName);
+  const vlan = body.VLAN as { VLANEnable?: boolean; VLANId?: number } | undefined;
+  if (vlan) network.vlan = { enabled: vlan.VLANEnable ?? network.vlan.enabled, id: vlan.VLANId ?? network.vlan.id };
+  network.mask = SubnetMask ?? network.mask;
+  network.gateway = Gateway ?? network.gateway;
 }
 
 function addProtocol(bmc: Bmc, path: string): void {
@@ -131,6 +163,7 @@ function addProtocol(bmc: Bmc, path: string): void {
 function changeProtocol(bmc: Bmc, body: Json): Reply {
   const [unknown] = unknownMembers(body, ['HostName', 'NTP', ...(bmc.kind === 'sparse' ? [] : ['SNMP'])]);
   if (unknown !== undefined) return unknownMember(unknown);
+  if (bmc.forgetful) return done;
   const ntp = body.NTP as { ProtocolEnabled?: boolean; NTPServers?: string[] } | undefined;
   const snmp = body.SNMP as { ProtocolEnabled?: boolean } | undefined;
   if (body.HostName !== undefined) bmc.network.hostname = textOf(body.HostName);

@@ -13,9 +13,10 @@ export function addPowerAndThermal(bmc: Bmc, chassis: string): Json {
       Name: 'Power',
       PowerControl: [control(bmc, power)],
       Voltages: [voltage(bmc, power)],
+      ...(bmc.kind === 'openbmc' ? { Redundancy: [redundancy(bmc, power)] } : {}),
       PowerSupplies: [1, 2].map((number) => supply(bmc, power, number)),
     }),
-    patch: (body) => changeLimit(bmc, body),
+    patch: (body) => (bmc.kind === 'openbmc' && body.Redundancy ? changeRedundancy(bmc, body) : changeLimit(bmc, body)),
     privilege: 'ConfigureManager',
     demandsETag: bmc.kind === 'plain' && bmc.index % 4 === 2,
   });
@@ -62,6 +63,21 @@ const control = (bmc: Bmc, power: string): Json => ({
       }),
   PowerLimit: { LimitInWatts: bmc.limit.active ? bmc.limit.watts : null, LimitException: 'NoAction' },
 });
+
+const redundancy = (bmc: Bmc, power: string): Json => ({
+  '@odata.id': `${power}#/Redundancy/0`,
+  MemberId: '0',
+  Name: 'Power Supplies',
+  RedundancyEnabled: bmc.redundant,
+  Status: healthy,
+});
+
+function changeRedundancy(bmc: Bmc, body: Json): Reply {
+  const [group] = body.Redundancy as { RedundancyEnabled?: unknown }[];
+  if (typeof group?.RedundancyEnabled !== 'boolean') return unknownMember('Redundancy');
+  bmc.redundant = group.RedundancyEnabled;
+  return done;
+}
 
 const voltage = (bmc: Bmc, power: string): Json => ({
   '@odata.id': `${power}#/Voltages/0`,

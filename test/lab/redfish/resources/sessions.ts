@@ -51,7 +51,7 @@ function logIn(bmc: Bmc, { UserName, Password }: Json): Reply {
     UserName: account.username,
   });
   bmc.resources.set(path, { get, delete: () => logOut(bmc, token, path), privilege: 'ConfigureSelf' });
-  return { status: 201, body: get(), headers: { 'X-Auth-Token': token, Location: path } };
+  return { status: 201, body: get(), headers: { ...(bmc.tokenless ? {} : { 'X-Auth-Token': token }), Location: path } };
 }
 
 function logOut(bmc: Bmc, token: string, path: string): Reply {

@@ -16,7 +16,7 @@ import { addBootOptions } from './boot-options.ts';
 import { addParts } from './parts.ts';
 
 const systems = `${root}/Systems`;
-const bootTargets = ['None', 'Pxe', 'Hdd', 'Cd', 'Floppy', 'Usb', 'BiosSetup', 'UefiHttp'];
+const bootTargets = ['None', 'Pxe', 'Hdd', 'Cd', 'Floppy', 'Usb', 'BiosSetup', 'UefiHttp', 'Diags'];
 
 export interface Neighbours {
   readonly chassis: string;
@@ -52,7 +52,7 @@ export function addSystems(bmc: Bmc, neighbours: Neighbours): void {
       Model: 'LabServer 2000',
       SerialNumber: `SN${serial(bmc.index)}`,
       UUID: uuid(bmc.index, 'system'),
-      PowerState: bmc.power,
+      PowerState: bmc.host === 'quiesced' ? 'On' : bmc.power,
       ...optionalMembers(bmc, parts),
       ...indicatorMembers(bmc),
       Boot: { ...bootMember(bmc), ...bootOptions },
@@ -77,7 +77,7 @@ const optionalMembers = (bmc: Bmc, parts: Json): Json =>
         SKU: 'LS-2000',
         BiosVersion: 'LAB-BIOS-1.42',
         HostName: `node${bmc.index}`,
-        Status: { ...healthy, HealthRollup: 'OK' },
+        Status: { ...healthy, ...(bmc.host === 'quiesced' ? { State: 'Quiesced' } : {}), HealthRollup: 'OK' },
         ProcessorSummary: { Count: 2, Model: 'Lab CPU 9000', CoreCount: 64, Status: healthy },
         MemorySummary: { TotalSystemMemoryGiB: 512, Status: healthy },
         ...parts,

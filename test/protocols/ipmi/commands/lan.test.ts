@@ -92,7 +92,7 @@ test('a refused parameter ends the setting and lets the lock go', async () => {
     { request: '0c 01 01 00 00' },
   ]);
   const settings = [{ parameter: 'netmask', value: bytes('ffff0000') }] as const;
-  await expect(setLanParameters(link, 1, settings, patient)).rejects.toThrow(/netmask: the parameter is read-only/);
+  await expect(setLanParameters(link, 1, settings, patient)).rejects.toThrow(/netmask: this setting can only be read/);
   expect(link.left()).toBe(0);
 });
 

@@ -146,3 +146,11 @@ test('records that never stand still are given up', async () => {
   const { source } = await getSdrInfo(link, patient);
   await expect(readSdrRecords(link, source, patient)).rejects.toThrow(/change faster/);
 });
+
+test('machines with equal records share them', async () => {
+  const cache = sdrCache();
+  const read = (key: string) => cache.records(key, scriptedLink([info('01020304'), ...readSupply]), patient);
+  const [first, second] = [await read('a'), await read('b')];
+  expect(first).toHaveLength(1);
+  expect(second).toBe(first);
+});

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { installMissing, testPackages } from '../scripts/packages.ts';
+import { type SshLab, startSsh } from '../test/lab/ssh.ts';
+import { run, serverCore } from './process.ts';
+import { atMost, type Benchmark, compare, figure, median, type Row } from './report.ts';
+import { newDirectory } from './server.ts';
+import type { Farm } from './ssh-fan-out.ts';
+
+interface Cost {
+  /** Milliseconds. */
+  readonly wall: number;
+  readonly processor: number;
+}
+
+interface OwnCost extends Cost {
+  /** Mebibytes of memory at its highest. */
+  readonly highest: number;
+}
+
+const fanOutProgram = join(import.meta.dirname, 'ssh-fan-out.ts');
+/** More makes them slower here. */
+const peersFanOut = '64';
+const copySize = 1024 * 1024;
+const tmpfs = '/dev/shm';
+
+/** The same sshd for all, and curve25519 for all: the default key exchange would cost the peers seven times as much. */
+function configurationFor(lab: SshLab): string {
+  const file = join(newDirectory(), 'ssh_config');
+  const lines = [
+    `IdentityFile ${lab.privateKeyFile}`,
+    'IdentitiesOnly yes',
+    'StrictHostKeyChecking no',
+    'UserKnownHostsFile /dev/null',
+    'LogLevel ERROR',
+    `Port ${lab.port}`,
+    'KexAlgorithms curve25519-sha256',
+    'BatchMode yes',
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  return file;
+}
+
+/** Runs a program with all it starts, on the core that muster has else, and tells what that cost. */
+async function timed(words: readonly string[], env: Record<string, string>): Promise<Cost & { output: string }> {
+  const script = `TIMEFORMAT='time %3R %3U %3S'; time "$@"`;
+  const output = await run(['bash', '-c', script, 'bash', ...words], { core: serverCore, env });
+  const [wall, user, system] = /^time ([\d.]+) ([\d.]+) ([\d.]+)$/m.exec(output)!.slice(1).map(Number);
+  return { wall: wall! * 1e3, processor: (user! + system!) * 1e3, output };
+}
+
+function checkAnswers(tool: string, output: string, count: number): void {
+  const answers = output.match(/^127\.\d+\.\d+\.\d+: \S+$/gm)?.length ?? 0;
+  if (answers !== count) throw new Error(`${tool} got ${answers} of ${count} answers.\n${output.slice(0, 2_000)}`);
+}
+
+async function pdsh(lab: SshLab, configuration: string): Promise<Cost> {
+  const env = { PDSH_SSH_ARGS: `-F${configuration} -l%u %h` };
+  const hosts = join(newDirectory(), 'hosts');
+  writeFileSync(hosts, `${lab.addresses.join('\n')}\n`);
+  const cost = await timed(['pdsh', '-R', 'ssh', '-f', peersFanOut, '-w', `^${hosts}`, 'hostname'], env);
+  checkAnswers('pdsh', cost.output, lab.addresses.length);
+  return cost;
+}
+
+async function clush(lab: SshLab, configuration: string): Promise<Cost> {
+  const words = ['clush', '-q', '-f', peersFanOut, '-o', `-F${configuration}`, '-w', lab.addresses.join(',')];
+  const cost = await timed([...words, 'hostname'], {});
+  checkAnswers('clush', cost.output, lab.addresses.length);
+  return cost;
+}
+
+async function pdcp(lab: SshLab, configuration: string, source: string): Promise<Cost> {
+  const env = { PDSH_SSH_ARGS: `-F${configuration} -l%u %h` };
+  const hosts = lab.addresses.join(',');
+  return timed(['pdcp', '-R', 'ssh', '-f', peersFanOut, '-w', hosts, source, 'copied-by-pdcp'], env);
+}
+
+async function muster(farm: string, ...rounds: string[]): Promise<OwnCost[]> {
+  const output = await run([process.execPath, fanOutProgram, farm, ...rounds], { core: serverCore });
+  const lines = [...output.matchAll(/^round \S+ ([\d.]+) ([\d.]+) (\d+)$/gm)];
+  if (lines.length !== rounds.length)
+    throw new Error(`The transport did not do all of ${rounds.join(', ')}.\n${output}`);
+  return lines.map(([, wall, processor, highest]) => ({
+    wall: Number(wall),
+    processor: Number(processor),
+    highest: Number(highest),
+  }));
+}
+
+function farmFile({ addresses, port, username, privateKeyFile: keyFile }: SshLab): string {
+  const file = join(newDirectory(), 'farm.json');
+  writeFileSync(file, JSON.stringify({ addresses, port, username, keyFile } satisfies Farm));
+  return file;
+}
+
+const middle = (costs: readonly Cost[]): Cost => ({
+  wall: median(costs.map(({ wall }) => wall)),
+  processor: median(costs.map(({ processor }) => processor)),
+});
+
+async function* hostnames(count: number, repeats: number): AsyncIterable<Row> {
+  const lab = await startSsh({ count, prefix: '127.125', directory: tmpfs });
+  try {
+    const [configuration, farm] = [configurationFor(lab), farmFile(lab)];
+    const all = { pdsh: [] as Cost[], clush: [] as Cost[], cold: [] as OwnCost[], warm: [] as OwnCost[] };
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      all.pdsh.push(await pdsh(lab, configuration));
+      all.clush.push(await clush(lab, configuration));
+      const [cold, warm] = await muster(farm, 'hostname', 'hostname');
+      all.cold.push(cold!);
+      all.warm.push(warm!);
+    }
+    const [p, c, cold, warm] = [middle(all.pdsh), middle(all.clush), middle(all.cold), middle(all.warm)];
+    const what = `hostname on ${count.toLocaleString('en-US')} nodes`;
+    yield compare(`${what}: client CPU`, cold.processor, p.processor, 'ms', atMost(0.5), 'pdsh');
+    yield compare('  client CPU', cold.processor, c.processor, 'ms', atMost(0.5), 'clush');
+    yield compare('  wall', cold.wall, p.wall, 'ms', atMost(1), 'pdsh');
+    yield compare('  wall', cold.wall, c.wall, 'ms', undefined, 'clush');
+    yield compare('  again over kept connections: client CPU', warm.processor, p.processor, 'ms', atMost(0.4), 'pdsh');
+    yield compare('  again over kept connections: wall', warm.wall, p.wall, 'ms', atMost(0.4), 'pdsh');
+    const highest = Math.max(...all.warm.map((cost) => cost.highest));
+    yield { what: '  memory', muster: `${figure(highest)} MiB`, floor: '', ratio: undefined, bar: undefined };
+  } finally {
+    await lab.stop();
+  }
+}
+
+async function* copies(count: number, repeats: number): AsyncIterable<Row> {
+  const lab = await startSsh({ count, prefix: '127.125', directory: tmpfs });
+  try {
+    const [configuration, farm] = [configurationFor(lab), farmFile(lab)];
+    const source = join(newDirectory(), 'source');
+    writeFileSync(source, randomBytes(copySize));
+    const peers: Cost[] = [];
+    const own: Cost[] = [];
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      peers.push(await pdcp(lab, configuration, source));
+      own.push(...(await muster(farm, `copy:${source}`)));
+    }
+    const [peer, mine] = [middle(peers), middle(own)];
+    yield compare(`1 MiB to ${count} nodes: wall`, mine.wall, peer.wall, 'ms', atMost(1.2), 'pdcp');
+    yield compare('  client CPU', mine.processor, peer.processor, 'ms', undefined, 'pdcp');
+  } finally {
+    await lab.stop();
+  }
+}
+
+const packages = [
+  { name: 'pdsh', program: 'pdsh', why: 'a peer' },
+  { name: 'clustershell', program: 'clush', why: 'a peer' },
+  ...testPackages.filter(({ name }) => name.startsWith('openssh-')),
+];
+
+/** Commands and copies over SSH, against what administrators use now, on one farm of real sshd. */
+export const ssh: readonly Benchmark[] = [
+  {
+    name: 'ssh',
+    async *rows() {
+      installMissing(packages, 'the benchmarks');
+      yield* hostnames(200, 3);
+      yield* hostnames(1_000, 1);
+    },
+  },
+  {
+    name: 'ssh-copy',
+    async *rows() {
+      installMissing(packages, 'the benchmarks');
+      yield* copies(200, 3);
+    },
+  },
+];

@@ -1,0 +1,69 @@
+import { Fault } from '../core/errors.ts';
+import { contains, ipText, type Prefix, prefixText, widthOf } from '../core/ip.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { keyOf, tableNamed } from '../database/tables.ts';
+import { checkAttributeNames, createObject, type Given } from '../objects/define.ts';
+import { objectExists } from '../objects/definitions.ts';
+import { networksOf } from '../objects/networks.ts';
+import { typeNamed } from '../objects/types.ts';
+import { type ConnectedNetwork, localNetworks, type LocalNetworks } from '../services/interfaces.ts';
+import { change } from './command.ts';
+
+export interface MakenetworksArgs {
+  /** What the networks that are made get besides or instead of what the machine tells. */
+  readonly attributes: Given;
+  readonly local?: LocalNetworks;
+}
+
+const type = typeNamed('network');
+const fromMachine = ['net', 'mask', 'netname'];
+const managementNode = '<xcatmaster>';
+
+export const makenetworks = change<MakenetworksArgs>({
+  name: 'makenetworks',
+  prepare: (args) => Promise.resolve({ ...args, local: localNetworks() }),
+  plan(draft, { attributes, local }, { ranges }) {
+    checkAttributeNames(type, attributes);
+    const taken = fromMachine.find((name) => attributes[name] !== undefined);
+    if (taken) throw new Fault('invalid', `The attribute ${taken} of these networks comes from the interfaces.`);
+    const messages: string[] = [];
+    for (const network of local?.connected ?? []) {
+      const own = attributesOf(network, local!);
+      if (isDefined(draft.base, network.prefix, own)) continue;
+      const name = nameOf(network.prefix, own);
+      if (objectExists(draft.base, type, name))
+        messages.push(`Ignoring ${prefixText(network.prefix)}: another network has the name '${name}'.`);
+      else createObject(draft, type, name, { ...own, ...attributes }, ranges);
+    }
+    return { shape: 'none', messages };
+  },
+});
+
+/** A row that is disabled or was written with another form of the mask counts as well. */
+function isDefined(snapshot: Snapshot, { family, value, bits }: Prefix, own: Given): boolean {
+  if (snapshot.get('networks', keyOf(tableNamed('networks'), own))) return true;
+  return networksOf(snapshot).some(
+    ({ prefix }) => prefix.family === family && prefix.value === value && prefix.bits === bits,
+  );
+}
+
+function attributesOf({ prefix, device, mtu }: ConnectedNetwork, { gateways }: LocalNetworks): Given {
+  const gateway = gateways.find((ip) => contains(prefix, ip));
+  return {
+    net: ipText(prefix),
+    mask: prefix.family === 4 ? dottedMask(prefix.bits) : `/${prefix.bits}`,
+    mgtifname: device,
+    gateway: gateway ? ipText(gateway) : managementNode,
+    tftpserver: managementNode,
+    ...(mtu === undefined ? {} : { mtu }),
+  };
+}
+
+function dottedMask(bits: number): string {
+  const rest = BigInt(widthOf(4) - bits);
+  return ipText({ family: 4, value: (0xffff_ffffn >> rest) << rest });
+}
+
+/** `10_0_0_0-255_255_255_0`; of IPv6 the network itself. */
+const nameOf = ({ family }: Prefix, { net, mask }: Given): string =>
+  family === 4 ? `${net!}-${mask!}`.replaceAll('.', '_') : net!;

@@ -1,0 +1,73 @@
+import { asTheyCome } from '../core/as-they-come.ts';
+import { actingUser } from '../services/remote/acting-user.ts';
+import { NodeOutput } from '../services/remote/node-output.ts';
+import { nodeFailure } from '../services/remote/node-failure.ts';
+import { type Postscript, parsePostscript } from '../services/update/postscripts.ts';
+import { type UpdateState, UpdateStatus } from '../services/update/update-status.ts';
+import { Updates, type UpdateSteps } from '../services/update/updates.ts';
+import { type NodeResult, perNode, selectNodes } from './command.ts';
+
+export interface UpdatenodeArgs {
+  readonly range: string;
+  readonly refuseEmpty?: boolean;
+  readonly files: boolean;
+  readonly software: boolean;
+  /** Scripts with their arguments; none: those of each node. Undefined: no scripts are run. */
+  readonly scripts: readonly string[] | undefined;
+}
+
+/** The argument line; all three steps are what the command does when told nothing. */
+export function updateLine({ files, software, scripts }: Omit<UpdatenodeArgs, 'range' | 'refuseEmpty'>): string {
+  if (files && software && scripts?.length === 0) return '';
+  const words = [...(files ? ['-F'] : []), ...(software ? ['-S'] : []), ...(scripts ? ['-P', scripts.join(',')] : [])];
+  return words.join(' ').trim();
+}
+
+export const updatenode = perNode<UpdatenodeArgs>({
+  name: 'updatenode',
+  outlivesClient: () => true,
+  select: selectNodes,
+  // What is refused is refused here, before the first result.
+  run(snapshot, args, { remote, store, caller, selection }, signal): AsyncIterable<NodeResult> {
+    const nodes = selection.nodes ?? [];
+    const lineAs = (user: string | undefined): string =>
+      `${user === undefined ? '' : `-l ${user} `}${updateLine(args)}`.trim();
+    const user = actingUser(snapshot, { ...caller, command: 'updatenode', nodes }, undefined, lineAs);
+    const updates = new Updates({ remote, snapshot, user, nodes, steps: stepsOf(args), signal });
+    return updateAll(updates, new UpdateStatus(store), nodes, remote.fanOut);
+  },
+});
+
+function stepsOf({ files, software, scripts }: UpdatenodeArgs): UpdateSteps {
+  const named = scripts?.map((text): Postscript => parsePostscript(text));
+  return { files, software, scripts: named?.length === 0 ? 'all' : named };
+}
+
+async function* updateAll(
+  updates: Updates,
+  status: UpdateStatus,
+  nodes: readonly string[],
+  fanOut: number,
+): AsyncIterable<NodeResult> {
+  const note = (node: string, state: UpdateState): void => {
+    if (updates.runs) status.note(node, state);
+  };
+  const update = async (node: string): Promise<NodeResult> => {
+    note(node, 'syncing');
+    try {
+      const { lines, ok, fault } = await updates.update(node);
+      note(node, ok ? 'synced' : 'failed');
+      if (!fault) return { node, value: lines };
+      return { ...nodeFailure(node, fault), output: new NodeOutput({ stdout: '', stderr: '', notes: lines }) };
+    } catch (error) {
+      note(node, 'failed');
+      throw error;
+    }
+  };
+  try {
+    yield* asTheyCome(nodes, fanOut, update);
+  } finally {
+    await updates.close();
+    await status.flush();
+  }
+}

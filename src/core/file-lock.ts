@@ -1,0 +1,41 @@
+import { closeSync, openSync } from 'node:fs';
+import Sqlite from 'better-sqlite3';
+
+export interface FileLock {
+  release(): void;
+}
+
+/** A connection that nothing refers to is closed by the garbage collector, and its lock with it. */
+const held = new Set<Sqlite.Database>();
+
+/**
+ * Locks a file that serves for nothing else, until `release` or the death of the process: the lock is one of the operating
+ * system's, so a killed process leaves none behind. Undefined if another has it, in this process or elsewhere.
+ */
+export function tryLock(file: string): FileLock | undefined {
+  provideFile(file);
+  const connection = new Sqlite(file, { timeout: 0 });
+  try {
+    connection.pragma('locking_mode = EXCLUSIVE');
+    connection.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    connection.close();
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) return undefined;
+    throw error;
+  }
+  held.add(connection);
+  return {
+    release() {
+      if (held.delete(connection)) connection.close();
+    },
+  };
+}
+
+/** Whoever may read the file can lock it, so nobody else may. It is not opened if it exists: closing it would end this process's lock on it. */
+function provideFile(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}

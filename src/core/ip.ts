@@ -1,0 +1,134 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** An address as a number. */
+export interface Ip {
+  readonly family: 4 | 6;
+  readonly value: bigint;
+}
+
+/** A network: its first address and the length of the part that its addresses share. */
+export interface Prefix {
+  readonly family: 4 | 6;
+  readonly value: bigint;
+  readonly bits: number;
+}
+
+export const widthOf = (family: 4 | 6): 32 | 128 => (family === 4 ? 32 : 128);
+
+/** IPv4 without leading zeros, IPv6 without a zone; undefined if it is neither. */
+export function parseIp(text: string): Ip | undefined {
+  if (isIPv4(text)) return { family: 4, value: BigInt(dottedNumber(text)) };
+  if (text.includes('%') || !isIPv6(text)) return undefined;
+  return { family: 6, value: BigInt(`0x${hexGroups(text).join('')}`) };
+}
+
+const dottedNumber = (text: string): number => text.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
+
+/** The eight groups of an IPv6 address with four digits each. */
+function hexGroups(text: string): string[] {
+  const [head = '', tail] = text.split('::', 2);
+  const left = groupsOf(head);
+  if (tail === undefined) return left;
+  const right = groupsOf(tail);
+  return [...left, ...new Array<string>(8 - left.length - right.length).fill('0000'), ...right];
+}
+
+function groupsOf(text: string): string[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((group) => {
+    if (!group.includes('.')) return group.padStart(4, '0');
+    const digits = dottedNumber(group).toString(16).padStart(8, '0');
+    return [digits.slice(0, 4), digits.slice(4)];
+  });
+}
+
+/** The one spelling of an address: IPv6 in lower case with its longest run of zeros shortened (RFC 5952). */
+export function ipText({ family, value }: Ip): string {
+  if (family === 4) return dotted(Number(value));
+  const groups = digitsOf(value, 32)
+    .match(/.{4}/g)!
+    .map((group) => group.replace(/^0{1,3}/, ''));
+  const zeros = longestZeros(groups);
+  if (zeros.length < 2) return groups.join(':');
+  const before = groups.slice(0, zeros.at).join(':');
+  const after = groups.slice(zeros.at + zeros.length).join(':');
+  return `${before}::${after}`;
+}
+
+const dotted = (number: number): string =>
+  `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`;
+
+/** Equal for equal addresses and for no others: numbers stand for IPv4. */
+export const ipKey = ({ family, value }: Ip): number | bigint => (family === 4 ? Number(value) : value);
+
+const digitsOf = (value: bigint, length: number): string => value.toString(16).padStart(length, '0');
+
+function longestZeros(groups: readonly string[]): { at: number; length: number } {
+  let best = { at: 0, length: 0 };
+  for (let at = 0; at < groups.length; at++) {
+    let end = at;
+    while (groups[end] === '0') end++;
+    if (end - at > best.length) best = { at, length: end - at };
+    at = Math.max(at, end);
+  }
+  return best;
+}
+
+export const prefixText = (prefix: Prefix): string => `${ipText(prefix)}/${prefix.bits}`;
+
+/** The network of that length an address is in. */
+export function prefixOf({ family, value }: Ip, bits: number): Prefix {
+  const rest = BigInt(widthOf(family) - bits);
+  return { family, value: (value >> rest) << rest, bits };
+}
+
+export function contains(prefix: Prefix, ip: Ip): boolean {
+  if (prefix.family !== ip.family) return false;
+  const rest = BigInt(widthOf(ip.family) - prefix.bits);
+  return prefix.value >> rest === ip.value >> rest;
+}
+
+/** The length a mask stands for: `255.255.255.0`, `/24`, `ffff:ffff::` or `/64`. */
+export function maskBits(mask: string, family: 4 | 6): number | undefined {
+  const width = widthOf(family);
+  const length = /^\/(\d{1,3})$/.exec(mask)?.[1];
+  if (length !== undefined) return Number(length) <= width ? Number(length) : undefined;
+  const ip = parseIp(mask);
+  if (!ip || ip.family !== family) return undefined;
+  const inverse = (1n << BigInt(width)) - 1n - ip.value;
+  const digits = inverse === 0n ? '' : inverse.toString(2);
+  return digits.includes('0') ? undefined : width - digits.length;
+}
+
+/** The name under which the address is looked up backwards, without a dot at its end. */
+export function reverseName({ family, value }: Ip): string {
+  if (family === 4) return `${[0n, 8n, 16n, 24n].map((shift) => (value >> shift) & 255n).join('.')}.in-addr.arpa`;
+  return `${digitsOf(value, 32).split('').reverse().join('.')}.ip6.arpa`;
+}
+
+const localPrefixes = ['127.0.0.0/8', '0.0.0.0/8', '::/127'];
+const groupPrefixes = ['224.0.0.0/4', '240.0.0.0/4', 'ff00::/8'];
+const linkPrefixes = ['169.254.0.0/16', 'fe80::/10'];
+
+const parsePrefixes = (texts: readonly string[]): Prefix[] => texts.map((text) => parsePrefix(text)!);
+
+/** `10.0.0.0/8` or `fd00::/8`; undefined if it is no network. */
+export function parsePrefix(text: string): Prefix | undefined {
+  const [address = '', length = '', ...more] = text.split('/');
+  const ip = parseIp(address);
+  const bits = ip && /^\d{1,3}$/.test(length) && more.length === 0 ? maskBits(`/${length}`, ip.family) : undefined;
+  return ip && bits !== undefined ? prefixOf(ip, bits) : undefined;
+}
+
+const kinds = [
+  { kind: 'loopback', prefixes: parsePrefixes(localPrefixes) },
+  { kind: 'multicast', prefixes: parsePrefixes(groupPrefixes) },
+  { kind: 'link-local', prefixes: parsePrefixes(linkPrefixes) },
+] as const;
+
+export type IpKind = (typeof kinds)[number]['kind'] | 'host';
+
+/** Whether an address can be that of another host; unspecified counts as loopback, reserved and broadcast as multicast. */
+export function ipKind(ip: Ip): IpKind {
+  return kinds.find(({ prefixes }) => prefixes.some((prefix) => contains(prefix, ip)))?.kind ?? 'host';
+}

@@ -1,0 +1,18 @@
+const lowestPort = 100;
+const highestPort = 65_535;
+
+/**
+ * The network port that an attribute bmcport means; undefined: the protocol's own. The reference system keeps the choice of a shared
+ * or dedicated connector here, small numbers such as `0` or `2 0`; those are no network ports. False: it is neither.
+ */
+export function processorPort(text: string): number | undefined | false {
+  const parts = text.trim().split(/[\s,]+/);
+  if (text.trim() === '') return undefined;
+  if (!parts.every((part) => /^(0|[1-9]\d{0,4})$/.test(part))) return false;
+  const numbers = parts.map(Number);
+  if (numbers.every((number) => number < lowestPort)) return undefined;
+  const [port = 0, ...more] = numbers;
+  return more.length === 0 && port <= highestPort ? port : false;
+}
+
+export const noProcessorPort = `is neither a network port (${lowestPort} to ${highestPort}) nor the choice of a connector (a number below ${lowestPort})`;

@@ -1,0 +1,77 @@
+/** What waits, under the user it is for. */
+export interface Waiting {
+  readonly user: string;
+}
+
+/** Users take turns; what waits for one user comes in its order. */
+export class Turns<T extends Waiting> {
+  /** In the order of the turns. */
+  readonly #users = new Map<string, T[]>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(one: T): void {
+    const own = this.#users.get(one.user);
+    if (own) own.push(one);
+    else this.#users.set(one.user, [one]);
+    this.#size++;
+  }
+
+  next(): T | undefined {
+    const [turn] = this.#users;
+    if (!turn) return undefined;
+    const [user, own] = turn;
+    this.#users.delete(user);
+    const one = own.shift()!;
+    if (own.length > 0) this.#users.set(user, own);
+    this.#size--;
+    return one;
+  }
+
+  /** What comes next for each user. */
+  heads(): T[] {
+    return Array.from(this.#users.values(), ([first]) => first!);
+  }
+
+  /** Takes from the beginning of what each user has until something stays. */
+  takeUntil(stays: (one: T) => boolean): T[] {
+    const taken: T[] = [];
+    for (const [user, own] of this.#users) {
+      const place = own.findIndex(stays);
+      taken.push(...own.splice(0, place < 0 ? own.length : place));
+      if (own.length === 0) this.#users.delete(user);
+    }
+    this.#size -= taken.length;
+    return taken;
+  }
+
+  /** Whether it was there. */
+  remove(one: T): boolean {
+    const own = this.#users.get(one.user);
+    const place = own?.indexOf(one) ?? -1;
+    if (!own || place < 0) return false;
+    own.splice(place, 1);
+    if (own.length === 0) this.#users.delete(one.user);
+    this.#size--;
+    return true;
+  }
+
+  /** Takes the last of whoever has most, if that is more than the user would have with one more. */
+  makeRoomFor(user: string): T | undefined {
+    let most: T[] = [];
+    for (const own of this.#users.values()) if (own.length > most.length) most = own;
+    if (most.length <= (this.#users.get(user)?.length ?? 0) + 1) return undefined;
+    this.#size--;
+    return most.pop();
+  }
+
+  takeAll(): T[] {
+    const all = [...this.#users.values()].flat();
+    this.#users.clear();
+    this.#size = 0;
+    return all;
+  }
+}

@@ -1,0 +1,25 @@
+import type { Capabilities } from '../capabilities.ts';
+import { redfishBeacon } from '../redfish/beacon.ts';
+import { redfishCapabilities } from '../redfish/capabilities.ts';
+import { redfishInventory } from '../redfish/inventory.ts';
+import { redfishNextBoot } from '../redfish/next-boot.ts';
+import { redfishServiceProcessor } from '../redfish/service-processor.ts';
+import type { Target } from '../redfish/target.ts';
+import { redfishVitals } from '../redfish/vitals.ts';
+import { openbmcInventoryReaders } from './inventory.ts';
+import { openbmcBeaconWords, openbmcLeds } from './lights.ts';
+import { openbmcPower, openbmcPowered } from './power.ts';
+import { openbmcSpReaders, openbmcSpWriters } from './service-processor.ts';
+
+/** Those of Redfish, with OpenBMC's own names for things. */
+export function openbmcCapabilities(target: Target): Required<Capabilities> {
+  return {
+    ...redfishCapabilities(target),
+    power: openbmcPower(target),
+    vitals: redfishVitals(target, { power: openbmcPowered, leds: openbmcLeds }),
+    inventory: redfishInventory(target, openbmcInventoryReaders),
+    nextBoot: redfishNextBoot(target, { inactive: 'Default', none: 'Default' }),
+    beacon: redfishBeacon(target, openbmcBeaconWords),
+    serviceProcessor: redfishServiceProcessor(target, openbmcSpReaders, openbmcSpWriters),
+  };
+}

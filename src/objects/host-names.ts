@@ -1,0 +1,158 @@
+import { setImmediate } from 'node:timers/promises';
+import { Fault } from '../core/errors.ts';
+import { type Ip, ipKey, ipKind, ipText, parseIp } from '../core/ip.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { type EffectiveReader, effectiveReader } from './effective.ts';
+import { checkHostName } from './host-name-check.ts';
+import { type HostInterface, interfacesOf } from './host-interfaces.ts';
+import { brokenNetworks, domainOf, networkOf } from './networks.ts';
+
+/** An address of a node and the names it has there. */
+export interface HostEntry {
+  readonly node: string;
+  readonly ip: Ip;
+  readonly short: string;
+  readonly long: string;
+  readonly others: readonly string[];
+}
+
+export interface HostEntries {
+  readonly entries: HostEntry[];
+  /** What was left out and why. */
+  readonly warnings: string[];
+  /** Nodes left out because their address is none; the warnings name them too. */
+  readonly invalid: { readonly node: string; readonly ip: string }[];
+}
+
+/** The address of a name that no definition gives an address. */
+export type Resolve = (name: string) => Promise<Ip | undefined>;
+
+/** So many nodes are worked on before others get their turn. */
+const nodesPerTurn = 200;
+
+/**
+ * The names and addresses of the nodes, as files and zones need them. A node that has no address or no domain is left out with a
+ * warning; a value that is harmful or contradicts another is a fault.
+ */
+export async function hostEntries(
+  snapshot: Snapshot,
+  nodes: readonly string[],
+  resolve: Resolve,
+): Promise<HostEntries> {
+  const work = new Collection(snapshot);
+  const unknown: { readonly node: string; readonly main: HostInterface }[] = [];
+  for (const [i, node] of nodes.entries()) {
+    if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
+    for (const found of interfacesOf(work.reader, node)) {
+      if (found.ip === undefined) unknown.push({ node, main: found });
+      else work.add(node, found, found.ip);
+    }
+  }
+  const addresses = await Promise.all(unknown.map(({ node }) => resolve(node)));
+  for (const [i, { node, main }] of unknown.entries()) work.addResolved(node, main, addresses[i]);
+  return work.result(nodes);
+}
+
+class Collection {
+  readonly reader: EffectiveReader;
+  readonly #snapshot: Snapshot;
+  readonly #entries: HostEntry[] = [];
+  readonly #warnings: string[];
+  readonly #invalid: { node: string; ip: string }[] = [];
+  readonly #holders = new Map<number | bigint, HostEntry>();
+  readonly #domains = new Set<string>();
+
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+    this.reader = effectiveReader(snapshot);
+    this.#warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
+  }
+
+  add(node: string, found: HostInterface, text: string): void {
+    const ip = parseIp(text);
+    if (ip) {
+      this.#checkUsable(node, found, ip);
+      this.#addEntry(node, found, ip);
+    } else if (found.attribute === 'hosts.ip') {
+      this.#invalid.push({ node, ip: text });
+      this.#warnings.push(`Ignoring node '${node}', its ip address '${text}' is not valid.`);
+    } else throw new Fault('invalid', `Node ${node}, ${found.attribute}: "${text}" is not an IP address.`);
+  }
+
+  addResolved(node: string, main: HostInterface, ip: Ip | undefined): void {
+    // A name of the management node itself leads to a loopback address on many systems.
+    if (ip && ipKind(ip) === 'host') this.#addEntry(node, main, ip);
+    else this.#warnings.push(`Ignoring node '${node}', it can not be resolved.`);
+  }
+
+  /** Entries in the order of the nodes, whichever were known first. */
+  result(nodes: readonly string[]): HostEntries {
+    const places = new Map(nodes.map((node, i) => [node, i]));
+    const entries = this.#entries.sort((a, b) => places.get(a.node)! - places.get(b.node)!);
+    return { entries, warnings: this.#warnings, invalid: this.#invalid };
+  }
+
+  #checkUsable(node: string, { attribute }: HostInterface, ip: Ip): void {
+    const kind = ipKind(ip);
+    if (kind === 'host') return;
+    throw new Fault(
+      'invalid',
+      `Node ${node}, ${attribute}: ${ipText(ip)} is a ${kind} address, which no node can have.`,
+    );
+  }
+
+  #addEntry(node: string, found: HostInterface, ip: Ip): void {
+    const domain = domainOf(this.#snapshot, ip);
+    if (domain === undefined) {
+      this.#warnings.push(
+        `No domain can be determined for node '${node}'. The domain of the xCAT node must be provided in an xCAT network definition or the xCAT site definition.`,
+      );
+      return;
+    }
+    this.#checkDomain(domain, ip);
+    const entry: HostEntry = { node, ip, ...namesOf(found, domain), others: found.others };
+    this.#checkNames(entry, found);
+    this.#claimAddress(entry, found);
+    this.#entries.push(entry);
+  }
+
+  #checkDomain(domain: string, ip: Ip): void {
+    if (this.#domains.has(domain)) return;
+    const network = networkOf(this.#snapshot, ip);
+    checkHostName(domain, network?.row['domain'] ? `Network ${network.name}, domain` : 'Site attribute domain');
+    this.#domains.add(domain);
+  }
+
+  #checkNames({ node, short, long, others }: HostEntry, found: HostInterface): void {
+    const names = `Node ${node}, ${found.nameAttribute}`;
+    checkHostName(long, names);
+    if (found.name !== node) this.#checkNotANode(short, node, names);
+    for (const other of others) {
+      const where = `Node ${node}, ${found.othersAttribute}`;
+      checkHostName(other, where);
+      this.#checkNotANode(other, node, where);
+    }
+  }
+
+  #checkNotANode(name: string, node: string, where: string): void {
+    if (name === node || !this.reader.nodeRow(name)) return;
+    throw new Fault('invalid', `${where}: "${name}" is the name of another node.`);
+  }
+
+  #claimAddress(entry: HostEntry, { attribute }: HostInterface): void {
+    const key = ipKey(entry.ip);
+    const other = this.#holders.get(key);
+    if (other)
+      throw new Fault(
+        'invalid',
+        `Node ${entry.node}, ${attribute}: ${other.short} of node ${other.node} has the address ${ipText(entry.ip)} too.`,
+      );
+    this.#holders.set(key, entry);
+  }
+}
+
+/** A name with a domain of its own, as other interfaces may have, keeps it; a nic such as bond0.100 only looks like it. */
+function namesOf({ name, attribute }: HostInterface, domain: string): { short: string; long: string } {
+  const dot = attribute === 'hosts.otherinterfaces' ? name.indexOf('.') : -1;
+  return dot > 0 ? { short: name.slice(0, dot), long: name } : { short: name, long: `${name}.${domain}` };
+}

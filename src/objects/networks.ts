@@ -1,0 +1,72 @@
+import { contains, type Ip, ipText, maskBits, parseIp, type Prefix, prefixOf } from '../core/ip.ts';
+import type { SortedMap } from '../database/sorted-map.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { isEnabled, type Row } from '../database/tables.ts';
+import { siteValue } from './effective.ts';
+
+/** A defined network. */
+export interface Network {
+  readonly name: string;
+  readonly row: Row;
+  readonly prefix: Prefix;
+}
+
+export interface BrokenNetwork {
+  readonly name: string;
+  readonly reason: string;
+}
+
+interface Networks {
+  readonly valid: readonly Network[];
+  readonly broken: readonly BrokenNetwork[];
+  /** The longest prefix first: the first that contains an address is its network. */
+  readonly longestFirst: readonly Network[];
+}
+
+/** The table's rows are the same object in all snapshots between two changes of it. */
+const known = new WeakMap<SortedMap<Row>, Networks>();
+
+function read(snapshot: Snapshot): Networks {
+  const rows = snapshot.rows('networks');
+  let networks = known.get(rows);
+  if (!networks) known.set(rows, (networks = parse(rows)));
+  return networks;
+}
+
+function parse(rows: SortedMap<Row>): Networks {
+  const valid: Network[] = [];
+  const broken: BrokenNetwork[] = [];
+  for (const row of rows.values()) {
+    if (!isEnabled(row)) continue;
+    const name = row['netname'] || `${row['net'] ?? ''}-${row['mask'] ?? ''}`;
+    const prefix = prefixOfRow(row);
+    if (typeof prefix === 'string') broken.push({ name, reason: prefix });
+    else valid.push({ name, row, prefix });
+  }
+  return { valid, broken, longestFirst: valid.toSorted((a, b) => b.prefix.bits - a.prefix.bits) };
+}
+
+/** The network a row stands for, or why it is none. */
+function prefixOfRow({ net = '', mask = '' }: Row): Prefix | string {
+  const ip = parseIp(net);
+  if (!ip) return `its net "${net}" is not a network address`;
+  const bits = maskBits(mask, ip.family);
+  if (bits === undefined) return `its mask "${mask}" is not a mask of an IPv${ip.family} network`;
+  const prefix = prefixOf(ip, bits);
+  if (prefix.value === ip.value) return prefix;
+  return `its net ${net} is not the first address of a network with mask ${mask}, which would be ${ipText(prefix)}`;
+}
+
+/** All networks but broken ones, in the order of the table. */
+export const networksOf = (snapshot: Snapshot): readonly Network[] => read(snapshot).valid;
+
+/** Rows that are no valid network, and why. */
+export const brokenNetworks = (snapshot: Snapshot): readonly BrokenNetwork[] => read(snapshot).broken;
+
+/** The smallest network that contains the address. */
+export const networkOf = (snapshot: Snapshot, ip: Ip): Network | undefined =>
+  read(snapshot).longestFirst.find(({ prefix }) => contains(prefix, ip));
+
+/** The domain of hosts with that address. */
+export const domainOf = (snapshot: Snapshot, ip: Ip): string | undefined =>
+  networkOf(snapshot, ip)?.row['domain'] || siteValue(snapshot, 'domain') || undefined;

@@ -1,0 +1,91 @@
+import { garbled } from './faults.ts';
+
+const longestName = 255;
+const longestLabel = 63;
+const hostLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Labels of letters, digits and hyphens, in lower case, no dot at the end: what a host or a zone may be called. */
+export function isHostName(name: string): boolean {
+  return name.length <= 253 && name.split('.').every((label) => hostLabel.test(label));
+}
+
+/** The bytes of a name, uncompressed and in lower case; a label may hold any byte but is written as it is given. */
+export function nameBytes(name: string): Buffer {
+  const bytes = Buffer.allocUnsafe(name.length + 2);
+  const end = writeName(bytes, 0, name);
+  return bytes.subarray(0, end);
+}
+
+/** Writes an ASCII name; returns where it ends. */
+export function writeName(into: Buffer, at: number, name: string): number {
+  const end = name === '' || name === '.' ? at : writeLabels(into, at, name, name.length);
+  into[end] = 0;
+  return end + 1;
+}
+
+/** Writes the labels of the first `length` characters, without what ends a name. */
+export function writeLabels(into: Buffer, at: number, name: string, length: number): number {
+  let start = at;
+  let place = at + 1;
+  for (let i = 0; i < length; i++) {
+    const code = name.charCodeAt(i);
+    if (code === 46) {
+      closeLabel(into, start, place, name);
+      start = place++;
+    } else {
+      into[place++] = code >= 65 && code <= 90 ? code + 32 : code;
+    }
+  }
+  if (place === start + 1 && length > 0 && name.charCodeAt(length - 1) === 46) return start;
+  closeLabel(into, start, place, name);
+  return place;
+}
+
+function closeLabel(into: Buffer, start: number, end: number, name: string): void {
+  const length = end - start - 1;
+  if (length === 0 || length > longestLabel) throw new Error(`"${name}" is not a domain name`);
+  into[start] = length;
+}
+
+/** A name in a message and where the message goes on behind it. Pointers may only point backwards, so reading them ends. */
+export function readName(message: Buffer, at: number): { name: string; next: number } {
+  const labels: string[] = [];
+  let place = at;
+  let lowest = at;
+  let next = -1;
+  let total = 1;
+  for (;;) {
+    const length = message[place];
+    if (length === undefined) throw garbled('a name goes beyond its end');
+    if (length === 0) {
+      return { name: labels.join('.'), next: next < 0 ? place + 1 : next };
+    }
+    if (length >= 0xc0) {
+      const low = message[place + 1];
+      if (low === undefined) throw garbled('a name goes beyond its end');
+      const target = ((length & 0x3f) << 8) | low;
+      if (target >= lowest) throw garbled('a name points forwards');
+      if (next < 0) next = place + 2;
+      place = lowest = target;
+      continue;
+    }
+    if (length > longestLabel) throw garbled('a label of an unknown kind');
+    const end = place + 1 + length;
+    if (end > message.length) throw garbled('a name goes beyond its end');
+    total += length + 1;
+    if (total > longestName) throw garbled('a name is too long');
+    labels.push(labelText(message.subarray(place + 1, end)));
+    place = end;
+  }
+}
+
+/** Lower case; what is not plain is written as \DDD, so that no two names look alike. */
+function labelText(bytes: Buffer): string {
+  let text = '';
+  for (const byte of bytes) {
+    if (byte >= 65 && byte <= 90) text += String.fromCharCode(byte + 32);
+    else if (byte <= 32 || byte >= 127 || byte === 46 || byte === 92) text += `\\${String(byte).padStart(3, '0')}`;
+    else text += String.fromCharCode(byte);
+  }
+  return text;
+}

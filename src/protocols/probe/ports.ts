@@ -1,0 +1,55 @@
+import { createConnection, type Socket } from 'node:net';
+import { limiter } from '../../core/limiter.ts';
+
+/** `silent`: nothing came back, as from a host that is down or behind a filter. */
+export type PortState = 'open' | 'closed' | 'silent';
+
+/** Room for one lost packet: the kernel repeats it after a second. */
+const patience = 1_500;
+const atOnce = 1_024;
+const longestLine = 256;
+
+/** Tries TCP ports, a bounded number at a time over all addresses. */
+export class PortProbe {
+  readonly #inTurn = limiter(atOnce);
+
+  state(address: string, port: number, signal: AbortSignal): Promise<PortState> {
+    return this.#turn<PortState>(signal, 'silent', (done) => {
+      const socket = connect(address, port, done);
+      socket.once('connect', () => {
+        done('open');
+        socket.destroy();
+      });
+    });
+  }
+
+  /** Sends a line to a port and returns the first line it answers with. */
+  ask(address: string, port: number, question: string, signal: AbortSignal): Promise<string | undefined> {
+    return this.#turn<string | undefined>(signal, undefined, (done) => {
+      let answer = '';
+      const socket = connect(address, port, () => done(answer.split('\n', 1)[0]?.trim() || undefined));
+      socket.once('connect', () => socket.write(`${question}\n`));
+      socket.setEncoding('latin1').on('data', (text) => {
+        answer = (answer + String(text)).slice(0, longestLine);
+        if (answer.includes('\n') || answer.length === longestLine) socket.destroy();
+      });
+    });
+  }
+
+  #turn<T>(signal: AbortSignal, none: T, begin: (done: (value: T) => void) => void): Promise<T> {
+    return this.#inTurn(() => (signal.aborted ? Promise.resolve(none) : new Promise<T>(begin)));
+  }
+}
+
+/** `over` hears how the connection ended unless somebody else was told before. */
+function connect(address: string, port: number, over: (state: PortState) => void): Socket {
+  const socket = createConnection({ host: address, port });
+  let state: PortState = 'silent';
+  // When this process itself was busy, the answer may be there already.
+  socket.setTimeout(patience, () => setImmediate(() => socket.destroy()));
+  socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'ECONNREFUSED' || code === 'ECONNRESET') state = 'closed';
+  });
+  socket.once('close', () => over(state));
+  return socket;
+}

@@ -1,0 +1,275 @@
+import { Client } from 'undici';
+import { Fault, Unreachable } from '../../core/errors.ts';
+import { abortFault, pause, unlessAborted } from './abort.ts';
+import type { LoginBrake } from './brake.ts';
+import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
+import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
+import { Identity } from './identity.ts';
+import type { Json } from './json.ts';
+import { type Resource, resourceIn } from './resource.ts';
+import { type Authority, basicAuthority, header, logIn, plainHeaders, readable, rootPath } from './session.ts';
+import { placeOf, type Trust, trustingConnector } from './trust.ts';
+
+export interface Endpoint {
+  /** Under which the certificate's fingerprint is kept; the address if not given. */
+  readonly key?: string | undefined;
+  readonly address: string;
+  readonly port?: number | undefined;
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ServiceLimits extends ExchangeLimits {
+  readonly connectTimeout: number;
+  /** How long a connection and a session are kept unused, in milliseconds. */
+  readonly idle: number;
+}
+
+/** What all connections of a client have in common. */
+export interface Surroundings {
+  readonly trust: Trust;
+  readonly limits: ServiceLimits;
+  readonly brake: LoginBrake;
+  /** Told whenever a connection is opened. */
+  opened(connection: Connection): void;
+}
+
+const logoutTimeout = 5_000;
+/** Seconds that a busy service is given before a question is put to it once more. */
+const longestBusy = 5;
+const never = new AbortController().signal;
+
+/**
+ * To one service with one account, for all nodes behind it: opened when needed and kept, with a session on it. Requests go one
+ * after another. A service that does not answer one of them is given up, and whatever waits behind fails with it.
+ */
+export class Connection {
+  readonly endpoint: Endpoint;
+  readonly where: string;
+  readonly #around: Surroundings;
+  readonly #identity: Identity;
+  /** The nodes that have requests here, with how many. */
+  readonly #asking = new Map<string, number>();
+  #client: Client | undefined;
+  #authority: Authority | undefined;
+  #login: Promise<Authority> | undefined;
+  #root: Resource | undefined;
+  #inFlight = 0;
+  #lastUse = performance.now();
+  #closed = false;
+
+  constructor(endpoint: Endpoint, around: Surroundings) {
+    this.endpoint = endpoint;
+    this.where = placeOf({ address: endpoint.address, port: endpoint.port ?? 443 });
+    this.#around = around;
+    this.#identity = new Identity(this.where, around.trust);
+  }
+
+  /** The service root, which needs no account. Without one, asking for it is how to find out whether the service is there. */
+  async root(key: string, signal: AbortSignal): Promise<Resource> {
+    if (this.#root) return this.#root;
+    const anonymous = this.endpoint.username === '';
+    let reply = await this.#exchange(key, { method: 'GET', path: rootPath, headers: plainHeaders }, signal);
+    if (reply.status === 401 && !anonymous) {
+      this.#around.brake.check(this.where, this.endpoint);
+      const { headers } = basicAuthority(this.endpoint);
+      reply = await this.#exchange(key, { method: 'GET', path: rootPath, headers }, signal);
+      if (reply.status === 401) throw this.#refused(rootPath, reply);
+    }
+    if (reply.status === 404) throw new Fault('invalid', `what answers at ${this.where} is no Redfish service.`);
+    if (reply.status >= 300)
+      throw refusal(this.#attempt(rootPath), reply.status, readable(reply), header(reply, 'retry-after'));
+    const root = resourceIn(rootPath, reply);
+    if (!anonymous) this.#root = root;
+    return root;
+  }
+
+  /** With an account; a session that has expired is opened once more, since a refused request has done nothing. */
+  async send(
+    key: string,
+    method: Message['method'],
+    path: string,
+    body: Json,
+    etag: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Reply> {
+    const authority = this.#authority ?? (await this.#authenticate(key, signal));
+    const reply = await this.#exchange(key, messageOf(method, path, body, etag, authority), signal);
+    if (reply.status !== 401) return reply;
+    if (this.#authority === authority) this.#authority = undefined;
+    if (authority.session === undefined) throw this.#refused(path, reply);
+    const fresh = await this.#authenticate(key, signal);
+    return this.#exchange(key, messageOf(method, path, body, etag, fresh), signal);
+  }
+
+  /** What must not come back in the service's own words. */
+  get secrets(): readonly string[] {
+    const { username, password } = this.endpoint;
+    const token = this.#authority?.session === undefined ? undefined : this.#authority.headers.at(-1);
+    return [password, Buffer.from(`${username}:${password}`).toString('base64'), token ?? ''];
+  }
+
+  get idleSince(): number | undefined {
+    return this.#inFlight > 0 || this.#login ? undefined : this.#lastUse;
+  }
+
+  /** Logs out and disconnects; the next request starts anew. */
+  async end(): Promise<void> {
+    if (this.#login) await settledWithin(this.#login, logoutTimeout);
+    const session = this.#authority?.session;
+    const headers = this.#authority?.headers ?? [];
+    const client = this.#client;
+    this.#authority = undefined;
+    this.#client = undefined;
+    this.#root = undefined;
+    if (session === undefined) return client?.destroy();
+    // What still runs on the connection would hold up the logout.
+    if (client && this.#inFlight > 0) await client.destroy(new Fault('unavailable', 'the connection was given up.'));
+    let line = client && !client.destroyed ? client : this.#newClient();
+    const limits = { ...this.#around.limits, requestTimeout: logoutTimeout };
+    const message: Message = { method: 'DELETE', path: session, headers };
+    try {
+      await exchange(line, message, limits, never);
+    } catch (error) {
+      if (!isBroken(error)) return;
+      await line.destroy();
+      line = this.#newClient();
+      await exchange(line, message, limits, never).catch(() => undefined);
+    } finally {
+      await line.destroy();
+    }
+  }
+
+  /** The service has moved: its session goes on, and is closed, at the new address. */
+  async handOver(moved: Connection): Promise<void> {
+    moved.#authority ??= this.#authority;
+    this.#authority = undefined;
+    await this.end();
+  }
+
+  /** Like `end`, for good. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.end();
+  }
+
+  /** The login is nobody's own: one that a caller gave up would leave a session that nobody knows. */
+  #authenticate(key: string, signal: AbortSignal): Promise<Authority> {
+    if (this.#authority) return Promise.resolve(this.#authority);
+    if (signal.aborted) return Promise.reject(abortFault(signal));
+    this.#login ??= this.#logIn(key).finally(() => {
+      this.#login = undefined;
+    });
+    return unlessAborted(this.#login, signal);
+  }
+
+  async #logIn(key: string): Promise<Authority> {
+    this.#around.brake.check(this.where, this.endpoint);
+    const { body } = await this.root(key, never);
+    try {
+      this.#authority = await logIn(this.endpoint, body, (message) => this.#exchange(key, message, never));
+      return this.#authority;
+    } catch (error) {
+      const refused = error instanceof Refusal && (error.status === 401 || error.status === 403);
+      if (refused) this.#around.brake.note(this.where, this.endpoint, error);
+      throw error;
+    }
+  }
+
+  /** The password itself was sent with a request and not accepted. */
+  #refused(path: string, reply: Reply): Refusal {
+    const fault = refusal(this.#attempt(path), reply.status, readable(reply), undefined);
+    this.#around.brake.note(this.where, this.endpoint, fault);
+    return fault;
+  }
+
+  #attempt(path: string): Attempt {
+    return { method: 'GET', path, username: this.endpoint.username, secrets: this.secrets };
+  }
+
+  async #exchange(key: string, message: Message, signal: AbortSignal): Promise<Reply> {
+    this.#inFlight++;
+    this.#asking.set(key, (this.#asking.get(key) ?? 0) + 1);
+    try {
+      if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
+      for (let attempt = 1; ; attempt++) {
+        const line = this.#line();
+        try {
+          const reply = await exchange(line, message, this.#around.limits, signal);
+          const wait = attempt === 1 && message.method === 'GET' ? busyFor(reply) : undefined;
+          if (wait === undefined) return reply;
+          await pause(wait, signal);
+        } catch (error) {
+          // A service may close a kept connection at the moment it is used; what only reads is then asked again.
+          const again = attempt === 1 && message.method === 'GET' && isBroken(error) && !this.#closed;
+          if (!again) throw this.#failed(line, error);
+        }
+      }
+    } finally {
+      const left = this.#asking.get(key)! - 1;
+      if (left === 0) this.#asking.delete(key);
+      else this.#asking.set(key, left);
+      this.#inFlight--;
+      this.#lastUse = performance.now();
+    }
+  }
+
+  /** One that does not answer must not be waited for once more by each request behind. The session may still be there later. */
+  #failed(line: Client, error: unknown): Fault {
+    const fault = transportFault(error, this.where);
+    if (fault instanceof Unreachable) {
+      this.#root = undefined;
+      if (this.#client === line) this.#client = undefined;
+      if (!line.destroyed) void line.destroy(fault);
+    }
+    return fault;
+  }
+
+  #line(): Client {
+    if (this.#client) return this.#client;
+    if (this.#closed) throw new Fault('unavailable', 'the server is stopping.');
+    this.#client = this.#newClient();
+    this.#around.opened(this);
+    return this.#client;
+  }
+
+  #newClient(): Client {
+    const { address, port = 443 } = this.endpoint;
+    const { trust, limits } = this.#around;
+    return new Client(`https://${this.where}`, {
+      connect: trustingConnector({ address, port }, trust.ca, limits.connectTimeout, (shown) =>
+        this.#identity.show(shown, this.#asking.keys()),
+      ),
+      keepAliveTimeout: limits.idle * 2,
+    });
+  }
+}
+
+/** Milliseconds after which a service that is busy may be asked again; undefined if it is not, or for too long. */
+function busyFor(reply: Reply): number | undefined {
+  if (reply.status !== 503 && reply.status !== 429) return undefined;
+  const seconds = Number(header(reply, 'retry-after') ?? 1);
+  return seconds >= 0 && seconds <= longestBusy ? seconds * 1_000 : undefined;
+}
+
+async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work.catch(() => undefined), late]);
+  clearTimeout(timer);
+}
+
+function messageOf(
+  method: Message['method'],
+  path: string,
+  body: Json,
+  etag: string | undefined,
+  authority: Authority,
+): Message {
+  if (body === undefined) return { method, path, headers: authority.headers };
+  const headers = [...authority.headers, 'content-type', 'application/json'];
+  if (etag !== undefined) headers.push('if-match', etag);
+  return { method, path, headers, body: JSON.stringify(body) };
+}

@@ -1,0 +1,84 @@
+import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import type { Port } from '../multicast/ports.ts';
+import { sleep } from '../multicast/sleep.ts';
+import type { Reply } from './message.ts';
+import { Slots } from './slots.ts';
+import { askByTcp } from './tcp.ts';
+import type { Timing } from './timing.ts';
+import type { Xids } from './xids.ts';
+
+const mostConnections = 128;
+
+/** Where an agent was heard from. */
+export interface Agent {
+  readonly address: string;
+  readonly via: Port;
+}
+
+interface Waiting {
+  readonly address: string;
+  answer(reply: Reply): void;
+}
+
+/** Asks single agents, again if they are silent, and by TCP if the answer is too long for a datagram. */
+export class Asker {
+  readonly #port: number;
+  readonly #timing: Timing;
+  readonly #xids: Xids;
+  readonly #signal: AbortSignal;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #connections = new Slots(mostConnections);
+
+  constructor(port: number, timing: Timing, xids: Xids, signal: AbortSignal) {
+    this.#port = port;
+    this.#timing = timing;
+    this.#xids = xids;
+    this.#signal = signal;
+  }
+
+  /** Undefined: there is no answer, or no time left for it. */
+  async ask(agent: Agent, request: (xid: number) => Buffer): Promise<Reply | undefined> {
+    const xid = this.#xids.take();
+    if (xid === undefined) return undefined;
+    try {
+      const packet = request(xid);
+      const reply = await this.#byDatagram(agent, xid, packet);
+      return reply?.overflow ? ((await this.whole(agent, packet)) ?? reply) : reply;
+    } finally {
+      this.#xids.giveBack(xid);
+    }
+  }
+
+  /** The whole answer to a request whose answer did not fit a datagram. */
+  whole({ address }: Agent, packet: Buffer): Promise<Reply | undefined> {
+    return this.#connections.use(() => askByTcp(address, this.#port, packet, this.#timing.tcpPatience, this.#signal));
+  }
+
+  /** Takes the reply if somebody waits for it from this address. */
+  hear(reply: Reply, address: string): void {
+    const waiting = this.#waiting.get(reply.xid);
+    if (waiting?.address === address) waiting.answer(reply);
+  }
+
+  async #byDatagram({ address, via }: Agent, xid: number, packet: Buffer): Promise<Reply | undefined> {
+    const answered = new AbortController();
+    let found: Reply | undefined;
+    this.#waiting.set(xid, {
+      address,
+      answer(reply) {
+        found = reply;
+        answered.abort();
+      },
+    });
+    const ended = { aborted: () => answered.abort() };
+    watchAbort(this.#signal, ended);
+    for (const milliseconds of this.#timing.patience) {
+      if (answered.signal.aborted || this.#signal.aborted) break;
+      via.send(packet, address, this.#port);
+      await sleep(milliseconds, answered.signal);
+    }
+    unwatchAbort(this.#signal, ended);
+    this.#waiting.delete(xid);
+    return found;
+  }
+}

@@ -1,0 +1,122 @@
+import { Reader } from './reader.ts';
+
+/** RFC 2608 section 8: the header all messages begin with, 14 bytes and the language tag. */
+export const headerLength = 14;
+const version = 2;
+
+/** RFC 2608 section 8, function ids. */
+export const functions = {
+  serviceRequest: 1,
+  serviceReply: 2,
+  attributeRequest: 6,
+  attributeReply: 7,
+  agentAdvertisement: 8,
+} as const;
+
+export const flags = { overflow: 0x8000, multicast: 0x2000 } as const;
+
+interface ReplyBase {
+  readonly xid: number;
+  /** RFC 2608 section 7; 0 is no error. */
+  readonly error: number;
+  /** There was more than fits a datagram. */
+  readonly overflow: boolean;
+}
+
+/** What a user agent may hear. */
+export type Reply =
+  | (ReplyBase & { readonly kind: 'services'; readonly urls: readonly string[] })
+  | (ReplyBase & { readonly kind: 'attributes'; readonly text: string })
+  | (ReplyBase & { readonly kind: 'agent'; readonly url: string });
+
+/** The length a message states; undefined if its beginning is not of SLPv2. */
+export function statedLength(bytes: Buffer): number | undefined {
+  if (bytes.length < 5 || bytes[0] !== version) return undefined;
+  return bytes.readUIntBE(2, 3);
+}
+
+/**
+ * The message in a packet; undefined if it is none that a user agent listens for, or not whole. Of a list of URLs that ends in the
+ * middle of one, as lists that overflowed do, those before count.
+ */
+export function decodeReply(packet: Buffer): Reply | undefined {
+  const length = statedLength(packet);
+  if (length === undefined || length < headerLength || packet.length < headerLength) return undefined;
+  const overflow = (packet.readUInt16BE(5) & flags.overflow) !== 0;
+  if (length > packet.length && !overflow) return undefined;
+  const xid = packet.readUInt16BE(10);
+  const reader = new Reader(packet.subarray(12, length));
+  // Any language will do: models, serial numbers and addresses are the same in all.
+  const language = reader.text();
+  const error = reader.number(2);
+  if (language === undefined || error === undefined) return undefined;
+  const base = { xid, error, overflow };
+  const kind = packet[1];
+  if (kind === functions.serviceReply) return { ...base, kind: 'services', urls: error === 0 ? readUrls(reader) : [] };
+  if (kind === functions.attributeReply) {
+    const text = error === 0 ? reader.text() : '';
+    if (text === undefined && !overflow) return undefined;
+    return { ...base, kind: 'attributes', text: text ?? '' };
+  }
+  if (kind !== functions.agentAdvertisement || !reader.skip(4)) return undefined;
+  const url = reader.text();
+  return url === undefined ? undefined : { ...base, kind: 'agent', url };
+}
+
+/** RFC 2608 4.3: URL entries. */
+function readUrls(reader: Reader): string[] {
+  const urls: string[] = [];
+  const count = reader.number(2) ?? 0;
+  for (let i = 0; i < count; i++) {
+    reader.skip(3);
+    const url = reader.text();
+    if (url === undefined) break;
+    urls.push(url);
+    if (!skipAuthenticators(reader)) break;
+  }
+  return urls;
+}
+
+/** RFC 2608 9.2: their length counts the four bytes it stands in, too. */
+function skipAuthenticators(reader: Reader): boolean {
+  const count = reader.number(1);
+  if (count === undefined) return false;
+  for (let i = 0; i < count; i++) {
+    reader.skip(2);
+    const length = reader.number(2);
+    if (length === undefined || length < 4 || !reader.skip(length - 4)) return false;
+  }
+  return true;
+}
+
+export interface Heading {
+  readonly xid: number;
+  readonly multicast: boolean;
+}
+
+/** A request: its header and its texts, each behind its length. */
+export function encodeRequest(
+  kind: (typeof functions)['serviceRequest' | 'attributeRequest'],
+  { xid, multicast }: Heading,
+  texts: readonly string[],
+): Buffer {
+  const body = Buffer.concat([language, ...texts].map(counted));
+  const packet = Buffer.alloc(12 + body.length);
+  packet[0] = version;
+  packet[1] = kind;
+  packet.writeUIntBE(packet.length, 2, 3);
+  packet.writeUInt16BE(multicast ? flags.multicast : 0, 5);
+  packet.writeUInt16BE(xid, 10);
+  body.copy(packet, 12);
+  return packet;
+}
+
+const language = 'en';
+
+function counted(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const packet = Buffer.alloc(2 + bytes.length);
+  packet.writeUInt16BE(bytes.length);
+  bytes.copy(packet, 2);
+  return packet;
+}

@@ -1,0 +1,67 @@
+import type { Duplex } from 'node:stream';
+import ssh2, { type ClientChannel, type ParsedKey } from 'ssh2';
+import { Fault } from '../../core/errors.ts';
+import type { Connection } from './connection.ts';
+import { Connections } from './connections.ts';
+import type { HostKeys } from './host-keys.ts';
+import { checkCommand } from './quote.ts';
+import { execOn } from './session.ts';
+import { openSubsystem } from './subsystem.ts';
+import { checkTarget, type Target } from './target.ts';
+import type { ExecOptions, Exit, OpenOptions, Output, Transport } from './transport.ts';
+
+export interface SshClientOptions {
+  /** The private key in OpenSSH's format. */
+  readonly privateKey: string;
+  readonly hostKeys: HostKeys;
+  /** Milliseconds an unused connection is kept. Default: 30,000. */
+  readonly idle?: number;
+  /** Unused connections that are kept at most. Default: 1,024. */
+  readonly kept?: number;
+}
+
+/** SSH in this process, with connections that are used again for a short time. */
+export class SshClient implements Transport {
+  readonly #connections: Connections;
+
+  constructor({ privateKey, hostKeys, idle = 30_000, kept = 1_024 }: SshClientOptions) {
+    this.#connections = new Connections({ key: parsedKey(privateKey), hostKeys, idle, kept });
+  }
+
+  async exec(target: Target, command: string, output: Output, options: ExecOptions): Promise<Exit> {
+    checkCommand(command);
+    return this.#on(target, options, (connection) => execOn(connection, command, output, options));
+  }
+
+  subsystem(target: Target, name: string, options: OpenOptions): Promise<Duplex> {
+    return this.#on(target, options, (connection): Promise<ClientChannel> => openSubsystem(connection, name, options));
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+
+  /**
+   * A kept connection may have died unseen. If it brought not a byte since, the other side has not even confirmed the session,
+   * so nothing was started there, and a new connection may try.
+   */
+  async #on<T>(target: Target, options: OpenOptions, work: (connection: Connection) => Promise<T>): Promise<T> {
+    checkTarget(target);
+    for (;;) {
+      const connection = await this.#connections.claim(target, options);
+      const { received } = connection;
+      try {
+        return await work(connection);
+      } catch (error) {
+        const stale = connection.wasUsed && !connection.isOpen && received !== undefined;
+        if (!stale || connection.received !== received || options.signal.aborted) throw error;
+      }
+    }
+  }
+}
+
+function parsedKey(text: string): ParsedKey {
+  const key = ssh2.utils.parseKey(text);
+  if (key instanceof Error) throw new Fault('unavailable', `The private key cannot be read: ${key.message}.`);
+  return Array.isArray(key) ? key[0]! : key;
+}

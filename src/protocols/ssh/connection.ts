@@ -1,0 +1,156 @@
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Client, ClientChannel } from 'ssh2';
+import { Unreachable } from '../../core/errors.ts';
+import { placeOf, portOf, type Target } from './target.ts';
+
+/** Milliseconds a peer has to close its side of an ended connection. */
+const farewell = 1_000;
+/** Milliseconds that killing a command may take. */
+const killing = 5_000;
+
+/**
+ * Ends the process groups that the same sshd process has started. sshd hands no signals to what root runs, so a second session has
+ * to. `exec` makes sshd its parent whatever the user's shell is, and one line is what every shell can quote.
+ */
+const killer = `exec sh -c '${[
+  'others() { for p in $(cat /proc/$PPID/task/$PPID/children); do [ $p = $$ ] || echo $p; done; }',
+  'for p in $(others); do kill -TERM -$p; done',
+  'sleep 1',
+  'for p in $(others); do kill -KILL -$p; done',
+].join('; ')}'`;
+
+/** One SSH connection. It carries one session at a time, so that all it runs on the node is that session, or streams to others. */
+export class Connection {
+  readonly target: Target;
+  readonly #client: Client;
+  readonly #socket: Socket | Duplex;
+  readonly #ended: Promise<void>;
+  #open = true;
+  #uses = 0;
+  #timesUsed = 0;
+  #stalls = 0;
+  #killing = false;
+  idleSince = performance.now();
+  /** Called when the last use is over. */
+  onIdle: (() => void) | undefined;
+  /** Called when it is closed, from either side. */
+  onEnd: (() => void) | undefined;
+
+  constructor(target: Target, client: Client, socket: Socket | Duplex) {
+    this.target = target;
+    this.#client = client;
+    this.#socket = socket;
+    this.#ended = new Promise((resolve) => {
+      client.once('close', () => {
+        this.#open = false;
+        this.onEnd?.();
+        resolve();
+      });
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
+  get isIdle(): boolean {
+    return this.#uses === 0;
+  }
+
+  get wasUsed(): boolean {
+    return this.#timesUsed > 1;
+  }
+
+  /** Bytes received so far; undefined where nobody counts. */
+  get received(): number | undefined {
+    return 'bytesRead' in this.#socket ? this.#socket.bytesRead : undefined;
+  }
+
+  /** Says that it is in use, until `release`. */
+  claim(): void {
+    this.#uses++;
+    this.#timesUsed++;
+  }
+
+  release(): void {
+    if (--this.#uses > 0) return;
+    this.idleSince = performance.now();
+    this.onIdle?.();
+  }
+
+  exec(command: string, done: (error: Error | undefined, channel: ClientChannel) => void): void {
+    this.#client.exec(command, done);
+  }
+
+  subsystem(name: string, done: (error: Error | undefined, channel: ClientChannel) => void): void {
+    this.#client.subsys(name, done);
+  }
+
+  /** A stream to a port that the peer can reach; it gives back the use that the caller has claimed. */
+  forward(target: Target): Promise<Duplex> {
+    return new Promise((resolve, reject) => {
+      const refused = (error: Error): void => {
+        this.release();
+        reject(error);
+      };
+      try {
+        this.#client.forwardOut('127.0.0.1', 0, target.address, portOf(target), (error, channel) => {
+          if (error) {
+            refused(new Unreachable(`it cannot reach ${placeOf(target)}: ${error.message}.`));
+            return;
+          }
+          channel.once('close', () => this.release());
+          resolve(channel);
+        });
+      } catch (error) {
+        refused(error as Error);
+      }
+    });
+  }
+
+  /** Stops reading while output is not taken, until the returned function is called, so that little of it is held here. */
+  stall(): () => void {
+    if (this.#stalls++ === 0) this.#socket.pause();
+    return () => {
+      if (--this.#stalls === 0) this.#socket.resume();
+    };
+  }
+
+  /** Kills what its session runs, and closes. */
+  kill(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#killing = true;
+    const patience = setTimeout(() => this.destroy(), killing);
+    const end = (): void => {
+      clearTimeout(patience);
+      this.#killing = false;
+      void this.end();
+    };
+    this.#client.exec(killer, (error, channel) => {
+      if (error) {
+        end();
+        return;
+      }
+      channel.on('error', () => undefined).on('close', end);
+      channel.resume().end();
+      channel.stderr.on('error', () => undefined).resume();
+    });
+  }
+
+  /** Says goodbye and closes; what is being killed is killed first. */
+  async end(): Promise<void> {
+    if (this.#killing) return this.#ended;
+    this.#client.end();
+    this.#open = false;
+    const patience = setTimeout(() => this.destroy(), farewell);
+    await this.#ended;
+    clearTimeout(patience);
+  }
+
+  destroy(): void {
+    this.#open = false;
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,83 @@
+import { Fault, Unreachable } from '../../core/errors.ts';
+import { placeOf, type Target } from './target.ts';
+
+/** Why work was ended from outside. */
+export function abortFault(signal: AbortSignal): Fault {
+  if (signal.reason instanceof Fault) return signal.reason;
+  return new Fault('invalid', 'the command was cancelled.', { cause: signal.reason });
+}
+
+export function closedFault(): Fault {
+  return new Fault('unavailable', 'the service is being stopped.');
+}
+
+export function commandDeadlineFault(milliseconds: number): Fault {
+  return new Fault('deadline', `the command did not end within ${milliseconds / 1_000} s and was stopped.`);
+}
+
+/** Whoever gives the input or takes the output has failed, not the node. */
+export function passingFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const { message } = error as Error;
+  return new Fault('unavailable', `input or output of the command could not be passed on: ${message}`, {
+    cause: error,
+  });
+}
+
+export function unstartedFault(error: Error): Fault {
+  return new Fault('unavailable', `the ssh program cannot be run: ${error.message}.`, { cause: error });
+}
+
+export function connectDeadlineFault(target: Target, milliseconds: number): Fault {
+  return new Unreachable(`its sshd at ${placeOf(target)} did not answer within ${milliseconds / 1_000} s.`);
+}
+
+export function lostFault(target: Target, cause?: unknown): Fault {
+  return new Fault('invalid', `the connection to its sshd at ${placeOf(target)} was lost.`, { cause });
+}
+
+export function loginFault(target: Target): Fault {
+  const how =
+    target.password === undefined
+      ? "with muster's key; the public key must be in the user's .ssh/authorized_keys on the node."
+      : 'with the password given.';
+  return new Fault('invalid', `its sshd at ${placeOf(target)} does not accept user "${target.user}" ${how}`);
+}
+
+/** A jump host that failed, told of the node behind it. */
+export function throughFault(jump: Target, error: unknown): Fault {
+  const fault = asFault(jump, error);
+  const sentences = fault.sentences.map((sentence) => `it is reached through ${jump.name}, and there: ${sentence}`);
+  return fault instanceof Unreachable
+    ? new Unreachable(sentences.join(' '), { cause: fault })
+    : new Fault(fault.kind, sentences, { cause: fault });
+}
+
+interface LibraryError extends NodeJS.ErrnoException {
+  readonly level?: string;
+}
+
+const unreachable: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'refused the connection',
+  EHOSTUNREACH: 'cannot be reached',
+  ENETUNREACH: 'cannot be reached',
+  ETIMEDOUT: 'did not answer',
+  EHOSTDOWN: 'is down',
+};
+
+/** The Fault for what went wrong while a connection was opened or used. */
+export function asFault(target: Target, error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  const { code = '', level = '', message = '' } = error instanceof Error ? (error as LibraryError) : {};
+  const place = placeOf(target);
+  const said = unreachable[code];
+  if (said !== undefined) return new Unreachable(`its sshd at ${place} ${said}.`, { cause: error });
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return new Unreachable(`no address is known for ${target.address}.`, { cause: error });
+  }
+  if (level === 'client-authentication') return loginFault(target);
+  if (level === 'handshake' || level === 'protocol') {
+    return new Fault('garbled', `what answers at ${place} does not speak SSH as we do: ${message}.`, { cause: error });
+  }
+  return lostFault(target, error);
+}

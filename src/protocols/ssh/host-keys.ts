@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../../core/errors.ts';
+import { placeOf, type Target } from './target.ts';
+
+/** Host keys, each as the two words `ssh-ed25519 AAAA...`. */
+export interface HostKeys {
+  /** Whether a host whose key is not known is accepted and its key kept. */
+  readonly policy: 'strict' | 'first-use';
+  known(name: string): string | undefined;
+  /** Keeps a key, unless one was kept meanwhile. */
+  learn(name: string, key: string): Promise<void>;
+  /** How a user makes the next key the first one again. */
+  howToForget(name: string): string;
+  /** How a user makes a key known. */
+  howToLearn(name: string): string;
+}
+
+/** The two words of a public key as it is sent. */
+export function keyText(blob: Buffer): string {
+  const length = blob.length < 4 ? 0 : blob.readUInt32BE(0);
+  return `${blob.toString('latin1', 4, 4 + length)} ${blob.toString('base64')}`;
+}
+
+/** As OpenSSH shows it. */
+export function keyFingerprint(key: string): string {
+  const blob = Buffer.from(key.split(' ')[1] ?? '', 'base64');
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+}
+
+/** What is wrong with the key a host has shown, if anything. */
+export function checkHostKey(
+  target: Target,
+  shown: string,
+  keys: HostKeys,
+): Fault | undefined | Promise<Fault | undefined> {
+  const known = keys.known(target.name);
+  if (known !== undefined) return known === shown ? undefined : changedKey(target, known, keyFingerprint(shown), keys);
+  if (keys.policy === 'strict') return unknownKey(target, shown, keys);
+  return keys.learn(target.name, shown).then(() => {
+    const kept = keys.known(target.name);
+    return kept === shown ? undefined : changedKey(target, kept ?? '', keyFingerprint(shown), keys);
+  });
+}
+
+export function changedKey(target: Target, known: string, fingerprint: string, keys: HostKeys): Fault {
+  return new Fault(
+    'invalid',
+    `the host key of its sshd at ${placeOf(target)} has changed, and nothing was sent to it. ` +
+      `The fingerprint known for ${target.name} is ${keyFingerprint(known)}, the one shown now is ${fingerprint}. ` +
+      `If the change is expected (a new installation), forget the old key: ${keys.howToForget(target.name)}`,
+  );
+}
+
+function unknownKey(target: Target, shown: string, keys: HostKeys): Fault {
+  return new Fault(
+    'invalid',
+    `the host key of its sshd at ${placeOf(target)} is not known, and only known ones are accepted here. ` +
+      `It shows ${keyFingerprint(shown)}. If that is right: ${keys.howToLearn(target.name)}`,
+  );
+}

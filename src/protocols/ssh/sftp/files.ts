@@ -1,0 +1,143 @@
+import { Fault } from '../../../core/errors.ts';
+import type { Target } from '../target.ts';
+import { defaultConnectDeadline, type OpenOptions, type Transport } from '../transport.ts';
+import { SftpRefusal, SftpSession, statuses } from './session.ts';
+import { type Attributes, type RemotePath, requests, RequestWriter } from './wire.ts';
+
+export interface Entry {
+  readonly name: Buffer;
+  readonly attributes: Attributes;
+}
+
+export const shown = (path: RemotePath): string => (typeof path === 'string' ? path : path.toString());
+
+/** The files of a node, as the user who logged in sees them. */
+export class RemoteFiles {
+  readonly session: SftpSession;
+
+  constructor(session: SftpSession) {
+    this.session = session;
+  }
+
+  static async open(transport: Transport, target: Target, options: OpenOptions): Promise<RemoteFiles> {
+    const stream = await transport.subsystem(target, 'sftp', options);
+    const { connectDeadline = defaultConnectDeadline, signal } = options;
+    return new RemoteFiles(await SftpSession.open(stream, connectDeadline, signal));
+  }
+
+  /** Undefined if there is nothing of that name. */
+  stat(path: RemotePath): Promise<Attributes | undefined> {
+    return this.#attributes(requests.stat, path);
+  }
+
+  /** As stat, but of a link itself. */
+  lstat(path: RemotePath): Promise<Attributes | undefined> {
+    return this.#attributes(requests.lstat, path);
+  }
+
+  async setAttributes(path: RemotePath, attributes: Attributes): Promise<void> {
+    await this.#ask(requests.setstat, path, `${shown(path)} could not be changed`, (request) =>
+      request.attributes(attributes),
+    );
+  }
+
+  async makeDirectory(path: RemotePath, mode: number): Promise<void> {
+    await this.#ask(requests.mkdir, path, `directory ${shown(path)} could not be made`, (request) =>
+      request.attributes({ mode }),
+    );
+  }
+
+  async remove(path: RemotePath): Promise<void> {
+    await this.#ask(requests.remove, path, `${shown(path)} could not be removed`);
+  }
+
+  async removeDirectory(path: RemotePath): Promise<void> {
+    await this.#ask(requests.rmdir, path, `directory ${shown(path)} could not be removed`);
+  }
+
+  async makeLink(path: RemotePath, destination: RemotePath): Promise<void> {
+    // OpenSSH has them in this order, contrary to the draft.
+    const request = new RequestWriter().bytes(destination).bytes(path);
+    await this.session.ask(requests.symlink, request, `link ${shown(path)} could not be made`);
+  }
+
+  async readLink(path: RemotePath): Promise<Buffer> {
+    const answer = await this.#ask(requests.readlink, path, `link ${shown(path)} could not be read`);
+    if (answer.word() !== 1) throw new Fault('garbled', 'its SFTP server answered not one name.');
+    return Buffer.from(answer.bytes());
+  }
+
+  /** Puts a file in the place of another in one step, where the server can. */
+  async rename(from: RemotePath, to: RemotePath): Promise<void> {
+    const what = `${shown(from)} could not be renamed to ${shown(to)}`;
+    if (this.session.extensions.has('posix-rename@openssh.com')) {
+      const request = new RequestWriter().bytes('posix-rename@openssh.com').bytes(from).bytes(to);
+      await this.session.ask(requests.extended, request, what);
+      return;
+    }
+    const request = (): RequestWriter => new RequestWriter().bytes(from).bytes(to);
+    try {
+      await this.session.ask(requests.rename, request(), what);
+    } catch (error) {
+      // The plain one refuses when the name is taken.
+      if (!(error instanceof SftpRefusal)) throw error;
+      await this.remove(to);
+      await this.session.ask(requests.rename, request(), what);
+    }
+  }
+
+  /** What is in a directory, without `.` and `..`, in no order. */
+  async list(path: RemotePath): Promise<Entry[]> {
+    const what = `directory ${shown(path)} could not be read`;
+    const handle = Buffer.from((await this.#ask(requests.opendir, path, what)).bytes());
+    const entries: Entry[] = [];
+    try {
+      for (;;) {
+        const answer = await this.session.ask(requests.readdir, new RequestWriter().bytes(handle), what);
+        for (let left = answer.word(); left > 0; left--) {
+          const name = Buffer.from(answer.bytes());
+          answer.bytes();
+          const attributes = answer.attributes();
+          if (!name.equals(dot) && !name.equals(dotDot)) entries.push({ name, attributes });
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof SftpRefusal && error.status === statuses.endOfFile)) throw error;
+    } finally {
+      this.session.send(requests.close, new RequestWriter().bytes(handle), () => undefined);
+    }
+    return entries;
+  }
+
+  /** Free bytes of the file system that holds a path, where the server tells. */
+  async free(path: RemotePath): Promise<number | undefined> {
+    if (!this.session.extensions.has('statvfs@openssh.com')) return undefined;
+    const request = new RequestWriter().bytes('statvfs@openssh.com').bytes(path);
+    const answer = await this.session.ask(requests.extended, request, `${shown(path)} has no file system`);
+    answer.long();
+    const fragment = answer.long();
+    answer.long();
+    answer.long();
+    return fragment * answer.long();
+  }
+
+  close(): void {
+    this.session.close();
+  }
+
+  async #attributes(type: number, path: RemotePath): Promise<Attributes | undefined> {
+    try {
+      return (await this.#ask(type, path, `${shown(path)} could not be looked at`)).attributes();
+    } catch (error) {
+      if (error instanceof SftpRefusal && error.status === statuses.noSuchFile) return undefined;
+      throw error;
+    }
+  }
+
+  #ask(type: number, path: RemotePath, what: string, more = (request: RequestWriter): RequestWriter => request) {
+    return this.session.ask(type, more(new RequestWriter().bytes(path)), what);
+  }
+}
+
+const dot = Buffer.from('.');
+const dotDot = Buffer.from('..');

@@ -1,0 +1,146 @@
+/** SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02), as OpenSSH speaks it. */
+export const requests = {
+  init: 1,
+  open: 3,
+  close: 4,
+  read: 5,
+  write: 6,
+  lstat: 7,
+  fstat: 8,
+  setstat: 9,
+  fsetstat: 10,
+  opendir: 11,
+  readdir: 12,
+  remove: 13,
+  mkdir: 14,
+  rmdir: 15,
+  realpath: 16,
+  stat: 17,
+  rename: 18,
+  readlink: 19,
+  symlink: 20,
+  extended: 200,
+} as const;
+
+export const answers = {
+  version: 2,
+  status: 101,
+  handle: 102,
+  data: 103,
+  name: 104,
+  attributes: 105,
+  extended: 201,
+} as const;
+
+export const openFlags = { read: 0x01, write: 0x02, create: 0x08, truncate: 0x10, exclusive: 0x20 } as const;
+
+/** Names are bytes on the node; a string stands for its UTF-8. */
+export type RemotePath = string | Buffer;
+
+export interface Attributes {
+  readonly size?: number | undefined;
+  readonly uid?: number | undefined;
+  readonly gid?: number | undefined;
+  /** With the bits that tell the kind of file. */
+  readonly mode?: number | undefined;
+  /** Seconds. */
+  readonly accessed?: number | undefined;
+  readonly modified?: number | undefined;
+}
+
+/** Puts together a request: length, type and id are filled in by the session. */
+export class RequestWriter {
+  #parts: Buffer[] = [];
+
+  bytes(value: RemotePath): this {
+    const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+    return this.word(bytes.length).raw(bytes);
+  }
+
+  word(value: number): this {
+    const bytes = Buffer.allocUnsafe(4);
+    bytes.writeUInt32BE(value >>> 0);
+    return this.raw(bytes);
+  }
+
+  long(value: number): this {
+    const bytes = Buffer.allocUnsafe(8);
+    bytes.writeBigUInt64BE(BigInt(value));
+    return this.raw(bytes);
+  }
+
+  attributes({ uid, gid, mode, accessed, modified }: Attributes): this {
+    const owner = uid !== undefined && gid !== undefined;
+    const times = accessed !== undefined && modified !== undefined;
+    this.word((owner ? 2 : 0) | (mode === undefined ? 0 : 4) | (times ? 8 : 0));
+    if (owner) this.word(uid).word(gid);
+    if (mode !== undefined) this.word(mode & 0o7777);
+    if (times) this.word(accessed).word(modified);
+    return this;
+  }
+
+  raw(bytes: Buffer): this {
+    this.#parts.push(bytes);
+    return this;
+  }
+
+  packet(type: number, id: number): Buffer {
+    const head = Buffer.allocUnsafe(9);
+    const length = this.#parts.reduce((sum, part) => sum + part.length, 5);
+    head.writeUInt32BE(length, 0);
+    head.writeUInt8(type, 4);
+    head.writeUInt32BE(id, 5);
+    return Buffer.concat([head, ...this.#parts], length + 4);
+  }
+}
+
+/** Reads an answer; what is shorter than it says throws a RangeError. */
+export class AnswerReader {
+  readonly type: number;
+  readonly #bytes: Buffer;
+  #at = 5;
+
+  /** `bytes` begin with the type and the id. */
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+    this.type = bytes.readUInt8(0);
+  }
+
+  get hasMore(): boolean {
+    return this.#at < this.#bytes.length;
+  }
+
+  word(): number {
+    const value = this.#bytes.readUInt32BE(this.#at);
+    this.#at += 4;
+    return value;
+  }
+
+  long(): number {
+    const value = Number(this.#bytes.readBigUInt64BE(this.#at));
+    this.#at += 8;
+    return value;
+  }
+
+  bytes(): Buffer {
+    const length = this.word();
+    if (this.#at + length > this.#bytes.length) throw new RangeError('an answer that is shorter than it says');
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  attributes(): Attributes {
+    const flags = this.word();
+    const size = flags & 1 ? this.long() : undefined;
+    const [uid, gid] = flags & 2 ? [this.word(), this.word()] : [];
+    const mode = flags & 4 ? this.word() : undefined;
+    const [accessed, modified] = flags & 8 ? [this.word(), this.word()] : [];
+    if (flags & 0x8000_0000) {
+      for (let left = this.word(); left > 0; left--) {
+        this.bytes();
+        this.bytes();
+      }
+    }
+    return { size, uid, gid, mode, accessed, modified };
+  }
+}

@@ -1,0 +1,56 @@
+import { readFileSync, rmSync } from 'node:fs';
+
+/** Which process it is: a number alone may be somebody else's by now. */
+export interface ProcessMark {
+  readonly pid: number;
+  /** In ticks since the machine was started; stays the same over exec. */
+  readonly startTime: string;
+}
+
+/**
+ * Run by sh before it becomes the daemon: the process notes itself in the file, so there is no moment in which it runs and nobody
+ * would know after a crash. The file gets the kernel's line on the process, the arguments are the file and the daemon's command.
+ */
+export const markingScript = 'read -r line </proc/$$/stat && printf "%s\\n" "$line" >"$0" && exec "$@"';
+
+/** Reads the kernel's line; the name in parentheses may hold anything, so it is read from behind. */
+export function parseMark(line: string): ProcessMark | undefined {
+  const end = line.lastIndexOf(')');
+  const pid = /^\d+/.exec(line)?.[0];
+  const fields = line.slice(end + 2).split(' ');
+  const startTime = fields[19];
+  if (end < 0 || !pid || !startTime || !/^\d+$/.test(startTime)) return undefined;
+  return { pid: Number(pid), startTime };
+}
+
+export function readMark(file: string): ProcessMark | undefined {
+  try {
+    return parseMark(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+export const removeMark = (file: string): void => rmSync(file, { force: true });
+
+/** The process is still the marked one, and not a dead one that nobody has waited for. */
+export function isAlive({ pid, startTime }: ProcessMark): boolean {
+  try {
+    const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return (
+      parseMark(line)?.startTime === startTime &&
+      line.slice(line.lastIndexOf(')') + 2, line.lastIndexOf(')') + 3) !== 'Z'
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** The words it was started with. */
+export function commandOf({ pid }: ProcessMark): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+  } catch {
+    return [];
+  }
+}

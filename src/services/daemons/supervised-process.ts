@@ -1,0 +1,223 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import type { Logger } from '../../core/log.ts';
+import type { Daemon, DaemonSpec } from './daemon.ts';
+import { commandOf, isAlive, markingScript, type ProcessMark, readMark, removeMark } from './process-mark.ts';
+
+const readyWithin = 15_000;
+const endsWithin = 10_000;
+const lookEvery = 500;
+const shortestPause = 500;
+const longestPause = 60_000;
+const largestLog = 16 * 1024 * 1024;
+
+/**
+ * A daemon that muster starts and starts again when it dies. It survives a kill of muster: the next muster finds it by its mark
+ * and takes it over, so that what it serves is never away for long.
+ */
+export class SupervisedProcess implements Daemon {
+  readonly #spec: DaemonSpec;
+  readonly #log: Logger;
+  readonly #directory: string;
+  readonly #markFile: string;
+  readonly #logFile: string;
+  #mark: ProcessMark | undefined;
+  #wanted = false;
+  #pause = shortestPause;
+  #startedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(spec: DaemonSpec, log: Logger, directory: string) {
+    this.#spec = spec;
+    this.#log = log;
+    this.#directory = directory;
+    this.#markFile = spec.pidFile ?? join(directory, `${spec.name}.process`);
+    this.#logFile = join(directory, `${spec.name}.log`);
+  }
+
+  async isRunning(): Promise<boolean> {
+    return this.#living() !== undefined && (await this.#spec.ready());
+  }
+
+  start(): Promise<void> {
+    return this.#inTurn(() => this.#start());
+  }
+
+  reload(): Promise<void> {
+    return this.#inTurn(async () => {
+      const mark = this.#living();
+      if (!mark) return this.#start();
+      const { reload = 'SIGHUP' } = this.#spec;
+      if (reload === 'SIGHUP') signal(mark, 'SIGHUP');
+      else await reload();
+    });
+  }
+
+  restart(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#stop();
+      await this.#start();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#inTurn(() => this.#stop());
+  }
+
+  resume(): Promise<void> {
+    return this.start();
+  }
+
+  close(): Promise<void> {
+    return this.stop();
+  }
+
+  /** One thing at a time, whatever became of the one before. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work, work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  /** The process, if it lives; also one that an earlier muster has left behind. */
+  #living(): ProcessMark | undefined {
+    this.#mark ??= readMark(this.#markFile);
+    if (this.#mark && !isAlive(this.#mark)) this.#mark = undefined;
+    return this.#mark;
+  }
+
+  async #start(): Promise<void> {
+    this.#wanted = true;
+    const left = this.#living();
+    if (left && !this.#isOurs(left)) await this.#end(left);
+    const child = this.#living() ? undefined : this.#spawn();
+    this.#watch();
+    await this.#untilReady(child);
+  }
+
+  /** Whether it runs as we would start it now. */
+  #isOurs(mark: ProcessMark): boolean {
+    return commandOf(mark).join('\0').endsWith(this.#spec.command.join('\0'));
+  }
+
+  #spawn(): ChildProcess {
+    const { command, env } = this.#spec;
+    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    removeMark(this.#markFile);
+    const output = this.#openLog();
+    // A group of its own: Ctrl-C is for muster, which ends the daemon in order.
+    const child = spawn('/bin/sh', ['-c', markingScript, this.#markFile, ...command], {
+      cwd: this.#directory,
+      detached: true,
+      stdio: ['ignore', output, output],
+      env: { ...process.env, ...env },
+    });
+    closeSync(output);
+    child.on('error', (error) => this.#log.error({ err: error }, `${this.#spec.name} cannot be started`));
+    child.once('exit', () => this.#look());
+    child.unref();
+    this.#startedAt = Date.now();
+    return child;
+  }
+
+  #openLog(): number {
+    const size = statSync(this.#logFile, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > largestLog) renameSync(this.#logFile, `${this.#logFile}.1`);
+    return openSync(this.#logFile, 'a', 0o600);
+  }
+
+  async #untilReady(child: ChildProcess | undefined): Promise<void> {
+    const { name, ready } = this.#spec;
+    for (const deadline = Date.now() + readyWithin; Date.now() < deadline; await pause(20)) {
+      if (child && (child.exitCode !== null || child.signalCode !== null || child.pid === undefined)) break;
+      if ((child === undefined || this.#living()) && (await ready())) {
+        this.#pause = shortestPause;
+        return;
+      }
+    }
+    const said = this.#lastWords();
+    throw new Fault('unavailable', [
+      `${name} does not run.`,
+      said === '' ? `It has said nothing; see ${this.#logFile}.` : `It said last (${this.#logFile}): ${said}`,
+    ]);
+  }
+
+  /** The end of the log, on one line. */
+  #lastWords(): string {
+    let handle: number;
+    try {
+      handle = openSync(this.#logFile, 'r');
+    } catch {
+      return '';
+    }
+    try {
+      const tail = Buffer.alloc(2_048);
+      const { size } = fstatSync(handle);
+      const read = readSync(handle, tail, 0, tail.length, Math.max(0, size - tail.length));
+      return tail
+        .toString('utf8', 0, read)
+        .trim()
+        .split('\n')
+        .slice(-4)
+        .join(' | ')
+        .replaceAll(/[^\x20-\x7e]/g, '?');
+    } finally {
+      closeSync(handle);
+    }
+  }
+
+  /** A process that we have not started ourselves tells nobody when it ends, so it is looked at. */
+  #watch(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#look(), lookEvery);
+    this.#timer.unref();
+  }
+
+  #look(): void {
+    if (!this.#wanted) return;
+    if (this.#living()) {
+      if (Date.now() - this.#startedAt > longestPause) this.#pause = shortestPause;
+      this.#watch();
+      return;
+    }
+    clearTimeout(this.#timer);
+    const wait = this.#pause;
+    this.#pause = Math.min(longestPause, wait * 2);
+    this.#log.warn(`${this.#spec.name} has ended; it is started again in ${wait} ms`);
+    this.#timer = setTimeout(() => {
+      this.#inTurn(async () => {
+        if (this.#wanted && !this.#living()) await this.#start();
+      }).catch((error: unknown) => this.#log.error({ err: error }, `${this.#spec.name} could not be started again`));
+    }, wait);
+    this.#timer.unref();
+  }
+
+  async #stop(): Promise<void> {
+    this.#wanted = false;
+    clearTimeout(this.#timer);
+    const mark = this.#living();
+    if (mark) await this.#end(mark);
+    this.#mark = undefined;
+    removeMark(this.#markFile);
+  }
+
+  async #end(mark: ProcessMark): Promise<void> {
+    signal(mark, 'SIGTERM');
+    for (const deadline = Date.now() + endsWithin; Date.now() < deadline; await pause(10)) if (!isAlive(mark)) return;
+    signal(mark, 'SIGKILL');
+    while (isAlive(mark)) await pause(10);
+  }
+}
+
+function signal(mark: ProcessMark, name: NodeJS.Signals): void {
+  if (!isAlive(mark)) return;
+  try {
+    process.kill(mark.pid, name);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,95 @@
+import { type BootFile, bootFiles, httpAuthority } from './boot-files.ts';
+import type { Subnet } from './subnets.ts';
+
+export interface BootSettings {
+  readonly script: string;
+  readonly httpPort: string;
+}
+
+/** A client class of Kea's configuration. */
+interface ClientClass {
+  readonly name: string;
+  readonly test: string;
+  readonly 'only-if-required': true;
+  readonly 'boot-file-name'?: string;
+  readonly 'option-data'?: readonly object[];
+}
+
+/** The classes of all subnets, and which of them each subnet asks for; machines on other subnets are told nothing. */
+export interface BootClasses {
+  readonly classes: readonly ClientClass[];
+  of(subnet: Subnet): readonly string[];
+}
+
+/** Options 93 and 77 in DHCPv4, 61 and 15 in DHCPv6, whose user class begins with its length. */
+const terms = {
+  4: { ipxe: "substring(option[77].hex,0,4) == 'iPXE'", architecture: 'option[93].hex' },
+  6: { ipxe: "substring(option[15].hex,2,4) == 'iPXE'", architecture: 'option[61].hex' },
+} as const;
+
+const architectureTest = (family: 4 | 6, { architectures }: BootFile): string =>
+  architectures
+    .map((value) => `${terms[family].architecture} == 0x${value.toString(16).padStart(4, '0')}`)
+    .join(' or ');
+
+/** Classes are made for every address that boot files come from. */
+export function bootClasses(family: 4 | 6, subnets: readonly Subnet[], settings: BootSettings): BootClasses {
+  const servers = [...new Set(subnets.flatMap(({ bootServer }) => bootServer ?? []))];
+  const named = (server: string): ClientClass[] =>
+    family === 4 ? classes4(server, settings) : classes6(server, settings);
+  const byServer = new Map(servers.map((server) => [server, named(server)]));
+  return {
+    classes: [...byServer.values()].flat(),
+    of: ({ bootServer }) => (byServer.get(bootServer ?? '') ?? []).map(({ name }) => name),
+  };
+}
+
+/** Never on a reservation: an installer on the node asks too, and would take the boot file for its own. */
+function classes4(server: string, { script, httpPort }: BootSettings): ClientClass[] {
+  const authority = httpAuthority(server, httpPort);
+  const boot: ClientClass[] = bootFiles.map((file) => ({
+    name: `${file.name} ${server}`,
+    test: `not (${terms[4].ipxe}) and (${architectureTest(4, file)})`,
+    'only-if-required': true,
+    'boot-file-name': file.http ? `http://${authority}/${file.file}` : file.file,
+    // Firmware takes only offers that name its own kind.
+    ...(file.http && {
+      'option-data': [{ name: 'vendor-class-identifier', data: 'HTTPClient', 'always-send': true }],
+    }),
+  }));
+  const ipxe: ClientClass = {
+    name: `ipxe ${server}`,
+    test: terms[4].ipxe,
+    'only-if-required': true,
+    'boot-file-name': script.replaceAll('SERVER', authority),
+  };
+  return [ipxe, ...boot];
+}
+
+/** Option 16 of RFC 8415 with Intel's enterprise number, which UEFI's HTTP boot uses, and "HTTPClient". */
+const httpClient6 = '00000157000a48545450436c69656e74';
+
+function classes6(server: string, { script, httpPort }: BootSettings): ClientClass[] {
+  const authority = httpAuthority(server, httpPort);
+  const url = (data: string) => ({ name: 'bootfile-url', data, 'always-send': true });
+  const boot: ClientClass[] = bootFiles
+    .filter(({ name }) => name !== 'bios')
+    .map((file) => ({
+      name: `${file.name} ${server}`,
+      test: `not (${terms[6].ipxe}) and (${architectureTest(6, file)})`,
+      'only-if-required': true,
+      'option-data': file.http
+        ? [
+            url(`http://${authority}/${file.file}`),
+            { code: 16, 'csv-format': false, data: httpClient6, 'always-send': true },
+          ]
+        : [url(`tftp://${httpAuthority(server, '')}/${file.file}`)],
+    }));
+  const ipxe: ClientClass = {
+    name: `ipxe ${server}`,
+    test: terms[6].ipxe,
+    'only-if-required': true,
+    'option-data': [url(script.replaceAll('SERVER', authority))],
+  };
+  return [ipxe, ...boot];
+}

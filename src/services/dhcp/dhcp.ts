@@ -1,0 +1,206 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import type { Logger } from '../../core/log.ts';
+import type { Origin } from '../../database/changeset.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { siteValue } from '../../objects/effective.ts';
+import { KeaAway } from '../../protocols/kea/control.ts';
+import { Turns } from '../../core/turns.ts';
+import { isWithin } from './address-ranges.ts';
+import { type Base, renderBase, type ServedSubnet, sortedSubnets, subnetOf } from './document.ts';
+import type { KeaServer } from './kea-server.ts';
+import { type Lease, leasesOf } from './leases.ts';
+import type { Machine } from './machine.ts';
+import { planReservations } from './plan-reservations.ts';
+import { away, type KeeperParts, ReservationKeeper } from './reservation-keeper.ts';
+import { type ReservationSet, reservationsOf } from './reservations.ts';
+import { planSubnets } from './subnets.ts';
+
+export interface DhcpParts extends KeeperParts {
+  readonly machine: Machine;
+  readonly log: Logger;
+  readonly hooks: readonly string[];
+  readonly bootScript: string;
+}
+
+const lookEvery = 2_000;
+const usualLease = 43_200;
+const longestBootFile = 127;
+
+/**
+ * DHCP on this management node. The networks are rendered into Kea's configuration when asked; the reservations are rows of a table,
+ * and Kea is given them whenever they or its process change, so whatever dies comes back to the same state.
+ */
+export class Dhcp {
+  readonly #parts: DhcpParts;
+  readonly #turns = new Turns();
+  readonly #keeper: ReservationKeeper;
+  readonly #ended = new AbortController();
+  readonly #loaded: Promise<unknown>;
+  #trouble = '';
+  #watching: Promise<void> | undefined;
+
+  constructor(parts: DhcpParts) {
+    this.#parts = parts;
+    this.#keeper = new ReservationKeeper(parts, this.#turns, (error) => this.#noteTrouble(error));
+    this.#loaded = Promise.all(parts.servers.map((server) => server.load())).catch((error: unknown) =>
+      parts.log.error({ err: error }, "Kea's configuration cannot be read"),
+    );
+  }
+
+  /** Takes up what an earlier muster has left, and keeps an eye on it from now on. */
+  resume(): void {
+    this.#watching ??= this.#watch();
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort();
+    await this.#watching;
+    await this.#loaded;
+    await this.#turns.take(() => Promise.resolve());
+    await Promise.all(this.#parts.servers.map((server) => server.close()));
+    await this.#parts.database?.close();
+  }
+
+  /** Serves all networks as they are defined now; answers with what there is to say about them. */
+  async configure(snapshot: Snapshot): Promise<readonly string[]> {
+    const { machine, servers } = this.#parts;
+    await this.#loaded;
+    const { subnets, messages } = await planSubnets(snapshot, machine);
+    if (subnets.length === 0)
+      throw new Fault(
+        'invalid',
+        'No network is defined that DHCP could serve. POST /networks defines those of this machine.',
+      );
+    const bases = new Map<KeaServer, Base>();
+    for (const server of servers) {
+      if (!subnets.some(({ prefix }) => prefix.family === server.family)) continue;
+      bases.set(server, renderBase(server.family, subnets, this.#keaSettings(snapshot, server)));
+    }
+    return this.#turns.take(async () => [...messages, ...(await this.#serve(bases))]);
+  }
+
+  /** Gives the nodes reservations, in place of those they had. */
+  async reserve(snapshot: Snapshot, nodes: readonly string[], origin: Origin): Promise<readonly string[]> {
+    await this.#loaded;
+    const subnets = this.#keeper.subnets;
+    if (subnets.length === 0)
+      throw new Fault('unavailable', 'DHCP is not configured yet. POST /services/dhcp configures it for all networks.');
+    const { byNode, messages } = await planReservations(snapshot, nodes, subnets, this.#parts.machine.resolver());
+    await this.#keeper.submit(byNode, origin, subnets);
+    return messages;
+  }
+
+  async release(nodes: readonly string[], origin: Origin): Promise<void> {
+    await this.#loaded;
+    await this.#keeper.submit(new Map(nodes.map((node) => [node, []])), origin);
+  }
+
+  async leases(): Promise<Lease[]> {
+    await this.#loaded;
+    const now = Date.now() / 1_000;
+    const served = this.#parts.servers.filter(({ base }) => base);
+    return (await Promise.all(served.map((server) => leasesOf(server, now)))).flat();
+  }
+
+  #keaSettings(snapshot: Snapshot, { places: { socket, leaseFile, directory } }: KeaServer) {
+    const { database, hooks, bootScript } = this.#parts;
+    const lease = siteValue(snapshot, 'dhcplease') || String(usualLease);
+    if (!/^[1-9]\d{0,8}$/.test(lease))
+      throw new Fault('invalid', `Site attribute dhcplease: "${lease}" is not a number of seconds.`);
+    const httpPort = siteValue(snapshot, 'httpport') || '80';
+    if (!/^[1-9]\d{0,4}$/.test(httpPort))
+      throw new Fault('invalid', `Site attribute httpport: "${httpPort}" is not a port.`);
+    if (bootScript.length + 'ddd.ddd.ddd.ddd:ddddd'.length > longestBootFile)
+      throw new Fault('invalid', `Setting dhcp.bootScript: DHCP has room for ${longestBootFile} characters only.`);
+    return {
+      socket,
+      leaseFile,
+      directory,
+      hooks,
+      leaseTime: Number(lease),
+      boot: { script: bootScript, httpPort },
+      hostsDatabase: database?.keaParameters,
+    };
+  }
+
+  async #serve(bases: ReadonlyMap<KeaServer, Base>): Promise<string[]> {
+    const { store, servers, database } = this.#parts;
+    const snapshot = store.current;
+    const reservations = reservationsOf(snapshot);
+    const subnets = sortedSubnets([...bases.values()].flatMap((base) => base.subnets));
+    const messages = checkReserved(reservations, subnets);
+    const inConfiguration = database ? [] : reservations;
+    for (const [server, base] of bases) await server.check(base, inConfiguration);
+    await database?.sync(reservations, subnets);
+    for (const server of servers) {
+      const base = bases.get(server);
+      if (!base) await server.retire();
+      else {
+        this.#keeper.doubt(server.family);
+        await this.#explained(server.configure(base, inConfiguration));
+        const pid = await server.pid();
+        if (pid === undefined)
+          messages.push(`${server.name} does not run; it serves ${server.places.configuration} when it is started.`);
+        else {
+          this.#keeper.trust(server.family, pid, snapshot);
+          for (const trouble of await server.socketTrouble()) messages.push(`${server.name}: ${trouble}.`);
+        }
+      }
+    }
+    return messages;
+  }
+
+  /** Looks now and then whether Kea has been started anew or rows have changed by other ways, and tells it. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#ended;
+    await this.#loaded;
+    await this.#turns.take(() => this.#startAgain());
+    while (!signal.aborted) {
+      await this.#turns
+        .take(() => this.#keeper.catchUp())
+        .then(
+          () => this.#noteTrouble(undefined),
+          (error: unknown) => this.#noteTrouble(error),
+        );
+      await pause(lookEvery, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  async #startAgain(): Promise<void> {
+    const { servers, log } = this.#parts;
+    for (const server of servers)
+      await server.resume().catch((error: unknown) => log.error({ err: error }, `${server.name} could not be started`));
+  }
+
+  #noteTrouble(error: unknown): void {
+    const trouble = error === undefined ? '' : (error as Error).message;
+    if (trouble !== '' && trouble !== this.#trouble)
+      this.#parts.log.error({ err: error }, 'the DHCP server could not be given its reservations');
+    this.#trouble = trouble;
+  }
+
+  async #explained(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      throw error instanceof KeaAway ? away(error, 'Try again.') : error;
+    }
+  }
+}
+
+/** Reserved addresses must not be given to others; those of networks that are gone are not served. */
+function checkReserved(reservations: ReservationSet, subnets: readonly ServedSubnet[]): string[] {
+  let outside = 0;
+  for (const { node, ip, address } of reservations) {
+    if (!ip) continue;
+    const subnet = subnetOf(subnets, ip);
+    if (!subnet) outside++;
+    else if (subnet.ranges.some((range) => isWithin(range, ip)))
+      throw new Fault(
+        'invalid',
+        `Network ${subnet.network}, dynamicrange: it holds the address ${address}, which is reserved for node ${node}.`,
+      );
+  }
+  return outside === 0 ? [] : [`${outside} reservations have an address in no network and are not served.`];
+}

@@ -1,0 +1,234 @@
+import { execFile } from 'node:child_process';
+import { Fault } from '../../core/errors.ts';
+import { KeaAway, KeaControl, KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
+import type { Daemon } from '../daemons/daemon.ts';
+import { keepAside, putInPlace, readConfiguration, removeFile, writeCandidate } from './configuration-file.ts';
+import { type Base, documentText, type Family, keaReservation, readDocument, subnetOf } from './document.ts';
+import type { Places } from './places.ts';
+import type { Reservation } from './reservations.ts';
+
+/** Kea reads and checks all reservations before it answers. */
+const configDeadline = 120_000;
+/** From so many on, one configuration is quicker than a command each. */
+const singleCommands = 100;
+
+export interface Difference {
+  readonly removed: readonly Reservation[];
+  readonly added: readonly Reservation[];
+}
+
+/** One of Kea's servers: its configuration file, its control socket and its process. */
+export class KeaServer {
+  readonly family: Family;
+  readonly control: KeaControl;
+  readonly places: Places;
+  readonly #program: readonly string[];
+  readonly #daemon: Daemon | undefined;
+  #base: Base | undefined;
+  /** What its file holds. */
+  #written: string | undefined;
+  /** What Kea was given last. */
+  #given: string | undefined;
+  #capable: { readonly pid: number; readonly commands: ReadonlySet<string> } | undefined;
+
+  /** Without a daemon it is somebody else's task to start it. */
+  constructor(family: Family, places: Places, program: readonly string[], daemon: Daemon | undefined) {
+    this.family = family;
+    this.places = places;
+    this.control = new KeaControl(places.socket);
+    this.#program = program;
+    this.#daemon = daemon;
+  }
+
+  /** Finds out what it was configured to serve. */
+  async load(): Promise<void> {
+    this.#written = await readConfiguration(this.places.configuration);
+    this.#base = this.#written === undefined ? undefined : readDocument(this.family, this.#written);
+  }
+
+  /** A server that was configured runs again. */
+  async resume(): Promise<void> {
+    if (this.#base) await this.#daemon?.resume();
+  }
+
+  /** What it serves; undefined until it was configured. */
+  get base(): Base | undefined {
+    return this.#base;
+  }
+
+  get name(): string {
+    return `kea-dhcp${this.family}`;
+  }
+
+  /** Why it does not listen everywhere it should: an interface that is down, or a right that it lacks. */
+  async socketTrouble(): Promise<readonly string[]> {
+    const { sockets } = ((await this.control.tell('status-get')) ?? {}) as { sockets?: { errors?: unknown } };
+    return Array.isArray(sockets?.errors) ? sockets.errors.map(String) : [];
+  }
+
+  /** The process that answers; undefined if none does. */
+  async pid(): Promise<number | undefined> {
+    try {
+      const status = (await this.control.tell('status-get')) as { pid?: unknown } | undefined;
+      return typeof status?.pid === 'number' ? status.pid : 0;
+    } catch (error) {
+      if (error instanceof KeaAway) return undefined;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#daemon?.close();
+  }
+
+  /** Whether Kea would take the configuration; nothing changes. */
+  async check(base: Base, reservations: Iterable<Reservation>): Promise<void> {
+    const text = documentText(base, reservations);
+    if ((await this.pid()) !== undefined) {
+      await this.control.tell('config-test', text, configDeadline).catch((error: unknown) => this.#refused(error));
+      return;
+    }
+    const candidate = await writeCandidate(this.places.configuration, text);
+    try {
+      await this.#testFile(candidate);
+    } finally {
+      await removeFile(candidate);
+    }
+  }
+
+  /** Serves the configuration from now on, also after a restart; a server that does not run is started. */
+  async configure(base: Base, reservations: Iterable<Reservation>): Promise<void> {
+    if ((await this.pid()) !== undefined) {
+      const text = documentText(base, reservations);
+      await this.#set(text);
+      await this.#persist(text);
+      this.#base = base;
+      return;
+    }
+    const before = this.#written;
+    await this.#persist(documentText(base, reservations));
+    try {
+      await this.#daemon?.start();
+    } catch (error) {
+      if (before !== undefined) await this.#persist(before);
+      else await this.#forget();
+      throw error;
+    }
+    this.#base = base;
+  }
+
+  /** Its networks are gone: it ends and is not started again. */
+  async retire(): Promise<void> {
+    if (!this.#base) return;
+    this.#base = undefined;
+    await this.#forget();
+    await this.#daemon?.stop();
+  }
+
+  async #forget(): Promise<void> {
+    await removeFile(this.places.configuration);
+    this.#written = undefined;
+    this.#given = undefined;
+  }
+
+  /**
+   * Gives Kea the reservations, the smaller way: what is different, one by one, if it can and they are few, or all of them. `keep` then
+   * writes them down for its next start.
+   */
+  async update(all: Iterable<Reservation>, different: Difference | undefined): Promise<void> {
+    const text = documentText(this.#base!, all);
+    const count = different ? different.added.length + different.removed.length : Number.POSITIVE_INFINITY;
+    if (different && count <= singleCommands && (await this.#takesSingle())) {
+      await this.#updateSingly(different);
+    } else await this.#set(text);
+    this.#given = text;
+  }
+
+  async keep(): Promise<void> {
+    if (this.#given !== undefined) await this.#persist(this.#given);
+  }
+
+  async #set(text: string): Promise<void> {
+    await this.control.tell('config-set', text, configDeadline).catch((error: unknown) => this.#refused(error));
+  }
+
+  async #persist(text: string): Promise<void> {
+    if (this.#written === text) return;
+    const file = this.places.configuration;
+    // What somebody else has written, such as the distribution's example, is kept.
+    if (this.#written !== undefined && !this.#base) await keepAside(file);
+    await putInPlace(await writeCandidate(file, text), file);
+    this.#written = text;
+    this.#given = undefined;
+  }
+
+  #refused(error: unknown): never {
+    throw error instanceof KeaRefusal
+      ? new Refused(`${this.name} refuses it, and keeps what it has: ${error.message}`)
+      : error;
+  }
+
+  /** Kea 2.7.7 and later have the commands in a library that everybody may use. */
+  async #takesSingle(): Promise<boolean> {
+    const pid = await this.pid();
+    if (pid === undefined) return false;
+    if (this.#capable?.pid !== pid) {
+      const commands = (await this.control.tell('list-commands')) as readonly string[];
+      this.#capable = { pid, commands: new Set(commands) };
+    }
+    return this.#capable.commands.has('reservation-add') && this.#capable.commands.has('reservation-del');
+  }
+
+  /** If one is refused, the ones before are taken back by setting what was there: the file has it still. */
+  async #updateSingly({ removed, added }: Difference): Promise<void> {
+    const target = { 'operation-target': 'primary' };
+    try {
+      for (const gone of removed) {
+        const id = this.#subnetId(gone);
+        if (id === undefined) continue;
+        const which = { 'subnet-id': id, 'identifier-type': 'hw-address', identifier: gone.mac };
+        const { result, text } = await this.control.ask('reservation-del', { ...which, ...target });
+        if (result !== keaResults.done && result !== keaResults.empty) throw new KeaRefusal('reservation-del', text);
+      }
+      for (const come of added) {
+        const id = this.#subnetId(come);
+        if (id === undefined) continue;
+        const reservation = { 'subnet-id': id, ...keaReservation(come) };
+        await this.control.tell('reservation-add', { reservation, ...target });
+      }
+    } catch (error) {
+      if (error instanceof KeaRefusal && this.#written !== undefined)
+        await this.control.tell('config-set', this.#given ?? this.#written, configDeadline);
+      this.#refused(error);
+    }
+  }
+
+  /** 0 is no subnet: those that get no answer. */
+  #subnetId({ ip }: Reservation): number | undefined {
+    return ip ? subnetOf(this.#base!.subnets, ip)?.id : 0;
+  }
+
+  #testFile(file: string): Promise<void> {
+    const [program = '', ...args] = this.#program;
+    const env = { ...process.env, ...this.places.environment };
+    return new Promise((resolve, reject) => {
+      execFile(program, [...args, '-t', file], { env, timeout: configDeadline }, (error, stdout, stderr) => {
+        if (!error) return resolve();
+        // Kea may run where its programs are, and only its sockets here.
+        const missing = 'code' in error && error.code === 'ENOENT';
+        if (missing && !this.#daemon) return resolve();
+        if (missing) return reject(new Fault('unavailable', `${this.name} is not installed (no program ${program}).`));
+        const said = `${stdout}\n${stderr}`.split('\n').findLast((line) => /error|failed/i.test(line)) ?? error.message;
+        reject(new Refused(`${this.name} refuses the configuration: ${said.trim().slice(0, 500)}`));
+      });
+    });
+  }
+}
+
+/** Kea does not take what it was given, and has what it had. */
+export class Refused extends Fault {
+  constructor(sentence: string) {
+    super('invalid', sentence);
+    this.name = 'Refused';
+  }
+}

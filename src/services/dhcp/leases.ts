@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { keaResults } from '../../protocols/kea/control.ts';
+import type { KeaServer } from './kea-server.ts';
+
+/** An address that a machine has been given for a time. */
+export interface Lease {
+  readonly address: string;
+  readonly mac: string;
+  readonly hostname: string;
+  /** When it ends, in seconds since 1970. */
+  readonly expires: number;
+  /** Its network, if it is still served. */
+  readonly network: string;
+}
+
+/** All leases that are in force, by Kea's own word or, where it cannot say, from the file it keeps them in. */
+export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]> {
+  const found = (await askedLeases(server)) ?? fileLeases(server.places.leaseFile);
+  const networks = new Map(server.base?.subnets.map(({ id, network }) => [id, network]));
+  return found
+    .filter(({ state, expires, address }) => state === 0 && expires > now && address !== '')
+    .map(({ address, mac, hostname, expires, subnet }) => ({
+      address,
+      mac,
+      hostname: hostname.replace(/\.$/, ''),
+      expires,
+      network: networks.get(subnet) ?? '',
+    }));
+}
+
+interface RawLease {
+  readonly address: string;
+  readonly mac: string;
+  readonly hostname: string;
+  readonly expires: number;
+  readonly subnet: number;
+  /** 0: in force; declined and expired ones have others. */
+  readonly state: number;
+}
+
+async function askedLeases({ family, control }: KeaServer): Promise<RawLease[] | undefined> {
+  let answer;
+  try {
+    answer = await control.ask(`lease${family}-get-all`, undefined, 60_000);
+  } catch {
+    return undefined;
+  }
+  if (answer.result === keaResults.empty) return [];
+  const { leases } = (answer.arguments ?? {}) as { leases?: unknown };
+  if (answer.result !== keaResults.done || !Array.isArray(leases)) return undefined;
+  return leases.map((lease: Record<string, unknown>) => ({
+    address: text(lease['ip-address']),
+    mac: text(lease['hw-address']),
+    hostname: text(lease['hostname']),
+    expires: Number(lease['cltt']) + Number(lease['valid-lft']),
+    subnet: Number(lease['subnet-id']),
+    state: Number(lease['state']),
+  }));
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Kea appends a line for every change and now and then writes the file anew, so the last line of an address counts. */
+export function fileLeases(file: string): RawLease[] {
+  const leases = new Map<string, RawLease>();
+  for (const name of [`${file}.completed`, `${file}.2`, `${file}.1`, file])
+    for (const lease of parseLeases(readOrNothing(name))) leases.set(lease.address, lease);
+  return [...leases.values()];
+}
+
+/** Comma-separated with a header; commas inside values are written as `&#x2c`. */
+export function parseLeases(content: string): RawLease[] {
+  const [header = '', ...lines] = content.split('\n');
+  const names = header.split(',');
+  return lines.flatMap((line) => {
+    const fields = line.split(',');
+    // The last line may be cut off by a crash.
+    if (fields.length < names.length) return [];
+    const field = (name: string): string => fields[names.indexOf(name)] ?? '';
+    return {
+      address: field('address'),
+      mac: field('hwaddr'),
+      hostname: field('hostname').replaceAll('&#x2c', ','),
+      expires: field('valid_lifetime') === '0' ? 0 : Number(field('expire')),
+      subnet: Number(field('subnet_id')),
+      state: Number(field('state')),
+    };
+  });
+}
+
+function readOrNothing(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import type { Logger } from '../../core/log.ts';
+import type { Store } from '../../database/store.ts';
+import { KeaControl } from '../../protocols/kea/control.ts';
+import { makeDaemon, systemdIsThere } from '../daemons/daemon.ts';
+import { Dhcp } from './dhcp.ts';
+import type { Family } from './document.ts';
+import { HostsDatabase } from './hosts-database.ts';
+import { KeaServer } from './kea-server.ts';
+import type { Machine } from './machine.ts';
+import { installedHooks, ownPlaces, systemPlaces } from './places.ts';
+import type { DhcpSettings } from './settings.ts';
+
+export interface DhcpSurroundings {
+  readonly data: string;
+  readonly store: Store;
+  readonly log: Logger;
+  readonly machine: Machine;
+  /** Words before Kea's own command, for tests that run it in a network namespace. */
+  readonly prefix?: readonly string[];
+}
+
+/** Kea as the settings say, with what an earlier muster has left. */
+export function openDhcp(settings: DhcpSettings, { data, store, log, machine, prefix = [] }: DhcpSurroundings): Dhcp {
+  const how = settings.daemon === 'auto' ? (systemdIsThere() ? 'systemd' : 'process') : settings.daemon;
+  const directory = settings.directory ?? join(data, 'dhcp');
+  const server = (family: Family): KeaServer => {
+    const places = how === 'systemd' && !settings.directory ? systemPlaces(family) : ownPlaces(directory, family);
+    const program = [...prefix, `kea-dhcp${family}`];
+    const control = new KeaControl(places.socket);
+    const spec = {
+      name: `kea-dhcp${family}`,
+      unit: `kea-dhcp${family}-server.service`,
+      command: [...program, '-c', places.configuration],
+      env: places.environment,
+      ready: () =>
+        control.ask('status-get').then(
+          () => true,
+          () => false,
+        ),
+    };
+    return new KeaServer(
+      family,
+      places,
+      program,
+      how === 'none' ? undefined : makeDaemon(spec, { how, log, directory }),
+    );
+  };
+  return new Dhcp({
+    store,
+    machine,
+    log,
+    servers: [server(4), server(6)],
+    database: settings.hostsDatabase === undefined ? undefined : new HostsDatabase(settings.hostsDatabase),
+    hooks: installedHooks(),
+    bootScript: settings.bootScript,
+  });
+}

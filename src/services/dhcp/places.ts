@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Family } from './document.ts';
+
+/** Where the files of one Kea server are. */
+export interface Places {
+  readonly configuration: string;
+  readonly socket: string;
+  readonly leaseFile: string;
+  /** Where Kea keeps what else it has to remember, such as its identifier; undefined: where it is used to. */
+  readonly directory: string | undefined;
+  /** Kea wants to be told where else it may write. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Not every user has the place of server programs in the path. */
+const path = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
+
+export function ownPlaces(directory: string, family: Family): Places {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  return {
+    configuration: join(directory, `kea-dhcp${family}.json`),
+    socket: join(directory, `kea${family}.sock`),
+    leaseFile: join(directory, `leases${family}.csv`),
+    directory,
+    environment: {
+      ...path,
+      KEA_PIDFILE_DIR: directory,
+      KEA_LOCKFILE_DIR: directory,
+      KEA_DHCP_DATA_DIR: directory,
+      KEA_CONTROL_SOCKET_DIR: directory,
+      KEA_LOG_FILE_DIR: directory,
+    },
+  };
+}
+
+/** Where Debian's units and their AppArmor profiles expect them. */
+export const systemPlaces = (family: Family): Places => ({
+  configuration: `/etc/kea/kea-dhcp${family}.conf`,
+  socket: `/run/kea/kea${family}-ctrl-socket`,
+  leaseFile: `/var/lib/kea/kea-leases${family}.csv`,
+  directory: undefined,
+  environment: path,
+});
+
+const hookDirectories = (): string[] => {
+  const multiarch = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter((name) => name.endsWith('-linux-gnu')) : [];
+  return [...multiarch.map((name) => `/usr/lib/${name}`), '/usr/lib64', '/usr/lib', '/usr/local/lib'].map((library) =>
+    join(library, 'kea/hooks'),
+  );
+};
+
+/** Libraries that let Kea show leases and, in newer versions, take reservations one by one. */
+export function installedHooks(): string[] {
+  const directory = hookDirectories().find((each) => existsSync(each));
+  if (directory === undefined) return [];
+  return ['libdhcp_lease_cmds.so', 'libdhcp_host_cmds.so']
+    .map((library) => join(directory, library))
+    .filter((file) => existsSync(file));
+}

@@ -1,0 +1,246 @@
+import { Fault } from '../../core/errors.ts';
+import type { Origin } from '../../database/changeset.ts';
+import type { SortedMap } from '../../database/sorted-map.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import type { Store } from '../../database/store.ts';
+import type { Row } from '../../database/tables.ts';
+import { KeaAway } from '../../protocols/kea/control.ts';
+import type { Turns } from '../../core/turns.ts';
+import { type Base, type Family, type ServedSubnet, sortedSubnets } from './document.ts';
+import { DatabaseAway, type HostsDatabase } from './hosts-database.ts';
+import { type Difference, type KeaServer, Refused } from './kea-server.ts';
+import { type PreparedRows, prepareRows, type WantedReservations } from './prepared-rows.ts';
+import {
+  difference,
+  rememberReservations,
+  type ReservationSet,
+  reservationsOf,
+  reservationTable,
+} from './reservations.ts';
+
+export interface KeeperParts {
+  readonly store: Store;
+  readonly servers: readonly KeaServer[];
+  readonly database: HostsDatabase | undefined;
+}
+
+/** What nodes shall have from now on, and who waits for it. */
+interface Change extends WantedReservations {
+  /** The subnets they were planned for; undefined: any. */
+  readonly planned: readonly ServedSubnet[] | undefined;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Which process of Kea was given which rows; anything else it has to be told anew. */
+interface Told {
+  readonly pid: number;
+  readonly rows: SortedMap<Row>;
+}
+
+/** Keeps the reservations of the table and those that Kea has the same. */
+export class ReservationKeeper {
+  readonly #parts: KeeperParts;
+  /** Shared with all else that speaks to Kea. */
+  readonly #turns: Turns;
+  readonly #troubled: (error: unknown) => void;
+  readonly #told = new Map<Family, Told>();
+  #waiting: Change[] = [];
+  #bases: readonly Base[] = [];
+  #subnets: readonly ServedSubnet[] = [];
+
+  constructor(parts: KeeperParts, turns: Turns, troubled: (error: unknown) => void) {
+    this.#parts = parts;
+    this.#turns = turns;
+    this.#troubled = troubled;
+  }
+
+  /** All subnets that are served; the same list until they change. */
+  get subnets(): readonly ServedSubnet[] {
+    const bases = this.#parts.servers.flatMap(({ base }) => base ?? []);
+    const same = bases.length === this.#bases.length && bases.every((base, i) => base === this.#bases[i]);
+    if (!same) {
+      this.#bases = bases;
+      this.#subnets = sortedSubnets(bases.flatMap((base) => base.subnets));
+    }
+    return this.#subnets;
+  }
+
+  /** Kea may have anything from now on. */
+  doubt(family: Family): void {
+    this.#told.delete(family);
+  }
+
+  /** This process of Kea has the rows of the snapshot. */
+  trust(family: Family, pid: number, snapshot: Snapshot): void {
+    this.#told.set(family, { pid, rows: snapshot.rows(reservationTable) });
+  }
+
+  /** Several changes of a moment are given to Kea together. */
+  submit(wanted: Change['wanted'], origin: Origin, planned?: readonly ServedSubnet[]): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ wanted, origin, planned, resolve, reject });
+      if (this.#waiting.length === 1) void this.#turns.take(() => this.#applyWaiting());
+    });
+  }
+
+  async #applyWaiting(): Promise<void> {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    await this.#apply(batch);
+  }
+
+  async #apply(batch: readonly Change[]): Promise<void> {
+    const before = this.#parts.store.current;
+    const current = reservationsOf(before);
+    const next = current.copy();
+    const { subnets } = this;
+    const accepted = batch.filter((change) => {
+      if (change.planned && change.planned !== subnets) {
+        change.reject(new Fault('unavailable', 'DHCP was configured anew meanwhile. Try again.', { retryAfter: 1 }));
+        return false;
+      }
+      const conflict = next.replace(change.wanted);
+      if (conflict !== undefined) change.reject(new Fault('invalid', conflict));
+      return conflict === undefined;
+    });
+    if (accepted.length === 0) return;
+    const nodes = accepted.flatMap(({ wanted }) => [...wanted.keys()]);
+    const different = difference(
+      nodes.flatMap((node) => current.ofNode(node)),
+      new Set(nodes.flatMap((node) => next.ofNode(node))),
+    );
+    // Kea takes as long to read them as the table takes to store them, so both go on together; what Kea refuses is taken back.
+    const giving = this.#give(before, next, different).then(async (told) => ({ told, kept: await this.#keep() }));
+    giving.catch(() => undefined);
+    const rows = await prepareRows(before, accepted);
+    const [given, stored] = await Promise.allSettled([giving, this.#store(rows)]);
+    if (stored.status === 'rejected') this.#notStored(accepted, stored.reason);
+    else if (given.status === 'rejected') await this.#notGiven(accepted, current, given.reason);
+    else {
+      for (const { resolve } of accepted) resolve();
+      if (rows.length === 1 && rows[0]!.undisturbed) rememberReservations(stored.value, next);
+      const { told, kept } = given.value;
+      if (kept) for (const [server, pid] of told) this.#noteIfSame(server, pid, next, stored.value);
+    }
+  }
+
+  /** Kea may have what the table has not; the next look tells it what the table has. */
+  #notStored(changes: readonly Change[], error: unknown): void {
+    this.#told.clear();
+    for (const { reject } of changes) reject(error);
+  }
+
+  /** What Kea cannot be told now it is told later; what it refuses is taken back, and is nobody else's fault. */
+  async #notGiven(changes: readonly Change[], before: ReservationSet, error: unknown): Promise<void> {
+    this.#told.clear();
+    if (error instanceof KeaAway || error instanceof DatabaseAway) {
+      const reason = away(error, 'What was asked for is noted, and done as soon as it is back.');
+      for (const { reject } of changes) reject(reason);
+      return;
+    }
+    const earlier = changes.map(({ origin, wanted }) => ({
+      origin,
+      wanted: new Map([...wanted.keys()].map((node) => [node, before.ofNode(node)])),
+    }));
+    try {
+      await this.#store(await prepareRows(this.#parts.store.current, earlier));
+    } catch (failure) {
+      this.#troubled(failure);
+    }
+    if (error instanceof Refused && changes.length > 1) for (const change of changes) await this.#apply([change]);
+    else for (const { reject } of changes) reject(error);
+  }
+
+  /** Gives all servers concerned what is different, or everything to one that may have something else. */
+  async #give(before: Snapshot, next: ReservationSet, different: Difference): Promise<Map<KeaServer, number>> {
+    const { servers, database } = this.#parts;
+    const rows = before.rows(reservationTable);
+    const told = new Map<KeaServer, number>();
+    const all = [...different.removed, ...different.added];
+    if (database) {
+      const inStep = servers.every(({ base, family }) => !base || this.#told.get(family)?.rows === rows);
+      if (inStep) await database.change(different.removed, different.added, this.subnets);
+      else await database.sync(next, this.subnets);
+    }
+    for (const server of servers) {
+      if (!server.base) continue;
+      const pid = await server.pid();
+      if (pid === undefined) throw new KeaAway(server.places.socket, new Error('it does not run'));
+      const known = this.#told.get(server.family);
+      const inStep = known?.pid === pid && known.rows === rows;
+      const concerned = all.some(({ ip }) => !ip || ip.family === server.family);
+      if (!database && (concerned || !inStep)) {
+        this.#told.delete(server.family);
+        try {
+          await server.update(next, inStep ? different : undefined);
+        } catch (error) {
+          if (error instanceof Refused) await this.#takeBack([...told.keys()], reservationsOf(before));
+          throw error;
+        }
+      }
+      told.set(server, pid);
+    }
+    return told;
+  }
+
+  /** If that fails too, the next look finds that they have something else. */
+  async #takeBack(servers: readonly KeaServer[], before: ReservationSet): Promise<void> {
+    for (const server of servers) {
+      this.#told.delete(server.family);
+      await server.update(before, undefined).catch((error: unknown) => this.#troubled(error));
+    }
+  }
+
+  /** If the file cannot be written, Kea serves the new state all the same, and the next look tries again. */
+  async #keep(): Promise<boolean> {
+    try {
+      await Promise.all(this.#parts.servers.map((server) => server.keep()));
+      return true;
+    } catch (error) {
+      this.#told.clear();
+      this.#troubled(error);
+      return false;
+    }
+  }
+
+  async #store(prepared: readonly PreparedRows[]): Promise<Snapshot> {
+    const { store } = this.#parts;
+    const committed = await Promise.all(prepared.map((rows) => store.change(rows.origin, (head) => rows.on(head))));
+    return committed.at(-1)!.snapshot;
+  }
+
+  /** Somebody else may have changed rows meanwhile; then the next look finds the difference. */
+  #noteIfSame(server: KeaServer, pid: number, given: ReservationSet, snapshot: Snapshot): void {
+    const { removed, added } = difference(given, reservationsOf(snapshot));
+    if (removed.length + added.length === 0) this.trust(server.family, pid, snapshot);
+  }
+
+  /** Tells Kea what it was not told: it has been started anew, or rows have changed by other ways. In a turn of the caller. */
+  async catchUp(): Promise<void> {
+    const { servers, store, database } = this.#parts;
+    const snapshot = store.current;
+    const rows = snapshot.rows(reservationTable);
+    for (const server of servers) {
+      if (!server.base) continue;
+      const pid = await server.pid();
+      const told = this.#told.get(server.family);
+      if (pid === undefined || (told?.pid === pid && told.rows === rows)) continue;
+      if (database) await database.sync(reservationsOf(snapshot), this.subnets);
+      else {
+        await server.update(reservationsOf(snapshot), undefined);
+        await server.keep();
+      }
+      this.#told.set(server.family, { pid, rows });
+    }
+  }
+}
+
+export const away = (error: Error, what: string): Fault =>
+  new Fault(
+    'unavailable',
+    error instanceof KeaAway
+      ? [`The DHCP server Kea is away: ${error.message}.`, what, 'POST /services/dhcp starts it.']
+      : [error.message, what],
+    { cause: error },
+  );

@@ -1,0 +1,77 @@
+/** What a device is managed by and how its definition names its address. */
+export interface Kind {
+  /** The reference system's word for it, in small letters. */
+  readonly name: string;
+  readonly nodetype: string;
+  readonly mgt: string | undefined;
+  /** The attribute that says where it is managed. */
+  readonly contact: 'hcp' | 'mpa' | 'bmc';
+  /** Types of the service it announces. */
+  readonly services: readonly string[];
+}
+
+const hardware = 'service:management-hardware.IBM';
+const software = 'service:management-software.IBM';
+const lenovo = 'service:management-hardware.Lenovo';
+
+const power = { nodetype: 'ppc', contact: 'hcp' } as const;
+const blade = { nodetype: 'mp', mgt: 'blade', contact: 'mpa' } as const;
+const server = { nodetype: 'mp', mgt: 'ipmi', contact: 'bmc' } as const;
+
+export const kinds = {
+  fsp: { name: 'fsp', ...power, mgt: 'fsp', services: [`${hardware}:cec-service-processor`] },
+  bpa: { name: 'bpa', ...power, mgt: 'bpa', services: [`${hardware}:bulk-power-controller`] },
+  hmc: { name: 'hmc', ...power, mgt: 'hmc', services: [`${software}:hardware-management-console`] },
+  ivm: { name: 'ivm', ...power, mgt: 'ivm', services: [`${software}:integrated-virtualization-manager`] },
+  mm: { name: 'mm', ...blade, services: [`${hardware}:management-module`] },
+  cmm: { name: 'cmm', ...blade, services: [`${hardware}:chassis-management-module`] },
+  rsa: {
+    name: 'rsa',
+    ...blade,
+    services: [`${hardware}:remote-supervisor-adapter`, `${hardware}:remote-supervisor-adapter-2`],
+  },
+  imm2: { name: 'imm2', ...server, services: [`${hardware}:integrated-management-module2`] },
+  xcc: { name: 'xcc', ...server, services: [`${lenovo}:lenovo-xclarity-controller`] },
+  smm: { name: 'smm', ...server, services: ['service:lenovo-smm', 'service:lenovo-smm2'] },
+  redfish: { name: 'redfish', ...server, mgt: 'redfish', services: [] },
+  // These two announce nothing: their service processors and power controllers do it for them.
+  cec: { name: 'cec', ...power, mgt: 'fsp', services: [] },
+  frame: { name: 'frame', ...power, mgt: 'bpa', services: [] },
+} as const satisfies Record<string, Kind>;
+
+/** Abstract types: whoever is of the family answers, known here or not. */
+const families = [hardware, software, lenovo];
+
+const announcing: readonly Kind[] = Object.values(kinds).filter(({ services }) => services.length > 0);
+
+/** The kinds of devices that can be asked for, by the words the reference system has for them and our own. */
+export const askable: Readonly<Record<string, readonly Kind[]>> = {
+  CEC: [kinds.fsp],
+  FRAME: [kinds.bpa],
+  MM: [kinds.mm],
+  IVM: [kinds.ivm],
+  RSA: [kinds.rsa],
+  HMC: [kinds.hmc],
+  CMM: [kinds.cmm],
+  IMM2: [kinds.imm2],
+  FSP: [kinds.fsp],
+  BPA: [kinds.bpa],
+  XCC: [kinds.xcc],
+  SMM: [kinds.smm],
+  REDFISH: [kinds.redfish],
+};
+
+/** The service types to ask for; without kinds, for all there are. */
+export const servicesOf = (asked: readonly Kind[] | undefined): string[] =>
+  asked ? asked.flatMap(({ services }) => services) : [...announcing.flatMap(({ services }) => services), ...families];
+
+/** The kind that announces itself by this type of service; a protocol may follow in it. */
+export function kindOfService(type: string): Kind {
+  const given = type.toLowerCase();
+  const is = (service: string): boolean =>
+    given === service.toLowerCase() || given.startsWith(`${service.toLowerCase()}:`);
+  const known = announcing.find(({ services }) => services.some(is));
+  if (known) return known;
+  const name = given.replaceAll(/^service:[^:]*:|[^a-z0-9-]/g, '');
+  return { name, nodetype: 'mp', mgt: undefined, contact: 'bmc', services: [] };
+}

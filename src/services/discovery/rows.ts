@@ -1,0 +1,170 @@
+import { isNodeName } from '../../objects/names.ts';
+import { byText } from '../../database/sorted-map.ts';
+import { type Device, portsOf } from './device.ts';
+import { type Kind, kinds } from './kinds.ts';
+import type { KnownNodes } from './known-nodes.ts';
+
+/** Attributes as the definition of a node has them. */
+export type Attributes = Readonly<Record<string, string>>;
+
+export interface Surroundings {
+  readonly known: KnownNodes;
+  /** MAC addresses by IP address. */
+  readonly neighbours: ReadonlyMap<string, string>;
+}
+
+/** The devices as definitions of nodes, in the order of their names. */
+export function definitionsOf(devices: readonly Device[], surroundings: Surroundings): Map<string, Attributes> {
+  const found = new Map<string, Attributes>();
+  const machines = machinesOf(devices, surroundings.known);
+  for (const { name, attributes } of machines.values()) put(found, name, attributes);
+  for (const device of devices) {
+    const machine = machines.get(machineKey(device));
+    const definitions = machine
+      ? portDefinitions(device, machine, surroundings)
+      : [deviceDefinition(device, surroundings)];
+    for (const { name, address, attributes } of definitions)
+      put(found, found.has(name) && name !== address ? `${name}-${address}` : name, attributes);
+  }
+  return new Map([...found].sort(([a], [b]) => byText(a, b)));
+}
+
+function put(found: Map<string, Attributes>, name: string, attributes: Attributes): void {
+  if (!found.has(name)) found.set(name, attributes);
+}
+
+/** What a device of two ports or more belongs to. */
+interface Machine {
+  readonly name: string;
+  readonly id: string;
+  readonly attributes: Attributes;
+}
+
+const machineKey = ({ kind, mtm, serial }: Device): string => [kind.name, mtm, serial].join('\0');
+const serverName = (mtm: string, serial: string): string => `Server-${mtm}-SN${serial}`;
+
+/** Machines and frames, which are known by their service processors and power controllers only. Frames come first: machines name them. */
+function machinesOf(devices: readonly Device[], known: KnownNodes): Map<string, Machine> {
+  const machines = new Map<string, Machine>();
+  for (const [part, kind] of [
+    [kinds.bpa, kinds.frame],
+    [kinds.fsp, kinds.cec],
+  ] as const) {
+    const parts = Map.groupBy(
+      devices.filter((device) => device.kind === part && device.mtm && device.serial),
+      machineKey,
+    );
+    for (const [key, all] of parts) {
+      const { mtm, serial } = all[0]!;
+      const name = known.byMachine(kind.name, mtm, serial) ?? serverName(mtm, serial);
+      // A processor that has not taken part in the numbering yet says 0.
+      const told = (column: 'frame' | 'cage' | 'frameMtm' | 'frameSerial'): string =>
+        all.map((each) => each[column]).find((value) => value !== '' && value !== '0') ?? all[0]![column];
+      const id = told(kind === kinds.frame ? 'frame' : 'cage');
+      const parent = kind === kinds.cec ? frameOf(told('frameMtm'), told('frameSerial'), machines, known) : '';
+      machines.set(key, { name, id, attributes: attributesOf({ kind, name, mtm, serial, id, parent }) });
+    }
+  }
+  return machines;
+}
+
+function frameOf(mtm: string, serial: string, machines: ReadonlyMap<string, Machine>, known: KnownNodes): string {
+  if (!mtm || !serial) return '';
+  const frame = machines.get([kinds.bpa.name, mtm, serial].join('\0'));
+  return frame?.name ?? known.byMachine(kinds.frame.name, mtm, serial) ?? '';
+}
+
+interface Definition {
+  readonly name: string;
+  readonly address: string;
+  readonly attributes: Attributes;
+}
+
+function portDefinitions(device: Device, machine: Machine, { known, neighbours }: Surroundings): Definition[] {
+  const { kind, mtm, serial, slot, mac } = device;
+  return portsOf(device).map(([address, port]) => {
+    const side = `${slot === '0' ? 'B' : 'A'}-${port}`;
+    const name = known.byMachine(kind.name, mtm, serial, side) ?? address;
+    const own = address === device.address ? mac : '';
+    const attributes = attributesOf({
+      kind,
+      name,
+      mtm,
+      serial,
+      side,
+      id: machine.id,
+      parent: machine.name,
+      mac: neighbours.get(address) ?? own,
+      address,
+    });
+    return { name, address, attributes };
+  });
+}
+
+function deviceDefinition(device: Device, { known, neighbours }: Surroundings): Definition {
+  const { kind, address, mtm, serial, slot, uuid } = device;
+  const name = nameOf(device, known);
+  const attributes = attributesOf({
+    kind,
+    name,
+    mtm,
+    serial,
+    side: kind === kinds.cmm ? slot : '',
+    mac: neighbours.get(address) ?? device.mac,
+    address,
+    uuid,
+  });
+  return { name, address, attributes };
+}
+
+function nameOf({ kind, address, addresses, hostname, mtm, serial }: Device, known: KnownNodes): string {
+  const defined =
+    kind.contact === 'bmc'
+      ? known.byProcessor(address)
+      : (known.byMachine(kind.name, mtm, serial) ??
+        [address, ...addresses].map((one) => known.byAddress(one)).find((node) => node !== undefined));
+  if (defined !== undefined) return defined;
+  const short = hostname.replace(/\..*/, '');
+  // What would be a property of every object is no name.
+  if (isNodeName(short) && !short.startsWith('_')) return short;
+  return mtm && serial ? serverName(mtm, serial) : address;
+}
+
+interface Facts {
+  readonly kind: Kind;
+  readonly name: string;
+  readonly mtm: string;
+  readonly serial: string;
+  readonly side?: string;
+  readonly id?: string;
+  readonly parent?: string;
+  readonly mac?: string;
+  readonly address?: string;
+  readonly uuid?: string;
+}
+
+/** In the order of the reference system; what is unknown is left out. */
+function attributesOf({ kind, name, mtm, serial, side, id, parent, mac, address, uuid }: Facts): Attributes {
+  const console = kind === kinds.hmc || kind === kinds.ivm;
+  const attributes = {
+    objtype: 'node',
+    [kind.contact]: kind.contact === 'bmc' ? address : name,
+    nodetype: kind.nodetype,
+    mtm,
+    serial,
+    side,
+    groups: `${kind.name},all`,
+    mgt: kind.mgt,
+    id,
+    parent,
+    mac,
+    hidden: kind === kinds.fsp || kind === kinds.bpa ? '1' : '0',
+    otherinterfaces: console ? '' : address,
+    ip: console ? address : '',
+    hwtype: kind.name,
+    uuid,
+  };
+  return Object.fromEntries(
+    Object.entries(attributes).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== ''),
+  );
+}

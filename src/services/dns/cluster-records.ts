@@ -1,0 +1,174 @@
+import { setImmediate } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import { ipKind, ipText } from '../../core/ip.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { visibleNodes } from '../../objects/groups.ts';
+import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
+import { hostEntries, type HostEntry } from '../../objects/host-names.ts';
+import { type Host, recordsOfHost } from './host-records.ts';
+import type { HostsMapping } from './hosts-mapping.ts';
+import { type DnsRecord, recordKey } from './record.ts';
+import type { Warnings } from './warnings.ts';
+import type { Zones } from './zones.ts';
+
+/** Records by the node whose they are; '' for lines of the hosts file that belong to no node. */
+export type OwnedRecords = Map<string, Map<string, DnsRecord>>;
+
+const perTurn = 500;
+const maximumSentences = 20;
+
+function own(owned: OwnedRecords, owner: string, records: readonly DnsRecord[]): void {
+  let map = owned.get(owner);
+  if (!map) owned.set(owner, (map = new Map()));
+  for (const record of records) map.set(recordKey(record), record);
+}
+
+/** The records of nodes as they are defined. Each must be in the hosts file as it is defined, else nothing is done. */
+export async function recordsOfNodes(
+  snapshot: Snapshot,
+  zones: Zones,
+  nodes: readonly string[],
+  hosts: HostsMapping,
+  hostsFile: string,
+  warnings: Warnings,
+): Promise<OwnedRecords> {
+  const found = await hostEntries(snapshot, nodes, (name) => Promise.resolve(hosts.addressOf(name)));
+  for (const warning of found.warnings) warnings.add(warning);
+  checkMapped(nodes, found.entries, hosts, hostsFile);
+  const owned: OwnedRecords = new Map(nodes.map((node) => [node, new Map()]));
+  for (const [i, entry] of found.entries.entries()) {
+    if (i % perTurn === perTurn - 1) await setImmediate();
+    const host: Host = { ip: entry.ip, name: entry.long, aliases: entry.others };
+    own(owned, entry.node, recordsOfHost(snapshot, zones, host, warnings.add));
+  }
+  return owned;
+}
+
+/** What nodes would have in DNS, as far as their definitions say; for nodes of which nobody has noted what they have. */
+export async function likelyRecords(
+  snapshot: Snapshot,
+  zones: Zones,
+  nodes: readonly string[],
+  hosts: HostsMapping,
+): Promise<OwnedRecords> {
+  const owned: OwnedRecords = new Map();
+  try {
+    const { entries } = await hostEntries(snapshot, nodes, (name) => Promise.resolve(hosts.addressOf(name)));
+    for (const { node, ip, long, others } of entries) {
+      const host: Host = { ip, name: long, aliases: others };
+      own(
+        owned,
+        node,
+        recordsOfHost(snapshot, zones, host, () => {}),
+      );
+    }
+  } catch (error) {
+    // A definition that is refused has never been in DNS.
+    if (!(error instanceof Fault)) throw error;
+  }
+  return owned;
+}
+
+function checkMapped(
+  nodes: readonly string[],
+  entries: readonly HostEntry[],
+  hosts: HostsMapping,
+  hostsFile: string,
+): void {
+  const sentences: string[] = [];
+  const seen = new Set<string>();
+  const lacking = new Set<string>();
+  for (const { node, ip, short, long } of entries) {
+    seen.add(node);
+    if (hosts.has(ip, [short, long])) continue;
+    sentences.push(`Node ${node}: the hosts file ${hostsFile} has no line for ${ipText(ip)} ${short}.`);
+    lacking.add(node);
+  }
+  for (const node of nodes) {
+    if (seen.has(node)) continue;
+    sentences.push(`Node ${node}: it has no address (attribute ip) and no line in the hosts file ${hostsFile}.`);
+    lacking.add(node);
+  }
+  if (sentences.length === 0) return;
+  const range = [...lacking].slice(0, maximumSentences).join(',') + (lacking.size > maximumSentences ? ',...' : '');
+  const shown = sentences.slice(0, maximumSentences);
+  if (sentences.length > shown.length) shown.push(`${sentences.length - shown.length} more lines are missing.`);
+  throw new Fault('invalid', [...shown, `Write the lines first with POST /nodes/${range}/host.`]);
+}
+
+/** The records of all lines of the hosts file; what belongs to a node is the node's. */
+export async function recordsOfHostsFile(
+  snapshot: Snapshot,
+  zones: Zones,
+  hosts: HostsMapping,
+  serverName: string,
+  warnings: Warnings,
+): Promise<OwnedRecords> {
+  const owners = await nodesByName(snapshot);
+  const found: { owner: string; records: DnsRecord[] }[] = [];
+  for (const [i, { ip, names: words }] of hosts.lines.entries()) {
+    if (i % perTurn === perTurn - 1) await setImmediate();
+    const [name, ...aliases] = words;
+    if (!ip || name === undefined || ipKind(ip) !== 'host') continue;
+    const owner = words.map((word) => owners.get(word.toLowerCase())).find((node) => node !== undefined) ?? '';
+    const host: Host = { ip, name, aliases };
+    found.push({ owner, records: recordsOfHost(snapshot, zones, host, warnings.add) });
+  }
+  return withoutClashes(found, serverName, warnings);
+}
+
+/** The nodes by the names their interfaces have in the hosts file. */
+async function nodesByName(snapshot: Snapshot): Promise<Map<string, string>> {
+  const reader = effectiveReader(snapshot);
+  const owners = new Map<string, string>();
+  let count = 0;
+  for (const node of visibleNodes(snapshot)) {
+    if (++count % perTurn === 0) await setImmediate();
+    owners.set(node.toLowerCase(), node);
+    for (const { name } of interfacesIn(reader, node)) owners.set(name.toLowerCase(), node);
+  }
+  return owners;
+}
+
+/** Whether a node is defined to have another name. */
+export function aliasClaims(snapshot: Snapshot): (node: string, name: string) => boolean {
+  const reader = effectiveReader(snapshot);
+  return (node, name) => {
+    const others = interfacesIn(reader, node).flatMap((found) => found.others);
+    return others.some((other) => name === other.toLowerCase() || name.startsWith(`${other.toLowerCase()}.`));
+  };
+}
+
+/** A definition that cannot be read is refused where it is used; here it only means that its lines are nobody's. */
+function interfacesIn(reader: EffectiveReader, node: string): HostInterface[] {
+  try {
+    return reader.nodeRow(node) ? interfacesOf(reader, node) : [];
+  } catch (error) {
+    if (error instanceof Fault) return [];
+    throw error;
+  }
+}
+
+/** A name is either a host or another name for one host; of lines that contradict this the alias gives way. */
+function withoutClashes(
+  found: readonly { readonly owner: string; readonly records: readonly DnsRecord[] }[],
+  serverName: string,
+  warnings: Warnings,
+): OwnedRecords {
+  const hostNames = new Set([serverName]);
+  for (const { records } of found) for (const { name, type } of records) if (type !== 'CNAME') hostNames.add(name);
+  const aliases = new Map<string, string>();
+  const owned: OwnedRecords = new Map();
+  for (const { owner, records } of found) {
+    const kept = records.filter(({ name, type, data }) => {
+      if (type !== 'CNAME') return true;
+      if (!aliases.has(name)) aliases.set(name, data);
+      if (!hostNames.has(name) && aliases.get(name) === data) return true;
+      warnings.add(`Ignoring ${name}, another name of ${data}: it is the name of another host already.`);
+      return false;
+    });
+    own(owned, owner, kept);
+  }
+  return owned;
+}

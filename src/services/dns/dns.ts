@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import type { SecretBox } from '../../access/secrets.ts';
+import { Fault } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
+import type { Logger } from '../../core/log.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import type { TsigKey } from '../../protocols/dns/tsig.ts';
+import { authorityOf, serverName } from './authority.ts';
+import { aliasClaims, likelyRecords, recordsOfHostsFile, recordsOfNodes } from './cluster-records.ts';
+import { externalChange, ExternalServer, type Wish } from './external-server.ts';
+import { externalKey, externalServers, isExternal } from './external.ts';
+import { HostsReader } from './hosts-mapping.ts';
+import { layoutOf } from './layout.ts';
+import { Ledger, type Records } from './ledger.ts';
+import { LocalServer } from './local-server.ts';
+import type { DnsSettings } from './settings.ts';
+import { checkTogether } from './update-plan.ts';
+import { Warnings } from './warnings.ts';
+import { type Zones, zoneOf, zonesOf } from './zones.ts';
+
+export interface DnsParts {
+  readonly settings: DnsSettings;
+  /** muster's data directory. */
+  readonly data: string;
+  readonly hostsFile: string;
+  readonly box: SecretBox;
+  readonly log: Logger;
+}
+
+const nothing: Records = new Map();
+
+/** The nodes' names in DNS: by a name server on this machine, or by one elsewhere if the site says so. */
+export class Dns {
+  readonly #parts: DnsParts;
+  readonly #hosts: HostsReader;
+  readonly #local: LocalServer | undefined;
+  readonly #external = new Map<string, ExternalServer>();
+
+  constructor(parts: DnsParts) {
+    this.#parts = parts;
+    this.#hosts = new HostsReader(parts.hostsFile);
+    const layout = layoutOf(parts.settings, parts.data);
+    this.#local = layout && new LocalServer(layout, parts.log, this.#ledger('local'));
+  }
+
+  /** At the start of muster; what fails is in the log. */
+  resume(): void {
+    this.#local?.resume();
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.#external.values()) server.close();
+    await this.#local?.close();
+  }
+
+  /** Makes configuration and zones anew with all hosts of the hosts file in them. Answers with what was left out. */
+  async setUp(snapshot: Snapshot): Promise<string[]> {
+    const zones = zonesOf(snapshot);
+    const warnings = new Warnings(zones.warnings);
+    if (isExternal(snapshot)) {
+      const server = this.#externalServer(snapshot);
+      const told = await server.updater.submitComputed(async () => {
+        const owners = await recordsOfHostsFile(snapshot, zones, this.#hosts.read(), '', warnings);
+        for (const owner of server.ledger.owners()) if (!owners.has(owner)) owners.set(owner, new Map());
+        return externalChange(server, zones, { owners }, warnings);
+      });
+      for (const warning of told) warnings.add(warning);
+    } else {
+      const local = this.#localServer();
+      await local.setUp(snapshot, zones, async () => {
+        const hosts = this.#hosts.read();
+        const authority = authorityOf(snapshot, zones.domain, hosts, local.layout);
+        return { authority, owned: await recordsOfHostsFile(snapshot, zones, hosts, authority.name, warnings) };
+      });
+    }
+    return warnings.list();
+  }
+
+  /** Lets DNS show the nodes as they are defined, and nothing else of them. */
+  async add(snapshot: Snapshot, nodes: readonly string[]): Promise<string[]> {
+    const zones = zonesOf(snapshot);
+    const warnings = new Warnings();
+    const hosts = this.#hosts.read();
+    const owners = await recordsOfNodes(snapshot, zones, nodes, hosts, this.#hosts.path, warnings);
+    checkTogether(owners, isExternal(snapshot) ? undefined : serverName(zones.domain));
+    const isClaimed = aliasClaims(snapshot);
+    await this.#update(snapshot, zones, { owners, isClaimed }, warnings);
+    return warnings.list();
+  }
+
+  /** Takes the nodes' records out of DNS, and only those that are ours. */
+  async remove(snapshot: Snapshot, nodes: readonly string[]): Promise<string[]> {
+    const zones = zonesOf(snapshot);
+    const warnings = new Warnings();
+    const { ledger } = isExternal(snapshot) ? this.#externalServer(snapshot) : this.#localServer();
+    const unknown = nodes.filter((node) => ledger.of(node).size === 0);
+    const doubtful = await likelyRecords(snapshot, zones, unknown, this.#hosts.read());
+    const owners = new Map(nodes.map((node) => [node, nothing]));
+    await this.#update(snapshot, zones, { owners, doubtful }, warnings);
+    return warnings.list();
+  }
+
+  async #update(snapshot: Snapshot, zones: Zones, wish: Wish, warnings: Warnings): Promise<void> {
+    const external = isExternal(snapshot) ? this.#externalServer(snapshot) : undefined;
+    const told = external
+      ? await external.updater.submit(await externalChange(external, zones, wish, warnings))
+      : await this.#localServer()
+          .updater()
+          .submit({ ...wish, zoneOf: (name) => zoneOf(zones.names, name) });
+    for (const warning of told) warnings.add(warning);
+  }
+
+  #localServer(): LocalServer {
+    if (this.#local) return this.#local;
+    throw new Fault(
+      'invalid',
+      'No name server is kept on this machine (setting dns.daemon is "none") and site.externaldns names none elsewhere.',
+    );
+  }
+
+  /** The first of the servers; updates belong to the primary. */
+  #externalServer(snapshot: Snapshot): ExternalServer {
+    const [address] = externalServers(snapshot);
+    const key = externalKey(snapshot, this.#parts.box);
+    const label = formatListen(address!);
+    const known = this.#external.get(label);
+    if (known && sameKey(known.key, key)) return known;
+    known?.close();
+    const server = new ExternalServer(address!, key, known?.ledger ?? this.#ledger(label));
+    this.#external.set(label, server);
+    return server;
+  }
+
+  #ledger(server: string): Ledger {
+    return new Ledger(join(this.#parts.data, 'dns', `records-${server.replaceAll(/[^\w.-]/g, '_')}.jsonl`));
+  }
+}
+
+const sameKey = (a: TsigKey, b: TsigKey): boolean =>
+  a.name === b.name && a.algorithm === b.algorithm && a.secret.equals(b.secret);

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import type { ListenAddress } from '../../core/listen-address.ts';
+import { systemdIsThere } from '../daemons/daemon.ts';
+import type { DnsSettings } from './settings.ts';
+
+/** Where the files of the name server lie and who owns them. */
+export interface Layout {
+  readonly how: 'systemd' | 'process';
+  readonly configuration: string;
+  /** Zones and key; muster's alone, and named may write here. */
+  readonly directory: string;
+  readonly keyFile: string;
+  readonly unit: string;
+  readonly user: User | undefined;
+  /** Undefined: port 53 everywhere. */
+  readonly listen: readonly ListenAddress[] | undefined;
+  /** Where updates are sent. */
+  readonly server: ListenAddress;
+}
+
+export interface User {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** Undefined where muster is to run no name server. */
+export function layoutOf(settings: DnsSettings, data: string): Layout | undefined {
+  const { daemon, listen } = settings;
+  if (daemon === 'none') return undefined;
+  const how = daemon === 'auto' ? (systemdIsThere() ? 'systemd' : 'process') : daemon;
+  const isSystem = how === 'systemd';
+  const directory = settings.directory ?? (isSystem ? systemDirectory() : join(data, 'dns'));
+  const configuration = settings.configuration ?? (isSystem ? systemConfiguration() : join(directory, 'named.conf'));
+  for (const path of [directory, configuration]) checkPath(path);
+  const user = settings.user === undefined ? (isSystem ? systemUser() : undefined) : neededUser(settings.user);
+  if (user && !isSystem && directory.startsWith(data + sep))
+    throw new Fault(
+      'invalid',
+      `The setting dns.user needs dns.directory too: a directory outside ${data}, which only muster may enter.`,
+    );
+  const [first] = listen ?? [];
+  return {
+    how,
+    configuration,
+    directory,
+    keyFile: join(directory, 'muster.key'),
+    unit: 'named',
+    user,
+    listen,
+    server: first ? { host: reachable(first.host), port: first.port } : { host: '127.0.0.1', port: 53 },
+  };
+}
+
+/** Paths stand between quotes in named's configuration. */
+function checkPath(path: string): void {
+  if (/^[^"\\\p{Cc}]+$/u.test(path)) return;
+  throw new Fault(
+    'invalid',
+    `${JSON.stringify(path)} cannot be a path for the name server: it has quotes or the like.`,
+  );
+}
+
+const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host);
+
+/** Debian's named may write in one place, Red Hat's in another; both guard it. */
+const systemDirectory = (): string => `${existsSync('/var/lib/bind') ? '/var/lib/bind' : '/var/named/dynamic'}/muster`;
+const systemConfiguration = (): string => (existsSync('/etc/bind') ? '/etc/bind/named.conf' : '/etc/named.conf');
+const systemUser = (): User | undefined => userNamed('bind') ?? userNamed('named');
+
+function userNamed(name: string): User | undefined {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((each) => each.startsWith(`${name}:`));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  return uid === undefined ? undefined : { name, uid: Number(uid), gid: Number(gid) };
+}
+
+function neededUser(name: string): User {
+  const user = userNamed(name);
+  if (user) return user;
+  throw new Fault('invalid', `The setting dns.user names "${name}", but this machine has no such user.`);
+}

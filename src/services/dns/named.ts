@@ -1,0 +1,203 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import { writeFileAtomically } from '../../core/files.ts';
+import { formatListen } from '../../core/listen-address.ts';
+import type { Logger } from '../../core/log.ts';
+import { DnsClient } from '../../protocols/dns/client.ts';
+import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
+import { type Generation, generationOf, removeGenerations, writeGeneration } from './generation.ts';
+import { giveTo, provideKey, readKey } from './key-file.ts';
+import type { Layout } from './layout.ts';
+import { confHeading, type NamedOptions, renderConf } from './named-conf.ts';
+import { bindProgram, check, runTool } from './tools.ts';
+import { messagesUnderWay } from './updater.ts';
+import { isLater } from './zone-file.ts';
+
+const servesWithin = 30_000;
+
+/** BIND's named on this machine, as muster sets it up. */
+export class Named {
+  readonly layout: Layout;
+  readonly #log: Logger;
+  readonly #asker: DnsClient;
+  #daemon: Daemon | undefined;
+  #updating: readonly DnsClient[] = [];
+
+  constructor(layout: Layout, log: Logger) {
+    this.layout = layout;
+    this.#log = log;
+    this.#asker = new DnsClient(layout.server.host, layout.server.port, undefined);
+  }
+
+  /** For updates; they need the key, which the first set-up makes. */
+  clients(): readonly DnsClient[] {
+    const { host, port } = this.layout.server;
+    if (this.#updating.length > 0) return this.#updating;
+    const key = readKey(this.layout.keyFile);
+    if (!key) throw new Fault('invalid', 'The DNS service is not set up yet: POST /services/dns first.');
+    return (this.#updating = Array.from({ length: messagesUnderWay }, () => new DnsClient(host, port, key)));
+  }
+
+  /** At the start of muster: named serves the configuration on disk, whatever happened while muster was away. */
+  async resume(): Promise<void> {
+    const text = this.#configuration();
+    if (text === undefined || !text.startsWith(confHeading) || this.layout.how !== 'process') return;
+    const daemon = this.#keeper();
+    await daemon.resume();
+    await daemon.reload();
+    const generation = generationOf(text, this.layout);
+    if (generation) await this.#untilServed(generation);
+  }
+
+  async close(): Promise<void> {
+    this.#asker.close();
+    for (const client of this.#updating) client.close();
+    await this.#daemon?.close();
+  }
+
+  /** The serial number a zone has now: as named tells, else as its file and journal say. */
+  async serialOf(zone: string): Promise<number | undefined> {
+    try {
+      const soa = await this.#asker.soa(zone);
+      if (soa?.zone === zone) return soa.serial;
+    } catch {
+      // It does not run; its files are all there is.
+    }
+    const text = this.#configuration();
+    const generation = text === undefined ? undefined : generationOf(text, this.layout);
+    if (!generation?.serials.has(zone)) return undefined;
+    const file = join(generation.directory, `db.${zone}`);
+    const { output } = await runTool('named-checkzone', ['-j', '-i', 'none', '-k', 'ignore', zone, file]);
+    const loaded = Number(/loaded serial (\d+)/.exec(output)?.[1]);
+    return Number.isNaN(loaded) ? generation.serials.get(zone) : loaded;
+  }
+
+  /** Makes the key and the directory; nothing that named uses now is touched. */
+  prepare(): void {
+    const { directory, keyFile, user, configuration } = this.layout;
+    bindProgram('named');
+    mkdirSync(directory, { recursive: true, mode: 0o750 });
+    mkdirSync(dirname(configuration), { recursive: true, mode: 0o755 });
+    giveTo(directory, user);
+    provideKey(keyFile, user);
+  }
+
+  /**
+   * Lets named serve these zones. All is written beside what is served and checked with BIND's own programs first; if named then does
+   * not take it, it serves again what it served before.
+   */
+  async apply(
+    options: NamedOptions,
+    texts: ReadonlyMap<string, string>,
+    serials: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const { layout } = this;
+    const generation = await writeGeneration(layout, texts, serials);
+    const conf = renderConf(layout, options, texts.keys(), generation.directory);
+    const before = this.#configuration();
+    try {
+      await this.#checkFiles(conf, generation);
+      this.#keepForeign(before);
+      await this.#switchTo(conf, generation);
+    } catch (error) {
+      if (this.#configuration() === conf) await this.#switchBack(before);
+      if (this.#configuration() !== conf) rmSync(generation.directory, { recursive: true, force: true });
+      throw error;
+    }
+    removeGenerations(layout, generation.directory);
+  }
+
+  async #checkFiles(conf: string, { directory }: Generation): Promise<void> {
+    const file = join(directory, 'named.conf');
+    writeFileAtomically(file, conf, 0o640);
+    try {
+      await check('the configuration and zones', 'named-checkconf', ['-z', file]);
+    } finally {
+      rmSync(file, { force: true });
+    }
+  }
+
+  async #switchTo(conf: string, generation: Generation): Promise<void> {
+    writeFileAtomically(this.layout.configuration, conf, 0o644);
+    const daemon = this.#keeper();
+    if (await daemon.isRunning()) await daemon.reload();
+    else await daemon.start();
+    await this.#untilServed(generation);
+  }
+
+  async #switchBack(before: string | undefined): Promise<void> {
+    const { configuration } = this.layout;
+    const daemon = this.#keeper();
+    try {
+      if (before === undefined) {
+        rmSync(configuration, { force: true });
+        await daemon.stop();
+        return;
+      }
+      writeFileAtomically(configuration, before, 0o644);
+      await daemon.reload();
+    } catch (error) {
+      this.#log.error({ err: error }, 'named does not serve its former configuration either');
+    }
+  }
+
+  /** A configuration that is not ours is kept beside, once. */
+  #keepForeign(text: string | undefined): void {
+    const { configuration } = this.layout;
+    const copy = `${configuration}.before-muster`;
+    if (text !== undefined && !text.startsWith(confHeading) && !existsSync(copy)) copyFileSync(configuration, copy);
+  }
+
+  #configuration(): string | undefined {
+    try {
+      return readFileSync(this.layout.configuration, 'utf8');
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Until every zone shows the generation's serial number, or a later one. */
+  async #untilServed({ serials }: Generation): Promise<void> {
+    const open = new Map(serials);
+    let reason = '';
+    for (const deadline = Date.now() + servesWithin; Date.now() < deadline; await pause(20)) {
+      try {
+        for (const [zone, serial] of open) {
+          const soa = await this.#asker.soa(zone);
+          if (soa?.zone !== zone || isLater(serial, soa.serial)) {
+            reason = `zone ${zone} is not served`;
+            break;
+          }
+          open.delete(zone);
+        }
+      } catch (error) {
+        reason = (error as Error).message;
+      }
+      if (open.size === 0) return;
+    }
+    throw new Fault(
+      'unavailable',
+      `named at ${formatListen(this.layout.server)} does not serve the new configuration: ${reason}. Its log says why.`,
+    );
+  }
+
+  #keeper(): Daemon {
+    const { how, configuration, directory, user, unit } = this.layout;
+    this.#daemon ??= makeDaemon(
+      {
+        name: 'named',
+        unit,
+        command: [bindProgram('named'), '-g', '-c', configuration, ...(user ? ['-u', user.name] : [])],
+        ready: () =>
+          this.#asker.soa('.').then(
+            () => true,
+            () => false,
+          ),
+      },
+      { how, log: this.#log, directory },
+    );
+    return this.#daemon;
+  }
+}

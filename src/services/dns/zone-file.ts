@@ -1,0 +1,41 @@
+import type { DnsRecord } from './record.ts';
+import { recordTtl } from './updater.ts';
+
+export interface Authority {
+  /** The server's own name. */
+  readonly name: string;
+  readonly address: DnsRecord;
+}
+
+/** A zone's first file, with the server's address if it is the zone that the server's name is in. From then on it is named's, which writes into it what updates have changed. */
+export function renderZone(
+  zone: string,
+  serial: number,
+  authority: Authority,
+  isServersOwn: boolean,
+  records: readonly DnsRecord[],
+): string {
+  const { name, address } = authority;
+  const lines = [
+    '$TTL 86400',
+    `${zone}. IN SOA ${name}. root.${name}. ( ${serial} 10800 3600 604800 86400 )`,
+    `${zone}. IN NS ${name}.`,
+    ...(isServersOwn ? [line(address, 86_400)] : []),
+    ...records.map((record) => line(record, recordTtl)),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export const isIn = (zone: string, name: string): boolean => name === zone || name.endsWith(`.${zone}`);
+
+const line = ({ name, type, data }: DnsRecord, ttl: number): string =>
+  `${name}. ${ttl} IN ${type} ${type === 'PTR' || type === 'CNAME' ? `${data}.` : data}`;
+
+/** The next serial number: that of the day, unless the zone is further on already (in the circle of RFC 1982). */
+export function nextSerial(today: Date, previous: number | undefined): number {
+  const day = Number(today.toISOString().slice(0, 10).replaceAll('-', '')) * 100;
+  return previous === undefined || isLater(day, previous) ? day : (previous + 1) % 2 ** 32 || 1;
+}
+
+/** Whether serial number a comes after b. */
+export const isLater = (a: number, b: number): boolean => a !== b && (a - b) >>> 0 < 2 ** 31;

@@ -1,0 +1,86 @@
+import { Fault } from '../../core/errors.ts';
+import { ipKind, type Prefix, prefixText, reverseName, widthOf } from '../../core/ip.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { siteValue } from '../../objects/effective.ts';
+import { brokenNetworks, networksOf } from '../../objects/networks.ts';
+import { isHostName } from '../../protocols/dns/names.ts';
+
+export interface Zones {
+  /** Of the site; the server itself has its name there. */
+  readonly domain: string;
+  readonly names: ReadonlySet<string>;
+  /** Networks without reverse zones, and why. */
+  readonly warnings: readonly string[];
+}
+
+/** The longest list of zones for one network. */
+const maximumZones = 1_024;
+
+/** A zone for every domain, and reverse zones for every network. */
+export function zonesOf(snapshot: Snapshot): Zones {
+  const domain = siteDomain(snapshot);
+  const names = new Set([domain]);
+  const warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
+  for (const { name, row, prefix } of networksOf(snapshot)) {
+    for (const attribute of ['domain', 'ddnsdomain'] as const) {
+      const text = row[attribute];
+      if (text) names.add(checkedDomain(text, `Network ${name}, networks.${attribute}`));
+    }
+    const zones = reverseZones(prefix);
+    if (zones.length > 0) for (const zone of zones) names.add(zone);
+    else warnings.push(`Ignoring network '${name}': ${prefixText(prefix)} is no network of hosts.`);
+  }
+  return { domain, names, warnings };
+}
+
+export function siteDomain(snapshot: Snapshot): string {
+  const domain = siteValue(snapshot, 'domain');
+  if (!domain)
+    throw new Fault('invalid', 'site.domain is not set; DNS needs it: PUT /globalconf/attrs/domain {"domain":"..."}.');
+  return checkedDomain(domain, 'site.domain');
+}
+
+function checkedDomain(text: string, where: string): string {
+  const domain = text.toLowerCase().replace(/\.$/, '');
+  if (isHostName(domain) && !domain.endsWith('.arpa')) return domain;
+  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}...` : text);
+  throw new Fault(
+    'invalid',
+    `${where}: ${shown} cannot be a zone; a domain has parts of at most 63 letters, digits and "-", separated by ".".`,
+  );
+}
+
+/**
+ * Reverse zones end at whole octets (nibbles for IPv6), so a network may need several, or lie in one that is larger: /24 and longer is
+ * one zone of /24, /17 to /23 one for each /24, /9 to /16 one for each /16, anything larger one for each /8.
+ */
+export function reverseZones(prefix: Prefix): string[] {
+  if (ipKind(prefix) !== 'host') return [];
+  const bits = zoneBits(prefix);
+  const count = bits > prefix.bits ? 2 ** (bits - prefix.bits) : 1;
+  if (count > maximumZones) return [];
+  const rest = BigInt(widthOf(prefix.family) - bits);
+  const first = prefix.value >> rest;
+  return Array.from({ length: count }, (_, i) => zoneName(prefix.family, (first + BigInt(i)) << rest, bits));
+}
+
+function zoneBits({ family, bits }: Prefix): number {
+  if (family === 6) return Math.min(124, Math.max(4, Math.ceil(bits / 4) * 4));
+  return bits > 16 ? 24 : bits > 8 ? 16 : 8;
+}
+
+/** The reverse name without the labels of what varies inside the zone. */
+function zoneName(family: 4 | 6, value: bigint, bits: number): string {
+  const labels = reverseName({ family, value }).split('.');
+  return labels.slice((widthOf(family) - bits) / (family === 4 ? 8 : 4)).join('.');
+}
+
+/** The zone a name is in: the longest that ends it. */
+export function zoneOf(zones: ReadonlySet<string>, name: string): string | undefined {
+  for (let rest = name; ; ) {
+    if (zones.has(rest)) return rest;
+    const dot = rest.indexOf('.');
+    if (dot < 0) return undefined;
+    rest = rest.slice(dot + 1);
+  }
+}

@@ -1,0 +1,133 @@
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import { type FileLock, tryLock } from '../../core/file-lock.ts';
+import { writeFileAtomically } from '../../core/files.ts';
+import { beginning, type HostLine, parseHosts } from './hosts-file.ts';
+import { overwriteFile } from './overwrite.ts';
+
+const lockInterval = 20;
+const maximumAttempts = 10;
+
+interface State {
+  readonly text: string;
+  readonly mode: number;
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined;
+  /** Differs when somebody has changed the file. */
+  readonly mark: string;
+}
+
+/** The one who writes the hosts file: one change at a time, also among processes, each complete or not there at all. */
+export class HostsWriter {
+  readonly path: string;
+  readonly #patience: number;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** `patience`: milliseconds to wait for another process. */
+  constructor(path: string, patience = 10_000) {
+    this.path = path;
+    this.#patience = patience;
+  }
+
+  /** Changes the file to what is computed from its lines; what was there before is kept as a backup. */
+  update(compute: (lines: readonly HostLine[]) => string): Promise<void> {
+    const done = this.#last.then(() => this.#underLock((target) => change(target, compute)));
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Completes a change of a file that cannot be renamed if a process was killed in the middle of it. */
+  async finishInterrupted(): Promise<void> {
+    if (existsSync(newFile(this.#target()))) await this.#underLock(() => undefined);
+  }
+
+  async #underLock(work: (target: string) => void): Promise<void> {
+    try {
+      const target = this.#target();
+      const lock = await takeLock(target, this.#patience);
+      try {
+        tidy(target);
+        work(target);
+      } finally {
+        lock.release();
+      }
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      const reason = (error as Error).message;
+      throw new Fault('unavailable', `The hosts file ${this.path} could not be changed and is as it was: ${reason}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Where a link leads: the link stays. */
+  #target(): string {
+    return existsSync(this.path) ? realpathSync(this.path) : this.path;
+  }
+}
+
+const newFile = (target: string): string => `${target}.muster-new`;
+
+async function takeLock(target: string, patience: number): Promise<FileLock> {
+  const deadline = Date.now() + patience;
+  for (;;) {
+    const lock = tryLock(`${target}.muster-lock`);
+    if (lock) return lock;
+    if (Date.now() > deadline)
+      throw new Fault('unavailable', `Another process is changing the hosts file ${target}; try again.`, {
+        retryAfter: 5,
+      });
+    await setTimeout(lockInterval);
+  }
+}
+
+/** Removes or completes what a killed process has left. */
+function tidy(target: string): void {
+  const prefix = `${basename(target)}.`;
+  for (const name of readdirSync(dirname(target))) {
+    if (name.startsWith(prefix) && /^(muster-(backup|new)\.)?\d+\.tmp$/.test(name.slice(prefix.length)))
+      rmSync(join(dirname(target), name), { force: true });
+  }
+  if (!existsSync(newFile(target))) return;
+  overwriteFile(target, readFileSync(newFile(target)));
+  rmSync(newFile(target));
+}
+
+/** Editors know nothing of the lock, so what they have done meanwhile is looked for just before the new file takes its place. */
+function change(target: string, compute: (lines: readonly HostLine[]) => string): void {
+  for (let attempt = 1; attempt <= maximumAttempts; attempt++) {
+    const before = read(target);
+    const text = compute(parseHosts(before.text));
+    if (text === before.text && before.owner) return;
+    if (before.owner) writeFileAtomically(`${target}.muster-backup`, bytes(before.text), before.mode, before.owner);
+    if (read(target).mark === before.mark) return replace(target, text, before);
+  }
+  throw new Fault('unavailable', `Somebody else keeps changing ${target}; try again.`, { retryAfter: 5 });
+}
+
+const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
+
+function read(target: string): State {
+  const found = statSync(target, { bigint: true, throwIfNoEntry: false });
+  if (!found) return { text: beginning, mode: 0o644, owner: undefined, mark: '' };
+  const { uid, gid, mode, ino, size, mtimeNs } = found;
+  return {
+    text: readFileSync(target, 'latin1'),
+    mode: Number(mode) & 0o7777,
+    owner: { uid: Number(uid), gid: Number(gid) },
+    mark: `${ino} ${size} ${mtimeNs}`,
+  };
+}
+
+function replace(target: string, text: string, { mode, owner }: State): void {
+  try {
+    writeFileAtomically(target, bytes(text), mode, owner ?? { uid: process.getuid!(), gid: process.getgid!() });
+  } catch (error) {
+    // A file that is mounted by itself, as /etc/hosts in a container, cannot be renamed over.
+    if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    writeFileAtomically(newFile(target), bytes(text), 0o600);
+    overwriteFile(target, bytes(text));
+    rmSync(newFile(target));
+  }
+}

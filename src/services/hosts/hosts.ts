@@ -1,0 +1,99 @@
+import { Fault } from '../../core/errors.ts';
+import { parseIp } from '../../core/ip.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { effectiveReader, siteValue } from '../../objects/effective.ts';
+import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
+import { type HostEntries, hostEntries, type Resolve } from '../../objects/host-names.ts';
+import { visibleNodes } from '../../objects/groups.ts';
+import { beginning, type HostLine, parseHosts, readHosts } from './hosts-file.ts';
+import { HostsWriter } from './hosts-writer.ts';
+import type { NameOrder } from './line-format.ts';
+import { makeResolve } from './lookup.ts';
+import { mergeHosts, removeHosts } from './merge.ts';
+import { ownLines } from './own-lines.ts';
+
+export interface NameSettings {
+  readonly hostsFile: string;
+  /** Whether names of nodes without an address are looked up outside the hosts file. */
+  readonly lookup: boolean;
+}
+
+export interface HostsOptions {
+  /** Which name comes first; undefined: as the site attribute FQDNfirst says. */
+  readonly order: NameOrder | undefined;
+  readonly longOthers: boolean;
+  /** Drops all lines but the management node's own. */
+  readonly fresh: boolean;
+}
+
+/** The nodes' names and addresses in the hosts file. */
+export class Hosts {
+  readonly #settings: NameSettings;
+  readonly #writer: HostsWriter;
+
+  constructor(settings: NameSettings) {
+    this.#settings = settings;
+    this.#writer = new HostsWriter(settings.hostsFile);
+  }
+
+  get path(): string {
+    return this.#settings.hostsFile;
+  }
+
+  /** Finds addresses of names that no definition gives one. */
+  resolve(): Resolve {
+    return makeResolve(readHosts(this.path), this.#settings.lookup);
+  }
+
+  /** Completes what a killed process has begun. */
+  finishInterrupted(): Promise<void> {
+    return this.#writer.finishInterrupted();
+  }
+
+  /** Writes the lines of the nodes, or of all nodes that have an address; answers with what was left out. */
+  async write(snapshot: Snapshot, nodes: readonly string[] | undefined, options: HostsOptions): Promise<string[]> {
+    const found = await hostEntries(snapshot, nodes ?? nodesWithHostData(snapshot), this.resolve());
+    const isOwn = ownLines(snapshot);
+    const format = { order: options.order ?? siteOrder(snapshot), longOthers: options.longOthers };
+    let warnings: readonly string[] = [];
+    await this.#writer.update((lines) => {
+      const merged = mergeHosts(options.fresh ? ownOnly(lines, isOwn) : lines, found.entries, isOwn, format);
+      warnings = merged.warnings;
+      return merged.text;
+    });
+    if (!nodes) refuseInvalid(found);
+    return [...found.warnings, ...warnings];
+  }
+
+  /** Takes the lines of the nodes out. */
+  async remove(snapshot: Snapshot, nodes: readonly string[]): Promise<void> {
+    const reader = effectiveReader(snapshot);
+    const named = nodes.flatMap((node) =>
+      interfacesOf(reader, node).map(({ name, ip }) => ({ name, ip: parseIp(ip ?? '') })),
+    );
+    const isOwn = ownLines(snapshot);
+    await this.#writer.update((lines) => removeHosts(lines, named, isOwn));
+  }
+}
+
+function nodesWithHostData(snapshot: Snapshot): string[] {
+  const reader = effectiveReader(snapshot);
+  return visibleNodes(snapshot).filter((node) => hasHostData(reader, node));
+}
+
+function ownOnly(lines: readonly HostLine[], isOwn: (line: HostLine) => boolean): HostLine[] {
+  const own = lines.filter(isOwn);
+  return own.some(({ names }) => names.includes('localhost')) ? own : [...parseHosts(beginning), ...own];
+}
+
+const siteOrder = (snapshot: Snapshot): NameOrder =>
+  /^(1|y|yes|enable|enabled|true)$/i.test(siteValue(snapshot, 'FQDNfirst') ?? '') ? 'long' : 'short';
+
+/** Of all nodes, one whose address is none is an error; the others' lines are written all the same. */
+function refuseInvalid({ invalid }: HostEntries): void {
+  if (invalid.length === 0) return;
+  throw new Fault(
+    'invalid',
+    invalid.map(({ node, ip }) => `Invalid IP Addr '${ip}' for node '${node}'.`),
+  );
+}

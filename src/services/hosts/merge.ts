@@ -1,0 +1,96 @@
+import { type Ip, ipText } from '../../core/ip.ts';
+import type { HostEntry } from '../../objects/host-names.ts';
+import type { HostLine } from './hosts-file.ts';
+import { formatLine, type LineFormat } from './line-format.ts';
+import { LineIndex } from './line-index.ts';
+
+export interface Merged {
+  readonly text: string;
+  readonly warnings: readonly string[];
+}
+
+type IsOwn = (line: HostLine) => boolean;
+
+/**
+ * The file with the entries in it. An entry takes the place of the first line that has its address or its first name, further such
+ * lines go, and all others stay as they are byte for byte. Lines of the management node itself are never touched.
+ */
+export function mergeHosts(
+  lines: readonly HostLine[],
+  entries: readonly HostEntry[],
+  isOwn: IsOwn,
+  format: LineFormat,
+): Merged {
+  const index = new LineIndex(lines, isOwn, new Set(entries.map(({ short }) => short)));
+  const ours = entries.filter(({ ip }) => !index.isOwn(ip));
+  const places = placesOf(ours, index);
+  const replaced = new Map<number, string>();
+  for (const entry of ours)
+    for (const line of [...index.at(entry.ip), ...index.named(entry.short)]) replaced.set(line, '');
+  const added: string[] = [];
+  for (const entry of ours) {
+    const line = places.get(entry);
+    if (line === undefined) added.push(formatLine(entry, format));
+    else replaced.set(line, formatLine(entry, format));
+  }
+  const warnings = entries.filter(({ ip }) => index.isOwn(ip)).map(ownWarning);
+  return { text: assemble(lines, replaced, added), warnings };
+}
+
+const ownWarning = ({ node, ip }: HostEntry): string =>
+  `Ignoring ${ipText(ip)} of node '${node}': the line of that address is the management node's own.`;
+
+/** The file without the lines that begin with one of the names, and without those that have a name together with its address. */
+export function removeHosts(
+  lines: readonly HostLine[],
+  named: readonly { readonly name: string; readonly ip: Ip | undefined }[],
+  isOwn: IsOwn,
+): string {
+  const index = new LineIndex(lines, isOwn, new Set(named.map(({ name }) => name)));
+  const removed = new Map<number, string>();
+  for (const { name, ip } of named) {
+    for (const line of index.named(name)) removed.set(line, '');
+    for (const line of ip ? index.at(ip) : [])
+      if (lines[line]!.names.some((each) => each === name || each.startsWith(`${name}.`))) removed.set(line, '');
+  }
+  return assemble(lines, removed, []);
+}
+
+/** The lines that entries take; an entry without one is new. */
+function placesOf(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<HostEntry, number> {
+  const places = new Map<HostEntry, number>();
+  const taken = new Set<number>();
+  const take = (entry: HostEntry, candidates: readonly number[]): void => {
+    const free = candidates.filter((line) => !taken.has(line));
+    if (free.length === 0 || places.has(entry)) return;
+    const line = free.reduce((a, b) => Math.min(a, b));
+    places.set(entry, line);
+    taken.add(line);
+  };
+  // Where a name has several addresses, the first of them must not take the line of another.
+  const repeated = repeatedNames(entries);
+  for (const entry of entries) {
+    if (!repeated.has(entry.short)) continue;
+    const named = index.named(entry.short);
+    take(
+      entry,
+      index.at(entry.ip).filter((line) => named.includes(line)),
+    );
+  }
+  for (const entry of entries) take(entry, [...index.at(entry.ip), ...index.named(entry.short)]);
+  return places;
+}
+
+function repeatedNames(entries: readonly HostEntry[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  for (const { short } of entries) (seen.has(short) ? repeated : seen).add(short);
+  return repeated;
+}
+
+function assemble(lines: readonly HostLine[], replaced: ReadonlyMap<number, string>, added: readonly string[]): string {
+  const pieces = lines.map(({ text }, i) => replaced.get(i) ?? text);
+  const last = pieces.findLast((piece) => piece !== '');
+  if (added.length > 0 && last !== undefined && !last.endsWith('\n')) pieces.push('\n');
+  return [...pieces, ...added].join('');
+}

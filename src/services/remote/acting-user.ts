@@ -1,0 +1,72 @@
+import { compilePolicy, type PolicyRow } from '../../access/policy.ts';
+import { compileRule, isHostName } from '../../access/policy-rule.ts';
+import { Fault } from '../../core/errors.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { expandRange } from '../../objects/cluster.ts';
+import { listItems, siteValue } from '../../objects/effective.ts';
+
+/** Who asks for a command on which nodes. */
+export interface Asking {
+  readonly user: string;
+  readonly client: string;
+  readonly command: string;
+  readonly nodes: readonly string[];
+  hasFullRights(): boolean;
+}
+
+/** A name that no rule means. */
+const somebody = 'nobody.at.all';
+
+/**
+ * The user that the caller acts as on nodes: `wanted`, else what the site attribute `remoteusers` (`alice:root,*:guest`) says, else
+ * the caller. To be somebody else needs full rights or a rule whose parameters say so. `lineAs` is the argument line with the
+ * given user in it, or with none.
+ */
+export function actingUser(
+  snapshot: Snapshot,
+  asking: Asking,
+  wanted: string | undefined,
+  lineAs: (user: string | undefined) => string,
+): string {
+  const user = wanted ?? mappedUser(snapshot, asking.user);
+  if (user === asking.user || asking.hasFullRights()) return user;
+  if (isAllowedByParameters(snapshot, asking, lineAs(user), [lineAs(undefined), lineAs(somebody)])) return user;
+  throw new Fault(
+    'denied',
+    `User "${asking.user}" may not run ${asking.command} as "${user}" on nodes: that needs a policy rule whose parameters ` +
+      `allow it, such as "-l ${user}".`,
+  );
+}
+
+function mappedUser(snapshot: Snapshot, user: string): string {
+  const pairs = new Map(
+    listItems(siteValue(snapshot, 'remoteusers') ?? '').map((pair): [string, string] => {
+      const mark = pair.lastIndexOf(':');
+      return [pair.slice(0, Math.max(0, mark)).trim(), pair.slice(mark + 1).trim()];
+    }),
+  );
+  return pairs.get(user) || pairs.get('*') || user;
+}
+
+/**
+ * Whether the policy allows the line by a rule whose parameters care: one that would not match some variant of it, which lacks what
+ * is out of the ordinary or has something else there. So neither a rule for the command as such counts, nor one whose pattern
+ * happens to fit because of another part of the line.
+ */
+export function isAllowedByParameters(
+  snapshot: Snapshot,
+  { user, client, command, nodes }: Asking,
+  line: string,
+  variants: readonly string[],
+): boolean {
+  const rows = [...(snapshot.rows('policy').values() as Iterable<unknown> as Iterable<PolicyRow>)].flatMap((row) => {
+    const rule = compileRule(row);
+    if (!rule) return [];
+    const cares = rule.line?.test(line) === true && variants.some((variant) => rule.line?.test(variant) === false);
+    if (rule.permits) return cares ? row : [];
+    // The peer's names are not known here: a refusal counts without them.
+    return rule.host !== undefined && isHostName(rule.host) ? { ...row, host: '' } : row;
+  });
+  const request = { user, addresses: [client], command, line, nodes, now: new Date() };
+  return compilePolicy(rows).decide(request, (range) => new Set(expandRange(snapshot, range).nodes)).allowed;
+}

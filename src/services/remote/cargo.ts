@@ -1,0 +1,97 @@
+import type { Stats } from 'node:fs';
+import { lstat, readdir, readlink } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+
+/** A file, directory or link to send. Names are bytes, since they need not be UTF-8. */
+export interface CargoItem {
+  readonly kind: 'file' | 'directory' | 'link';
+  /** Where it is here. */
+  readonly from: Buffer;
+  /** Its path below the target. */
+  readonly name: Buffer;
+  /** Permissions only. */
+  readonly mode: number;
+  /** Seconds. */
+  readonly accessed: number;
+  readonly modified: number;
+  /** What a link says. */
+  readonly destination: Buffer | undefined;
+}
+
+/** What is sent to nodes: directories before what is in them. */
+export interface Cargo {
+  readonly items: readonly CargoItem[];
+  /** Bytes of all files. */
+  readonly size: number;
+}
+
+/** `real` is where a path leads; on the node it has the name it was asked for by. */
+export interface CargoRoot {
+  readonly path: string;
+  readonly real: string;
+}
+
+const maximumItems = 100_000;
+
+/** Looks at all that has to be sent. Links within directories stay links, so nothing outside is reached through them. */
+export async function loadCargo(roots: readonly CargoRoot[]): Promise<Cargo> {
+  const items: CargoItem[] = [];
+  let size = 0;
+  const take = async (from: Buffer, name: Buffer): Promise<void> => {
+    if (items.length === maximumItems) {
+      throw new Fault('invalid', `there are more than ${maximumItems} files to send; send an archive instead.`);
+    }
+    const stats = await lstat(from).catch(refused(from));
+    const item = await itemOf(from, name, stats);
+    items.push(item);
+    if (item.kind === 'file') size += stats.size;
+    if (item.kind !== 'directory') return;
+    for (const entry of await readdir(from, { encoding: 'buffer' }).catch(refused(from))) {
+      await take(join(from, entry), join(name, entry));
+    }
+  };
+  const names = new Set<string>();
+  for (const { path, real } of roots) {
+    // Without what leads back up, which would be the name of a directory outside the target.
+    const name = basename(resolve(path));
+    if (names.has(name)) throw new Fault('invalid', `two of the sources are named ${name}; copy them one by one.`);
+    names.add(name);
+    await take(Buffer.from(real), Buffer.from(name));
+  }
+  return { items, size };
+}
+
+async function itemOf(from: Buffer, name: Buffer, stats: Stats): Promise<CargoItem> {
+  const kind = stats.isFile()
+    ? 'file'
+    : stats.isDirectory()
+      ? 'directory'
+      : stats.isSymbolicLink()
+        ? 'link'
+        : undefined;
+  if (kind === undefined) {
+    throw new Fault('invalid', `${from.toString()} cannot be sent: it is neither a file nor a directory nor a link.`);
+  }
+  return {
+    kind,
+    from,
+    name,
+    mode: stats.mode & 0o7777,
+    accessed: Math.floor(stats.atimeMs / 1_000),
+    modified: Math.floor(stats.mtimeMs / 1_000),
+    destination: kind === 'link' ? await readlink(from, { encoding: 'buffer' }).catch(refused(from)) : undefined,
+  };
+}
+
+const slash = Buffer.from('/');
+
+/** A path of two parts. */
+export const join = (directory: Buffer, name: Buffer): Buffer =>
+  directory.at(-1) === slash[0] ? Buffer.concat([directory, name]) : Buffer.concat([directory, slash, name]);
+
+function refused(from: Buffer): (error: unknown) => never {
+  return (error) => {
+    throw new Fault('invalid', `${from.toString()} cannot be sent: ${(error as Error).message}.`, { cause: error });
+  };
+}

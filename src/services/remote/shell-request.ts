@@ -1,0 +1,161 @@
+import { Fault } from '../../core/errors.ts';
+import { commandLine, quoteWord } from '../../protocols/ssh/quote.ts';
+import { type Option, optionWords, parseOptions } from './option-words.ts';
+
+/** A command for the shell, or its words, which arrive as they are. */
+export type ShellCommand = string | readonly string[];
+
+export interface ShellBody {
+  readonly command?: string | readonly ShellCommand[];
+  readonly raw?: string | readonly string[];
+  readonly ENV?: Readonly<Record<string, string | number | boolean>>;
+}
+
+export interface Script {
+  readonly path: string;
+  /** Text for the shell on the node. */
+  readonly rest: string;
+}
+
+/** What is asked of the nodes' shells. */
+export interface ShellRequest {
+  /** Text for the shell on the node. */
+  readonly command: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly user: string | undefined;
+  readonly fanOut: number | undefined;
+  /** Seconds; 0: none. */
+  readonly seconds: number | undefined;
+  /** A script here that is sent along, and the arguments behind it. */
+  readonly script: Script | undefined;
+  /** A file here whose text goes before the command. */
+  readonly environmentFile: string | undefined;
+  readonly tellsExit: boolean;
+  readonly silent: boolean;
+  readonly sudo: boolean;
+  /** Hands out the key, with this password. */
+  readonly password: string | undefined;
+  /** The options and variables, without the user. */
+  readonly shownOptions: readonly string[];
+}
+
+const elsewhere = 'it is about files of the reference system';
+const withoutEffect: Option = { name: 'ignored' };
+
+const known: Readonly<Record<string, Option>> = aliased({
+  'e execute': { name: 'script' },
+  'f fanout': { name: 'fanOut', takesValue: true },
+  'l user': { name: 'user', takesValue: true },
+  't timeout': { name: 'seconds', takesValue: true },
+  'z exit-status': { name: 'exit' },
+  'E environment': { name: 'environment', takesValue: true },
+  'K keysetup': { name: 'keys' },
+  'Q silent': { name: 'silent' },
+  sudo: { name: 'sudo' },
+  // Results come as they are there, connections are checked, and there is neither a client's environment nor a trace.
+  's stream': withoutEffect,
+  'm monitor': withoutEffect,
+  'v verify': withoutEffect,
+  noverify: withoutEffect,
+  'B bypass': withoutEffect,
+  'L no-locale': withoutEffect,
+  'T trace': withoutEffect,
+  X: withoutEffect,
+  'c cleanup': { name: 'c', refused: elsewhere },
+  'q show-config': { name: 'q', refused: elsewhere },
+  'i rootimg': { name: 'i', refused: 'commands run on nodes only' },
+  'r node-rsh': { name: 'r', refused: 'commands go by SSH' },
+  'S syntax': { name: 'S', refused: "commands are for the user's shell" },
+  devicetype: { name: 'devicetype', refused: 'only nodes with a POSIX shell are served' },
+  nodestatus: { name: 'nodestatus', refused: 'ask nodestat' },
+});
+
+function aliased(options: Readonly<Record<string, Option>>): Record<string, Option> {
+  return Object.fromEntries(
+    Object.entries(options).flatMap(([names, option]) => names.split(' ').map((name) => [name, option])),
+  );
+}
+
+/** What the reference system takes from the environment of its command. */
+const toUser = 'DSH_TO_USERID';
+const password = 'DSH_REMOTE_PASSWORD';
+const own: readonly string[] = [toUser, password, 'DSH_FROM_USERID'];
+
+export function readShellRequest({ command = [], raw = [], ENV = {} }: ShellBody): ShellRequest {
+  const { options, words } = parseOptions('xdsh', known, optionWords(raw));
+  const commands = typeof command === 'string' ? [command] : command;
+  const given = commands.filter((each) => each.length > 0);
+  if (given.length > 0 && words.length > 0) {
+    throw new Fault('invalid', `raw holds options of xdsh, and "${words[0]!}" is none; the command is in "command".`);
+  }
+  const setsUpKeys = options.has('keys');
+  // Not `;`, so that a comment or `&` at the end of one does no harm to the next.
+  const text = given.length > 0 ? given.map(shellText).join('\n') : words.join(' ');
+  if (text.trim() === '' && !setsUpKeys)
+    throw new Fault('missing-operation-data', 'Give the command to run: "command".');
+  if (options.has('script') && given.length > 1)
+    throw new Fault('invalid', 'With -e there is one command, the script.');
+  const environment = Object.fromEntries(Object.entries(ENV).map(([name, value]) => [name, String(value)]));
+  if (setsUpKeys && !environment[password]) {
+    throw new Fault('missing-operation-data', `-K needs the user's password on the nodes: ENV ${password}.`);
+  }
+  const variables = Object.fromEntries(Object.entries(environment).filter(([name]) => !own.includes(name)));
+  return {
+    command: text,
+    environment: variables,
+    user: options.get('user') ?? (environment[toUser] || undefined),
+    fanOut: count(options.get('fanOut'), '-f', 1, 1_024),
+    seconds: count(options.get('seconds'), '-t', 0, 1_000_000),
+    script: options.has('script') ? scriptOf(given[0] ?? text) : undefined,
+    environmentFile: options.get('environment'),
+    tellsExit: options.has('exit'),
+    silent: options.has('silent'),
+    sudo: options.has('sudo'),
+    password: setsUpKeys ? environment[password] : undefined,
+    shownOptions: [...shownOptions(options), ...shownVariables(variables)],
+  };
+}
+
+const shellText = (command: ShellCommand): string => (typeof command === 'string' ? command : commandLine(command));
+
+function scriptOf(command: ShellCommand): Script {
+  if (typeof command !== 'string') return { path: command[0]!, rest: command.slice(1).map(quoteWord).join(' ') };
+  const [, path = '', rest = ''] = /^\s*(\S+)([^]*)$/.exec(command) ?? [];
+  return { path, rest };
+}
+
+const letters: Readonly<Record<string, string>> = {
+  script: '-e',
+  fanOut: '-f',
+  seconds: '-t',
+  exit: '-z',
+  environment: '-E',
+  keys: '-K',
+  silent: '-Q',
+  sudo: '--sudo',
+};
+
+const shownOptions = (options: ReadonlyMap<string, string>): string[] =>
+  Object.entries(letters).flatMap(([name, letter]) => {
+    const value = options.get(name);
+    return value === undefined ? [] : value === '' ? [letter] : [letter, value];
+  });
+
+/** A rule that allows a command and nothing else is about a command without variables; their values may be secrets. */
+const shownVariables = (variables: Readonly<Record<string, string>>): string[] => {
+  const names = Object.keys(variables);
+  return names.length === 0 ? [] : ['env', ...names.map((name) => `${name}=xxxxxxxx`)];
+};
+
+function count(text: string | undefined, option: string, least: number, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text.trim());
+  if (/^\s*\d+\s*$/.test(text) && value >= least && value <= most) return value;
+  throw new Fault('invalid', `${option} takes a whole number from ${least} to ${most}; it is "${text}".`);
+}
+
+/** The argument line for the user that is acted as, however that was said: policies name it `-l USER`. */
+export function lineAs({ shownOptions: shown, command }: ShellRequest, user: string | undefined): string {
+  const words = [...(user === undefined ? [] : ['-l', user]), ...shown, command.replaceAll('\n', ';')];
+  return words.filter((word) => word !== '').join(' ');
+}

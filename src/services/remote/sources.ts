@@ -1,0 +1,55 @@
+import { realpathSync } from 'node:fs';
+import { isAbsolute, resolve, sep } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+
+/** The directories of the management node whose files may be sent to nodes. */
+export class Sources {
+  readonly #directories: readonly string[];
+  readonly #data: string;
+
+  /** `data` holds keys; nothing in it is sent, except what is in a directory below it that is one of those named. */
+  constructor(directories: readonly string[], data: string) {
+    this.#directories = directories;
+    this.#data = data;
+  }
+
+  /** The real path of a file or directory; one outside the directories must be `allowed`, by its real path. */
+  admit(path: string, allowed: (real: string) => boolean): string {
+    if (!isAbsolute(path) || path.includes('\0')) {
+      throw new Fault('invalid', `"${path}" is not an absolute path of a file on the management node.`);
+    }
+    const directories = this.#directories.flatMap((directory) => realPath(directory) ?? []);
+    const real = realPath(path);
+    const isInside = directories.some((directory) => isBelow(real ?? resolve(path), directory));
+    // Whether a file exists elsewhere is nobody's business.
+    if (!isInside && !allowed(real ?? resolve(path))) throw this.#outside(path);
+    if (real === undefined) throw new Fault('invalid', `There is no file ${path} on the management node.`);
+    const data = realPath(this.#data) ?? this.#data;
+    const open = directories.some(
+      (directory) => directory !== data && isBelow(directory, data) && isBelow(real, directory),
+    );
+    if ((isBelow(real, data) && !open) || isBelow(data, real)) {
+      throw new Fault('invalid', `${path} is part of muster's own data, which is not sent to nodes.`);
+    }
+    return real;
+  }
+
+  #outside(path: string): Fault {
+    return new Fault(
+      'invalid',
+      `${path} is outside the directories whose files may be sent to nodes (${this.#directories.join(', ')}). Put it there, ` +
+        'name its directory in the setting remote.sources, or allow the path by the parameters of a policy rule.',
+    );
+  }
+}
+
+const isBelow = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}

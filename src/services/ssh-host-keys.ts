@@ -1,0 +1,38 @@
+import { Draft } from '../database/draft.ts';
+import type { Store } from '../database/store.ts';
+import type { HostKeys } from '../protocols/ssh/host-keys.ts';
+
+const table = 'sshhostkey';
+
+/** The host keys of nodes, kept per node in table `sshhostkey`; deleting the row accepts a new one. */
+export class SshHostKeys implements HostKeys {
+  readonly #store: Store;
+  readonly policy: HostKeys['policy'];
+
+  constructor(store: Store, policy: HostKeys['policy']) {
+    this.#store = store;
+    this.policy = policy;
+  }
+
+  /** What people write into the row may have a comment at its end. */
+  known(node: string): string | undefined {
+    const key = this.#store.current.get(table, node)?.['hostkey'];
+    return key === undefined ? undefined : key.trim().split(/\s+/, 2).join(' ');
+  }
+
+  howToForget(node: string): string {
+    return `DELETE /tables/${table}/rows/node=${node}. The next connection then accepts the new one.`;
+  }
+
+  howToLearn(node: string): string {
+    return `PUT /tables/${table}/rows/node=${node} with {"hostkey":"ssh-ed25519 AAAA..."}.`;
+  }
+
+  async learn(node: string, hostkey: string): Promise<void> {
+    await this.#store.change({ user: '', client: '', command: 'trust-host-key', run: '' }, (head) => {
+      const draft = new Draft(head, (_table, _column, clear) => clear);
+      if (!head.get(table, node)?.['hostkey']) draft.merge(table, node, { node, hostkey });
+      return draft.changes();
+    });
+  }
+}

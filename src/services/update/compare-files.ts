@@ -1,0 +1,95 @@
+import { asTheyCome } from '../../core/as-they-come.ts';
+import { quoteWord } from '../../protocols/ssh/quote.ts';
+import type { Attributes } from '../../protocols/ssh/sftp/wire.ts';
+import type { Placed, Sending } from './send-changed.ts';
+import type { WantedItem } from './wanted-files.ts';
+
+const kindBits = 0o170000;
+const regular = 0o100000;
+const link = 0o120000;
+/** Questions that are on their way to a node at once. */
+const asksAtOnce = 64;
+/** Milliseconds in which a file may change again without getting another time. */
+const fresh = 2_000;
+/** Characters of names in one command that computes hashes. */
+const longestHashing = 60_000;
+
+type State = 'changed' | 'unchanged' | 'compare';
+
+/**
+ * Those files and links that the node has otherwise. A file of the same size and time counts as unchanged; of the same size and
+ * another time, its hash decides. What is unchanged gets its mode and time.
+ */
+export async function changedOf(sending: Sending, placed: readonly Placed[]): Promise<Placed[]> {
+  const states = new Map<Placed, State>();
+  const ask = async (each: Placed): Promise<void> => void states.set(each, await look(sending, each));
+  for await (const _ of asTheyCome(placed, asksAtOnce, ask));
+  const inState = (state: State): Placed[] => placed.filter((each) => states.get(each) === state);
+  const equal = await withEqualHash(sending, inState('compare'));
+  for (const each of equal) {
+    states.set(each, 'unchanged');
+    await setAll(sending, each);
+  }
+  return placed.filter((each) => states.get(each) !== 'unchanged');
+}
+
+async function look(sending: Sending, { item, path }: Placed): Promise<State> {
+  const { files, keepOwner } = sending;
+  const there = await files.lstat(path);
+  const kind = (there?.mode ?? 0) & kindBits;
+  if (item.kind === 'link') {
+    return kind === link && (await files.readLink(path)).equals(item.destination!) ? 'unchanged' : 'changed';
+  }
+  if (there === undefined || kind !== regular || there.size !== item.size) return 'changed';
+  if (there.modified !== item.modified) return 'compare';
+  const sameOwner = !keepOwner || (there.uid === item.uid && there.gid === item.gid);
+  if (!sameOwner || (there.mode! & 0o7777) !== item.mode) await setAll(sending, { item, path });
+  return 'unchanged';
+}
+
+async function setAll(sending: Sending, { item, path }: Placed): Promise<void> {
+  await sending.files.setAttributes(path, attributesOf(sending, item));
+  if (sending.keepOwner) await sending.files.setAttributes(path, { mode: item.mode });
+}
+
+/**
+ * The node keeps whole seconds: a file that is being changed right now may look the same again after its next change. So it gets
+ * another time there, and the next comparison goes by the hash.
+ */
+export function attributesOf({ keepOwner }: Sending, { mode, accessed, modified, uid, gid }: WantedItem): Attributes {
+  const isFresh = Date.now() - modified * 1_000 < fresh;
+  return { mode, accessed, modified: isFresh ? modified - 1 : modified, ...(keepOwner ? { uid, gid } : {}) };
+}
+
+/** Those whose content is the same on the node. */
+async function withEqualHash({ shell, hashes }: Sending, unsure: readonly Placed[]): Promise<Set<Placed>> {
+  const equal = new Set<Placed>();
+  for (const batch of batches(unsure)) {
+    const words = batch.map(({ path }) => quoteWord(path.toString())).join(' ');
+    const { lines } = await shell.run(`for f in ${words}; do sha256sum < "$f" || echo -; done`);
+    // A node without sha256sum says nothing of use, and then all is sent.
+    const there = lines.flatMap((line) => /^(-|[0-9a-f]{64} {2}-)$/.exec(line)?.[0].slice(0, 64) ?? []);
+    if (there.length !== batch.length) continue;
+    for (const [index, each] of batch.entries())
+      if ((await hashes.of(each.item.from)) === there[index]) equal.add(each);
+  }
+  return equal;
+}
+
+/** Names that are no UTF-8 cannot be put into a command: such files are sent. */
+function* batches(unsure: readonly Placed[]): Iterable<Placed[]> {
+  let batch: Placed[] = [];
+  let length = 0;
+  for (const each of unsure) {
+    if (!Buffer.from(each.path.toString()).equals(each.path)) continue;
+    const size = quoteWord(each.path.toString()).length + 1;
+    if (length + size > longestHashing) {
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+    batch.push(each);
+    length += size;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { objectExists, storedAttribute } from '../../objects/definitions.ts';
+import { type EffectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { nodeAttribute } from '../../objects/node-attributes.ts';
+import { typeNamed } from '../../objects/types.ts';
+
+/** The operating system image of a node, as far as keeping the node up to date needs it. */
+export interface NodeImage {
+  /** Empty if the node has none. */
+  readonly name: string;
+  readonly os: string;
+  readonly arch: string;
+  readonly profile: string;
+  /** install, netboot or statelite. */
+  readonly method: string;
+  attribute(name: string): string;
+}
+
+const osimage = typeNamed('osimage');
+const defaultInstallDirectory = '/install';
+
+export const installDirectory = ({ snapshot }: EffectiveReader): string =>
+  siteValue(snapshot, 'installdir') || defaultInstallDirectory;
+
+/** A node names its image by `provmethod`; one that names a method only has os, arch and profile itself. */
+export function imageOf(reader: EffectiveReader, node: string): NodeImage {
+  const own = (name: string): string => nodeAttribute(reader, node, name) ?? '';
+  const name = own('provmethod');
+  if (name === '' || !objectExists(reader.snapshot, osimage, name)) {
+    return { name: '', os: own('os'), arch: own('arch'), profile: own('profile'), method: name, attribute: () => '' };
+  }
+  const attribute = (wanted: string): string => storedAttribute(reader.snapshot, osimage, name, wanted) ?? '';
+  return {
+    name,
+    os: attribute('osvers') || own('os'),
+    arch: attribute('osarch') || own('arch'),
+    profile: attribute('profile') || own('profile'),
+    method: attribute('provmethod'),
+    attribute,
+  };
+}
+
+/**
+ * The files an image names in an attribute, else the one that lies where the reference system looks for it: below
+ * `INSTALLDIR/custom`, by method, platform, profile, and perhaps os and arch.
+ */
+export function listFiles(
+  reader: EffectiveReader,
+  image: NodeImage,
+  attribute: string,
+  ending: string,
+): readonly string[] {
+  const named = listItems(image.attribute(attribute));
+  if (named.length > 0 || image.profile === '' || image.os === '') return named;
+  const { os, arch, profile, method } = image;
+  const directory = join(
+    installDirectory(reader),
+    'custom',
+    method === 'install' || method === '' ? 'install' : 'netboot',
+    platformOf(os),
+  );
+  const names = [`${profile}.${os}.${arch}`, `${profile}.${os}`, `${profile}.${arch}`, profile];
+  const plain = names.filter((name) => !name.includes('/'));
+  const found = plain.map((name) => join(directory, `${name}.${ending}`)).find((path) => existsSync(path));
+  return found === undefined ? [] : [found];
+}
+
+/** `rhels8.6` is of platform rh, `debian12` of debian. */
+function platformOf(os: string): string {
+  const letters = /^[A-Za-z]+/.exec(os)?.[0] ?? os;
+  return /^rh(el|els|as|hpc)?$/.test(letters) ? 'rh' : letters;
+}

@@ -1,0 +1,66 @@
+import { Fault } from '../../core/errors.ts';
+import { CollectedOutput } from '../../protocols/ssh/collected.ts';
+import type { Exit } from '../../protocols/ssh/transport.ts';
+import type { RemoteNodes } from '../remote/remote-nodes.ts';
+
+export interface Ran {
+  readonly exit: Exit;
+  /** What it printed, both streams in the order of their coming. */
+  readonly lines: readonly string[];
+}
+
+export interface ShellOptions {
+  readonly signal: AbortSignal;
+  /** Bytes of output that are kept of all its commands together. */
+  readonly limit: number;
+  /** Milliseconds; default: the usual deadline of commands. */
+  readonly deadline?: number | undefined;
+}
+
+/** Bytes that are kept of every command, to say why it failed. */
+const leastOutput = 4_096;
+
+/** One node, for commands whose output is told as lines. */
+export class NodeShell {
+  readonly node: string;
+  readonly #nodes: RemoteNodes;
+  readonly #options: ShellOptions;
+  #left: number;
+
+  constructor(nodes: RemoteNodes, node: string, options: ShellOptions) {
+    this.node = node;
+    this.#nodes = nodes;
+    this.#options = options;
+    this.#left = options.limit;
+  }
+
+  async run(command: string, deadline = this.#options.deadline): Promise<Ran> {
+    const { signal } = this.#options;
+    const output = new CollectedOutput(Math.max(leastOutput, this.#left));
+    // The shell joins the streams, so that errors stand where they happened.
+    const exit = await this.#nodes.exec(this.node, `{ ${command}\n} 2>&1`, output, {
+      signal,
+      ...(deadline === undefined ? {} : { commandDeadline: deadline }),
+    });
+    const text = output.text('stdout');
+    this.#left -= Buffer.byteLength(text);
+    const lines = linesOf(text);
+    return { exit, lines: output.note === undefined ? lines : [...lines, output.note] };
+  }
+
+  /** As run, for what must succeed; `what` names it in the error. */
+  async must(command: string, what: string, deadline?: number): Promise<readonly string[]> {
+    const { exit, lines } = await this.run(command, deadline);
+    if (exit.code !== 0) throw new Fault('invalid', `${what} ${endOf(exit)}${lastWords(lines)}`);
+    return lines;
+  }
+}
+
+const linesOf = (text: string): string[] => text.split('\n').flatMap((line) => line.trimEnd() || []);
+
+export const endOf = ({ code, signal }: Exit): string =>
+  code === undefined ? `was ended by ${signal ?? 'a signal'}` : `exited with code ${code}`;
+
+/** The end of what it printed, which mostly says why it failed. */
+export const lastWords = (lines: readonly string[]): string =>
+  lines.length === 0 ? '.' : `: ${lines.slice(-3).join(' / ').slice(-500)}`;

@@ -1,0 +1,72 @@
+import { Fault } from '../../core/errors.ts';
+
+/** Packages that are installed together, before those of the next step. */
+export interface PackageStep {
+  /** Removed first. */
+  readonly removeBefore: readonly string[];
+  /** `@name` is a group of packages. */
+  readonly install: readonly string[];
+  readonly removeAfter: readonly string[];
+  /** For the package manager. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+type Reader = (path: string) => Promise<string>;
+
+const include = /^#INCLUDE:\s*(.+?)\s*#$/;
+const nextStep = /^#NEW_INSTALL_LIST#$/;
+const variable = /^#ENV:\s*([A-Za-z_][A-Za-z0-9_]*)=(.*?)\s*#$/;
+// What all package managers take as names, versions and architectures; no dash first, which would make it an option.
+const packageName = /^@?[A-Za-z0-9][A-Za-z0-9+._:~=^/-]*$/;
+const deepest = 8;
+
+interface Step {
+  removeBefore: string[];
+  install: string[];
+  removeAfter: string[];
+  environment: Record<string, string>;
+}
+
+const newStep = (): Step => ({ removeBefore: [], install: [], removeAfter: [], environment: {} });
+
+/** Reads package lists and what they include. `read` gets paths as they are written. */
+export async function readPackageLists(paths: readonly string[], read: Reader): Promise<PackageStep[]> {
+  const steps = [newStep()];
+  for (const path of paths) await readInto(steps, path, read, []);
+  return steps.filter(
+    ({ removeBefore, install, removeAfter }) => removeBefore.length + install.length + removeAfter.length > 0,
+  );
+}
+
+async function readInto(steps: Step[], path: string, read: Reader, above: readonly string[]): Promise<void> {
+  if (above.includes(path) || above.length > deepest) {
+    throw new Fault('invalid', `${above.at(-1)} includes ${path}, which includes it again.`);
+  }
+  for (const [index, raw] of (await read(path)).split('\n').entries()) {
+    const line = raw.trim();
+    const where = `${path}, line ${index + 1}`;
+    const included = include.exec(line)?.[1];
+    const setting = variable.exec(line);
+    if (included !== undefined) await readInto(steps, besides(path, included), read, [...above, path]);
+    else if (nextStep.test(line)) steps.push(newStep());
+    else if (setting) steps.at(-1)!.environment[setting[1]!] = setting[2]!;
+    else if (line !== '' && !line.startsWith('#'))
+      for (const word of line.split(/[\s,]+/)) add(steps.at(-1)!, word, where);
+  }
+}
+
+/** An included file that is no full path is beside the one that includes it. */
+const besides = (path: string, included: string): string =>
+  included.startsWith('/') ? included : `${path.slice(0, path.lastIndexOf('/') + 1)}${included}`;
+
+function add(step: Step, word: string, where: string): void {
+  if (word === '') return;
+  if (word.startsWith('--')) step.removeAfter.push(checked(word.slice(2), where));
+  else if (word.startsWith('-')) step.removeBefore.push(checked(word.slice(1), where));
+  else step.install.push(checked(word, where));
+}
+
+function checked(name: string, where: string): string {
+  if (packageName.test(name)) return name;
+  throw new Fault('invalid', `${where}: ${JSON.stringify(name)} is not the name of a package.`);
+}

@@ -1,0 +1,63 @@
+import { Fault } from '../../core/errors.ts';
+import { tableNamed } from '../../database/tables.ts';
+import { type EffectiveReader, listItems } from '../../objects/effective.ts';
+import { defaultScripts } from '../../objects/node-attributes.ts';
+import { imageOf } from './node-image.ts';
+
+export type ScriptType = 'postscript' | 'postbootscript';
+
+export interface Postscript {
+  readonly type: ScriptType;
+  /** As it was asked for, with its arguments. */
+  readonly text: string;
+  /** Its path below the directory of postscripts. */
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+const postscripts = tableNamed('postscripts');
+const columns: readonly (readonly [column: string, type: ScriptType])[] = [
+  ['postscripts', 'postscript'],
+  ['postbootscripts', 'postbootscript'],
+];
+
+/** The scripts of a node in their order: those of all nodes, of its image, its own; then the same of those that run after a boot. */
+export function scriptsOf(reader: EffectiveReader, node: string): Postscript[] {
+  const image = imageOf(reader, node);
+  const everybody = defaultScripts(reader.snapshot);
+  const own = reader.row(postscripts, node);
+  return columns.flatMap(([column, type]) => {
+    const lists = [everybody?.[column], image.attribute(column), own?.[column]];
+    const texts = lists.flatMap((list) => listItems(list ?? ''));
+    return [...new Set(texts)].map((text) => parsePostscript(text, type));
+  });
+}
+
+/** A script and its arguments as a list names them; quotes keep blanks together. */
+export function parsePostscript(text: string, type: ScriptType = 'postscript'): Postscript {
+  const [name = '', ...args] = words(text);
+  return { type, text: text.trim(), name, args };
+}
+
+function words(text: string): string[] {
+  const found: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (const character of text) {
+    if (quote !== '') {
+      if (character === quote) quote = '';
+      else word += character;
+    } else if (character === '"' || character === "'") {
+      quote = character;
+      word ??= '';
+    } else if (/\s/.test(character)) {
+      if (word !== undefined) found.push(word);
+      word = undefined;
+    } else word = (word ?? '') + character;
+  }
+  if (quote !== '')
+    throw new Fault('invalid', `The postscript ${JSON.stringify(text)} has a quote that is not closed.`);
+  return word === undefined ? found : [...found, word];
+}
+
+export const missingScript = (name: string): string => `The postscript ${name} does not exist.`;

@@ -1,0 +1,47 @@
+import { realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { type WantedTree, wantedTree } from './wanted-files.ts';
+
+/** The directory whose scripts are run on nodes. */
+export class ScriptDirectory {
+  readonly #directory: string;
+  #tree: Promise<WantedTree | undefined> | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** Its real path; undefined if there is none. */
+  get path(): string | undefined {
+    try {
+      return realpathSync(this.#directory);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether a script of that name is in it. */
+  has(name: string): boolean {
+    const { path } = this;
+    if (path === undefined || name === '' || name.includes('\0') || name.startsWith('/')) return false;
+    try {
+      const file = realpathSync(join(path, name));
+      return file.startsWith(path + sep) && statSync(file).isFile();
+    } catch {
+      return false;
+    }
+  }
+
+  /** All that is in it, read once; what is a script can be run. */
+  tree(): Promise<WantedTree | undefined> {
+    return (this.#tree ??= this.#read());
+  }
+
+  async #read(): Promise<WantedTree | undefined> {
+    const { path } = this;
+    if (path === undefined) return undefined;
+    const tree = await wantedTree({ path, real: path });
+    const items = tree.items.map((item) => (item.kind === 'file' ? { ...item, mode: item.mode | 0o500 } : item));
+    return { ...tree, items };
+  }
+}

@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { Fault } from '../../core/errors.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import type { Sources } from '../remote/sources.ts';
+import { imageOf, listFiles } from './node-image.ts';
+import { endOf, lastWords, type NodeShell } from './node-shell.ts';
+import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
+import { type PackageStep, readPackageLists } from './package-list.ts';
+import { parsePostscript } from './postscripts.ts';
+import { framed, type ScriptReport } from './run-scripts.ts';
+import { reading, telling } from './telling.ts';
+
+/** The distribution's packages; others. The reference system has scripts of these names. */
+export type SoftwareName = 'ospkgs' | 'otherpkgs';
+export const softwareNames: readonly SoftwareName[] = ['ospkgs', 'otherpkgs'];
+
+const lists = {
+  ospkgs: { attribute: 'pkglist', ending: 'pkglist' },
+  otherpkgs: { attribute: 'otherpkglist', ending: 'otherpkgs.pkglist' },
+} as const;
+
+const failed = 'Software maintenance failed';
+/** Installing may take long. */
+const deadline = 3_600_000;
+
+/** Packages that images say nodes shall have. Lists are read once, however many nodes share them. */
+export class Software {
+  readonly #reader: EffectiveReader;
+  readonly #sources: Sources;
+  readonly #steps = new Map<string, Promise<PackageStep[]>>();
+
+  constructor(snapshot: Snapshot, sources: Sources) {
+    this.#reader = effectiveReader(snapshot);
+    this.#sources = sources;
+  }
+
+  /** Installs and removes what the node's list of that name says. */
+  async maintain(shell: NodeShell, name: SoftwareName): Promise<ScriptReport> {
+    const steps = await telling(failed, () => this.#stepsFor(shell.node, name));
+    // Also asked when there is nothing to do: a node that cannot be reached is no success.
+    const manager = await telling(failed, () => findOn(shell));
+    const script = parsePostscript(name);
+    if (steps.length === 0) return { ok: true, lines: framed(script, [], 'exited with code 0') };
+    if (!manager)
+      throw new Fault('invalid', `${failed}: it has none of the package managers apt-get, dnf, yum and zypper.`);
+    const { exit, lines } = await shell.run(packageCommand(manager, steps), deadline);
+    const report = { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
+    if (report.ok) return report;
+    return { ...report, fault: new Fault('invalid', `${failed}: ${name} ${endOf(exit)}${lastWords(lines)}`) };
+  }
+
+  #stepsFor(node: string, name: SoftwareName): Promise<PackageStep[]> {
+    const { attribute, ending } = lists[name];
+    const paths = listFiles(this.#reader, imageOf(this.#reader, node), attribute, ending);
+    const key = JSON.stringify([name, ...paths]);
+    let steps = this.#steps.get(key);
+    if (!steps) this.#steps.set(key, (steps = this.#read(paths, name)));
+    return steps;
+  }
+
+  async #read(paths: readonly string[], name: SoftwareName): Promise<PackageStep[]> {
+    const read = (path: string): Promise<string> => {
+      const real = this.#sources.admit(path, () => false);
+      return reading(path, readFile(real, 'utf8'));
+    };
+    const steps = await readPackageLists(paths, read);
+    return name === 'ospkgs' ? steps : steps.map(withoutDirectories);
+  }
+}
+
+async function findOn(shell: NodeShell): Promise<PackageManager | undefined> {
+  const [found] = await shell.must(findManager, 'looking for a package manager');
+  return managerNamed(found);
+}
+
+/** Other packages are named with the directory they lie in; the node finds them in the repositories it knows. */
+function withoutDirectories(step: PackageStep): PackageStep {
+  const plain = (names: readonly string[]): string[] => names.map((name) => name.slice(name.lastIndexOf('/') + 1));
+  return {
+    ...step,
+    removeBefore: plain(step.removeBefore),
+    install: plain(step.install),
+    removeAfter: plain(step.removeAfter),
+  };
+}

@@ -1,0 +1,94 @@
+import { join as joinPath } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import { commandLine } from '../../protocols/ssh/quote.ts';
+import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
+import { join } from '../remote/cargo.ts';
+import { isDirectory } from '../remote/deliver.ts';
+import { appendFiles, mergeFiles } from './join-files.ts';
+import { type Placed, sendChanged, type Sending } from './send-changed.ts';
+import type { NodePlan, PlannedRule } from './sync-plan.ts';
+import type { SyncScript } from './synclist.ts';
+import { placeOf, sourceOf, type WantedTree } from './wanted-files.ts';
+
+/** A file of the node by the name of its source in the list. */
+interface Copied extends Placed {
+  readonly source: string;
+}
+
+/** Gives a node the files of its plan and runs what has to be run; what that printed. */
+export async function syncNode(sending: Sending, plan: NodePlan, storage: string): Promise<readonly string[]> {
+  // What a later line says of the same place counts.
+  const places = new Map<string, Copied>();
+  for (const rule of plan.copies)
+    for (const copy of await placed(sending.files, rule)) places.set(copy.path.toString('latin1'), copy);
+  const copies = [...places.values()];
+  const changed = new Set<string>();
+  const sent = new Set(await sendChanged(sending, copies));
+  for (const copy of copies) if (sent.has(copy)) changed.add(copy.source);
+  for (const source of await joinAll(sending, plan, storage)) changed.add(source);
+  let lines: readonly string[] = [];
+  for (const script of plan.scripts) {
+    const file = script.path.slice(0, -'.post'.length);
+    if (changed.has(file)) lines = lines.concat(await runScript(sending, script, copies));
+  }
+  for (const script of plan.scriptsAlways) lines = lines.concat(await runScript(sending, script, copies));
+  return lines;
+}
+
+/** What of a rule goes where on the node; a file whose destination is a directory there goes into it. */
+async function placed(files: RemoteFiles, rule: PlannedRule): Promise<Copied[]> {
+  const copies: Copied[] = [];
+  for (const tree of rule.trees) {
+    const destination = Buffer.from(rule.destination);
+    const isFile = tree.items[0]!.kind !== 'directory';
+    const inside = rule.intoDirectory || (isFile && (await isDirectory(files, destination)));
+    const top = inside ? join(destination, tree.items[0]!.name) : destination;
+    for (const item of tree.items) copies.push({ item, path: placeOf(item, top), source: sourceOf(tree, item) });
+  }
+  return copies;
+}
+
+/** Files that are joined with others; the sources whose destination changed. */
+async function joinAll(sending: Sending, { appends, merges }: NodePlan, storage: string): Promise<readonly string[]> {
+  const changed: string[] = [];
+  for (const [kind, rules] of [
+    ['append', appends],
+    ['merge', merges],
+  ] as const) {
+    for (const [destination, together] of byDestination(rules)) {
+      const copies = together.flatMap(({ trees }) => trees.map((tree) => stored(tree, joinPath(storage, kind))));
+      await sendChanged(sending, copies);
+      const paths = copies.map(({ path }) => path.toString());
+      const isNew =
+        kind === 'append'
+          ? await appendFiles(sending.shell, destination, joinPath(storage, 'org', destination), paths)
+          : await mergeFiles(sending.shell, destination, paths);
+      if (isNew) changed.push(...together.flatMap(({ sources }) => sources));
+    }
+  }
+  return changed;
+}
+
+function byDestination(rules: readonly PlannedRule[]): Map<string, PlannedRule[]> {
+  const groups = new Map<string, PlannedRule[]>();
+  for (const rule of rules) groups.set(rule.destination, [...(groups.get(rule.destination) ?? []), rule]);
+  return groups;
+}
+
+/** The source itself is kept on the node, so that it travels only when it has changed. */
+function stored(tree: WantedTree, directory: string): Placed {
+  const [item] = tree.items;
+  if (item!.kind !== 'file') throw new Fault('invalid', `${tree.path} is not a file, and only files can be joined.`);
+  return { item: item!, path: Buffer.from(joinPath(directory, tree.path)) };
+}
+
+async function runScript(
+  { shell }: Sending,
+  script: SyncScript,
+  copies: readonly Copied[],
+): Promise<readonly string[]> {
+  const copy = copies.find(({ source }) => source === script.path);
+  // It may be for other nodes only.
+  if (!copy) return [];
+  return shell.must(commandLine([copy.path.toString()]), copy.path.toString());
+}

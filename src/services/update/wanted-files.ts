@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
+import { basename, dirname, join as joinPath } from 'node:path';
+import { type CargoItem, type CargoRoot, join, loadCargo } from '../remote/cargo.ts';
+import { hasWildcard } from './synclist.ts';
+import { reading } from './telling.ts';
+
+/** A file, directory or link that nodes shall have. */
+export interface WantedItem extends CargoItem {
+  readonly size: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** One source of a rule with all that is in it. The names of its items begin with the name of the source. */
+export interface WantedTree {
+  /** As the list names it, wildcards replaced. */
+  readonly path: string;
+  readonly items: readonly WantedItem[];
+}
+
+/** Looks at a file or directory here with all that is in it. */
+export async function wantedTree(root: CargoRoot): Promise<WantedTree> {
+  const { items } = await loadCargo([root]);
+  const wanted: WantedItem[] = [];
+  for (const item of items) {
+    const { size, uid, gid } = await reading(item.from, lstat(item.from));
+    wanted.push({ ...item, size, uid, gid });
+  }
+  return { path: root.path, items: wanted };
+}
+
+/** The path of an item on the node when its source is called `destination` there. */
+export function placeOf(item: CargoItem, destination: Buffer): Buffer {
+  const mark = item.name.indexOf('/');
+  return mark < 0 ? destination : join(destination, item.name.subarray(mark + 1));
+}
+
+/** What an item is called in the list. */
+export const sourceOf = (tree: WantedTree, item: CargoItem): string => placeOf(item, Buffer.from(tree.path)).toString();
+
+/** What a path with `*` and `?` means, in the order of names; they match no dot at the beginning. `admit` refuses directories. */
+export async function expandWildcards(path: string, admit: (directory: string) => unknown): Promise<string[]> {
+  if (!hasWildcard(path)) return [path];
+  const found: string[] = [];
+  for (const directory of await expandWildcards(dirname(path), admit)) {
+    const pattern = basename(path);
+    if (!hasWildcard(pattern)) {
+      found.push(joinPath(directory, pattern));
+      continue;
+    }
+    admit(directory);
+    const names = await reading(directory, readdir(directory));
+    for (const name of names) {
+      const isVisible = !name.startsWith('.') || pattern.startsWith('.');
+      if (isVisible && matches(name, pattern)) found.push(joinPath(directory, name));
+    }
+  }
+  return found.sort();
+}
+
+/** `*` any text, `?` any character. Goes back to the last star only, so it takes no more than length times length. */
+export function matches(name: string, pattern: string): boolean {
+  let at = 0;
+  let next = 0;
+  let star = -1;
+  let resume = 0;
+  while (at < name.length) {
+    if (pattern[next] === '*') {
+      star = next++;
+      resume = at;
+    } else if (next < pattern.length && (pattern[next] === '?' || pattern[next] === name[at])) {
+      next++;
+      at++;
+    } else if (star >= 0) {
+      next = star + 1;
+      at = ++resume;
+    } else return false;
+  }
+  while (pattern[next] === '*') next++;
+  return next === pattern.length;
+}
+
+/** SHA-256 of files here, each computed once. */
+export class FileHashes {
+  readonly #hashes = new Map<string, Promise<string>>();
+
+  of(path: Buffer): Promise<string> {
+    const key = path.toString('latin1');
+    let hash = this.#hashes.get(key);
+    if (!hash) this.#hashes.set(key, (hash = reading(path, hashFile(path))));
+    return hash;
+  }
+}
+
+async function hashFile(path: Buffer): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}

@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { connectNamespaces, makeNamespace, type Namespace } from './netns.ts';
+
+/** What a DHCP client was told, by the names udhcpc gives its script. */
+export type Told = Readonly<Record<string, string>>;
+
+export interface ClientOptions {
+  /** Options to send, by number: bytes in hex. */
+  readonly send?: Readonly<Record<number, string>>;
+  /** How often it asks before it gives up; once where nobody is to answer. */
+  readonly tries?: number;
+}
+
+/** A wire with a namespace at either end: `srv0` of the server, and the client's interface, whose MAC address is any. */
+export interface Wire {
+  readonly server: Namespace;
+  readonly client: Namespace;
+  readonly serverNic: string;
+  readonly clientNic: string;
+  /** Tries to get an address; undefined if nobody gave one. */
+  ask(mac: string, options?: ClientOptions): Promise<Told | undefined>;
+  /** The same in DHCPv6. */
+  ask6(mac: string): Promise<string | undefined>;
+  remove(): void;
+}
+
+const [serverNic, clientNic] = ['srv0', 'cli0'];
+
+export function makeWire(addresses: readonly string[]): Wire {
+  const server = makeNamespace();
+  const client = makeNamespace();
+  const directory = mkdtempSync(join(tmpdir(), 'muster-wire-'));
+  connectNamespaces(
+    { namespace: server, interface: serverNic, addresses },
+    { namespace: client, interface: clientNic },
+  );
+  const file = (name: string): string => join(directory, name);
+  writeFileSync(file('script'), '#!/bin/sh\nenv\n');
+  chmodSync(file('script'), 0o755);
+  const useMac = (mac: string): void => {
+    for (const change of [['down'], ['address', mac], ['up']]) client.run('ip', 'link', 'set', clientNic, ...change);
+  };
+  return {
+    server,
+    client,
+    serverNic,
+    clientNic,
+    async ask(mac, { send = {}, tries = 4 } = {}) {
+      useMac(mac);
+      const sent = Object.entries(send).flatMap(([code, hex]) => ['-x', `0x${Number(code).toString(16)}:${hex}`]);
+      const patience = ['-t', String(tries), '-T', '1', '-A', '1'];
+      const words = ['-f', '-q', '-n', '-i', clientNic, '-s', file('script'), ...patience, ...sent];
+      const output = await run(client.command('udhcpc', ...words));
+      const lines = output.matchAll(/^([a-z]\w*)=(.*)$/gm);
+      const told = Object.fromEntries([...lines].map(([, name, value]) => [name, value] as [string, string]));
+      return told['ip'] === undefined ? undefined : told;
+    },
+    async ask6(mac) {
+      useMac(mac);
+      // dhclient wants a link-local address that is beyond doubt.
+      for (let tries = 0; tries < 200; tries++) {
+        const shown = client.run('ip', '-6', 'address', 'show', 'dev', clientNic);
+        if (shown.includes('fe80') && !shown.includes('tentative')) break;
+        await pause(20);
+      }
+      rmSync(file('lease'), { force: true });
+      const files = ['-sf', file('script'), '-lf', file('lease'), '-pf', file('pid'), '-cf', '/dev/null'];
+      const output = await run(
+        client.command('timeout', '15', 'dhclient', '-6', '-1', '-v', '-D', 'LL', ...files, clientNic),
+      );
+      if (existsSync(file('pid'))) await run(['kill', readFileSync(file('pid'), 'utf8').trim()]);
+      return /^new_ip6_address=(.*)$/m.exec(output)?.[1];
+    },
+    remove() {
+      server.remove();
+      client.remove();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const run = ([program = '', ...args]: readonly string[]): Promise<string> =>
+  new Promise((resolve) => {
+    const env = { PATH: `${process.env.PATH}:/usr/sbin:/sbin` };
+    execFile(program, args, { env, timeout: 60_000 }, (_error, stdout, stderr) => resolve(`${stdout}${stderr}`));
+  });

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { errorOf } from '../harness/errors.ts';
+import { addUser } from '../harness/users.ts';
+import { type RemoteWorld, startWorld } from './world.ts';
+
+let world: RemoteWorld;
+let token: string;
+beforeAll(async () => {
+  world = await startWorld({ count: 2, prefix: '127.126', port: 2602 });
+  token = await addUser(world.server, 'alice');
+}, 60_000);
+afterAll(() => world.stop());
+
+const remoteusers = (value: string) => world.server.ok('PUT', '/globalconf/attrs/remoteusers', { remoteusers: value });
+
+/** The rules for alice, in their order. */
+async function rules(...given: object[]): Promise<void> {
+  for (const priority of await world.server.ok('GET', '/policy'))
+    if (priority !== '1') await world.server.ok('DELETE', `/policy/${priority}`);
+  let priority = 5;
+  for (const rule of given) await world.server.ok('POST', `/policy/${priority++}`, { name: 'alice', ...rule });
+}
+
+const allow = { commands: 'xdsh', rule: 'allow' };
+const asRoot = { raw: ['-l', 'root'] };
+
+describe('who runs a command on nodes', () => {
+  it('is who asks, and root may be anybody', async () => {
+    expect((await world.shell('t0', 'id -un')).json).toEqual({ t0: ['root'] });
+    await rules(allow);
+    const reply = await world.shell('t0', 'id -un', {}, { token });
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error[0]).toMatch(/^t0: its sshd at \S+ does not accept user "alice"/);
+    const other = await world.shell('t0', 'id -un', { raw: ['-l', 'alice'] });
+    expect(other.json.error[0]).toContain('does not accept user "alice"');
+  });
+
+  it.each<[string, object[], object, string]>([
+    ['a rule for the command alone', [allow], asRoot, 'date'],
+    ['a pattern that matches everything', [{ ...allow, parameters: '.*' }], asRoot, 'date'],
+    ['a pattern for the command', [{ ...allow, parameters: 'date' }], asRoot, 'date'],
+    ['a pattern for another user', [allow, { ...allow, parameters: '-l bob' }], asRoot, 'date'],
+    [
+      'a pattern for another user and a command that holds it',
+      [{ ...allow, parameters: '-l bob' }],
+      asRoot,
+      'echo -l bob',
+    ],
+    ['a pattern for other nodes', [{ ...allow, parameters: '-l root', noderange: 't1' }, allow], asRoot, 'date'],
+    [
+      'a refusal before',
+      [
+        { ...allow, rule: 'deny', parameters: '-l' },
+        { ...allow, parameters: '-l root' },
+      ],
+      asRoot,
+      'date',
+    ],
+    ['a pattern for another command', [allow, { ...allow, commands: 'xdcp', parameters: '-l root' }], asRoot, 'date'],
+    ['a rule for the command alone, by the environment', [allow], { ENV: { DSH_TO_USERID: 'root' } }, 'date'],
+    ['a rule for the command alone, with other spellings', [allow], { raw: '-zlroot' }, 'date'],
+    ['a rule for the command alone, with the long name', [allow], { raw: ['--user=root'] }, 'date'],
+  ])('is not another because of %s', async (_name, given, more, command) => {
+    await rules(...given);
+    for (const [root, status] of [
+      ['/muster', 403],
+      ['/xcatws', 401],
+    ] as const) {
+      const reply = await world.shell('t0', command, more, { token, root });
+      expect([reply.status, reply.json.errorcode]).toEqual([status, 2]);
+    }
+  });
+
+  it.each<[string, object[], object]>([
+    ['a pattern for the user', [{ ...allow, parameters: '-l root' }], asRoot],
+    [
+      'a pattern for the user, by the environment',
+      [{ ...allow, parameters: '-l root' }],
+      { ENV: { DSH_TO_USERID: 'root' } },
+    ],
+    ['a pattern for any user', [{ ...allow, parameters: '-l \\S+' }], asRoot],
+    ['a pattern for the user with one command', [{ ...allow, parameters: '^-l root id -un$' }], asRoot],
+    ['a pattern with and without the user', [{ ...allow, parameters: '^(-l root )?id -un$' }], asRoot],
+    [
+      'rules that share the nodes',
+      [
+        { ...allow, parameters: '-l root', noderange: 't1' },
+        { ...allow, parameters: '-l root', noderange: 't0' },
+      ],
+      asRoot,
+    ],
+  ])('is another because of %s', async (_name, given, more) => {
+    await rules(...given);
+    expect((await world.shell('t0', 'id -un', more, { token })).json).toEqual({ t0: ['root'] });
+  });
+
+  it('is the one the site attribute remoteusers names, if a rule allows it', async () => {
+    await rules(allow);
+    for (const value of ['alice:root', 'bob:x, *:root']) {
+      await remoteusers(value);
+      const reply = await world.shell('t0', 'id -un', {}, { token });
+      expect(errorOf(reply)).toEqual([403, 2]);
+      expect(reply.json.error[0]).toContain('"-l root"');
+    }
+    await rules(allow, { ...allow, parameters: '-l root' });
+    expect((await world.shell('t0', 'id -un', {}, { token })).json).toEqual({ t0: ['root'] });
+    await remoteusers('root:nosuchuser');
+    expect((await world.shell('t0', 'id -un')).json.error[0]).toContain('does not accept user "nosuchuser"');
+    expect((await world.shell('t0', 'id -un', asRoot)).json).toEqual({ t0: ['root'] });
+    await remoteusers('');
+  });
+
+  it('may not slip variables past a rule for one command', async () => {
+    await rules({ ...allow, parameters: '^-l root id -un$' });
+    const reply = await world.shell('t0', 'id -un', { ...asRoot, ENV: { PATH: '/tmp/evil' } }, { token });
+    expect([reply.status, reply.json.errorcode]).toEqual([403, 2]);
+    await rules({ ...allow, parameters: '^-l root (env LANG=\\S+ )?id -un$' });
+    expect((await world.shell('t0', 'id -un', { ...asRoot, ENV: { LANG: 'C' } }, { token })).json).toEqual({
+      t0: ['root'],
+    });
+  });
+
+  it('is noted in the audit log, and so is a refusal', async () => {
+    await rules(allow);
+    await world.shell(
+      't1',
+      'echo audited',
+      { ENV: { DSH_TO_USERID: 'root', DSH_REMOTE_PASSWORD: 'hushhush' } },
+      { token },
+    );
+    const text = JSON.stringify(await world.server.ok('GET', '/tables/auditlog/rows'));
+    expect(text).toContain('-l root echo audited');
+    expect(text).not.toContain('hushhush');
+  });
+});

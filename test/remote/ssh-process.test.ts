@@ -1,0 +1,29 @@
+import { writeFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RemoteWorld, startWorld } from './world.ts';
+
+let world: RemoteWorld;
+beforeAll(async () => {
+  const options = { count: 3, prefix: '127.126', port: 2607, perProcess: 1, refusing: [2] };
+  world = await startWorld(options, 'transport = "process"\nconnectSeconds = 10');
+}, 60_000);
+afterAll(() => world.stop());
+
+describe('the same by ssh processes', () => {
+  it('runs commands', async () => {
+    const lines = await world.stream('t0-t2', 'echo "$A $LAB_NAME"; echo e >&2; exit 4', { ENV: { A: "it's" } });
+    expect(lines.pop()).toEqual({ summary: { nodes: 3, ok: 0, failed: 3, errorcode: 1 } });
+    const error = 'the command ended with exit code 4.';
+    expect(lines).toContainEqual({ node: 't1', error, output: { stdout: "it's t1\n", stderr: 'e\n', code: 4 } });
+    expect(lines.find(({ node }) => node === 't2').error).toMatch(/cannot be reached/);
+  });
+
+  it('copies files', async () => {
+    const file = join(world.sources, 'file');
+    writeFileSync(file, 'content');
+    const reply = await world.server.call('POST', '/nodes/t0,t1/nodecopy', { body: { src: [file], target: 'copied' } });
+    expect([reply.status, reply.text]).toEqual([201, '']);
+    expect(readFileSync(join(world.lab.home(1), 'copied'), 'utf8')).toBe('content');
+  });
+});

@@ -1,0 +1,313 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { KeaControl } from '../../../src/protocols/kea/control.ts';
+import { makeWire, type Wire } from '../../lab/dhcp.ts';
+import { type KeaCommand, type KeaSocket, listenAsKea } from '../../lab/kea-socket.ts';
+import { mac, machineWith, node, openSetting, type Rows, type Setting } from './setting.ts';
+
+const network: Rows[number] = ['networks', { netname: 'mgmt', net: '10.77.0.0', mask: '255.255.0.0' }];
+const nodes = (count: number): Rows =>
+  Array.from({ length: count }, (_, i) => node(`n${i + 1}`, `10.77.1.${i + 1}`, mac(i + 1))).flat();
+
+let wire: Wire | undefined;
+let setting: Setting | undefined;
+let socket: KeaSocket | undefined;
+let foreign: ChildProcess | undefined;
+afterEach(async () => {
+  await setting?.close();
+  await socket?.close();
+  foreign?.kill('SIGKILL');
+  wire?.remove();
+  wire = setting = socket = foreign = undefined;
+});
+
+/** A service on a real wire. */
+async function onWire(daemon: 'process' | 'none' = 'process'): Promise<{ wire: Wire; setting: Setting }> {
+  wire = makeWire(['10.77.0.1/16']);
+  setting = await openSetting(machineWith(wire.serverNic, ['10.77.0.1']), {
+    prefix: wire.server.command('env'),
+    daemon,
+  });
+  await setting.store.put(network, ...nodes(20));
+  return { wire, setting };
+}
+
+const place = (name: string): string => join(setting!.data, 'dhcp', name);
+const control = (): KeaControl => new KeaControl(place('kea4.sock'));
+const keaPid = async (): Promise<number> => ((await control().tell('status-get')) as { pid: number }).pid;
+
+/** The MAC addresses that Kea itself says it has reservations for. */
+async function served(): Promise<string[]> {
+  const text = JSON.stringify(await control().tell('config-get'));
+  return [...text.matchAll(/"hw-address":"([^"]+)"/g)].map(([, address]) => address!).sort();
+}
+const macs = (...indexes: number[]): string[] => indexes.map(mac).sort();
+
+describe('when Kea is away', { timeout: 60_000 }, () => {
+  const startForeign = (): void => {
+    const [program, ...args] = wire!.server.command('env', 'kea-dhcp4', '-c', place('kea-dhcp4.json'));
+    const env = { PATH: `${process.env.PATH}:/usr/sbin`, KEA_PIDFILE_DIR: place('.'), KEA_LOCKFILE_DIR: place('.') };
+    foreign = spawn(program, args, { env, stdio: 'ignore' });
+  };
+
+  it('that is an error, and what was asked for is done when it is back', async () => {
+    const { setting: at } = await onWire('none');
+    expect(await at.configure()).toContain(
+      `kea-dhcp4 does not run; it serves ${place('kea-dhcp4.json')} when it is started.`,
+    );
+    await expect(at.reserve('n1', 'n2')).rejects.toThrow(
+      /^The DHCP server Kea is away: nobody answers on its control socket .*\. What was asked for is noted, and done as soon as it is back\./,
+    );
+    startForeign();
+    await expect.poll(served, { timeout: 15_000 }).toEqual(macs(1, 2));
+    await at.reserve('n3');
+    expect(await served()).toEqual(macs(1, 2, 3));
+    foreign!.kill('SIGKILL');
+    await expect(at.release('n1')).rejects.toThrow('is noted');
+    startForeign();
+    await expect.poll(served, { timeout: 15_000 }).toEqual(macs(2, 3));
+    expect((await wire!.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
+  });
+
+  it('leases are read from its file', async () => {
+    const { wire: on, setting: at } = await onWire('none');
+    await at.configure();
+    startForeign();
+    await expect.poll(keaPid, { timeout: 15_000 }).toBeGreaterThan(0);
+    await at.reserve('n1');
+    expect((await on.ask(mac(1)))?.['ip']).toBe('10.77.1.1');
+    foreign!.kill('SIGKILL');
+    await expect
+      .poll(() => at.dhcp.leases())
+      .toEqual([
+        { address: '10.77.1.1', mac: mac(1), hostname: 'n1', network: 'mgmt', expires: expect.any(Number) as number },
+      ]);
+  });
+});
+
+describe('killed with SIGKILL', { timeout: 180_000 }, () => {
+  it('at random moments, Kea comes back with everything that was acknowledged', async () => {
+    const { wire: on, setting: at } = await onWire();
+    await at.configure();
+    const wanted = new Set<number>();
+    for (let round = 1; round <= 6; round++) {
+      const [first, second, third] = [round * 3 - 2, round * 3 - 1, round * 3];
+      const work = [at.reserve(`n${first}`), at.reserve(`n${second}`), at.reserve(`n${third}`)];
+      await pause(Math.random() * 60);
+      await keaPid().then(
+        (pid) => process.kill(pid, 'SIGKILL'),
+        () => undefined,
+      );
+      const results = await Promise.allSettled(work);
+      // What failed is noted: it says so.
+      for (const result of results)
+        if (result.status === 'rejected') expect(String(result.reason)).toContain('is noted');
+      for (const index of [first, second, third]) wanted.add(index);
+      if (round % 2 === 0) {
+        wanted.delete(first);
+        await at.release(`n${first}`).catch((error: unknown) => expect(String(error)).toContain('is noted'));
+      }
+      await expect.poll(() => served().catch(() => []), { timeout: 60_000 }).toEqual(macs(...wanted));
+    }
+    expect((await on.ask(mac(3)))?.['ip']).toBe('10.77.1.3');
+  });
+
+  it('Kea serves what its file has, even before muster speaks to it', async () => {
+    const { setting: at } = await onWire();
+    await at.configure();
+    await at.reserve('n1', 'n2', 'n3');
+    expect(
+      [...readFileSync(place('kea-dhcp4.json'), 'utf8').matchAll(/hw-address":"([^"]+)/g)].map(([, each]) => each),
+    ).toEqual(macs(1, 2, 3));
+  });
+});
+
+it('the next muster takes up what the last one has left', { timeout: 60_000 }, async () => {
+  const { wire: on, setting: at } = await onWire();
+  await at.configure();
+  await at.reserve('n1', 'n2');
+  await at.reopen();
+  await expect.poll(() => served().catch(() => []), { timeout: 15_000 }).toEqual(macs(1, 2));
+  await at.reserve('n4');
+  expect(await served()).toEqual(macs(1, 2, 4));
+  expect((await on.ask(mac(4)))?.['ip']).toBe('10.77.1.4');
+});
+
+it('networks that are reached through relays only, with nowhere to boot from, are served', {
+  timeout: 60_000,
+}, async () => {
+  setting = await openSetting(machineWith('eth0', []));
+  const far = { netname: 'far', net: '198.18.0.0', mask: '255.254.0.0' };
+  await setting.store.put(['networks', far], ['networks', { netname: 'far6', net: 'fd99::', mask: '/64' }]);
+  expect(await setting.configure()).toContain('Network far: no server for boot files is known; set its tftpserver.');
+  await setting.store.put(...node('n1', '198.18.0.1', mac(1)));
+  await setting.reserve('n1');
+  expect(await served()).toEqual(macs(1));
+});
+
+it('a configuration of somebody else is kept aside', { timeout: 60_000 }, async () => {
+  const { setting: at } = await onWire('none');
+  mkdirSync(place('.'), { recursive: true });
+  writeFileSync(place('kea-dhcp4.json'), '// an example\n{ "Dhcp4": {} }\n');
+  await at.reopen();
+  await at.configure();
+  expect(readFileSync(place('kea-dhcp4.json.before-muster'), 'utf8')).toContain('an example');
+});
+
+it('thousands at once are one configuration, and so are many requests of a moment', { timeout: 180_000 }, async () => {
+  const { wire: on, setting: at } = await onWire();
+  const count = 10_000;
+  const name = (i: number): string => `m${i}`;
+  const address = (i: number): string => `10.77.${10 + Math.floor(i / 250)}.${(i % 250) + 1}`;
+  await at.store.put(...Array.from({ length: count + 21 }, (_, i) => node(name(i), address(i), mac(i + 1_000))).flat());
+  await at.configure();
+  const timed = async (work: () => Promise<unknown>): Promise<number> => {
+    const began = performance.now();
+    await work();
+    return Math.round(performance.now() - began);
+  };
+  const all = await timed(() => at.reserve(...Array.from({ length: count }, (_, i) => name(i))));
+  const one = await timed(() => at.reserve(name(count)));
+  const many = await timed(() => Promise.all(Array.from({ length: 20 }, (_, i) => at.reserve(name(count + 1 + i)))));
+  const text = readFileSync(place('kea-dhcp4.json'), 'utf8');
+  const floor = await timed(() => control().tell('config-set', text, 60_000));
+  console.info(
+    `${count} reservations ${all} ms, one more ${one} ms, 20 at once ${many} ms, Kea's own config-set ${floor} ms`,
+  );
+  expect(await served()).toHaveLength(count + 21);
+  expect((await on.ask(mac(1_000 + 7_777)))?.['ip']).toBe(address(7_777));
+  // Twenty requests one after the other would be twenty configurations.
+  expect(many).toBeLessThan(floor * 8 + 1_000);
+  expect(await timed(() => at.release(...Array.from({ length: count + 21 }, (_, i) => name(i))))).toBeLessThan(60_000);
+  expect(await served()).toEqual([]);
+});
+
+/** A Kea of another version, or with another mind, on the socket. */
+async function withKea(answer: (command: KeaCommand) => object | undefined): Promise<Setting> {
+  setting = await openSetting(machineWith('eth0', ['10.77.0.1']), { daemon: 'none' });
+  await setting.store.put(network, ...nodes(200));
+  mkdirSync(place('.'), { recursive: true });
+  const usual = (command: KeaCommand): object => {
+    if (command.command === 'status-get') return { result: 0, arguments: { pid: 7 } };
+    return answer(command) ?? { result: 0, text: 'fine' };
+  };
+  socket = await listenAsKea(usual, place('kea4.sock'));
+  await setting.configure();
+  socket.heard.length = 0;
+  return setting;
+}
+const commands = (): string[] =>
+  socket!.heard.map(({ command }) => command).filter((command) => command !== 'status-get');
+
+describe('a Kea that takes reservations one by one', () => {
+  const able = ({ command }: KeaCommand): object | undefined =>
+    command === 'list-commands'
+      ? { result: 0, arguments: ['config-set', 'reservation-add', 'reservation-del'] }
+      : undefined;
+
+  it('is given a few of them singly', async () => {
+    const at = await withKea(able);
+    await at.reserve('n1', 'n2');
+    await at.release('n1');
+    expect(commands()).toEqual(['list-commands', 'reservation-add', 'reservation-add', 'reservation-del']);
+    const [, add, , remove] = socket!.heard.filter(({ command }) => command !== 'status-get');
+    expect(add!.arguments).toEqual({
+      reservation: { 'subnet-id': 0x0a4d0000, 'hw-address': mac(1), 'ip-address': '10.77.1.1', hostname: 'n1' },
+      'operation-target': 'primary',
+    });
+    expect(remove!.arguments).toEqual({
+      'subnet-id': 0x0a4d0000,
+      'identifier-type': 'hw-address',
+      identifier: mac(1),
+      'operation-target': 'primary',
+    });
+    expect(readFileSync(place('kea-dhcp4.json'), 'utf8')).toContain(mac(2));
+    expect(readFileSync(place('kea-dhcp4.json'), 'utf8')).not.toContain(mac(1));
+  });
+
+  it('is given many of them together', async () => {
+    const at = await withKea(able);
+    await at.reserve(...Array.from({ length: 150 }, (_, i) => `n${i + 1}`));
+    expect(commands()).toEqual(['config-set']);
+  });
+
+  it('that refuses one of them gets back what it had', async () => {
+    const at = await withKea((command) => {
+      const { reservation } = (command.arguments ?? {}) as { reservation?: { hostname: string } };
+      return reservation?.hostname === 'n2' ? { result: 1, text: 'conflict' } : able(command);
+    });
+    await expect(at.reserve('n1', 'n2')).rejects.toThrow(
+      'kea-dhcp4 refuses it, and keeps what it has: reservation-add: conflict',
+    );
+    expect(commands()).toEqual(['list-commands', 'reservation-add', 'reservation-add', 'config-set']);
+    expect(JSON.stringify(socket!.heard.at(-1)!.arguments)).not.toContain(mac(1));
+    expect(at.store.rows('dhcphost')).toEqual([]);
+  });
+});
+
+describe('a Kea that refuses', () => {
+  it('reservations of one request takes those of the others of the same moment', async () => {
+    const at = await withKea(({ command, arguments: given }) =>
+      command === 'config-set' && JSON.stringify(given).includes(mac(2)) ? { result: 1, text: 'bad one' } : undefined,
+    );
+    const results = await Promise.allSettled([at.reserve('n1'), at.reserve('n2'), at.reserve('n3')]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(at.store.rows('dhcphost').map((row) => row['node'])).toEqual(['n1', 'n3']);
+  });
+
+  it('or answers nonsense is an error that says so', async () => {
+    const at = await withKea(({ command, arguments: given }) =>
+      command === 'config-set' && JSON.stringify(given).includes(mac(1)) ? { answer: 42 } : undefined,
+    );
+    await expect(at.reserve('n1')).rejects.toThrow(
+      'Kea answered config-set with something that is no answer: {"answer":42}',
+    );
+    expect(at.store.rows('dhcphost')).toEqual([]);
+  });
+});
+
+describe('a file that cannot be written', { timeout: 60_000 }, () => {
+  // The place of the temporary file is taken, as good as a full disk.
+  const block = (): void => mkdirSync(place('kea-dhcp4.json.new'));
+  const unblock = (): void => rmdirSync(place('kea-dhcp4.json.new'));
+  const written = (): string => readFileSync(place('kea-dhcp4.json'), 'utf8');
+
+  it('keeps no reservation from being served, and is written later', async () => {
+    const { setting: at } = await onWire();
+    await at.configure();
+    block();
+    await at.reserve('n1');
+    expect(await served()).toEqual(macs(1));
+    expect(written()).not.toContain(mac(1));
+    unblock();
+    await expect.poll(written, { timeout: 15_000 }).toContain(mac(1));
+  });
+
+  it('leaves the configuration that was there', async () => {
+    const { setting: at } = await onWire();
+    await at.configure();
+    await at.reserve('n1');
+    block();
+    await at.store.put(['networks', { netname: 'more', net: '10.99.0.0', mask: '255.255.0.0' }]);
+    await expect(at.configure()).rejects.toThrow('EISDIR');
+    await expect
+      .poll(async () => JSON.stringify(await control().tell('config-get')), { timeout: 15_000 })
+      .not.toContain('10.99.0.0');
+    expect(await served()).toEqual(macs(1));
+    unblock();
+    await at.configure();
+    expect(written()).toContain('10.99.0.0');
+  });
+});
+
+it('without a configuration there is nothing to reserve in', async () => {
+  setting = await openSetting(machineWith('eth0', ['10.77.0.1']), { daemon: 'none' });
+  await setting.store.put(...nodes(1));
+  await expect(setting.reserve('n1')).rejects.toThrow(
+    'DHCP is not configured yet. POST /services/dhcp configures it for all networks.',
+  );
+  await expect(setting.configure()).rejects.toThrow('No network is defined that DHCP could serve.');
+});

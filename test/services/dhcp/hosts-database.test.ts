@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../../scripts/packages.ts';
+import { KeaControl } from '../../../src/protocols/kea/control.ts';
+import { makeWire, type Wire } from '../../lab/dhcp.ts';
+import { makePostgres, type Postgres } from '../../lab/postgres.ts';
+import { mac, machineWith, node, openSetting, type Setting } from './setting.ts';
+
+/** Kea with its reservations in PostgreSQL. */
+describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeout: 120_000 }, () => {
+  let wire: Wire;
+  let postgres: Postgres;
+  let setting: Setting;
+
+  beforeAll(async () => {
+    wire = makeWire(['10.77.0.1/16', 'fd77::1/64']);
+    postgres = await makePostgres('kea');
+    const account = ['-u', 'kea', '-p', 'secret', '-n', 'kea', '-h', postgres.directory, '-P', String(postgres.port)];
+    execFileSync('kea-admin', ['db-init', 'pgsql', ...account], {
+      stdio: 'pipe',
+      env: { PATH: `${process.env.PATH}:/usr/sbin` },
+    });
+    setting = await openSetting(machineWith(wire.serverNic, ['10.77.0.1', 'fd77::1']), {
+      prefix: wire.server.command('env'),
+      hostsDatabase: postgres.url,
+    });
+    await setting.store.put(
+      [
+        'networks',
+        { netname: 'mgmt', net: '10.77.0.0', mask: '255.255.0.0', dynamicrange: '10.77.200.1-10.77.200.50' },
+      ],
+      ['networks', { netname: 'six', net: 'fd77::', mask: '/64' }],
+      ...node('n1', '10.77.1.1', mac(1)),
+      ...node('n2', '10.77.1.2', mac(2)),
+      ...node('n3', '10.77.1.3', mac(3)),
+      ...node('silent', '10.77.1.9', `${mac(9)}!*NOIP*`),
+      ...node('six1', 'fd77::11', mac(11)),
+      ['noderes', { node: 'n2', tftpserver: '10.77.0.250' }],
+    );
+    await setting.configure();
+    // Somebody else's.
+    postgres.query(
+      "INSERT INTO hosts (dhcp_identifier, dhcp_identifier_type, dhcp4_subnet_id, ipv4_address) VALUES ('\\x0a', 0, 5, 7)",
+    );
+  }, 120_000);
+  afterAll(async () => {
+    await setting?.close();
+    await postgres?.remove();
+    wire?.remove();
+  });
+
+  const names = (): string[] =>
+    postgres.query("SELECT coalesce(hostname, '-') FROM hosts ORDER BY 1").split('\n').sort();
+
+  it('is given reservations, which are served at once without a new configuration', async () => {
+    const before = readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8');
+    await setting.reserve('n1', 'n2', 'silent', 'six1');
+    expect(readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8')).toBe(before);
+    expect(names()).toEqual(['-', '-', 'n1', 'n2', 'six1']);
+    expect(await wire.ask(mac(1))).toMatchObject({ ip: '10.77.1.1', hostname: 'n1', siaddr: '10.77.0.1' });
+    expect(await wire.ask(mac(2), { send: { 93: '0000' } })).toMatchObject({
+      ip: '10.77.1.2',
+      siaddr: '10.77.0.250',
+      boot_file: 'undionly.kpxe',
+    });
+    expect(await wire.ask(mac(9), { tries: 2 })).toBeUndefined();
+    expect(await wire.ask6(mac(11))).toBe('fd77::11');
+  });
+
+  it('loses those that are taken back, and keeps what is not ours', async () => {
+    await setting.release('n2');
+    expect(names()).toEqual(['-', '-', 'n1', 'six1']);
+    expect((await wire.ask(mac(2)))?.['ip']).toMatch(/^10\.77\.200\./);
+  });
+
+  it('is put right when it has lost or gained rows while muster was away', async () => {
+    postgres.query(
+      "DELETE FROM hosts WHERE hostname = 'n1'; UPDATE hosts SET hostname = 'other' WHERE hostname = 'six1'",
+    );
+    await setting.reopen();
+    await expect.poll(names, { timeout: 15_000 }).toEqual(['-', '-', 'n1', 'six1']);
+    expect(postgres.query('SELECT count(*) FROM ipv6_reservations')).toBe('1');
+  });
+
+  it('that is away is an error, and what was asked for is done when it is back', async () => {
+    const control = new KeaControl(join(setting.data, 'dhcp/kea4.sock'));
+    const before = await control.tell('status-get');
+    await postgres.kill();
+    await expect(setting.reserve('n3')).rejects.toThrow(
+      /^Kea's host table cannot be reached: .* What was asked for is noted/,
+    );
+    await postgres.start();
+    await expect.poll(names, { timeout: 30_000 }).toEqual(['-', '-', 'n1', 'n3', 'six1']);
+    // The same process of Kea finds it again.
+    await expect.poll(async () => (await wire.ask(mac(3)))?.['ip'], { timeout: 30_000 }).toBe('10.77.1.3');
+    expect(await control.tell('status-get')).toMatchObject({ pid: (before as { pid: number }).pid });
+  });
+
+  it('takes thousands at once', async () => {
+    const count = 10_000;
+    await setting.store.put(
+      ...Array.from({ length: count + 1 }, (_, i) =>
+        node(`m${i}`, `10.77.${10 + Math.floor(i / 250)}.${(i % 250) + 1}`, mac(i + 1_000)),
+      ).flat(),
+    );
+    const began = performance.now();
+    await setting.reserve(...Array.from({ length: count }, (_, i) => `m${i}`));
+    const all = Math.round(performance.now() - began);
+    await setting.reserve(`m${count}`);
+    console.info(`${count} rows ${all} ms, one more ${Math.round(performance.now() - began - all)} ms`);
+    expect(postgres.query('SELECT count(*) FROM hosts')).toBe(String(count + 1 + 5));
+  });
+});

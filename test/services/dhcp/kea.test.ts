@@ -1,0 +1,199 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { KeaControl } from '../../../src/protocols/kea/control.ts';
+import { makeWire, type Wire } from '../../lab/dhcp.ts';
+import { mac, machineWith, node, openSetting, type Setting } from './setting.ts';
+
+/** Kea from Debian in a namespace of its own, and real clients in another. */
+let wire: Wire;
+let setting: Setting;
+/** Where the machine says its addresses are. */
+let nic: string;
+
+beforeAll(async () => {
+  wire = makeWire(['10.77.0.1/16', '10.78.0.1/16', 'fd77::1/64']);
+  nic = wire.serverNic;
+  const addresses = () => machineWith(nic, ['10.77.0.1', '10.78.0.1', 'fd77::1']).addresses();
+  setting = await openSetting({ ...machineWith('', []), addresses }, { prefix: wire.server.command('env') });
+  const { store } = setting;
+  await store.put(
+    [
+      'networks',
+      {
+        netname: 'mgmt',
+        net: '10.77.0.0',
+        mask: '255.255.0.0',
+        gateway: '10.77.0.254',
+        dynamicrange: '10.77.200.1-10.77.200.50',
+        nameservers: '<xcatmaster>,10.77.0.2',
+        ntpservers: '10.77.0.3',
+        tftpserver: '<xcatmaster>',
+      },
+    ],
+    ['networks', { netname: 'second', net: '10.78.0.0', mask: '255.255.0.0', domain: 'second.test' }],
+    ['networks', { netname: 'six', net: 'fd77::', mask: '/64', dynamicrange: 'fd77::1000-fd77::1fff' }],
+    ['site', { key: 'domain', value: 'cluster.test' }],
+    ['site', { key: 'dhcplease', value: '7200' }],
+    ...node('n1', '10.77.1.1', mac(1)),
+    ...node('n2', '10.77.1.2', mac(2)),
+    ...node('n3', '10.78.1.3', mac(3)),
+    ...node('silent', '10.77.1.9', `${mac(9)}!*NOIP*`),
+    ...node('six1', 'fd77::11', mac(11)),
+    ...node('twin', '10.77.1.20', mac(1)),
+    ...node('same', '10.77.1.1', mac(21)),
+  );
+  expect(await setting.configure()).toEqual([
+    'Network second has no dynamicrange: only nodes with reservations get addresses.',
+  ]);
+}, 60_000);
+afterAll(async () => {
+  await setting?.close();
+  wire?.remove();
+});
+
+const kea = () => new KeaControl(join(setting.data, 'dhcp/kea4.sock'));
+const state = () => readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8');
+
+describe('a node with a reservation', { timeout: 60_000 }, () => {
+  beforeAll(() => setting.reserve('n1', 'n2', 'n3', 'silent', 'six1'));
+
+  it('gets its address and the options of its network', async () => {
+    expect(await wire.ask(mac(1))).toMatchObject({
+      ip: '10.77.1.1',
+      mask: '16',
+      router: '10.77.0.254',
+      dns: '10.77.0.1 10.77.0.2',
+      domain: 'cluster.test',
+      ntpsrv: '10.77.0.3',
+      siaddr: '10.77.0.1',
+      hostname: 'n1',
+      lease: '7200',
+    });
+  });
+
+  it('gets it on a wire that carries several networks too', async () => {
+    expect(await wire.ask(mac(3))).toMatchObject({ ip: '10.78.1.3', domain: 'second.test', siaddr: '10.78.0.1' });
+  });
+
+  it.each([
+    ['BIOS', { 93: '0000' }, 'undionly.kpxe'],
+    ['UEFI x64', { 93: '0007' }, 'ipxe.efi'],
+    ['UEFI x64, the other number', { 93: '0009' }, 'ipxe.efi'],
+    ['UEFI arm64', { 93: '000b' }, 'ipxe-arm64.efi'],
+    ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/ipxe.efi'],
+    ['HTTP boot on arm64', { 93: '0013' }, 'http://10.77.0.1/ipxe-arm64.efi'],
+    ['iPXE on BIOS', { 93: '0000', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
+    ['iPXE on UEFI', { 93: '0007', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
+    ['an installer', {}, undefined],
+  ])('is told what to boot: %s', async (_kind, send, expected) => {
+    const told = await wire.ask(mac(2), { send });
+    expect([told?.['ip'], told?.['boot_file']]).toEqual(['10.77.1.2', expected]);
+  });
+
+  it('is named as its own kind in the answer to HTTP boot', async () => {
+    expect(await wire.ask(mac(2), { send: { 93: '0010', 60: '48545450436c69656e74' } })).toMatchObject({
+      vendor: 'HTTPClient',
+    });
+  });
+
+  it('gets no answer if its MAC address is marked *NOIP*, while strangers get an address of the range', async () => {
+    expect(await wire.ask(mac(9), { tries: 2 })).toBeUndefined();
+    expect((await wire.ask(mac(99)))?.['ip']).toMatch(/^10\.77\.200\.\d+$/);
+  });
+
+  it('gets its IPv6 address by its MAC address, and strangers one of the range', async () => {
+    expect(await wire.ask6(mac(11))).toBe('fd77::11');
+    expect(await wire.ask6(mac(98))).toMatch(/^fd77::1[0-9a-f]{3}$/);
+  });
+
+  it('is among the leases', async () => {
+    const leases = await setting.dhcp.leases();
+    expect(leases).toContainEqual(
+      expect.objectContaining({ address: '10.77.1.1', mac: mac(1), hostname: 'n1', network: 'mgmt' }),
+    );
+    expect(leases).toContainEqual(expect.objectContaining({ address: 'fd77::11', network: 'six' }));
+    expect(leases.every(({ expires }) => expires > Date.now() / 1_000)).toBe(true);
+  });
+
+  it('has it no more when it is taken back', async () => {
+    await setting.release('n2');
+    expect((await wire.ask(mac(2)))?.['ip']).toMatch(/^10\.77\.200\.\d+$/);
+    await setting.reserve('n2');
+    expect((await wire.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
+  });
+
+  it('has the new address when it was changed and reserved again', async () => {
+    await setting.store.put(['hosts', { node: 'n2', ip: '10.77.1.222' }]);
+    expect((await wire.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
+    await setting.reserve('n2');
+    expect((await wire.ask(mac(2)))?.['ip']).toBe('10.77.1.222');
+  });
+
+  it('is not served any more soon after its definition is gone', async () => {
+    await setting.store.put(...node('gone', '10.77.1.77', mac(77)));
+    await setting.reserve('gone');
+    const rows = setting.store.current.rows('dhcphost').startingWith('gone\0');
+    expect(rows).toHaveLength(1);
+    await setting.store.store.change({ user: '', client: '', command: '', run: '' }, (head) =>
+      head
+        .rows('dhcphost')
+        .startingWith('gone\0')
+        .map((row) => ({ table: 'dhcphost', key: `gone\0${row['mac']}\0${row['ip']}`, before: row, after: undefined })),
+    );
+    await expect.poll(state, { timeout: 10_000 }).not.toContain(mac(77));
+    expect(JSON.stringify(await kea().tell('config-get'))).not.toContain(mac(77));
+  });
+});
+
+describe('what is wrong changes nothing', { timeout: 60_000 }, () => {
+  it.each([
+    [['twin'], `Node twin: the MAC address ${mac(1)} is reserved for node n1.`],
+    [['same'], `Node same: the address 10.77.1.1 is reserved for ${mac(1)} of node n1.`],
+    [['n3', 'twin'], `Node twin: the MAC address ${mac(1)} is reserved for node n1.`],
+  ])('reservations of %j', async (nodes, message) => {
+    const before = [state(), setting.store.rows('dhcphost')];
+    await expect(setting.reserve(...nodes)).rejects.toThrow(message);
+    expect([state(), setting.store.rows('dhcphost')]).toEqual(before);
+  });
+
+  it('among those asked for at one moment, the others are served', async () => {
+    await setting.store.put(...node('n5', '10.77.1.5', mac(5)), ...node('n6', '10.77.1.6', mac(6)));
+    const [good, bad, other] = await Promise.allSettled([
+      setting.reserve('n5'),
+      setting.reserve('twin'),
+      setting.reserve('n6'),
+    ]);
+    expect([good.status, bad.status, other.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(state()).toContain(mac(5));
+    expect(state()).toContain(mac(6));
+  });
+
+  it('networks whose dynamic range holds a reserved address', async () => {
+    const before = state();
+    await setting.store.put([
+      'networks',
+      { net: '10.77.0.0', mask: '255.255.0.0', dynamicrange: '10.77.1.1-10.77.1.9' },
+    ]);
+    await expect(setting.configure()).rejects.toThrow(
+      /^Network mgmt, dynamicrange: it holds the address 10\.77\.1\.\d, which is reserved for node n\d\.$/,
+    );
+    await setting.store.put([
+      'networks',
+      { net: '10.77.0.0', mask: '255.255.0.0', dynamicrange: '10.77.200.1-10.77.200.50', gateway: '10.1.1.1' },
+    ]);
+    await expect(setting.configure()).rejects.toThrow('Network mgmt, gateway: 10.1.1.1 is not inside 10.77.0.0/16.');
+    await setting.store.put(['networks', { net: '10.77.0.0', mask: '255.255.0.0', gateway: '10.77.0.254' }]);
+    expect(state()).toBe(before);
+    expect((await wire.ask(mac(1)))?.['ip']).toBe('10.77.1.1');
+  });
+
+  it('a configuration that Kea itself refuses', async () => {
+    const before = state();
+    nic = 'nowhere0';
+    await expect(setting.configure()).rejects.toThrow(/kea-dhcp4 refuses it, and keeps what it has: .*nowhere0/);
+    nic = wire.serverNic;
+    expect(state()).toBe(before);
+    expect((await wire.ask(mac(1)))?.['ip']).toBe('10.77.1.1');
+  });
+});

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ipText, parseIp, parsePrefix } from '../../../src/core/ip.ts';
+import { parseRanges } from '../../../src/services/dhcp/address-ranges.ts';
+import { type ServedSubnet, sortedSubnets } from '../../../src/services/dhcp/document.ts';
+import { planReservations } from '../../../src/services/dhcp/plan-reservations.ts';
+import { normalMac } from '../../../src/services/dhcp/reservations.ts';
+import { memoryStore, type TestStore } from '../../harness/store.ts';
+import { node, type Rows } from './setting.ts';
+
+const subnet = (network: string, text: string, ranges = ''): ServedSubnet => {
+  const prefix = parsePrefix(text)!;
+  const parsed = parseRanges(ranges, prefix);
+  if (typeof parsed === 'string') throw new Error(parsed);
+  return { id: 1, network, prefix, ranges: parsed };
+};
+
+const subnets = sortedSubnets([
+  subnet('mgmt', '10.1.0.0/16', '10.1.200.1-10.1.200.99'),
+  subnet('ib', '10.2.0.0/16'),
+  subnet('six', 'fd01::/64'),
+]);
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await memoryStore();
+});
+afterAll(() => store.close());
+
+let tried = 0;
+/** Every case has a node of its own; NODE stands for its name. */
+async function plan(mac: string, ip: string, more: (name: string) => Rows = () => []) {
+  const name = `case${tried++}`;
+  await store.put(...node(name, ip, mac), ...more(name));
+  const resolve = (host: string) => Promise.resolve(host === 'known-host' ? parseIp('10.1.7.7') : undefined);
+  const { byNode, messages } = await planReservations(store.current, [name], subnets, resolve);
+  return {
+    reservations: byNode
+      .get(name)!
+      .map(
+        ({ mac: address, ip: reserved, hostname }) =>
+          `${address} ${reserved ? ipText(reserved) : '-'} ${hostname.replace(name, 'NODE')}`,
+      ),
+    messages: messages.map((message) => message.replaceAll(name, 'NODE')),
+    name,
+  };
+}
+
+describe('the reservations of a node', () => {
+  it.each<[mac: string, ip: string, expected: string[]]>([
+    ['52:54:00:00:00:01', '10.1.0.1', ['52:54:00:00:00:01 10.1.0.1 NODE']],
+    ['52:54:00:AA:BB:CC', '10.1.0.1', ['52:54:00:aa:bb:cc 10.1.0.1 NODE']],
+    ['525400AABBCC', '10.1.0.1', ['52:54:00:aa:bb:cc 10.1.0.1 NODE']],
+    ['52:54:00:00:00:01', 'fd01::99', ['52:54:00:00:00:01 fd01::99 NODE']],
+    ['52:54:00:00:00:01!*NOIP*', '10.1.0.1', ['52:54:00:00:00:01 - NODE']],
+    [
+      '52:54:00:00:00:01|52:54:00:00:00:02!*NOIP*',
+      '10.1.0.1',
+      ['52:54:00:00:00:01 10.1.0.1 NODE', '52:54:00:00:00:02 - NODE'],
+    ],
+    [
+      '52:54:00:00:00:01|52:54:00:00:00:02!known-host',
+      '10.1.0.1',
+      ['52:54:00:00:00:01 10.1.0.1 NODE', '52:54:00:00:00:02 10.1.7.7 known-host'],
+    ],
+    ['02:00:00:00:00:00:00:01', '10.2.0.1', ['02:00:00:00:00:00:00:01 10.2.0.1 NODE']],
+  ])('with mac %s and ip %s', async (mac, ip, expected) => {
+    expect(await plan(mac, ip)).toMatchObject({ reservations: expected, messages: [] });
+  });
+
+  it('go to the interface whose name the MAC address names', async () => {
+    const nics = (name: string): Rows => [
+      ['nics', { node: name, nicips: 'ib0!10.2.0.7', nichostnamesuffixes: 'ib0!-ib0' }],
+    ];
+    const name = `case${tried}`;
+    const { reservations } = await plan(`52:54:00:00:00:01|52:54:00:00:00:02!${name}-ib0`, '10.1.0.1', nics);
+    expect(reservations).toEqual(['52:54:00:00:00:01 10.1.0.1 NODE', '52:54:00:00:00:02 10.2.0.7 NODE-ib0']);
+  });
+
+  it.each([
+    [
+      '52:54:00:00:00:01',
+      '10.9.0.1',
+      'Ignoring NODE of node NODE: no network that DHCP serves has its address 10.9.0.1.',
+    ],
+    ['52:54:00:00:00:01!stranger', '10.1.0.1', 'Ignoring stranger of node NODE, it can not be resolved.'],
+    ['', '10.1.0.1', 'Unable to find mac address for NODE'],
+  ])('are left out with a message: mac %j, ip %s', async (mac, ip, message) => {
+    expect(await plan(mac, ip)).toMatchObject({ reservations: [], messages: [message] });
+  });
+
+  it('name the boot server of the node, where it has one of its own', async () => {
+    const { name } = await plan('52:54:00:00:00:01', '10.1.0.1', (n) => [
+      ['noderes', { node: n, tftpserver: '10.1.0.250' }],
+    ]);
+    const { byNode } = await planReservations(store.current, [name], subnets, () => Promise.resolve(undefined));
+    expect(byNode.get(name)![0]!.nextServer).toBe('10.1.0.250');
+  });
+});
+
+describe('a value that is wrong is refused and named', () => {
+  it.each<[mac: string, ip: string, message: RegExp]>([
+    // Stored values are checked; these come out of patterns.
+    ['|.*|nothing|', '10.1.0.1', /^Node case\d+, mac\.mac: "nothing" is not a MAC address\.$/],
+    ['|.*|52:54:00:00:00:zz|', '10.1.0.1', /mac\.mac: "52:54:00:00:00:zz" is not a MAC address/],
+    ['52:54:00:00:00:01!a"b', '10.1.0.1', /mac\.mac: "a\\"b" is not a host name/],
+    [`52:54:00:00:00:01!${'x'.repeat(300)}`, '10.1.0.1', /mac\.mac: "x+\.\.\." is longer than 253 characters/],
+    ['52:54:00:00:00:01', '|.*|10.1.0.999|', /hosts\.ip: "10\.1\.0\.999" is not an IP address/],
+    [
+      '52:54:00:00:00:01',
+      '10.1.200.5',
+      /hosts\.ip: the address 10\.1\.200\.5 lies in the dynamic range 10\.1\.200\.1-10\.1\.200\.99 of network mgmt/,
+    ],
+    ['52:54:00:00:00:01', '10.1.0.0', /hosts\.ip: 10\.1\.0\.0 is the first or last address of network mgmt/],
+    ['52:54:00:00:00:01', '10.1.255.255', /hosts\.ip: 10\.1\.255\.255 is the first or last address/],
+    [
+      '52:54:00:00:00:01|52:54:00:00:00:01!known-host',
+      '10.1.0.1',
+      /mac\.mac: 52:54:00:00:00:01 would have two addresses in network mgmt/,
+    ],
+  ])('mac %j, ip %s', async (mac, ip, message) => {
+    await expect(plan(mac, ip)).rejects.toThrow(message);
+  });
+});
+
+describe('a MAC address', () => {
+  it.each([
+    ['52:54:00:AA:bb:0c', '52:54:00:aa:bb:0c'],
+    ['52-54-00-aa-bb-0c', '52:54:00:aa:bb:0c'],
+    ['525400aabb0c', '52:54:00:aa:bb:0c'],
+    ['52:54:00:aa:bb', undefined],
+    ['52:54:00:aa:bb:0', undefined],
+    ['525400aabb0', undefined],
+    ['52:54:00:aa:bb:0c\n', undefined],
+    ['', undefined],
+  ])('%j', (text, expected) => expect(normalMac(text)).toBe(expected));
+});

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parseIp } from '../../../src/core/ip.ts';
+import {
+  difference,
+  type Reservation,
+  ReservationSet,
+  reservationsOf,
+} from '../../../src/services/dhcp/reservations.ts';
+import { memoryStore, type TestStore } from '../../harness/store.ts';
+
+const one = (node: string, mac: string, ip: string | undefined, hostname = node): Reservation => ({
+  node,
+  mac,
+  ip: ip === undefined ? undefined : parseIp(ip),
+  address: ip ?? '',
+  hostname,
+  nextServer: undefined,
+});
+
+const [a, b] = ['52:54:00:00:00:0a', '52:54:00:00:00:0b'];
+
+it.each<[Reservation[], Reservation, string | undefined]>([
+  [[], one('n1', a, '10.0.0.1'), undefined],
+  [[one('n1', a, '10.0.0.1')], one('n2', b, '10.0.0.2'), undefined],
+  [[one('n1', a, '10.0.0.1')], one('n1', a, '10.1.0.1'), undefined],
+  [[one('n1', a, '10.0.0.1')], one('n2', b, '10.0.0.1'), `the address 10.0.0.1 is reserved for ${a} of node n1`],
+  [[one('n1', a, '10.0.0.1')], one('n2', a, '10.0.0.2'), `the MAC address ${a} is reserved for node n1`],
+  [[one('n1', a, undefined)], one('n1', a, '10.0.0.1'), `the MAC address ${a} is named twice, once with *NOIP*`],
+  [[one('n1', a, undefined)], one('n2', a, undefined), `the MAC address ${a} is reserved for node n1`],
+])('room beside others, case %#', (present, added, expected) => {
+  const set = new ReservationSet();
+  for (const each of present) set.add(each);
+  expect(set.conflict(added)).toBe(expected);
+});
+
+it('a replacement that is impossible changes nothing', () => {
+  const set = new ReservationSet();
+  for (const each of [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.2')]) set.add(each);
+  const before = [...set];
+  const wanted = new Map([['n1', [one('n1', a, '10.0.0.9'), one('n1', '52:54:00:00:00:0c', '10.0.0.2')]]]);
+  expect(set.replace(wanted)).toBe(`Node n1: the address 10.0.0.2 is reserved for ${b} of node n2.`);
+  expect(new Set(set)).toEqual(new Set(before));
+  expect(set.conflict(one('n3', '52:54:00:00:00:0d', '10.0.0.9'))).toBeUndefined();
+});
+
+it('nodes may swap addresses in one change', () => {
+  const set = new ReservationSet();
+  for (const each of [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.2')]) set.add(each);
+  const swapped = new Map([
+    ['n1', [one('n1', a, '10.0.0.2')]],
+    ['n2', [one('n2', b, '10.0.0.1')]],
+  ]);
+  expect(set.replace(swapped)).toBeUndefined();
+  expect([...set].map(({ node, ip }) => [node, ip])).toEqual([
+    ['n1', parseIp('10.0.0.2')],
+    ['n2', parseIp('10.0.0.1')],
+  ]);
+});
+
+it('the difference is what has to go and to come', () => {
+  const from = [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.2')];
+  const to = [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.3')];
+  expect(difference(from, to)).toEqual({ removed: [from[1]], added: [to[1]] });
+  expect(difference(from, [...from])).toEqual({ removed: [], added: [] });
+});
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await memoryStore();
+});
+afterAll(() => store.close());
+
+it('rows written by hand that Kea could not take are left out', async () => {
+  const rows = [
+    { node: 'good', mac: a, ip: '10.0.0.1', hostname: 'good' },
+    { node: 'twin', mac: a, ip: '10.0.0.2', hostname: 'twin' },
+    { node: 'same', mac: b, ip: '10.0.0.1', hostname: 'same' },
+    { node: 'mac', mac: 'no-mac', ip: '10.0.0.3', hostname: 'mac' },
+    { node: 'ip', mac: '52:54:00:00:00:0c', ip: '10.0.0', hostname: 'ip' },
+    { node: 'loop', mac: '52:54:00:00:00:0c', ip: '127.0.0.1', hostname: 'loop' },
+    { node: 'name', mac: '52:54:00:00:00:0d', ip: '10.0.0.4', hostname: 'a"},{"' },
+    { node: 'next', mac: '52:54:00:00:00:0e', ip: '10.0.0.5', hostname: 'next', nextserver: 'x' },
+    { node: 'off', mac: '52:54:00:00:00:0f', ip: '10.0.0.6', hostname: 'off', disable: '1' },
+  ];
+  await store.put(...rows.map((row) => ['dhcphost', row] as const));
+  expect([...reservationsOf(store.current)].map(({ node }) => node)).toEqual(['good']);
+});

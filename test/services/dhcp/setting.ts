@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Row } from '../../../src/database/tables.ts';
+import { createLog } from '../../../src/core/log.ts';
+import { parseIp } from '../../../src/core/ip.ts';
+import type { Dhcp } from '../../../src/services/dhcp/dhcp.ts';
+import type { Machine } from '../../../src/services/dhcp/machine.ts';
+import { openDhcp } from '../../../src/services/dhcp/open-dhcp.ts';
+import type { DhcpSettings } from '../../../src/services/dhcp/settings.ts';
+import { memoryStore, testOrigin, type TestStore } from '../../harness/store.ts';
+
+export const usualSettings: DhcpSettings = {
+  daemon: 'process',
+  directory: undefined,
+  hostsDatabase: undefined,
+  bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
+};
+
+/** A machine with these addresses and nothing else. */
+export const machineWith = (
+  nic: string,
+  addresses: readonly string[],
+  names: Readonly<Record<string, string>> = {},
+  forwards = false,
+): Machine => ({
+  addresses: () => addresses.map((address) => ({ nic, ip: parseIp(address)! })),
+  forwards: () => forwards,
+  resolver: () => (name) => Promise.resolve(parseIp(names[name] ?? '')),
+});
+
+export const mac = (index: number): string =>
+  `52:54:01${[16, 8, 0].map((shift) => `:${((index >> shift) & 255).toString(16).padStart(2, '0')}`).join('')}`;
+
+export type Rows = readonly (readonly [table: string, row: Row])[];
+
+/** The rows of a node with an address and a MAC address. */
+export const node = (name: string, ip: string, macs: string): Rows => [
+  ['nodelist', { node: name, groups: 'all' }],
+  ['hosts', { node: name, ip }],
+  ['mac', { node: name, mac: macs }],
+];
+
+export interface Setting {
+  readonly store: TestStore;
+  readonly data: string;
+  /** The one that is open now. */
+  readonly dhcp: Dhcp;
+  configure(): Promise<readonly string[]>;
+  reserve(...nodes: string[]): Promise<readonly string[]>;
+  release(...nodes: string[]): Promise<void>;
+  /** Ends the service and begins another on the same data, as a restart of muster does. */
+  reopen(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openSetting(
+  machine: Machine,
+  { prefix = [], ...settings }: Partial<DhcpSettings> & { prefix?: readonly string[] } = {},
+): Promise<Setting> {
+  const store = await memoryStore();
+  const data = mkdtempSync(join(tmpdir(), 'muster-dhcp-'));
+  const open = (): Dhcp => {
+    const opened = openDhcp(
+      { ...usualSettings, ...settings },
+      { data, store: store.store, log: createLog('silent'), machine, prefix },
+    );
+    opened.resume();
+    return opened;
+  };
+  let dhcp = open();
+  return {
+    store,
+    data,
+    get dhcp() {
+      return dhcp;
+    },
+    configure: () => dhcp.configure(store.current),
+    reserve: (...nodes) => dhcp.reserve(store.current, nodes, testOrigin),
+    release: (...nodes) => dhcp.release(nodes, testOrigin),
+    async reopen() {
+      await dhcp.close();
+      dhcp = open();
+    },
+    async close() {
+      await dhcp.close();
+      await store.close();
+      rmSync(data, { recursive: true, force: true });
+    },
+  };
+}

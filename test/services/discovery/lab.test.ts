@@ -1,0 +1,222 @@
+import type { Agent } from 'node:https';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { labAddress, type LabDevice, type SlpLab, startSlpLab } from '../../lab/slp.ts';
+import {
+  agentFor,
+  call,
+  callJson,
+  login,
+  removeDirectory,
+  type Service,
+  startService,
+  stopService,
+  temporaryDirectory,
+} from '../../service/process.ts';
+
+let lab: SlpLab;
+let inside: Service;
+let service: Service;
+let agent: Agent;
+let token: string;
+const data = temporaryDirectory();
+
+beforeAll(async () => {
+  lab = await startSlpLab();
+  inside = await startService(data, {
+    under: lab.under,
+    environment: { MUSTER_DISCOVERY_INTERFACES: lab.interface, MUSTER_DISCOVERY_SECONDS: '10' },
+  });
+  service = { ...inside, port: await lab.lead(inside.port) };
+  agent = agentFor(service);
+  token = await untilReady(() => login(service, agent));
+});
+afterAll(async () => {
+  agent?.destroy();
+  if (inside) expect(await stopService(inside)).toBe(0);
+  await lab?.stop();
+  removeDirectory(data);
+});
+
+/** The way into the namespace opens a moment after the server. */
+async function untilReady<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = 100; ; left--) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left === 0) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+const get = async (path: string, root = '/muster', as = token) => {
+  const { status, body } = await callJson(service, agent, as, 'GET', `${root}/services/slpnodes${path}`);
+  return { status, json: JSON.parse(body) as Record<string, Record<string, string>> };
+};
+
+const hardware = 'service:management-hardware.IBM';
+const machine = '(machinetype-model=8205-E6B),(serial-number=1074CDP),(cage-number=2),(frame-number=1)';
+
+const fsp = (i: number, slot: number): LabDevice => ({
+  address: labAddress(i),
+  services: [
+    {
+      type: `${hardware}:cec-service-processor`,
+      attributes: `(type=cec-service-processor),${machine},(slot=${slot}),(ip-address=${labAddress(i)})`,
+    },
+  ],
+});
+const cmm: LabDevice = {
+  address: labAddress(2),
+  services: [
+    {
+      type: `${hardware}:chassis-management-module`,
+      attributes: `(type=chassis-management-module),(enclosure-mtm=98939AX),(enclosure-serial-number=102537A),(slot=1),(hostname=cmm01),(ipv4-address=${labAddress(2)})`,
+    },
+  ],
+};
+const xcc: LabDevice = {
+  address: labAddress(3),
+  services: [
+    {
+      type: 'service:management-hardware.Lenovo:lenovo-xclarity-controller',
+      attributes: '(machinetype-model=7X06),(serial-number=J1)',
+    },
+  ],
+};
+const unknown: LabDevice = {
+  address: labAddress(4),
+  services: [{ type: `${hardware}:next-generation`, attributes: '(machinetype-model=NG),(serial-number=1)' }],
+};
+const redfish: LabDevice = { address: labAddress(5), services: [], redfish: '6f1c7e1a-0000-4000-8000-0123456789ab' };
+const all = [fsp(0, 1), fsp(1, 0), cmm, xcc, unknown, redfish];
+const cec = 'Server-8205-E6B-SN1074CDP';
+
+describe('GET /services/slpnodes', { timeout: 60_000 }, () => {
+  it('is {} when nobody answers', async () => {
+    await lab.play([fsp(0, 1)].map((device) => ({ ...device, deaf: 1_000 })));
+    expect(await get('')).toEqual({ status: 200, json: {} });
+    expect(await get('', '/xcatws')).toEqual({ status: 200, json: {} });
+  });
+
+  it('tells devices of all types', async () => {
+    await lab.play(all);
+    const { status, json } = await get('');
+    expect(status).toBe(200);
+    expect(Object.keys(json)).toEqual([
+      labAddress(0),
+      labAddress(1),
+      labAddress(5),
+      'Server-7X06-SNJ1',
+      cec,
+      'Server-NG-SN1',
+      'cmm01',
+    ]);
+    expect(json[labAddress(0)]).toEqual({
+      objtype: 'node',
+      hcp: labAddress(0),
+      nodetype: 'ppc',
+      mtm: '8205-E6B',
+      serial: '1074CDP',
+      side: 'A-0',
+      groups: 'fsp,all',
+      mgt: 'fsp',
+      id: '2',
+      parent: cec,
+      mac: lab.mac,
+      hidden: '1',
+      otherinterfaces: labAddress(0),
+      hwtype: 'fsp',
+    });
+    expect(json[labAddress(5)]).toMatchObject({
+      mgt: 'redfish',
+      uuid: redfish.redfish,
+      bmc: labAddress(5),
+      mac: lab.mac,
+    });
+    expect(json['Server-NG-SN1']).toMatchObject({ hwtype: 'next-generation' });
+  });
+
+  it.each([
+    ['CEC', [labAddress(0), labAddress(1), cec]],
+    ['FSP', [labAddress(0), labAddress(1), cec]],
+    ['fsp', [labAddress(0), labAddress(1), cec]],
+    ['CMM', ['cmm01']],
+    ['XCC', ['Server-7X06-SNJ1']],
+    ['REDFISH', [labAddress(5)]],
+    ['HMC', []],
+    ['IMM2', []],
+  ])('/%s tells those of the type', async (type, names) => {
+    await lab.play(all);
+    const { status, json } = await get(`/${type}`);
+    expect([status, Object.keys(json)]).toEqual([200, names]);
+  });
+
+  it('serves those who ask for the same at the same time by one search', async () => {
+    await lab.play(all);
+    const replies = await Promise.all(Array.from({ length: 8 }, () => get('/CMM')));
+    expect(replies.every(({ json }) => json['cmm01']?.['serial'] === '102537A')).toBe(true);
+    // Eight searches would ask 16 questions, for the type and for directories, in three rounds at least.
+    const { multicasts, broadcasts } = await lab.seen();
+    expect(Math.max(multicasts, broadcasts)).toBeLessThan(48);
+    expect(Math.min(multicasts, broadcasts)).toBeGreaterThanOrEqual(6);
+  });
+
+  it('names devices as the nodes that are defined', async () => {
+    await lab.play(all);
+    const body = { groups: 'all', mgt: 'blade', mtm: '98939AX', serial: '102537A', hwtype: 'cmm' };
+    await callJson(service, agent, token, 'POST', '/muster/nodes/chassis7', body);
+    await callJson(service, agent, token, 'POST', '/muster/nodes/n5', {
+      groups: 'all',
+      mgt: 'redfish',
+      bmc: labAddress(5),
+    });
+    expect(Object.keys((await get('/CMM')).json)).toEqual(['chassis7']);
+    expect((await get('/REDFISH')).json).toMatchObject({ n5: { bmc: labAddress(5) } });
+    await callJson(service, agent, token, 'DELETE', '/muster/nodes/chassis7,n5');
+  });
+
+  it.each(['PRINTER', 'toString', '__proto__', 'CMM,FSP', '%20'])(
+    '/%s is an error that names the types',
+    async (type) => {
+      for (const root of ['/muster', '/xcatws']) {
+        const { status, json } = await get(`/${type}`, root);
+        expect([status, json['errorcode']]).toEqual([403, 1]);
+        expect(json['error']?.[0]).toMatch(
+          /known are CEC, FRAME, MM, IVM, RSA, HMC, CMM, IMM2, FSP, BPA, XCC, SMM, REDFISH\.$/,
+        );
+      }
+    },
+  );
+
+  it('is a command of its own for the policy', async () => {
+    const rows = '/muster/tables/passwd/rows/key=xcat,username=finder';
+    await callJson(service, agent, token, 'PUT', rows, { password: 'finds' });
+    const finder = await login(service, agent, 'finder', 'finds');
+    expect((await get('/HMC', '/muster', finder)).status).toBe(403);
+    const rule = { name: 'finder', commands: 'lsslp', parameters: '-z -s HMC', rule: 'allow' };
+    await callJson(service, agent, token, 'POST', '/muster/policy/7', rule);
+    expect((await get('/HMC', '/muster', finder)).status).toBe(200);
+    expect((await get('/CMM', '/muster', finder)).status).toBe(403);
+    expect((await call(service, agent, 'GET', '/muster/services/slpnodes')).status).toBe(401);
+  });
+
+  it('finds 250 devices of several types at once', async () => {
+    await lab.play(
+      Array.from({ length: 250 }, (_, i) => ({
+        address: labAddress(i),
+        services: [
+          {
+            type: `${hardware}:${i % 2 ? 'integrated-management-module2' : 'management-module'}`,
+            attributes: `(enclosure-machinetype-model=T),(enclosure-serial-number=S${i})`,
+          },
+        ],
+        redfish: i % 5 === 0 ? `6f1c7e1a-0000-4000-8000-${String(i).padStart(12, '0')}` : undefined,
+      })) as LabDevice[],
+    );
+    const found: Record<string, string>[] = Object.values((await get('')).json);
+    const count = (hwtype: string): number => found.filter((each) => each['hwtype'] === hwtype).length;
+    expect([count('imm2'), count('mm'), count('redfish')]).toEqual([125, 125, 50]);
+    expect(found.every((each) => each['hwtype'] === 'redfish' || each['serial'])).toBe(true);
+  });
+});

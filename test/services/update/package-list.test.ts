@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { packageCommand } from '../../../src/services/update/package-commands.ts';
+import { type PackageStep, readPackageLists } from '../../../src/services/update/package-list.ts';
+
+const read = (files: Record<string, string>, ...paths: string[]): Promise<PackageStep[]> =>
+  readPackageLists(paths, async (path) => {
+    const text = files[path];
+    if (text === undefined) throw new Error(`no ${path}`);
+    return text;
+  });
+
+const step = (more: Partial<PackageStep>): PackageStep => ({
+  removeBefore: [],
+  install: [],
+  removeAfter: [],
+  environment: {},
+  ...more,
+});
+
+describe('a package list', () => {
+  it.each<[string, PackageStep[]]>([
+    ['', []],
+    ['# nothing\n\n', []],
+    ['vim\n  curl  \r\n', [step({ install: ['vim', 'curl'] })]],
+    ['vim, curl', [step({ install: ['vim', 'curl'] })]],
+    ['-nano\nvim\n--joe', [step({ removeBefore: ['nano'], install: ['vim'], removeAfter: ['joe'] })]],
+    [
+      '@base\nlibc6:amd64\ng++=4:12.2\nrpms/x/foo-1.2',
+      [step({ install: ['@base', 'libc6:amd64', 'g++=4:12.2', 'rpms/x/foo-1.2'] })],
+    ],
+    ['a\n#NEW_INSTALL_LIST#\nb', [step({ install: ['a'] }), step({ install: ['b'] })]],
+    ['#ENV:LIC=yes it is#\na', [step({ install: ['a'], environment: { LIC: 'yes it is' } })]],
+  ])('%j', async (text, expected) => {
+    expect(await read({ '/l': text }, '/l')).toEqual(expected);
+  });
+
+  it('includes others, by full path or from beside it, and is read with its neighbours', async () => {
+    const files = { '/d/l': 'a\n#INCLUDE:more#\nb', '/d/more': 'm\n#INCLUDE:/e/x#', '/e/x': 'x', '/k': 'k' };
+    expect(await read(files, '/d/l', '/k')).toEqual([step({ install: ['a', 'm', 'x', 'b', 'k'] })]);
+  });
+
+  it('that includes itself is refused', async () => {
+    await expect(read({ '/a': '#INCLUDE:/b#', '/b': '#INCLUDE:/a#' }, '/a')).rejects.toThrow('includes it again');
+  });
+
+  it.each(['$(reboot)', 'a;b', "'x'", '`x`', '---force', '@', 'a|b', '../x', '*'])(
+    'refuses %j as a name',
+    async (name) => {
+      await expect(read({ '/l': `ok\n${name}` }, '/l')).rejects.toThrow('/l, line 2');
+    },
+  );
+});
+
+describe('the command for', () => {
+  const steps = [
+    step({ removeBefore: ['old'], install: ['@base', 'vim'], environment: { A: "it's" } }),
+    step({ install: ['late'], removeAfter: ['gone'] }),
+  ];
+  const words = (name: Parameters<typeof packageCommand>[0]): string => packageCommand(name, steps).replaceAll("'", '');
+
+  it.each([
+    ['dnf', 'dnf -y install -- @base vim', 'dnf -y remove -- "$p"', 'rpm -q "$p"'],
+    ['yum', 'yum -y install -- @base vim', 'yum -y remove -- "$p"', 'rpm -q "$p"'],
+    [
+      'zypper',
+      'zypper --non-interactive install -- pattern:base vim',
+      'zypper --non-interactive remove -- "$p"',
+      'rpm -q "$p"',
+    ],
+    ['apt-get', 'install -- base^ vim', 'apt-get -q -y remove -- "$p"', 'dpkg -s "$p"'],
+  ] as const)('%s', (name, install, remove, installed) => {
+    const command = words(name);
+    for (const part of [install, remove, installed, 'install -- late']) expect(command).toContain(part);
+    expect(command.indexOf('for p in old')).toBeLessThan(command.indexOf(install));
+    expect(command.indexOf('install -- late')).toBeLessThan(command.indexOf('for p in gone'));
+  });
+});
