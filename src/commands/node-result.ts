@@ -1,16 +1,8 @@
-import { NodeOutput } from '../services/remote/node-output.ts';
 import type { NodeFailure, NodeResult } from './command.ts';
 
 /** What a client sees of a result. */
 export const shownResult = (result: NodeResult): NodeResult =>
   'error' in result ? { node: result.node, error: result.error, output: result.output } : result;
-
-/** How much text of the node is in it, roughly, in bytes. */
-export function sizeOf(result: NodeResult): number {
-  const told = 'error' in result ? result.output : result.value;
-  if (told instanceof NodeOutput) return told.size;
-  return Array.isArray(told) ? (told as readonly string[]).reduce((sum, line) => sum + line.length, 0) : 0;
-}
 
 /** The kind of error that results together are; undefined if all is well. */
 export class Verdict {

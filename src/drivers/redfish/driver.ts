@@ -1,5 +1,6 @@
 import { checkHostAddress } from '../../core/host-address.ts';
 import type { RedfishClient, RedfishOptions, RedfishService } from '../../protocols/redfish/client.ts';
+import { missingAccount } from '../account.ts';
 import type { Access, Capabilities, Driver } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
 import type { Target } from './target.ts';
@@ -29,7 +30,7 @@ export function makeRedfishDriver(kind: RedfishKind): Driver {
     name,
     attributes: ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'],
     passwdKey,
-    validate,
+    validate: (access) => problemsOf(access, passwdKey),
     connect(access) {
       const { node, address, port, username, password } = access;
       const service = client.service({ key: node, address, port, username, password });
@@ -47,13 +48,13 @@ export function makeRedfishDriver(kind: RedfishKind): Driver {
 
 const address = /^[a-z0-9.:_-]{1,253}$/i;
 
-function validate(access: Access): readonly string[] {
+function problemsOf(access: Access, passwdKey: string): readonly string[] {
   const problems: string[] = [];
   const mistyped = checkHostAddress(access.address);
   if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
   else if (!address.test(access.address))
     problems.push(`its attribute bmc, "${access.address}", is not an address or host name.`);
-  if (access.username === '') problems.push('it has no bmcusername, and table passwd has no account for its kind.');
-  if (access.password === '') problems.push('it has no bmcpassword, and table passwd has no account for its kind.');
+  const missing = missingAccount(access, passwdKey);
+  if (missing) problems.push(missing);
   return problems;
 }
