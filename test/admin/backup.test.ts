@@ -74,7 +74,15 @@ describe('backup', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(parent).sort()).toEqual(['cluster.backup', 'data']);
     const names = execFileSync('tar', ['-tf', file], { encoding: 'utf8' }).trim().split('\n').sort();
-    expect(names).toEqual(['muster.sqlite', 'secret.key', 'ssh/', 'ssh/id_ed25519', 'tls/', 'tls/ca.key', 'tls/ca.pem']);
+    expect(names).toEqual([
+      'muster.sqlite',
+      'secret.key',
+      'ssh/',
+      'ssh/id_ed25519',
+      'tls/',
+      'tls/ca.key',
+      'tls/ca.pem',
+    ]);
   });
 
   it('copies a running server: what is committed in the write-ahead log, and nothing of an open transaction', async () => {
@@ -144,7 +152,8 @@ describe('restore', () => {
     mkdirSync(join(data, 'restore.ready/old'));
     renameSync(join(data, 'muster.sqlite'), join(data, 'restore.ready/old/muster.sqlite'));
     renameSync(join(other, 'muster.sqlite'), join(data, 'muster.sqlite'));
-    for (const name of ['secret.key', 'ssh', 'tls']) renameSync(join(other, name), join(data, 'restore.ready/new', name));
+    for (const name of ['secret.key', 'ssh', 'tls'])
+      renameSync(join(other, name), join(data, 'restore.ready/new', name));
     lockDataDirectory(data).release();
     expect(state()).toEqual(stateOf('first'));
     expect(existsSync(join(data, 'restore.ready'))).toBe(false);

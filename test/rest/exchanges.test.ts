@@ -9,19 +9,27 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-describe.each(['auth', 'nodes', 'noderange', 'osimages', 'policy', 'globalconf', 'tables', 'names', 'services', 'remote'])(
-  'answers at /xcatws as the reference system does: %s',
-  (name) => {
-    const variables: Variables = {};
-    beforeAll(() => resetTo(server, readExchanges<Rows>('baseline')));
+describe.each([
+  'auth',
+  'nodes',
+  'noderange',
+  'osimages',
+  'policy',
+  'globalconf',
+  'tables',
+  'names',
+  'services',
+  'remote',
+])('answers at /xcatws as the reference system does: %s', (name) => {
+  const variables: Variables = {};
+  beforeAll(() => resetTo(server, readExchanges<Rows>('baseline')));
 
-    it.each(readExchanges(name).map((exchange) => [exchange.id, exchange.note, exchange] as const))(
-      '%s %s',
-      async (_id, _note, exchange) => {
-        const reply = await send(server.client, exchange, variables);
-        expect(mismatch(exchange, reply)).toBeUndefined();
-        capture(exchange, reply, variables);
-      },
-    );
-  },
-);
+  it.each(readExchanges(name).map((exchange) => [exchange.id, exchange.note, exchange] as const))(
+    '%s %s',
+    async (_id, _note, exchange) => {
+      const reply = await send(server.client, exchange, variables);
+      expect(mismatch(exchange, reply)).toBeUndefined();
+      capture(exchange, reply, variables);
+    },
+  );
+});
