@@ -77,6 +77,9 @@ export function connectNamespaces(a: End, b: End): void {
       const noWait = address.includes(':') ? ['nodad'] : [];
       end.namespace.run('ip', 'address', 'add', address, 'dev', end.interface, ...noWait);
     }
+    // Addresses can be used at once: nobody else has the same.
+    const settings = ['all', end.interface].map((each) => `/proc/sys/net/ipv6/conf/${each}/accept_dad`);
+    for (const setting of settings) end.namespace.run('sh', '-c', `echo 0 > ${setting}`);
     end.namespace.run('ip', 'link', 'set', end.interface, 'up');
   }
 }
