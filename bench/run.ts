@@ -4,6 +4,7 @@ import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
+import { hosts } from './hosts.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
 import { nodestat } from './nodestat.ts';
@@ -24,6 +25,7 @@ const benchmarks: Benchmark[] = [
   ...hardware,
   nodestat,
   ...ssh,
+  hosts,
   dns,
   dhcp,
 ];
