@@ -75,7 +75,7 @@ export async function openContext(config: Config): Promise<Context> {
       hosts,
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
       dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
-      probes: new NodeProbes(),
+      probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
       remote: new Remote(config.remote, { data: config.data, store, hosts }),
       status: new NodeStatus(store, (error) => log.error({ err: error }, 'the status of nodes could not be written')),
       audit: config.audit,

@@ -1,4 +1,5 @@
 import { asTheyCome } from '../core/as-they-come.ts';
+import { Fault } from '../core/errors.ts';
 import { ipText } from '../core/ip.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
@@ -29,20 +30,21 @@ export const nodestat = perNode<NodestatArgs>({
       const found = await resolve(node);
       return found && ipText(found);
     };
-    const look = async (node: string): Promise<{ node: string; state: string }> => {
+    const look = async (node: string): Promise<string> => {
       const at = await address(node);
-      if (at === undefined)
-        return { node, state: `Please make sure ${node} exists in /etc/hosts or DNS or hosts table` };
+      if (at === undefined) return `Please make sure ${node} exists in /etc/hosts or DNS or hosts table`;
       const seen = await scope.probes.look(at, signal);
       const state = await stateOf(reader, scope, node, at, seen, signal);
       if (update && !signal.aborted) note(scope, node, seen, state);
-      return { node, state };
+      return state;
     };
     const off: string[] = [];
-    for await (const { node, state } of asTheyCome(scope.selection.nodes ?? [], atOnce, look)) {
-      if (power && state === 'noping') off.push(node);
-      else yield { node, value: { nodestat: state } };
+    for await (const seen of asTheyCome(scope.selection.nodes ?? [], atOnce, (node) => seenOf(node, look))) {
+      if (power && 'state' in seen && seen.state === 'noping') off.push(seen.node);
+      else if ('error' in seen) yield seen;
+      else yield { node: seen.node, value: { nodestat: seen.state } };
     }
+    if (update) await scope.status.flush();
     const states = scope.hardware.each(
       snapshot,
       off,
@@ -60,6 +62,18 @@ export const nodestat = perNode<NodestatArgs>({
     }
   },
 });
+
+type Seen = { readonly node: string } & ({ readonly state: string } | { readonly error: string });
+
+/** An address that may not be looked at is the error of its node alone. */
+async function seenOf(node: string, look: (node: string) => Promise<string>): Promise<Seen> {
+  try {
+    return { node, state: await look(node) };
+  } catch (error) {
+    if (error instanceof Fault) return { node, error: error.message };
+    throw error;
+  }
+}
 
 async function stateOf(
   reader: EffectiveReader,

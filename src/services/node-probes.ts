@@ -1,3 +1,4 @@
+import type { AddressGuard } from '../core/address-guard.ts';
 import { Pinger } from '../protocols/probe/ping.ts';
 import { PortProbe } from '../protocols/probe/ports.ts';
 
@@ -23,8 +24,14 @@ export interface Sighting {
 export class NodeProbes {
   readonly #pinger = new Pinger();
   readonly #ports = new PortProbe();
+  readonly #guard: AddressGuard;
+
+  constructor(guard: AddressGuard) {
+    this.#guard = guard;
+  }
 
   async look(address: string, signal: AbortSignal): Promise<Sighting> {
+    await this.#guard.admit(address);
     const pinged = await this.#pinger.ping(address);
     if (pinged === false || signal.aborted) return { alive: false, applications: [] };
     const states = await Promise.all(applications.map(([, port]) => this.#ports.state(address, port, signal)));

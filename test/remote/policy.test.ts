@@ -56,6 +56,7 @@ describe('who runs a command on nodes', () => {
       asRoot,
       'date',
     ],
+    ['a pattern for the beginning of the user', [allow, { ...allow, parameters: '-l ro' }], asRoot, 'date'],
     ['a pattern for another command', [allow, { ...allow, commands: 'xdcp', parameters: '-l root' }], asRoot, 'date'],
     ['a rule for the command alone, by the environment', [allow], { ENV: { DSH_TO_USERID: 'root' } }, 'date'],
     ['a rule for the command alone, with other spellings', [allow], { raw: '-zlroot' }, 'date'],

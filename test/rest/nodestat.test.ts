@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startServer, type TestServer } from '../harness/server.ts';
 
@@ -44,10 +43,15 @@ describe('nodestat', () => {
     const status = () => server.ok('GET', '/nodes/busy/attrs/status,appstatus');
     expect(await status()).toEqual({ busy: { status: '', appstatus: '' } });
     expect(await server.ok('PUT', '/nodes/busy/nodestat', {})).toEqual({ busy: { nodestat: 'https,sshd' } });
-    await pause(500);
     expect(await status()).toEqual({
       busy: { status: 'alive', appstatus: 'https=up,msrpc=down,pbs=down,rdp=down,sshd=up,xend=down' },
     });
+  });
+
+  test('looks at nobody outside the networks of nodes', async () => {
+    await server.ok('PUT', '/nodes', { far: { groups: 'all', ip: '192.0.2.1' } });
+    const { status, text } = await server.call('GET', '/nodes/far,busy/nodestat');
+    expect([status, text]).toEqual([403, expect.stringContaining('far: the address 192.0.2.1 is outside')]);
   });
 
   test('of an unknown node is refused', async () => {

@@ -22,7 +22,9 @@ export function mergeHosts(
   format: LineFormat,
 ): Merged {
   const index = new LineIndex(lines, isOwn, new Set(entries.map(({ short }) => short)));
-  const ours = entries.filter(({ ip }) => !index.isOwn(ip));
+  // A line that would count as the management node's could never be taken out again.
+  const isTheirs = ({ ip, short }: HostEntry): boolean => index.isOwn(ip) || isOwn({ ip, names: [short], text: '' });
+  const ours = entries.filter((entry) => !isTheirs(entry));
   const places = placesOf(ours, index);
   const replaced = new Map<number, string>();
   for (const entry of ours)
@@ -33,12 +35,12 @@ export function mergeHosts(
     if (line === undefined) added.push(formatLine(entry, format));
     else replaced.set(line, formatLine(entry, format));
   }
-  const warnings = entries.filter(({ ip }) => index.isOwn(ip)).map(ownWarning);
+  const warnings = entries.filter(isTheirs).map(ownWarning);
   return { text: assemble(lines, replaced, added), warnings };
 }
 
-const ownWarning = ({ node, ip }: HostEntry): string =>
-  `Ignoring ${ipText(ip)} of node '${node}': the line of that address is the management node's own.`;
+const ownWarning = ({ node, ip, short }: HostEntry): string =>
+  `Ignoring ${ipText(ip)} ${short} of node '${node}': the address or the name is the management node's own.`;
 
 /** The file without the lines that begin with one of the names, and without those that have a name together with its address. */
 export function removeHosts(

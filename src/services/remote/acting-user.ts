@@ -30,7 +30,10 @@ export function actingUser(
 ): string {
   const user = wanted ?? mappedUser(snapshot, asking.user);
   if (user === asking.user || asking.hasFullRights()) return user;
-  if (isAllowedByParameters(snapshot, asking, lineAs(user), [lineAs(undefined), lineAs(somebody)])) return user;
+  const variants = [lineAs(undefined), lineAs(somebody)];
+  // A rule that speaks of "ro" does not mean "root".
+  const shorter = user.length > 1 ? [lineAs(user.slice(0, -1))] : [];
+  if (isAllowedByParameters(snapshot, asking, lineAs(user), variants, shorter)) return user;
   throw new Fault(
     'denied',
     `User "${asking.user}" may not run ${asking.command} as "${user}" on nodes: that needs a policy rule whose parameters ` +
@@ -51,18 +54,22 @@ function mappedUser(snapshot: Snapshot, user: string): string {
 /**
  * Whether the policy allows the line by a rule whose parameters care: one that would not match some variant of it, which lacks what
  * is out of the ordinary or has something else there. So neither a rule for the command as such counts, nor one whose pattern
- * happens to fit because of another part of the line.
+ * happens to fit because of another part of the line, nor one
+ * that means nobody in general and fits one of the `others` as well.
  */
 export function isAllowedByParameters(
   snapshot: Snapshot,
   { user, client, command, nodes }: Asking,
   line: string,
   variants: readonly string[],
+  others: readonly string[] = [],
 ): boolean {
   const rows = [...(snapshot.rows('policy').values() as Iterable<unknown> as Iterable<PolicyRow>)].flatMap((row) => {
     const rule = compileRule(row);
     if (!rule) return [];
-    const cares = rule.line?.test(line) === true && variants.some((variant) => rule.line?.test(variant) === false);
+    const fits = (text: string): boolean => rule.line?.test(text) === true;
+    const bySlip = others.some(fits) && !variants.some(fits);
+    const cares = fits(line) && !variants.every(fits) && !bySlip;
     if (rule.permits) return cares ? row : [];
     // The peer's names are not known here: a refusal counts without them.
     return rule.host !== undefined && isHostName(rule.host) ? { ...row, host: '' } : row;

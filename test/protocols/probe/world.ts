@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { AddressGuard } from '../../../src/core/address-guard.ts';
 import { NodeProbes } from '../../../src/services/node-probes.ts';
 
 const ip = (...args: string[]): void => void execFileSync('ip', args);
@@ -26,7 +27,7 @@ const installer = createServer((socket) => {
 }).listen(3001, '127.9.0.3');
 await once(installer, 'listening');
 
-const probes = new NodeProbes();
+const probes = new NodeProbes(new AddressGuard(undefined));
 const never = new AbortController().signal;
 const look = (address: string) => probes.look(address, never);
 const many = (prefix: string, count: number) =>

@@ -73,9 +73,13 @@ describe('an entry in the hosts file', () => {
   ])('%s', (_name, before, entries, after) => expect(merge(before, ...entries).text).toBe(after));
 
   it('that would be the management node’s is left out with a warning', () =>
-    expect(merge('10.0.0.1 mn\n', n1).warnings).toEqual([
-      "Ignoring 10.0.0.1 of node 'n1': the line of that address is the management node's own.",
-    ]));
+    expect(merge('10.0.0.1 mn\n', n1, entry('10.0.0.9', 'mn'))).toEqual({
+      text: '10.0.0.1 mn\n',
+      warnings: [
+        "Ignoring 10.0.0.1 n1 of node 'n1': the address or the name is the management node's own.",
+        "Ignoring 10.0.0.9 mn of node 'mn': the address or the name is the management node's own.",
+      ],
+    }));
 
   it.each([
     ['short', false, '10.0.0.1 n1 n1.c.com a b.org\n'],
