@@ -49,18 +49,20 @@ async function* updateAll(
   nodes: readonly string[],
   fanOut: number,
 ): AsyncIterable<NodeResult> {
-  const note = (node: string, state: UpdateState): void => {
-    if (updates.runs) status.note(node, state);
-  };
   const update = async (node: string): Promise<NodeResult> => {
-    note(node, 'syncing');
+    const isConcerned = updates.concerns(node);
+    // The state of a node on which nothing is done stays what it was.
+    const note = (state: UpdateState): void => {
+      if (isConcerned) status.note(node, state);
+    };
+    note('syncing');
     try {
       const { lines, ok, fault } = await updates.update(node);
-      note(node, ok ? 'synced' : 'failed');
+      note(ok ? 'synced' : 'failed');
       if (!fault) return { node, value: lines };
       return { ...nodeFailure(node, fault), output: new NodeOutput({ stdout: '', stderr: '', notes: lines }) };
     } catch (error) {
-      note(node, 'failed');
+      note('failed');
       throw error;
     }
   };

@@ -4,6 +4,7 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
@@ -209,6 +210,34 @@ describe('scripts of a list', () => {
     expect(world.lab.read(0, '/opt/always').toString()).toBe('y\ny\ny\n');
   });
 
+  it('that failed run again until they succeed, also for a file that is appended', async () => {
+    const script = (name: string): string =>
+      world.source(`${name}.post`, `#!/bin/sh\n[ -e /opt/ready ] || exit 3\necho ${name} done\n`, 0o755);
+    const [copied, appended] = [world.source('copied', 'one'), world.source('appended', 'one')];
+    const posts = [script('copied'), script('appended')];
+    const list = world.source(
+      'lists/retry',
+      [
+        `${copied} ${posts.join(' ')} -> /opt/retry/`,
+        'APPEND:',
+        `${appended} -> /opt/retried`,
+        'EXECUTE:',
+        ...posts,
+      ].join('\n'),
+    );
+    await world.define({ synclists: list });
+    for (const _ of ['first', 'again']) {
+      const reply = await world.server.call('POST', '/nodes/n1/filesyncing', { body: {} });
+      expect(reply.json.error).toEqual(['n1: File synchronization failed: /opt/retry/copied.post exited with code 3.']);
+      expect(await world.updateStatus('n1')).toBe('failed');
+    }
+    world.lab.write(0, '/opt/ready', '');
+    const synced = 'File synchronization has completed for nodes: "n1"';
+    expect(await again('n1')).toEqual([synced, 'n1: copied done', 'n1: appended done']);
+    expect(await again('n1')).toEqual([synced]);
+    expect(readdirSync(world.lab.path(0, '/var/xcat/node/syncfiles/due'))).toEqual([]);
+  });
+
   it('that fail are an error of the node, and the others are done', async () => {
     const script = world.source(
       'fail.sh',
@@ -307,6 +336,22 @@ describe('what is wrong', () => {
     expect((await fails([`${path} -> (n5-n3) /opt/x`]))[0]).toMatch(/^n1: File synchronization failed: .*n5-n3/);
   });
 
+  it('is a copy to what another line appends to, on nodes that both are for', async () => {
+    const path = world.source('base', 'base');
+    for (const destination of ['/opt/base', '/opt/', '/opt//base']) {
+      const [error] = await fails([`${path} -> ${destination}`, 'APPEND:', `${path} -> /opt/base`]);
+      expect(error).toMatch(/synclist, line 1 copies a file to \/opt\/base, and .*synclist, line 3 appends to it/);
+    }
+    expect(() => world.lab.read(0, '/opt/base')).toThrow('ENOENT');
+    expect(await sync([`${path} -> (n1) /opt/base`, 'APPEND:', `${path} -> (n2) /opt/base`])).toEqual(both);
+  });
+
+  it('is a member of the body', async () => {
+    await world.define({});
+    for (const word of ['updating', 'filesyncing', 'sw'])
+      expect(errorOf(await world.server.call('POST', `/nodes/n1/${word}`, { body: { x: 1 } }))).toEqual([400, 2]);
+  });
+
   it('is a list outside the directories or a missing one', async () => {
     for (const list of ['/etc/passwd', join(world.files, 'none'), world.files]) {
       await world.define({ synclists: list });
@@ -318,7 +363,14 @@ describe('what is wrong', () => {
 
   it('is not that a node has no list', async () => {
     await world.define({});
-    expect(await again()).toEqual(['There were no syncfiles defined to process. File synchronization has completed.']);
+    const none = 'There were no syncfiles defined to process. File synchronization has completed.';
+    expect(await again()).toEqual([none]);
+    // Nobody was asked whether the nodes are there.
+    expect(await world.updateStatus('n1')).toBe('');
+    const list = world.source('lists/one', `${world.source('small', 'some')} -> /opt/one`);
+    await world.define({ synclists: list }, { nodetype: [{ node: 'n1', provmethod: 'img', arch: 'x86_64' }] });
+    expect(await again()).toEqual(['File synchronization has completed for nodes: "n1"', `n2: ${none}`]);
+    expect([await world.updateStatus('n1'), await world.updateStatus('n2')]).toEqual(['synced', '']);
   });
 
   it('with one node hides none of the others in the run and on the stream', async () => {

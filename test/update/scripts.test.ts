@@ -1,4 +1,4 @@
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, utimesSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openStream } from '../hardware/stream.ts';
 import { errorOf } from '../harness/errors.ts';
@@ -73,6 +73,21 @@ describe('named postscripts', () => {
     ]);
   });
 
+  it('that print much leave files that have not changed unsent afterwards', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `tree/${index}`);
+    const sources = names.map((name) => world.source(name, name));
+    const list = world.source('lists/tree', `${world.files}/tree -> /opt/tree`);
+    await world.define({ synclists: list });
+    await run('n1', 'syncfiles');
+    const inodes = () => names.map((name) => lstatSync(world.lab.path(0, `/opt/${name}`)).ino);
+    const before = inodes();
+    for (const source of sources) utimesSync(source, 1_000_000_000, 1_000_000_000);
+    world.script('noisy', '#!/bin/sh\nyes | head -c 5000000\n');
+    await run('n1', 'noisy', 'syncfiles');
+    expect(inodes()).toEqual(before);
+    expect(lstatSync(world.lab.path(0, '/opt/tree/0')).mtimeMs).toBe(1e12);
+  });
+
   it('that do not exist are told as a result, and nothing is run', async () => {
     const reply = await world.server.call('POST', '/nodes/n1,n2/postscript', { body: { scripts: ['own', 'nosuch'] } });
     expect([reply.status, reply.json]).toEqual([
@@ -81,7 +96,7 @@ describe('named postscripts', () => {
     ]);
     expect(() => world.lab.read(1, '/opt/order')).toThrow('ENOENT');
     expect(await world.updateStatus('n1')).toBe('');
-    for (const name of ['../initial-password', '/bin/sh', 'lib', '.'])
+    for (const name of ['../initial-password', '../postscripts/own', 'lib/../own', '/bin/sh', 'lib', '.'])
       expect((await run('n1', name)).n1).toEqual([`The postscript ${name} does not exist.`]);
   });
 

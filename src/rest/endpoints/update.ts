@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { updateLine, updatenode, type UpdatenodeArgs } from '../../commands/updatenode.ts';
+import { Fault } from '../../core/errors.ts';
 import { messagesOf } from '../../services/update/messages.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
@@ -20,6 +21,15 @@ const scriptsOf = ({ body }: Input): Steps => {
     scripts: list.map((script) => script.trim()).filter((script) => script !== ''),
   };
 };
+
+/** For rows whose body has no members. */
+const always =
+  (steps: Steps) =>
+  ({ root, body }: Input): Steps => {
+    const [unknown] = Object.keys(body);
+    if (unknown === undefined || !root.strict) return steps;
+    throw new Fault('unknown-member', `The body has the unknown member "${unknown}"; there are none here.`);
+  };
 
 const row = (
   word: string,
@@ -43,7 +53,7 @@ const synced = 'File synchronization has completed for nodes: "n1,n2"';
 const begun = 'Performing software maintenance operations. This could take a while, if there are packages to install.';
 
 export const update: Endpoint[] = [
-  row('updating', () => everything, {
+  row('updating', always(everything), {
     reply: 'list',
     together: messagesOf,
     summary: 'Bring nodes up to date: synchronise files, install packages, run postscripts.',
@@ -60,7 +70,7 @@ export const update: Endpoint[] = [
       ],
     },
   }),
-  row('filesyncing', () => files, {
+  row('filesyncing', always(files), {
     reply: 'list',
     together: messagesOf,
     summary: "Give nodes the files of their images' synclists.",
@@ -68,7 +78,7 @@ export const update: Endpoint[] = [
       'Only files that differ travel: by size, then time, then hash. Lists are those of the attribute synclists of the image, else the one below INSTALLDIR/custom that fits. Lists and sources must lie below the directories of the setting remote.sources.',
     example: { path: '/nodes/n1,n2/filesyncing', reply: [synced] },
   }),
-  row('sw', () => software, {
+  row('sw', always(software), {
     reply: 'lines',
     summary: "Install the packages of the images' lists with apt-get, dnf, yum or zypper, as found on the node.",
     description:

@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
-import type { Logger } from '../../core/log.ts';
 import type { Origin } from '../../database/changeset.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { siteValue } from '../../objects/effective.ts';
@@ -18,7 +17,6 @@ import { planSubnets } from './subnets.ts';
 
 export interface DhcpParts extends KeeperParts {
   readonly machine: Machine;
-  readonly log: Logger;
   readonly hooks: readonly string[];
   readonly bootScript: string;
 }
@@ -86,7 +84,7 @@ export class Dhcp {
     const subnets = this.#keeper.subnets;
     if (subnets.length === 0)
       throw new Fault('unavailable', 'DHCP is not configured yet. POST /services/dhcp configures it for all networks.');
-    const { byNode, messages } = await planReservations(snapshot, nodes, subnets, this.#parts.machine.resolver());
+    const { byNode, messages } = await planReservations(snapshot, nodes, subnets, this.#parts.machine);
     await this.#keeper.submit(byNode, origin, subnets);
     return messages;
   }
@@ -196,6 +194,11 @@ function checkReserved(reservations: ReservationSet, subnets: readonly ServedSub
     if (!ip) continue;
     const subnet = subnetOf(subnets, ip);
     if (!subnet) outside++;
+    else if (address === subnet.gateway)
+      throw new Fault(
+        'invalid',
+        `Network ${subnet.network}, gateway: the address ${address} is reserved for node ${node}. DELETE /nodes/${node}/dhcp first.`,
+      );
     else if (subnet.ranges.some((range) => isWithin(range, ip)))
       throw new Fault(
         'invalid',

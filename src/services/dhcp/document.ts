@@ -22,7 +22,7 @@ export interface KeaSettings {
 export interface KeaSubnet {
   readonly id: number;
   readonly subnet: string;
-  readonly 'user-context': { readonly network: string };
+  readonly 'user-context': { readonly network: string; readonly gateway?: string };
   readonly pools: readonly { readonly pool: string }[];
   readonly [member: string]: unknown;
 }
@@ -51,6 +51,7 @@ export interface ServedSubnet {
   readonly network: string;
   readonly prefix: Prefix;
   readonly ranges: readonly AddressRange[];
+  readonly gateway: string | undefined;
 }
 
 const inOrder = (a: Ip, b: Ip): number => a.family - b.family || (a.value === b.value ? 0 : a.value < b.value ? -1 : 1);
@@ -78,7 +79,7 @@ export function renderBase(family: Family, all: readonly Subnet[], settings: Kea
   const rendered = (subnet: Subnet, direct: boolean): KeaSubnet => ({
     id: subnet.id,
     subnet: prefixText(subnet.prefix),
-    'user-context': { network: subnet.name },
+    'user-context': { network: subnet.name, ...(subnet.gateway !== undefined && { gateway: subnet.gateway }) },
     ...(direct && subnet.nic !== undefined && { interface: subnet.nic }),
     pools: subnet.ranges.map((range) => ({ pool: rangeText(range) })),
     ...(family === 4 && subnet.bootServer !== undefined && { 'next-server': subnet.bootServer }),
@@ -167,11 +168,11 @@ const keaSubnets = (family: Family, body: KeaBody): KeaSubnet[] => [
 
 const servedSubnets = (family: Family, body: KeaBody): readonly ServedSubnet[] =>
   sortedSubnets(
-    keaSubnets(family, body).map(({ id, subnet, pools, 'user-context': { network } }) => {
+    keaSubnets(family, body).map(({ id, subnet, pools, 'user-context': { network, gateway } }) => {
       const prefix = parsePrefix(subnet)!;
       const ranges = parseRanges(pools.map(({ pool }) => pool).join(';'), prefix);
       if (typeof ranges === 'string') throw new Error(ranges);
-      return { id, network, prefix, ranges };
+      return { id, network, prefix, ranges, gateway };
     }),
   );
 

@@ -138,7 +138,8 @@ export class KeaServer {
   async update(all: Iterable<Reservation>, different: Difference | undefined): Promise<void> {
     const text = documentText(this.#base!, all);
     const count = different ? different.added.length + different.removed.length : Number.POSITIVE_INFINITY;
-    if (different && count <= singleCommands && (await this.#takesSingle())) {
+    // Kea 2.7.7 and later have the commands in a library that everybody may use.
+    if (different && count <= singleCommands && (await this.offers('reservation-add', 'reservation-del'))) {
       await this.#updateSingly(different);
     } else await this.#set(text);
     this.#given = text;
@@ -168,15 +169,16 @@ export class KeaServer {
       : error;
   }
 
-  /** Kea 2.7.7 and later have the commands in a library that everybody may use. */
-  async #takesSingle(): Promise<boolean> {
+  /** Whether it has all these commands; many come with libraries that may not be there. */
+  async offers(...wanted: readonly string[]): Promise<boolean> {
     const pid = await this.pid();
     if (pid === undefined) return false;
     if (this.#capable?.pid !== pid) {
-      const commands = (await this.control.tell('list-commands')) as readonly string[];
-      this.#capable = { pid, commands: new Set(commands) };
+      const listed = (await this.control.tell('list-commands')) as readonly string[];
+      this.#capable = { pid, commands: new Set(listed) };
     }
-    return this.#capable.commands.has('reservation-add') && this.#capable.commands.has('reservation-del');
+    const { commands } = this.#capable;
+    return wanted.every((command) => commands.has(command));
   }
 
   /** If one is refused, the ones before are taken back by setting what was there: the file has it still. */

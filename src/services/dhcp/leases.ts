@@ -38,7 +38,8 @@ interface RawLease {
   readonly state: number;
 }
 
-async function askedLeases({ family, control }: KeaServer): Promise<RawLease[] | undefined> {
+/** Undefined if Kea cannot say. */
+export async function askedLeases({ family, control }: KeaServer): Promise<RawLease[] | undefined> {
   let answer;
   try {
     answer = await control.ask(`lease${family}-get-all`, undefined, 60_000);

@@ -9,6 +9,7 @@ import { checkHostName } from '../../objects/host-name-check.ts';
 import type { Resolve } from '../../objects/host-names.ts';
 import { isWithin, lastAddress, rangeText } from './address-ranges.ts';
 import { type ServedSubnet, subnetOf } from './document.ts';
+import type { Machine } from './machine.ts';
 import { normalMac, type Reservation } from './reservations.ts';
 
 const noAddress = '*NOIP*';
@@ -42,8 +43,10 @@ export async function planReservations(
   snapshot: Snapshot,
   nodes: readonly string[],
   subnets: readonly ServedSubnet[],
-  resolve: Resolve,
+  machine: Pick<Machine, 'addresses' | 'resolver'>,
 ): Promise<PlannedReservations> {
+  const resolve = machine.resolver();
+  const own = new Set(machine.addresses().map(({ ip }) => ipText(ip)));
   const reader = effectiveReader(snapshot);
   const byNode = new Map<string, Reservation[]>(nodes.map((node) => [node, []]));
   const messages: string[] = [];
@@ -74,7 +77,7 @@ export async function planReservations(
       messages.push(`Ignoring ${host} of node ${node}: no network that DHCP serves has its address ${ipText(ip)}.`);
       continue;
     }
-    checkAddress(wish, ip, subnet);
+    checkAddress(wish, ip, subnet, own);
     const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
     if (twin) throw fault(wish, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
     const nextServer = ip.family === 4 && servers.any ? await servers.of(node) : undefined;
@@ -128,7 +131,13 @@ async function lookUp(wishes: readonly Wish[], resolve: Resolve): Promise<Map<st
   return found;
 }
 
-function checkAddress(wish: Wish, ip: Ip, { network, prefix, ranges }: ServedSubnet): void {
+function checkAddress(wish: Wish, ip: Ip, subnet: ServedSubnet, own: ReadonlySet<string>): void {
+  const { network, prefix, ranges, gateway } = subnet;
+  const address = ipText(ip);
+  const whose = own.has(address)
+    ? 'an address of this management node'
+    : address === gateway && `the gateway of network ${network}`;
+  if (whose) throw fault(wish, wish.attribute, `${address} is ${whose}; give the node another address`);
   const range = ranges.find((each) => isWithin(each, ip));
   if (range) {
     const what = `the address ${ipText(ip)} lies in the dynamic range ${rangeText(range)} of network ${network}`;

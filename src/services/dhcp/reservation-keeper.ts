@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import type { Logger } from '../../core/log.ts';
 import type { Origin } from '../../database/changeset.ts';
 import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
@@ -7,6 +8,7 @@ import type { Row } from '../../database/tables.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
 import type { Turns } from '../../core/turns.ts';
 import { type Base, type Family, type ServedSubnet, sortedSubnets } from './document.ts';
+import { dropLeases, lostAddresses } from './drop-leases.ts';
 import { DatabaseAway, type HostsDatabase } from './hosts-database.ts';
 import { type Difference, type KeaServer, Refused } from './kea-server.ts';
 import { type PreparedRows, prepareRows, type WantedReservations } from './prepared-rows.ts';
@@ -14,12 +16,14 @@ import {
   difference,
   rememberReservations,
   type ReservationSet,
+  reservationsIn,
   reservationsOf,
   reservationTable,
 } from './reservations.ts';
 
 export interface KeeperParts {
   readonly store: Store;
+  readonly log: Logger;
   readonly servers: readonly KeaServer[];
   readonly database: HostsDatabase | undefined;
 }
@@ -118,11 +122,25 @@ export class ReservationKeeper {
     if (stored.status === 'rejected') this.#notStored(accepted, stored.reason);
     else if (given.status === 'rejected') await this.#notGiven(accepted, current, given.reason);
     else {
+      for (const server of this.#parts.servers) await this.#dropLeases(server, different);
       for (const { resolve } of accepted) resolve();
       if (rows.length === 1 && rows[0]!.undisturbed) rememberReservations(stored.value, next);
       const { told, kept } = given.value;
       if (kept) for (const [server, pid] of told) this.#noteIfSame(server, pid, next, stored.value);
     }
+  }
+
+  /** The reservations are served all the same, only later: when the leases end by themselves. */
+  async #dropLeases(server: KeaServer, different: Difference): Promise<void> {
+    const lost = lostAddresses(different).filter(({ ip }) => server.base && ip?.family === server.family);
+    if (lost.length === 0) return;
+    const addresses = lost.map(({ address }) => address);
+    await dropLeases(server, addresses).catch((error: unknown) =>
+      this.#parts.log.warn(
+        { err: error, addresses: addresses.slice(0, 20), count: addresses.length },
+        `${server.name} keeps the leases of addresses whose reservation has gone; other machines get them when these end`,
+      ),
+    );
   }
 
   /** Kea may have what the table has not; the next look tells it what the table has. */
@@ -232,6 +250,7 @@ export class ReservationKeeper {
         await server.keep();
       }
       this.#told.set(server.family, { pid, rows });
+      if (told) await this.#dropLeases(server, difference(reservationsIn(told.rows), reservationsIn(rows)));
     }
   }
 }

@@ -4,6 +4,7 @@ import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, tableNamed } from '../../database/tables.ts';
 import { hostNameProblem } from '../../objects/host-name-check.ts';
+import { conflictText } from './conflict-text.ts';
 
 /** The table of the reservations that nodes were given: what Kea has is made from it, so it survives the end of either. */
 export const reservationTable = 'dhcphost';
@@ -56,15 +57,11 @@ export class ReservationSet {
     return copy;
   }
 
-  /** What forbids to add it: another node with its MAC address or address, or a second one of its own where one is possible. */
-  conflict(added: Reservation): string | undefined {
+  /** What stands in the way of adding it: another node with its MAC address or address, or a second one of its own where one is possible. */
+  conflict(added: Reservation): Reservation | undefined {
     const sameIp = this.#byIp.get(added.address);
-    if (sameIp) return `the address ${added.address} is reserved for ${sameIp.mac} of node ${sameIp.node}`;
-    for (const other of this.#byMac.get(added.mac) ?? []) {
-      if (other.node !== added.node) return `the MAC address ${added.mac} is reserved for node ${other.node}`;
-      if (!other.ip || !added.ip) return `the MAC address ${added.mac} is named twice, once with *NOIP*`;
-    }
-    return undefined;
+    if (sameIp) return sameIp;
+    return this.#byMac.get(added.mac)?.find((other) => other.node !== added.node || !other.ip || !added.ip);
   }
 
   add(added: Reservation): void {
@@ -82,10 +79,10 @@ export class ReservationSet {
     for (const reservations of wanted.values()) {
       for (const reservation of reservations) {
         const conflict = this.conflict(reservation);
-        if (conflict !== undefined) {
+        if (conflict) {
           for (const node of wanted.keys()) this.removeNode(node);
           for (const [, list] of before) for (const old of list) this.add(old);
-          return `Node ${reservation.node}: ${conflict}.`;
+          return conflictText(reservation, conflict, wanted.has(conflict.node));
         }
         this.add(reservation);
       }
@@ -123,8 +120,9 @@ const known = new WeakMap<SortedMap<Row>, ReservationSet>();
  * The reservations of the table. Rows may also be written by hand: one that Kea could not take, or that contradicts another, is left
  * out, for it would keep Kea from taking any.
  */
-export function reservationsOf(snapshot: Snapshot): ReservationSet {
-  const rows = snapshot.rows(reservationTable);
+export const reservationsOf = (snapshot: Snapshot): ReservationSet => reservationsIn(snapshot.rows(reservationTable));
+
+export function reservationsIn(rows: SortedMap<Row>): ReservationSet {
   let set = known.get(rows);
   if (!set) {
     set = new ReservationSet();

@@ -5,7 +5,7 @@ import { siteValue } from '../../objects/effective.ts';
 import { checkHostName } from '../../objects/host-name-check.ts';
 import type { Resolve } from '../../objects/host-names.ts';
 import { brokenNetworks, type Network, networksOf } from '../../objects/networks.ts';
-import { type AddressRange, lastAddress, parseRanges } from './address-ranges.ts';
+import { type AddressRange, isWithin, lastAddress, parseRanges, rangeText } from './address-ranges.ts';
 import { type ServedNics, servedNics } from './dhcp-interfaces.ts';
 import type { Machine } from './machine.ts';
 import { subnetIds } from './subnet-ids.ts';
@@ -157,7 +157,8 @@ class Planner {
     return [...new Set(found)];
   }
 
-  #ranges({ name, row, prefix }: Network): AddressRange[] {
+  #ranges(network: Network): AddressRange[] {
+    const { name, row, prefix } = network;
     const { dynamicrange, dhcpserver } = row;
     if (!dynamicrange) {
       this.messages.push(`Network ${name} has no dynamicrange: only nodes with reservations get addresses.`);
@@ -174,7 +175,23 @@ class Planner {
       this.messages.push(`The dynamic range of network ${name} is left to its dhcpserver ${dhcpserver}.`);
       return [];
     }
+    this.#checkTaken(network, ranges);
     return ranges;
+  }
+
+  /** Addresses that are in use for good must not be given to anybody. */
+  #checkTaken({ name, row }: Network, ranges: readonly AddressRange[]): void {
+    const gateway = parseIp(row['gateway'] ?? '');
+    const taken = [
+      ...this.#own.map(({ nic, ip }) => ({ ip, whose: `the address of this management node on ${nic}` })),
+      ...(gateway ? [{ ip: gateway, whose: "the network's gateway" }] : []),
+    ];
+    for (const { ip, whose } of taken) {
+      const range = ranges.find((each) => isWithin(each, ip));
+      if (!range) continue;
+      const what = `${rangeText(range)} holds ${ipText(ip)}, ${whose}`;
+      throw new Fault('invalid', `Network ${name}, dynamicrange: ${what}. Give the network a range without it.`);
+    }
   }
 
   #isOwn(server: string): boolean {

@@ -13,8 +13,8 @@ export class Sources {
     this.#data = data;
   }
 
-  /** The real path of a file or directory; one outside the directories must be `allowed`, by its real path. */
-  admit(path: string, allowed: (real: string) => boolean): string {
+  /** The real path of a file or directory; one outside the directories must be `allowed`, by its real path, where rules count. */
+  admit(path: string, allowed?: (real: string) => boolean): string {
     if (!isAbsolute(path) || path.includes('\0')) {
       throw new Fault('invalid', `"${path}" is not an absolute path of a file on the management node.`);
     }
@@ -22,7 +22,7 @@ export class Sources {
     const real = realPath(path);
     const isInside = directories.some((directory) => isBelow(real ?? resolve(path), directory));
     // Whether a file exists elsewhere is nobody's business.
-    if (!isInside && !allowed(real ?? resolve(path))) throw this.#outside(path);
+    if (!isInside && allowed?.(real ?? resolve(path)) !== true) throw this.#outside(path, allowed !== undefined);
     if (real === undefined) throw new Fault('invalid', `There is no file ${path} on the management node.`);
     const data = realPath(this.#data) ?? this.#data;
     const open = directories.some(
@@ -34,11 +34,12 @@ export class Sources {
     return real;
   }
 
-  #outside(path: string): Fault {
+  #outside(path: string, rulesCount: boolean): Fault {
+    const byRule = rulesCount ? ', or allow the path by the parameters of a policy rule' : '';
     return new Fault(
       'invalid',
-      `${path} is outside the directories whose files may be sent to nodes (${this.#directories.join(', ')}). Put it there, ` +
-        'name its directory in the setting remote.sources, or allow the path by the parameters of a policy rule.',
+      `${path} is outside the directories whose files may be sent to nodes (${this.#directories.join(', ')}). Put it there or ` +
+        `name its directory in the setting remote.sources${byRule}.`,
     );
   }
 }

@@ -11,8 +11,10 @@ const link = 0o120000;
 const asksAtOnce = 64;
 /** Milliseconds in which a file may change again without getting another time. */
 const fresh = 2_000;
-/** Characters of names in one command that computes hashes. */
+/** Bytes of names in one command that computes hashes. */
 const longestHashing = 60_000;
+/** Bytes that a node answers for one file: the hash, `  -` and the end of the line. */
+const hashAnswer = 68;
 
 type State = 'changed' | 'unchanged' | 'compare';
 
@@ -20,7 +22,7 @@ type State = 'changed' | 'unchanged' | 'compare';
  * Those files and links that the node has otherwise. A file of the same size and time counts as unchanged; of the same size and
  * another time, its hash decides. What is unchanged gets its mode and time.
  */
-export async function changedOf(sending: Sending, placed: readonly Placed[]): Promise<Placed[]> {
+export async function changedOf<T extends Placed>(sending: Sending, placed: readonly T[]): Promise<T[]> {
   const states = new Map<Placed, State>();
   const ask = async (each: Placed): Promise<void> => void states.set(each, await look(sending, each));
   for await (const _ of asTheyCome(placed, asksAtOnce, ask));
@@ -66,7 +68,8 @@ async function withEqualHash({ shell, hashes }: Sending, unsure: readonly Placed
   const equal = new Set<Placed>();
   for (const batch of batches(unsure)) {
     const words = batch.map(({ path }) => quoteWord(path.toString())).join(' ');
-    const { lines } = await shell.run(`for f in ${words}; do sha256sum < "$f" || echo -; done`);
+    const command = `for f in ${words}; do sha256sum < "$f" || echo -; done`;
+    const lines = await shell.ask(command, batch.length * hashAnswer);
     // A node without sha256sum says nothing of use, and then all is sent.
     const there = lines.flatMap((line) => /^(-|[0-9a-f]{64} {2}-)$/.exec(line)?.[0].slice(0, 64) ?? []);
     if (there.length !== batch.length) continue;
@@ -82,7 +85,7 @@ function* batches(unsure: readonly Placed[]): Iterable<Placed[]> {
   let length = 0;
   for (const each of unsure) {
     if (!Buffer.from(each.path.toString()).equals(each.path)) continue;
-    const size = quoteWord(each.path.toString()).length + 1;
+    const size = Buffer.byteLength(quoteWord(each.path.toString())) + 1;
     if (length + size > longestHashing) {
       yield batch;
       batch = [];

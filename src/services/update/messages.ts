@@ -19,7 +19,7 @@ export function messagesOf(lines: ReadonlyMap<string, readonly string[]>): strin
     ...(synced.length > 0 ? [syncedFor(synced)] : []),
     ...(having(softwareBegins).length > 0 ? [softwareBegins] : []),
   ];
-  const said = new Set([noSyncFiles, filesSynced, softwareBegins]);
+  const said = new Set([filesSynced, softwareBegins, ...(synced.length === 0 ? [noSyncFiles] : [])]);
   const own = nodes.flatMap((node) => lines.get(node)!.flatMap((line) => (said.has(line) ? [] : `${node}: ${line}`)));
   return [...common, ...own];
 }

@@ -34,18 +34,21 @@ export class NodeShell {
     this.#left = options.limit;
   }
 
-  async run(command: string, deadline = this.#options.deadline): Promise<Ran> {
-    const { signal } = this.#options;
+  async run(command: string, deadline?: number): Promise<Ran> {
     const output = new CollectedOutput(Math.max(leastOutput, this.#left));
     // The shell joins the streams, so that errors stand where they happened.
-    const exit = await this.#nodes.exec(this.node, `{ ${command}\n} 2>&1`, output, {
-      signal,
-      ...(deadline === undefined ? {} : { commandDeadline: deadline }),
-    });
+    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, deadline);
     const text = output.text('stdout');
     this.#left -= Buffer.byteLength(text);
     const lines = linesOf(text);
     return { exit, lines: output.note === undefined ? lines : [...lines, output.note] };
+  }
+
+  /** What a command printed that nobody is shown: it counts not as output, but gets room for `limit` bytes of its own. */
+  async ask(command: string, limit: number): Promise<readonly string[]> {
+    const output = new CollectedOutput(limit);
+    await this.#exec(`{ ${command}\n} 2> /dev/null`, output);
+    return linesOf(output.text('stdout'));
   }
 
   /** As run, for what must succeed; `what` names it in the error. */
@@ -53,6 +56,14 @@ export class NodeShell {
     const { exit, lines } = await this.run(command, deadline);
     if (exit.code !== 0) throw new Fault('invalid', `${what} ${endOf(exit)}${lastWords(lines)}`);
     return lines;
+  }
+
+  #exec(command: string, output: CollectedOutput, deadline = this.#options.deadline): Promise<Exit> {
+    const { signal } = this.#options;
+    return this.#nodes.exec(this.node, command, output, {
+      signal,
+      ...(deadline === undefined ? {} : { commandDeadline: deadline }),
+    });
   }
 }
 

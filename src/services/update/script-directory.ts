@@ -24,6 +24,8 @@ export class ScriptDirectory {
   has(name: string): boolean {
     const { path } = this;
     if (path === undefined || name === '' || name.includes('\0') || name.startsWith('/')) return false;
+    // What leads back here need not do so on a node.
+    if (name.split('/').includes('..')) return false;
     try {
       const file = realpathSync(join(path, name));
       return file.startsWith(path + sep) && statSync(file).isFile();

@@ -27,14 +27,19 @@ export interface Sending {
 /** Files that are on their way to a node at once. */
 const sendsAtOnce = 8;
 
-/** Brings a node's files to the state of those here and answers which had to be sent. */
-export async function sendChanged(sending: Sending, placed: readonly Placed[]): Promise<Placed[]> {
+/** Brings a node's files to the state of those here and answers which had to be sent; `before` hears of them first. */
+export async function sendChanged<T extends Placed>(
+  sending: Sending,
+  placed: readonly T[],
+  before: (changed: readonly T[]) => Promise<void> = async () => undefined,
+): Promise<T[]> {
   const { files, pool, signal } = sending;
   const made = await makeAllDirectories(files, placed);
   const changed = await changedOf(
     sending,
     placed.filter(({ item }) => item.kind !== 'directory'),
   );
+  await before(changed);
   const send = async ({ item, path }: Placed): Promise<void> => {
     if (signal.aborted) throw abortFault(signal);
     if (item.kind === 'link') await putLink(files, path, item.destination!);

@@ -61,7 +61,7 @@ export class Software {
 
   async #read(paths: readonly string[], name: SoftwareName): Promise<PackageStep[]> {
     const read = (path: string): Promise<string> => {
-      const real = this.#sources.admit(path, () => false);
+      const real = this.#sources.admit(path);
       return reading(path, readFile(real, 'utf8'));
     };
     const steps = await readPackageLists(paths, read);

@@ -1,9 +1,10 @@
-import { join as joinPath } from 'node:path';
+import { join as joinPath, normalize } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { commandLine } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { join } from '../remote/cargo.ts';
 import { isDirectory } from '../remote/deliver.ts';
+import { DueScripts } from './due-scripts.ts';
 import { appendFiles, mergeFiles } from './join-files.ts';
 import { type Placed, sendChanged, type Sending } from './send-changed.ts';
 import type { NodePlan, PlannedRule } from './sync-plan.ts';
@@ -13,6 +14,8 @@ import { placeOf, sourceOf, type WantedTree } from './wanted-files.ts';
 /** A file of the node by the name of its source in the list. */
 interface Copied extends Placed {
   readonly source: string;
+  /** The line that says so. */
+  readonly where: string;
 }
 
 /** Gives a node the files of its plan and runs what has to be run; what that printed. */
@@ -20,19 +23,48 @@ export async function syncNode(sending: Sending, plan: NodePlan, storage: string
   // What a later line says of the same place counts.
   const places = new Map<string, Copied>();
   for (const rule of plan.copies)
-    for (const copy of await placed(sending.files, rule)) places.set(copy.path.toString('latin1'), copy);
+    for (const copy of await placed(sending.files, rule)) places.set(placeKey(copy.path), copy);
+  checkAppends(plan.appends, places);
   const copies = [...places.values()];
-  const changed = new Set<string>();
-  const sent = new Set(await sendChanged(sending, copies));
-  for (const copy of copies) if (sent.has(copy)) changed.add(copy.source);
-  for (const source of await joinAll(sending, plan, storage)) changed.add(source);
+  const due = new DueScripts(sending.files, storage);
+  // A script may be for other nodes only.
+  const scripts = plan.scripts.filter(({ path }) => copies.some(({ source }) => source === path));
+  const scriptsFor = (sources: Iterable<string>): SyncScript[] => {
+    const names = new Set(sources);
+    return scripts.filter(({ path }) => names.has(path.slice(0, -'.post'.length)));
+  };
+  await sendChanged(sending, copies, async (changed) => {
+    for (const { path } of scriptsFor(changed.map(({ source }) => source))) await due.add(path);
+  });
+  // Whether joining changes a file is known afterwards only.
+  const perhaps: string[] = [];
+  for (const { path } of scriptsFor([...plan.appends, ...plan.merges].flatMap(({ sources }) => sources)))
+    if (!(await due.has(path))) perhaps.push(path);
+  for (const path of perhaps) await due.add(path);
+  const joined = scriptsFor(await joinAll(sending, plan, storage)).map(({ path }) => path);
+  for (const path of new Set(perhaps)) if (!joined.includes(path)) await due.remove(path);
   let lines: readonly string[] = [];
-  for (const script of plan.scripts) {
-    const file = script.path.slice(0, -'.post'.length);
-    if (changed.has(file)) lines = lines.concat(await runScript(sending, script, copies));
+  for (const script of scripts) {
+    if (!(await due.has(script.path))) continue;
+    lines = lines.concat(await runScript(sending, script, copies));
+    await due.remove(script.path);
   }
   for (const script of plan.scriptsAlways) lines = lines.concat(await runScript(sending, script, copies));
   return lines;
+}
+
+const placeKey = (path: Buffer): string => normalize(path.toString('latin1'));
+
+/** What is put behind a file is put behind the file as the node had it, so nothing else may bring that file. */
+function checkAppends(appends: readonly PlannedRule[], places: ReadonlyMap<string, Copied>): void {
+  for (const { destination, where } of appends) {
+    const copy = places.get(placeKey(Buffer.from(destination)));
+    if (!copy) continue;
+    throw new Fault(
+      'invalid',
+      `${copy.where} copies a file to ${destination}, and ${where} appends to it; leave one of them out.`,
+    );
+  }
 }
 
 /** What of a rule goes where on the node; a file whose destination is a directory there goes into it. */
@@ -43,7 +75,8 @@ async function placed(files: RemoteFiles, rule: PlannedRule): Promise<Copied[]> 
     const isFile = tree.items[0]!.kind !== 'directory';
     const inside = rule.intoDirectory || (isFile && (await isDirectory(files, destination)));
     const top = inside ? join(destination, tree.items[0]!.name) : destination;
-    for (const item of tree.items) copies.push({ item, path: placeOf(item, top), source: sourceOf(tree, item) });
+    for (const item of tree.items)
+      copies.push({ item, path: placeOf(item, top), source: sourceOf(tree, item), where: rule.where });
   }
   return copies;
 }

@@ -42,9 +42,14 @@ export class SyncPlans {
     this.#sources = sources;
   }
 
+  /** Whether there is a list for the node. */
+  has(node: string): boolean {
+    return this.#pathsFor(node).length > 0;
+  }
+
   /** Undefined if there is no list for the node. */
   async of(node: string): Promise<NodePlan | undefined> {
-    const paths = listFiles(this.#reader, imageOf(this.#reader, node), 'synclists', 'synclist');
+    const paths = this.#pathsFor(node);
     if (paths.length === 0) return undefined;
     const lists = await Promise.all(paths.map((path) => this.#list(path)));
     const forNode = (rules: readonly PlannedRule[]): PlannedRule[] => rules.filter((rule) => this.#means(rule, node));
@@ -55,6 +60,10 @@ export class SyncPlans {
       scripts: lists.flatMap(({ scripts }) => scripts),
       scriptsAlways: lists.flatMap(({ scriptsAlways }) => scriptsAlways),
     };
+  }
+
+  #pathsFor(node: string): readonly string[] {
+    return listFiles(this.#reader, imageOf(this.#reader, node), 'synclists', 'synclist');
   }
 
   #list(path: string): Promise<PlannedList> {
@@ -88,7 +97,7 @@ export class SyncPlans {
   }
 
   #admit(path: string): string {
-    return this.#sources.admit(path, () => false);
+    return this.#sources.admit(path);
   }
 
   #means({ range, where }: SyncRule, node: string): boolean {

@@ -68,9 +68,10 @@ export class Updates {
     this.#missing = named.filter((script) => !this.#isKnown(script)).map(({ text }) => missingScript(text));
   }
 
-  /** Whether anything is done: if a named script does not exist, nothing is. */
-  get runs(): boolean {
-    return this.#missing.length === 0;
+  /** Whether anything is done on a node: nothing is if a named script does not exist, or if only files are wanted and it gets none. */
+  concerns(node: string): boolean {
+    const { software, scripts } = this.#options.steps;
+    return this.#missing.length === 0 && (software || scripts !== undefined || this.#plans.has(node));
   }
 
   /** Updates one node: its lines, whether all went well, and what ended it, if something did. */
@@ -103,7 +104,7 @@ export class Updates {
 
   async *#steps(shell: NodeShell): AsyncIterable<ScriptReport> {
     const { files, software, scripts } = this.#options.steps;
-    if (!this.runs) {
+    if (this.#missing.length > 0) {
       // A node that cannot be reached is an error whatever was asked for.
       await shell.must('true', 'true');
       yield saying(this.#missing);

@@ -130,6 +130,31 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     expect((await wire.ask(mac(2)))?.['ip']).toBe('10.77.1.222');
   });
 
+  it('gets its address with a new board at once, though the old one has a lease of it', async () => {
+    await setting.store.put(...node('board', '10.77.1.50', mac(50)), ...node('board6', 'fd77::50', mac(52)));
+    await setting.reserve('board', 'board6');
+    expect((await wire.ask(mac(50)))?.['ip']).toBe('10.77.1.50');
+    expect(await wire.ask6(mac(52))).toBe('fd77::50');
+    await setting.store.put(['mac', { node: 'board', mac: mac(51) }], ['mac', { node: 'board6', mac: mac(53) }]);
+    await setting.reserve('board', 'board6');
+    expect((await wire.ask(mac(51)))?.['ip']).toBe('10.77.1.50');
+    expect(await wire.ask6(mac(53))).toBe('fd77::50');
+  });
+
+  it('leaves its address to another when it was taken back, and keeps its lease when it is only reserved again', async () => {
+    const leased = async () => (await setting.dhcp.leases()).map(({ address }) => address);
+    await setting.store.put(...node('old', '10.77.1.60', mac(60)), ...node('new', '10.77.1.60', mac(61)));
+    await setting.reserve('old');
+    await wire.ask(mac(60));
+    await setting.store.put(['noderes', { node: 'old', tftpserver: '10.77.0.9' }]);
+    await setting.reserve('old');
+    expect(await leased()).toContain('10.77.1.60');
+    await setting.release('old');
+    expect(await leased()).not.toContain('10.77.1.60');
+    await setting.reserve('new');
+    expect((await wire.ask(mac(61)))?.['ip']).toBe('10.77.1.60');
+  });
+
   it('is not served any more soon after its definition is gone', async () => {
     await setting.store.put(...node('gone', '10.77.1.77', mac(77)));
     await setting.reserve('gone');
@@ -148,9 +173,9 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
 
 describe('what is wrong changes nothing', { timeout: 60_000 }, () => {
   it.each([
-    [['twin'], `Node twin: the MAC address ${mac(1)} is reserved for node n1.`],
-    [['same'], `Node same: the address 10.77.1.1 is reserved for ${mac(1)} of node n1.`],
-    [['n3', 'twin'], `Node twin: the MAC address ${mac(1)} is reserved for node n1.`],
+    [['twin'], `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`],
+    [['same'], `Node same, hosts.ip: the address 10.77.1.1 is reserved for ${mac(1)} of node n1 already.`],
+    [['n3', 'twin'], `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`],
   ])('reservations of %j', async (nodes, message) => {
     const before = [state(), setting.store.rows('dhcphost')];
     await expect(setting.reserve(...nodes)).rejects.toThrow(message);

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ipText, parseIp, parsePrefix } from '../../../src/core/ip.ts';
+import { ipText, parsePrefix } from '../../../src/core/ip.ts';
 import { parseRanges } from '../../../src/services/dhcp/address-ranges.ts';
 import { type ServedSubnet, sortedSubnets } from '../../../src/services/dhcp/document.ts';
 import { planReservations } from '../../../src/services/dhcp/plan-reservations.ts';
 import { normalMac } from '../../../src/services/dhcp/reservations.ts';
 import { memoryStore, type TestStore } from '../../harness/store.ts';
-import { node, type Rows } from './setting.ts';
+import { machineWith, node, type Rows } from './setting.ts';
 
-const subnet = (network: string, text: string, ranges = ''): ServedSubnet => {
+const subnet = (network: string, text: string, ranges = '', gateway?: string): ServedSubnet => {
   const prefix = parsePrefix(text)!;
   const parsed = parseRanges(ranges, prefix);
   if (typeof parsed === 'string') throw new Error(parsed);
-  return { id: 1, network, prefix, ranges: parsed };
+  return { id: 1, network, prefix, ranges: parsed, gateway };
 };
 
 const subnets = sortedSubnets([
-  subnet('mgmt', '10.1.0.0/16', '10.1.200.1-10.1.200.99'),
+  subnet('mgmt', '10.1.0.0/16', '10.1.200.1-10.1.200.99', '10.1.0.254'),
   subnet('ib', '10.2.0.0/16'),
   subnet('six', 'fd01::/64'),
 ]);
@@ -31,8 +31,8 @@ let tried = 0;
 async function plan(mac: string, ip: string, more: (name: string) => Rows = () => []) {
   const name = `case${tried++}`;
   await store.put(...node(name, ip, mac), ...more(name));
-  const resolve = (host: string) => Promise.resolve(host === 'known-host' ? parseIp('10.1.7.7') : undefined);
-  const { byNode, messages } = await planReservations(store.current, [name], subnets, resolve);
+  const machine = machineWith('eth0', ['10.1.0.250'], { 'known-host': '10.1.7.7' });
+  const { byNode, messages } = await planReservations(store.current, [name], subnets, machine);
   return {
     reservations: byNode
       .get(name)!
@@ -92,7 +92,7 @@ describe('the reservations of a node', () => {
     const { name } = await plan('52:54:00:00:00:01', '10.1.0.1', (n) => [
       ['noderes', { node: n, tftpserver: '10.1.0.250' }],
     ]);
-    const { byNode } = await planReservations(store.current, [name], subnets, () => Promise.resolve(undefined));
+    const { byNode } = await planReservations(store.current, [name], subnets, machineWith('eth0', []));
     expect(byNode.get(name)![0]!.nextServer).toBe('10.1.0.250');
   });
 });
@@ -111,6 +111,12 @@ describe('a value that is wrong is refused and named', () => {
       /hosts\.ip: the address 10\.1\.200\.5 lies in the dynamic range 10\.1\.200\.1-10\.1\.200\.99 of network mgmt/,
     ],
     ['52:54:00:00:00:01', '10.1.0.0', /hosts\.ip: 10\.1\.0\.0 is the first or last address of network mgmt/],
+    [
+      '52:54:00:00:00:01',
+      '10.1.0.250',
+      /^Node case\d+, hosts\.ip: 10\.1\.0\.250 is an address of this management node;/,
+    ],
+    ['52:54:00:00:00:01', '10.1.0.254', /^Node case\d+, hosts\.ip: 10\.1\.0\.254 is the gateway of network mgmt;/],
     ['52:54:00:00:00:01', '10.1.255.255', /hosts\.ip: 10\.1\.255\.255 is the first or last address/],
     [
       '52:54:00:00:00:01|52:54:00:00:00:01!known-host',

@@ -17,20 +17,54 @@ const one = (node: string, mac: string, ip: string | undefined, hostname = node)
   nextServer: undefined,
 });
 
+const remedy = 'POST /nodes/n1,n2/dhcp if both were changed, or DELETE /nodes/n1/dhcp first.';
 const [a, b] = ['52:54:00:00:00:0a', '52:54:00:00:00:0b'];
 
-it.each<[Reservation[], Reservation, string | undefined]>([
+it.each<[present: Reservation[], added: Reservation, expected: string | undefined]>([
   [[], one('n1', a, '10.0.0.1'), undefined],
   [[one('n1', a, '10.0.0.1')], one('n2', b, '10.0.0.2'), undefined],
   [[one('n1', a, '10.0.0.1')], one('n1', a, '10.1.0.1'), undefined],
-  [[one('n1', a, '10.0.0.1')], one('n2', b, '10.0.0.1'), `the address 10.0.0.1 is reserved for ${a} of node n1`],
-  [[one('n1', a, '10.0.0.1')], one('n2', a, '10.0.0.2'), `the MAC address ${a} is reserved for node n1`],
-  [[one('n1', a, undefined)], one('n1', a, '10.0.0.1'), `the MAC address ${a} is named twice, once with *NOIP*`],
-  [[one('n1', a, undefined)], one('n2', a, undefined), `the MAC address ${a} is reserved for node n1`],
+  [
+    [one('n1', a, '10.0.0.1')],
+    one('n2', b, '10.0.0.1'),
+    `Node n2, hosts.ip: the address 10.0.0.1 is reserved for ${a} of node n1 already. ${remedy}`,
+  ],
+  [
+    [one('n1', a, '10.0.0.1')],
+    one('n2', a, '10.0.0.2'),
+    `Node n2, mac.mac: the MAC address ${a} is reserved for node n1 already. ${remedy}`,
+  ],
+  [
+    [one('n1', a, undefined)],
+    one('n2', a, undefined),
+    `Node n2, mac.mac: the MAC address ${a} is reserved for node n1 already. ${remedy}`,
+  ],
 ])('room beside others, case %#', (present, added, expected) => {
   const set = new ReservationSet();
   for (const each of present) set.add(each);
-  expect(set.conflict(added)).toBe(expected);
+  expect(set.replace(new Map([[added.node, [added]]]))).toBe(expected);
+});
+
+it.each<[wanted: Reservation[], expected: string]>([
+  [
+    [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.1')],
+    `Node n2, hosts.ip: the address 10.0.0.1 is asked for ${a} of node n1 in the same request. Give one of the nodes another.`,
+  ],
+  [
+    [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.1', 'other')],
+    `Node n2, mac.mac with the host other: the address 10.0.0.1 is asked for ${a} of node n1 in the same request. Give one of the nodes another.`,
+  ],
+  [
+    [one('n1', a, '10.0.0.1'), one('n1', b, '10.0.0.1')],
+    `Node n1, mac.mac: ${a} and ${b} would both get the address 10.0.0.1. Name a host of its own for one of them (MAC!host).`,
+  ],
+  [
+    [one('n1', a, undefined), one('n1', a, '10.0.0.1')],
+    `Node n1, mac.mac: the MAC address ${a} is named twice, once with *NOIP*. Name it once.`,
+  ],
+])('what one request asks for twice, case %#', (wanted, expected) => {
+  const byNode = Map.groupBy(wanted, ({ node }) => node);
+  expect(new ReservationSet().replace(byNode)).toBe(expected);
 });
 
 it('a replacement that is impossible changes nothing', () => {
@@ -38,7 +72,9 @@ it('a replacement that is impossible changes nothing', () => {
   for (const each of [one('n1', a, '10.0.0.1'), one('n2', b, '10.0.0.2')]) set.add(each);
   const before = [...set];
   const wanted = new Map([['n1', [one('n1', a, '10.0.0.9'), one('n1', '52:54:00:00:00:0c', '10.0.0.2')]]]);
-  expect(set.replace(wanted)).toBe(`Node n1: the address 10.0.0.2 is reserved for ${b} of node n2.`);
+  expect(set.replace(wanted)).toBe(
+    `Node n1, hosts.ip: the address 10.0.0.2 is reserved for ${b} of node n2 already. POST /nodes/n2,n1/dhcp if both were changed, or DELETE /nodes/n2/dhcp first.`,
+  );
   expect(new Set(set)).toEqual(new Set(before));
   expect(set.conflict(one('n3', '52:54:00:00:00:0d', '10.0.0.9'))).toBeUndefined();
 });

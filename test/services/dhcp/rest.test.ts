@@ -93,13 +93,15 @@ describe('muster with Kea', { timeout: 240_000 }, () => {
     expect(await served()).toEqual([11]);
   });
 
-  it('shows the leases at its own root only', async () => {
+  it('shows the leases at its own root only, and none of a reservation that was taken back', async () => {
+    await wire.ask(mac(11));
     const { status, json } = await call('GET', '/muster/services/dhcp/leases');
     expect(status).toBe(200);
+    expect(JSON.stringify(json)).not.toContain('10.77.1.10');
     expect(json).toContainEqual({
-      address: '10.77.1.10',
-      mac: mac(10),
-      hostname: 'n10',
+      address: '10.77.1.11',
+      mac: mac(11),
+      hostname: 'n11',
       network: 'mgmt',
       expires: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
     });
@@ -117,7 +119,9 @@ describe('muster with Kea', { timeout: 240_000 }, () => {
     expect((await call('POST', '/xcatws/nodes/nobody/dhcp')).status).toBe(403);
     await ok('POST', '/nodes/twin', { groups: 'all', ip: '10.77.3.3', mac: mac(11) });
     const { status, json } = await call('POST', '/muster/nodes/n12,twin/dhcp');
-    expect([status, json.error]).toEqual([403, [`Node twin: the MAC address ${mac(11)} is reserved for node n11.`]]);
+    const reason = `Node twin, mac.mac: the MAC address ${mac(11)} is reserved for node n11 already.`;
+    const remedy = 'POST /nodes/n11,twin/dhcp if both were changed, or DELETE /nodes/n11/dhcp first.';
+    expect([status, json.error]).toEqual([403, [`${reason} ${remedy}`]]);
     expect(await served()).toEqual([11]);
   });
 

@@ -134,6 +134,14 @@ describe('what cannot be served is refused, with the place that is wrong', () =>
       "Network mgmt, dynamicrange: it holds the network's first or last address.",
     ],
     [
+      [network({ dynamicrange: '10.1.3.0/24;10.1.0.1-10.1.0.9' })],
+      'Network mgmt, dynamicrange: 10.1.0.1-10.1.0.9 holds 10.1.0.1, the address of this management node on eth0.',
+    ],
+    [
+      [network({ dynamicrange: '10.1.9.0/24', gateway: '10.1.9.254' })],
+      "Network mgmt, dynamicrange: 10.1.9.0-10.1.9.255 holds 10.1.9.254, the network's gateway.",
+    ],
+    [
       [network({ mtu: '1500; reboot' })],
       'Network mgmt, mtu: "1500; reboot" is not a number of bytes from 68 to 65535.',
     ],

@@ -175,6 +175,7 @@ it('lines of nodes become one list: what many have in common once, the rest by n
     'n1: y',
     'n1: z',
     'n2: x',
+    `n3: ${noSyncFiles}`,
   ]);
   expect(messagesOf(new Map([['n1', [noSyncFiles]]]))).toEqual([noSyncFiles]);
 });
