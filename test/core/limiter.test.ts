@@ -25,6 +25,21 @@ test('a limiter runs no more than its width at a time, all of it, in order, fail
   expect(await limited(() => Promise.resolve('again'))).toBe('again');
 });
 
+test('a limiter goes on after a failure, and nothing is left running', async () => {
+  const limited = limiter(3);
+  let now = 0;
+  let most = 0;
+  const work = async (): Promise<void> => {
+    most = Math.max(most, ++now);
+    await new Promise((resolve) => setImmediate(resolve));
+    now--;
+  };
+  await Promise.all(Array.from({ length: 20 }, () => limited(work)));
+  await expect(limited(() => Promise.reject(new Error('x')))).rejects.toThrow('x');
+  await limited(work);
+  expect([most, now]).toEqual([3, 0]);
+});
+
 test('results come in the order they are there, no more at a time than the width', async () => {
   let running = 0;
   let most = 0;

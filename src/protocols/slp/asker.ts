@@ -1,8 +1,8 @@
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { limiter } from '../../core/limiter.ts';
 import type { Port } from '../multicast/ports.ts';
 import { sleep } from '../multicast/sleep.ts';
 import type { Reply } from './message.ts';
-import { Slots } from './slots.ts';
 import { askByTcp } from './tcp.ts';
 import type { Timing } from './timing.ts';
 import type { Xids } from './xids.ts';
@@ -27,7 +27,7 @@ export class Asker {
   readonly #xids: Xids;
   readonly #signal: AbortSignal;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #connections = new Slots(mostConnections);
+  readonly #connections = limiter(mostConnections);
 
   constructor(port: number, timing: Timing, xids: Xids, signal: AbortSignal) {
     this.#port = port;
@@ -51,7 +51,7 @@ export class Asker {
 
   /** The whole answer to a request whose answer did not fit a datagram. */
   whole({ address }: Agent, packet: Buffer): Promise<Reply | undefined> {
-    return this.#connections.use(() => askByTcp(address, this.#port, packet, this.#timing.tcpPatience, this.#signal));
+    return this.#connections(() => askByTcp(address, this.#port, packet, this.#timing.tcpPatience, this.#signal));
   }
 
   /** Takes the reply if somebody waits for it from this address. */

@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import { type FileLock, tryLock } from '../../core/file-lock.ts';
 import { writeFileAtomically } from '../../core/files.ts';
+import { Turns } from '../../core/turns.ts';
 import { beginning, type HostLine, parseHosts } from './hosts-file.ts';
 import { overwriteFile } from './overwrite.ts';
 
@@ -22,7 +23,7 @@ interface State {
 export class HostsWriter {
   readonly path: string;
   readonly #patience: number;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   /** `patience`: milliseconds to wait for another process. */
   constructor(path: string, patience = 10_000) {
@@ -32,9 +33,7 @@ export class HostsWriter {
 
   /** Changes the file to what is computed from its lines; what was there before is kept as a backup. */
   update(compute: (lines: readonly HostLine[]) => string): Promise<void> {
-    const done = this.#last.then(() => this.#underLock((target) => change(target, compute)));
-    this.#last = done.catch(() => undefined);
-    return done;
+    return this.#turns.take(() => this.#underLock((target) => change(target, compute)));
   }
 
   /** Completes a change of a file that cannot be renamed if a process was killed in the middle of it. */

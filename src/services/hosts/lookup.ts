@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { type Ip, ipKind, parseIp } from '../../core/ip.ts';
+import { limiter } from '../../core/limiter.ts';
 import type { Resolve } from '../../objects/host-names.ts';
 import type { HostLine } from './hosts-file.ts';
 
@@ -16,15 +17,11 @@ export function makeResolve(lines: readonly HostLine[], askSystem: boolean): Res
     for (const name of names) if (!known.has(name.toLowerCase())) known.set(name.toLowerCase(), ip);
   }
   const deadline = Date.now() + patience;
-  const lanes = new Array<Promise<unknown>>(lookupsAtOnce).fill(Promise.resolve());
-  let next = 0;
+  const inTurn = limiter(lookupsAtOnce);
   return (name) => {
     const found = known.get(name.toLowerCase());
     if (found || !askSystem) return Promise.resolve(found);
-    const lane = next++ % lookupsAtOnce;
-    const answer = lanes[lane]!.then(() => (Date.now() < deadline ? ask(name) : undefined));
-    lanes[lane] = answer;
-    return answer;
+    return inTurn(async () => (Date.now() < deadline ? ask(name) : undefined));
   };
 }
 

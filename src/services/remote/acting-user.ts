@@ -54,8 +54,7 @@ function mappedUser(snapshot: Snapshot, user: string): string {
 /**
  * Whether the policy allows the line by a rule whose parameters care: one that would not match some variant of it, which lacks what
  * is out of the ordinary or has something else there. So neither a rule for the command as such counts, nor one whose pattern
- * happens to fit because of another part of the line, nor one
- * that means nobody in general and fits one of the `others` as well.
+ * happens to fit because of another part of the line, nor one that means nobody in general and fits one of the `others` as well.
  */
 export function isAllowedByParameters(
   snapshot: Snapshot,

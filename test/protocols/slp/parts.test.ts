@@ -3,7 +3,6 @@ import { groups6, typeHash } from '../../../src/protocols/slp/groups.ts';
 import { Queues } from '../../../src/protocols/slp/queues.ts';
 import { Rounds } from '../../../src/protocols/slp/rounds.ts';
 import { defaultTiming } from '../../../src/protocols/slp/timing.ts';
-import { Slots } from '../../../src/protocols/slp/slots.ts';
 import { Xids } from '../../../src/protocols/slp/xids.ts';
 
 /** The milliseconds of the rounds, if each brings news or not as told. */
@@ -63,23 +62,6 @@ describe('queues', () => {
     await queues.idle();
     expect(done).toEqual(['quick 1', 'quick 2', 'slow 1', 'slow 2']);
     await queues.idle();
-  });
-});
-
-describe('slots', () => {
-  it('bound what is done at a time', async () => {
-    const slots = new Slots(3);
-    let now = 0;
-    let most = 0;
-    const work = async (): Promise<void> => {
-      most = Math.max(most, ++now);
-      await new Promise((resolve) => setImmediate(resolve));
-      now--;
-    };
-    await Promise.all(Array.from({ length: 20 }, () => slots.use(work)));
-    await expect(slots.use(() => Promise.reject(new Error('x')))).rejects.toThrow('x');
-    await slots.use(work);
-    expect([most, now]).toEqual([3, 0]);
   });
 });
 
