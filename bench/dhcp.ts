@@ -6,7 +6,7 @@ import { atMost, type Benchmark, compare, median, type Row } from './report.ts';
 import { root, startMuster } from './server.ts';
 
 const counts = [5_000, 10_000] as const;
-const rounds = 5;
+const rounds = 11;
 const together = 20;
 
 // No interface of any machine is in this network, which is meant for measurements: Kea opens no socket for it.

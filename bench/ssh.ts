@@ -160,7 +160,7 @@ export const ssh: readonly Benchmark[] = [
     async *rows() {
       installMissing(packages, 'the benchmarks');
       yield* hostnames(200, 3);
-      yield* hostnames(1_000, 1);
+      yield* hostnames(1_000, 3);
     },
   },
   {

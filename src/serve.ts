@@ -26,6 +26,7 @@ export async function serve(config: Config): Promise<void> {
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
+    context.status.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\n`);

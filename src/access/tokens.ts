@@ -36,9 +36,12 @@ export function parseExpiry(text: string): number {
 const longestLifetime = 1_000_000;
 
 /** The lifetime of a token in days, from the site attribute `tokenexpiredays`. */
-export function lifetimeDays(value: string | undefined): number {
-  const text = value?.trim().toLowerCase() ?? '';
+export const lifetimeDays = (value: string | undefined): number => readLifetime(value ?? '') ?? 1;
+
+/** Undefined if it is neither a number of days nor never. */
+export function readLifetime(value: string): number | undefined {
+  const text = value.trim().toLowerCase();
   if (text === 'never') return Number.POSITIVE_INFINITY;
   const days = /^\d*\.?\d+$/.test(text) ? Number(text) : 0;
-  return days > 0 ? Math.min(days, longestLifetime) : 1;
+  return days > 0 ? Math.min(days, longestLifetime) : undefined;
 }

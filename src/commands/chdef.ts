@@ -1,3 +1,4 @@
+import { readLifetime } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Mode } from '../objects/assign.ts';
@@ -39,9 +40,16 @@ export const chdef = change<ChdefArgs>({
     if ('definitions' in args) defineAll(draft, type, args.definitions, scope);
     else if ('rename' in args) rename(draft, args, scope);
     else changeAlike(draft, type, args, scope);
-    return nothing;
+    return type.name === 'site' ? { shape: 'none', messages: lifetimeMessages(draft) } : nothing;
   },
 });
+
+/** The reference system stores any text here; who writes one that means nothing is told so. */
+function lifetimeMessages(draft: Draft): string[] {
+  const value = draft.get('site', 'tokenexpiredays')?.['value'];
+  if (!value || readLifetime(value) !== undefined) return [];
+  return [`Site attribute tokenexpiredays: "${value}" is neither a number of days nor never; tokens live for one day.`];
+}
 
 function partition(
   definitions: Readonly<Record<string, unknown>>,

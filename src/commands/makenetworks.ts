@@ -1,11 +1,12 @@
 import { Fault } from '../core/errors.ts';
 import { contains, ipText, type Prefix, prefixText, widthOf } from '../core/ip.ts';
+import { checkValue } from '../database/checks.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, tableNamed } from '../database/tables.ts';
 import { checkAttributeNames, createObject, type Given } from '../objects/define.ts';
 import { objectExists } from '../objects/definitions.ts';
 import { networksOf } from '../objects/networks.ts';
-import { typeNamed } from '../objects/types.ts';
+import { attributeNamed, typeNamed } from '../objects/types.ts';
 import { type ConnectedNetwork, localNetworks, type LocalNetworks } from '../services/interfaces.ts';
 import { change } from './command.ts';
 
@@ -26,6 +27,9 @@ export const makenetworks = change<MakenetworksArgs>({
     checkAttributeNames(type, attributes);
     const taken = fromMachine.find((name) => attributes[name] !== undefined);
     if (taken) throw new Fault('invalid', `The attribute ${taken} of these networks comes from the interfaces.`);
+    // Also if there is nothing to make: a wrong value is a mistake today, not when the next interface comes.
+    for (const [name, value] of Object.entries(attributes))
+      for (const { table, column } of attributeNamed(type, name).at) checkValue(tableNamed(table), column, value, {});
     const messages: string[] = [];
     for (const network of local?.connected ?? []) {
       const own = attributesOf(network, local!);

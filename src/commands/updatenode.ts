@@ -1,9 +1,10 @@
 import { asTheyCome } from '../core/as-they-come.ts';
+import { Fault } from '../core/errors.ts';
+import type { NodeStatus, UpdateState } from '../services/node-status.ts';
 import { actingUser } from '../services/remote/acting-user.ts';
 import { NodeOutput } from '../services/remote/node-output.ts';
 import { nodeFailure } from '../services/remote/node-failure.ts';
 import { type Postscript, parsePostscript } from '../services/update/postscripts.ts';
-import { type UpdateState, UpdateStatus } from '../services/update/update-status.ts';
 import { Updates, type UpdateSteps } from '../services/update/updates.ts';
 import { type NodeResult, perNode, selectNodes } from './command.ts';
 
@@ -28,13 +29,22 @@ export const updatenode = perNode<UpdatenodeArgs>({
   outlivesClient: () => true,
   select: selectNodes,
   // What is refused is refused here, before the first result.
-  run(snapshot, args, { remote, store, caller, selection }, signal): AsyncIterable<NodeResult> {
+  run(snapshot, args, { remote, status, caller, selection }, signal): AsyncIterable<NodeResult> {
     const nodes = selection.nodes ?? [];
     const lineAs = (user: string | undefined): string =>
       `${user === undefined ? '' : `-l ${user} `}${updateLine(args)}`.trim();
     const user = actingUser(snapshot, { ...caller, command: 'updatenode', nodes }, undefined, lineAs);
     const updates = new Updates({ remote, snapshot, user, nodes, steps: stepsOf(args), signal });
-    return updateAll(updates, new UpdateStatus(store), nodes, remote.fanOut);
+    const update = async (node: string): Promise<NodeResult> => {
+      try {
+        return await remote.updateTurns.take(node, signal, () => updateOne(updates, status, node));
+      } catch (error) {
+        // Cancelled before its turn came: nothing was done, and its state stays what it is.
+        if (error instanceof Fault) return nodeFailure(node, error);
+        throw error;
+      }
+    };
+    return updateAll(updates, status, asTheyCome(nodes, remote.fanOut, update));
   },
 });
 
@@ -45,31 +55,31 @@ function stepsOf({ files, software, scripts }: UpdatenodeArgs): UpdateSteps {
 
 async function* updateAll(
   updates: Updates,
-  status: UpdateStatus,
-  nodes: readonly string[],
-  fanOut: number,
+  status: NodeStatus,
+  results: AsyncIterable<NodeResult>,
 ): AsyncIterable<NodeResult> {
-  const update = async (node: string): Promise<NodeResult> => {
-    const isConcerned = updates.concerns(node);
-    // The state of a node on which nothing is done stays what it was.
-    const note = (state: UpdateState): void => {
-      if (isConcerned) status.note(node, state);
-    };
-    note('syncing');
-    try {
-      const { lines, ok, fault } = await updates.update(node);
-      note(ok ? 'synced' : 'failed');
-      if (!fault) return { node, value: lines };
-      return { ...nodeFailure(node, fault), output: new NodeOutput({ stdout: '', stderr: '', notes: lines }) };
-    } catch (error) {
-      note('failed');
-      throw error;
-    }
-  };
   try {
-    yield* asTheyCome(nodes, fanOut, update);
+    yield* results;
   } finally {
     await updates.close();
     await status.flush();
+  }
+}
+
+async function updateOne(updates: Updates, status: NodeStatus, node: string): Promise<NodeResult> {
+  const isConcerned = await updates.concerns(node);
+  // The state of a node on which nothing is done stays what it was.
+  const note = (state: UpdateState): void => {
+    if (isConcerned) status.noteUpdate(node, state);
+  };
+  note('syncing');
+  let state: UpdateState = 'failed';
+  try {
+    const { lines, ok, fault } = await updates.update(node);
+    if (ok) state = 'synced';
+    if (!fault) return { node, value: lines };
+    return { ...nodeFailure(node, fault), output: new NodeOutput({ stdout: '', stderr: '', notes: lines }) };
+  } finally {
+    note(state);
   }
 }

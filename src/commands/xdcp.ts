@@ -2,19 +2,16 @@ import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
 import { type Cargo, type CargoRoot, loadCargo } from '../services/remote/cargo.ts';
+import type { CopyRequest } from '../services/remote/copy-request.ts';
 import { deliver } from '../services/remote/deliver.ts';
 import { nodeFailure } from '../services/remote/node-failure.ts';
 import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
 import { SourcePool } from '../services/remote/source-pool.ts';
 import { type NodeResult, perNode, selectNodes } from './command.ts';
 
-export interface XdcpArgs {
+export interface XdcpArgs extends CopyRequest {
   readonly range: string;
   readonly refuseEmpty?: boolean;
-  /** Absolute paths here. */
-  readonly sources: readonly string[];
-  /** A path on the nodes. */
-  readonly target: string;
 }
 
 /** A path that no rule means. */

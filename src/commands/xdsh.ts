@@ -1,7 +1,7 @@
 import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import { CollectedOutput } from '../protocols/ssh/collected.ts';
-import type { Exit } from '../protocols/ssh/transport.ts';
+import { type Exit, unknownSignal } from '../protocols/ssh/transport.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
 import { nodeFailure } from '../services/remote/node-failure.ts';
 import { NodeOutput } from '../services/remote/node-output.ts';
@@ -30,10 +30,10 @@ export const xdsh = perNode<XdshArgs>({
     const nodes = selection.nodes ?? [];
     const asking = { ...caller, command: 'xdsh', nodes };
     const user = actingUser(snapshot, asking, shell.user, (as) => lineAs(shell, as));
-    const line = lineAs(shell, shell.user);
+    const lineWith = (path: string, other: string): string => lineAs(shell, shell.user).replaceAll(path, () => other);
     const admit = (path: string): string =>
       remote.sources.admit(path, (real) =>
-        isAllowedByParameters(snapshot, asking, line.replaceAll(path, real), [line.replaceAll(path, elsewhere)]),
+        isAllowedByParameters(snapshot, asking, lineWith(path, real), [lineWith(path, elsewhere)]),
       );
     const job: Job = {
       shell,
@@ -93,7 +93,7 @@ function outputOf({ silent, tellsExit }: ShellRequest, collected: CollectedOutpu
 function resultOf(node: string, { failsOnErrorOutput }: Job, output: NodeOutput, { code, signal }: Exit): NodeResult {
   const error =
     signal !== undefined
-      ? `the command was ended by signal ${signal}.`
+      ? `the command was ended by ${signal === unknownSignal ? 'a signal' : `signal ${signal}`}.`
       : code !== 0
         ? `the command ended with exit code ${code}.`
         : failsOnErrorOutput && output.stderr.trim() !== ''

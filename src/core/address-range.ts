@@ -23,6 +23,8 @@ export function expandAddresses(text: string): string[] {
 
 function expandPiece(piece: string): Iterable<string> {
   if (isIPv4(piece) || isIPv6(piece)) return [piece];
+  if (/(^|[.\-/])0\d/.test(piece))
+    throw new Fault('invalid', `"${piece}": write the numbers of an address without leading zeros, such as 10.1.0.8.`);
   const block = /^([\d.]+)\/(\d{1,2})$/.exec(piece);
   if (block && isIPv4(block[1]!) && Number(block[2]) <= 32)
     return blockAddresses(toNumber(block[1]!), Number(block[2]), piece);

@@ -88,6 +88,17 @@ export function contains(prefix: Prefix, ip: Ip): boolean {
   return prefix.value >> rest === ip.value >> rest;
 }
 
+export const lastAddress = ({ family, value, bits }: Prefix): Ip => ({
+  family,
+  value: value + (1n << BigInt(widthOf(family) - bits)) - 1n,
+});
+
+/** Whether it is the address of the network itself or its broadcast address, which no host has. */
+export function isNetworkEnd(prefix: Prefix, { family, value }: Ip): boolean {
+  if (family !== 4 || prefix.family !== 4 || prefix.bits >= 31) return false;
+  return value === prefix.value || value === lastAddress(prefix).value;
+}
+
 /** The length a mask stands for: `255.255.255.0`, `/24`, `ffff:ffff::` or `/64`. */
 export function maskBits(mask: string, family: 4 | 6): number | undefined {
   const width = widthOf(family);
@@ -106,10 +117,6 @@ export function reverseName({ family, value }: Ip): string {
   return `${digitsOf(value, 32).split('').reverse().join('.')}.ip6.arpa`;
 }
 
-const localPrefixes = ['127.0.0.0/8', '0.0.0.0/8', '::/127'];
-const groupPrefixes = ['224.0.0.0/4', '240.0.0.0/4', 'ff00::/8'];
-const linkPrefixes = ['169.254.0.0/16', 'fe80::/10'];
-
 const parsePrefixes = (texts: readonly string[]): Prefix[] => texts.map((text) => parsePrefix(text)!);
 
 /** `10.0.0.0/8` or `fd00::/8`; undefined if it is no network. */
@@ -121,14 +128,17 @@ export function parsePrefix(text: string): Prefix | undefined {
 }
 
 const kinds = [
-  { kind: 'loopback', prefixes: parsePrefixes(localPrefixes) },
-  { kind: 'multicast', prefixes: parsePrefixes(groupPrefixes) },
-  { kind: 'link-local', prefixes: parsePrefixes(linkPrefixes) },
+  { kind: 'loopback', prefixes: parsePrefixes(['127.0.0.0/8', '::1/128']) },
+  { kind: 'unspecified', prefixes: parsePrefixes(['0.0.0.0/8', '::/128']) },
+  { kind: 'multicast', prefixes: parsePrefixes(['224.0.0.0/4', 'ff00::/8']) },
+  { kind: 'reserved', prefixes: parsePrefixes(['240.0.0.0/4']) },
+  { kind: 'link-local', prefixes: parsePrefixes(['169.254.0.0/16', 'fe80::/10']) },
+  { kind: 'IPv4-mapped', prefixes: parsePrefixes(['::ffff:0:0/96']) },
 ] as const;
 
 export type IpKind = (typeof kinds)[number]['kind'] | 'host';
 
-/** Whether an address can be that of another host; unspecified counts as loopback, reserved and broadcast as multicast. */
+/** Whether an address can be that of another host, or what it is instead. */
 export function ipKind(ip: Ip): IpKind {
   return kinds.find(({ prefixes }) => prefixes.some((prefix) => contains(prefix, ip)))?.kind ?? 'host';
 }

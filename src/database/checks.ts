@@ -38,6 +38,10 @@ const macs: Check = (value) => {
   }
   return undefined;
 };
+const bytes: Check = (value) =>
+  /^\d{2,5}$/.test(value) && Number(value) >= 68 && Number(value) <= 65_535
+    ? undefined
+    : 'is not a number of bytes from 68 to 65535';
 const dottedNumber: Check = (value) =>
   /^\d+(\.\d+)*$/.test(value) ? undefined : 'is not a priority: give a number such as 4 or 4.2';
 
@@ -52,6 +56,7 @@ const checks: Readonly<Record<string, Check>> = {
   'networks.gateway': addressOrWord,
   'networks.tftpserver': host,
   'networks.dhcpserver': host,
+  'networks.mtu': bytes,
   'routes.net': network,
   'routes.mask': mask,
   'policy.priority': dottedNumber,
@@ -99,6 +104,6 @@ export function checkValue(table: Table, column: string, value: string, row: Row
   if (value === '') return;
   const problem = textProblem(value) ?? ownProblem(table, column, value);
   if (!problem) return;
-  const where = `${table.name}.${column} of ${table.keys.flatMap((key) => row[key] || []).join(',')}`;
-  throw new Fault('invalid', `${where}: ${problem}.`);
+  const keys = table.keys.flatMap((key) => row[key] || []).join(',');
+  throw new Fault('invalid', `${table.name}.${column}${keys && ` of ${keys}`}: ${problem}.`);
 }

@@ -1,6 +1,6 @@
 import { type Abortable, unwatchAbort, watchAbort } from '../core/aborts.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
-import { Turns } from './governor-turns.ts';
+import { UserTurns } from './user-turns.ts';
 
 export interface GovernorLimits {
   /** Devices worked on at a time, over all users, that get on with their work. */
@@ -42,7 +42,7 @@ interface Job extends Abortable {
 
 interface Device {
   busy: boolean;
-  readonly waiting: Turns<Job>;
+  readonly waiting: UserTurns<Job>;
   /** Runs while somebody waits. */
   patience: NodeJS.Timeout | undefined;
   /** Set from when it did not answer until it does; it is left alone for the first part of that time. */
@@ -71,7 +71,7 @@ export class Governor {
   readonly #load: () => number;
   readonly #devices = new Map<string, Device>();
   /** Jobs whose device is free but for which there is no room. */
-  readonly #ready = new Turns<Job>();
+  readonly #ready = new UserTurns<Job>();
   /** Oldest first. */
   readonly #places = new Set<Place>();
   #lingering = 0;
@@ -254,7 +254,7 @@ export class Governor {
   }
 }
 
-const newDevice = (): Device => ({ busy: false, waiting: new Turns(), patience: undefined, silent: undefined });
+const newDevice = (): Device => ({ busy: false, waiting: new UserTurns(), patience: undefined, silent: undefined });
 
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000);
 

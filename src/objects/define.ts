@@ -16,6 +16,7 @@ import { listItems } from './effective.ts';
 import { groupExists, groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
 import { assignMembers, leaveGroup } from './membership.ts';
 import { checkObjectName } from './names.ts';
+import { checkGateway } from './networks.ts';
 import { attributeNamed, nodeType, type ObjectType } from './types.ts';
 
 export type Given = Readonly<Record<string, string>>;
@@ -75,14 +76,22 @@ export function changeObject(
   if (type.name === 'site') changeSite(draft, assignment);
   else if (type.name === 'group') writeGroup(draft, assignment, ranges);
   else {
-    if (type.name === 'network' && (attributes['net'] === '' || attributes['mask'] === '')) {
-      throw new Fault('invalid', `Network "${name}" needs its net and mask; they can be changed but not cleared.`);
-    }
+    if (type.name === 'network') checkChangedNetwork(draft, assignment);
     assign(draft, assignment);
   }
 }
 
-function checkNewNetwork(draft: Draft, name: string, { net, mask }: Given): void {
+/** What is not given is not looked at: a network that was stored long ago can be changed in other ways. */
+function checkChangedNetwork(draft: Draft, { type, name, attributes, mode }: Assignment): void {
+  const { net, mask, gateway } = attributes;
+  if (net === '' || mask === '')
+    throw new Fault('invalid', `Network "${name}" needs its net and mask; they can be changed but not cleared.`);
+  if (mode === 'set' && (net ?? mask ?? gateway) !== undefined)
+    checkGateway(name, { ...rowOf(draft.base, type, type.home, name, draft), ...attributes });
+}
+
+function checkNewNetwork(draft: Draft, name: string, attributes: Given): void {
+  const { net, mask } = attributes;
   if (!net || !mask) throw new Fault('invalid', `Network "${name}" needs the attributes net and mask.`);
   const taken = draft.get('networks', keyOf(tableNamed('networks'), { net, mask }));
   if (taken) {
@@ -91,6 +100,7 @@ function checkNewNetwork(draft: Draft, name: string, { net, mask }: Given): void
       `Network "${taken['netname'] ?? ''}" already has net ${net} and mask ${mask}; "${name}" cannot have them too.`,
     );
   }
+  checkGateway(name, attributes);
 }
 
 function changeSite(draft: Draft, assignment: Assignment): void {

@@ -1,10 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../core/errors.ts';
-import { type Ip, ipKey, ipKind, ipText, parseIp } from '../core/ip.ts';
+import { type Ip, ipKey, ipKind, ipText, isNetworkEnd, parseIp } from '../core/ip.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type EffectiveReader, effectiveReader } from './effective.ts';
 import { checkHostName } from './host-name-check.ts';
 import { type HostInterface, interfacesOf } from './host-interfaces.ts';
+import { type ManagementNode, managementNode } from './management-node.ts';
 import { brokenNetworks, domainOf, networkOf } from './networks.ts';
 
 /** An address of a node and the names it has there. */
@@ -14,6 +15,8 @@ export interface HostEntry {
   readonly short: string;
   readonly long: string;
   readonly others: readonly string[];
+  /** Where the address stands, for error messages. */
+  readonly attribute: string;
 }
 
 export interface HostEntries {
@@ -56,6 +59,7 @@ export async function hostEntries(
 class Collection {
   readonly reader: EffectiveReader;
   readonly #snapshot: Snapshot;
+  readonly #own: ManagementNode;
   readonly #entries: HostEntry[] = [];
   readonly #warnings: string[];
   readonly #invalid: { node: string; ip: string }[] = [];
@@ -64,6 +68,7 @@ class Collection {
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
+    this.#own = managementNode(snapshot);
     this.reader = effectiveReader(snapshot);
     this.#warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
   }
@@ -71,7 +76,7 @@ class Collection {
   add(node: string, found: HostInterface, text: string): void {
     const ip = parseIp(text);
     if (ip) {
-      this.#checkUsable(node, found, ip);
+      checkKind(node, found, text, ip);
       this.#addEntry(node, found, ip);
     } else if (found.attribute === 'hosts.ip') {
       this.#invalid.push({ node, ip: text });
@@ -92,15 +97,6 @@ class Collection {
     return { entries, warnings: this.#warnings, invalid: this.#invalid };
   }
 
-  #checkUsable(node: string, { attribute }: HostInterface, ip: Ip): void {
-    const kind = ipKind(ip);
-    if (kind === 'host') return;
-    throw new Fault(
-      'invalid',
-      `Node ${node}, ${attribute}: ${ipText(ip)} is a ${kind} address, which no node can have.`,
-    );
-  }
-
   #addEntry(node: string, found: HostInterface, ip: Ip): void {
     const domain = domainOf(this.#snapshot, ip);
     if (domain === undefined) {
@@ -110,9 +106,16 @@ class Collection {
       return;
     }
     this.#checkDomain(domain, ip);
-    const entry: HostEntry = { node, ip, ...namesOf(found, domain), others: found.others };
+    const { attribute, others } = found;
+    const network = networkOf(this.#snapshot, ip);
+    if (network && isNetworkEnd(network.prefix, ip))
+      throw new Fault(
+        'invalid',
+        `Node ${node}, ${attribute}: ${ipText(ip)} is the first or last address of network ${network.name}, which no node can have.`,
+      );
+    const entry: HostEntry = { node, ip, ...namesOf(found, domain), others, attribute };
     this.#checkNames(entry, found);
-    this.#claimAddress(entry, found);
+    this.#claimAddress(entry);
     this.#entries.push(entry);
   }
 
@@ -126,29 +129,41 @@ class Collection {
   #checkNames({ node, short, long, others }: HostEntry, found: HostInterface): void {
     const names = `Node ${node}, ${found.nameAttribute}`;
     checkHostName(long, names);
-    if (found.name !== node) this.#checkNotANode(short, node, names);
+    if (found.name !== node) this.#checkFree(short, node, names);
     for (const other of others) {
       const where = `Node ${node}, ${found.othersAttribute}`;
       checkHostName(other, where);
-      this.#checkNotANode(other, node, where);
+      this.#checkFree(other, node, where);
     }
   }
 
-  #checkNotANode(name: string, node: string, where: string): void {
-    if (name === node || !this.reader.nodeRow(name)) return;
-    throw new Fault('invalid', `${where}: "${name}" is the name of another node.`);
+  #checkFree(name: string, node: string, where: string): void {
+    if (name !== node && this.reader.nodeRow(name))
+      throw new Fault('invalid', `${where}: "${name}" is the name of another node.`);
+    if (this.#own.hasName(name) && !this.#own.hasName(node))
+      throw new Fault('invalid', `${where}: "${name}" belongs to the management node.`);
   }
 
-  #claimAddress(entry: HostEntry, { attribute }: HostInterface): void {
+  #claimAddress(entry: HostEntry): void {
     const key = ipKey(entry.ip);
     const other = this.#holders.get(key);
     if (other)
       throw new Fault(
         'invalid',
-        `Node ${entry.node}, ${attribute}: ${other.short} of node ${other.node} has the address ${ipText(entry.ip)} too.`,
+        `Node ${entry.node}, ${entry.attribute}: ${other.short} of node ${other.node} has the address ${ipText(entry.ip)} too.`,
       );
     this.#holders.set(key, entry);
   }
+}
+
+function checkKind(node: string, { attribute }: HostInterface, text: string, ip: Ip): void {
+  const kind = ipKind(ip);
+  if (kind === 'host') return;
+  const article = /^[Iu]/.test(kind) ? 'an' : 'a';
+  throw new Fault(
+    'invalid',
+    `Node ${node}, ${attribute}: ${text} is ${article} ${kind} address, which no node can have.`,
+  );
 }
 
 /** A name with a domain of its own, as other interfaces may have, keeps it; a nic such as bond0.100 only looks like it. */

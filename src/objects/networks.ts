@@ -1,4 +1,5 @@
-import { contains, type Ip, ipText, maskBits, parseIp, type Prefix, prefixOf } from '../core/ip.ts';
+import { Fault } from '../core/errors.ts';
+import { contains, type Ip, ipKind, ipText, maskBits, parseIp, type Prefix, prefixOf, prefixText } from '../core/ip.ts';
 import type { SortedMap } from '../database/sorted-map.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, type Row } from '../database/tables.ts';
@@ -70,3 +71,15 @@ export const networkOf = (snapshot: Snapshot, ip: Ip): Network | undefined =>
 /** The domain of hosts with that address. */
 export const domainOf = (snapshot: Snapshot, ip: Ip): string | undefined =>
   networkOf(snapshot, ip)?.row['domain'] || siteValue(snapshot, 'domain') || undefined;
+
+/** Refuses a gateway that hosts of the network cannot reach: outside of it, and not a router's own address on the link, as IPv6 has. */
+export function checkGateway(name: string, row: Row): void {
+  const gateway = parseIp(row['gateway'] ?? '');
+  const prefix = prefixOfRow(row);
+  if (!gateway || typeof prefix === 'string' || contains(prefix, gateway)) return;
+  if (prefix.family === 6 && gateway.family === 6 && ipKind(gateway) === 'link-local') return;
+  throw new Fault(
+    'invalid',
+    `Network ${name}, gateway: ${ipText(gateway)} is not inside ${prefixText(prefix)}; give an address of the network, or <xcatmaster>.`,
+  );
+}

@@ -14,14 +14,14 @@ interface ObjectSchema {
 
 /** The body as the row's schema wants it; a root that is not strict drops unknown members instead of refusing them. */
 export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, unknown>): Record<string, unknown> {
-  const schema = endpoint.body!;
+  const schema = endpoint.body;
+  if (!schema) return withoutMembers(root, body);
   const { properties = {}, required = [], additionalProperties } = schema as ObjectSchema;
   let checked = body;
   if (additionalProperties === false) {
     const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name));
     if (unknown.length > 0 && root.strict) {
-      const known = Object.keys(properties).join(', ');
-      throw new Fault('unknown-member', `The body has the unknown member "${unknown[0]!}"; known are ${known}.`);
+      throw unknownMember(unknown[0]!, `known are ${Object.keys(properties).join(', ')}`);
     }
     checked = Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name)));
   }
@@ -31,11 +31,38 @@ export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, u
   let validator = validators.get(schema);
   if (!validator) validators.set(schema, (validator = Compile(schema)));
   if (!validator.Check(checked)) {
-    const [problem] = validator.Errors(checked);
-    throw new Fault(
-      'malformed',
-      `The body is not as it should be: ${problem?.instancePath.slice(1) || 'it'} ${problem?.message ?? 'is wrong'}.`,
-    );
+    throw new Fault('malformed', `The body is not as it should be: ${problemOf(validator.Errors(checked))}.`);
   }
   return checked;
+}
+
+interface Problem {
+  readonly instancePath: string;
+  readonly keyword: string;
+  readonly message: string;
+}
+
+/** Of alternatives the one that fits best is meant, which goes wrong deepest inside; where several do, any of them would do. */
+function problemOf(problems: readonly Problem[]): string {
+  const told = problems.filter(({ keyword }) => keyword !== 'anyOf');
+  const depth = ({ instancePath }: Problem): number => instancePath.split('/').length;
+  const deepest = told.reduce<Problem | undefined>(
+    (best, one) => (best && depth(best) >= depth(one) ? best : one),
+    undefined,
+  );
+  if (!deepest) return 'it is wrong';
+  const messages = told
+    .filter(({ instancePath }) => instancePath === deepest.instancePath)
+    .map(({ message }) => message);
+  return `${deepest.instancePath.slice(1) || 'it'} ${[...new Set(messages)].join(' or ')}`;
+}
+
+const unknownMember = (name: string, hint: string): Fault =>
+  new Fault('unknown-member', `The body has the unknown member "${name}"; ${hint}.`);
+
+/** For rows that declare no body. */
+function withoutMembers(root: Root, body: Record<string, unknown>): Record<string, unknown> {
+  const [unknown] = Object.keys(body);
+  if (unknown !== undefined && root.strict) throw unknownMember(unknown, 'there are none here');
+  return body;
 }

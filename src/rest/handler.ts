@@ -146,8 +146,7 @@ function makeCall(
 ): Request {
   const params = request.params as Record<string, string>;
   const expectNodes = countHeader(request, 'x-expect-nodes');
-  const checked = endpoint.body ? checkBody(endpoint, root, body) : body;
-  const input: Input = { root, params, body: checked, expectsNodes: expectNodes !== undefined };
+  const input: Input = { root, params, body: checkBody(endpoint, root, body), expectsNodes: expectNodes !== undefined };
   return {
     command: endpoint.command,
     args: endpoint.args(input),

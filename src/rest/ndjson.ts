@@ -19,6 +19,8 @@ export async function streamOutcome(
   const { answer, run } = outcome;
   const lines = new LineWriter(response);
   if (answer.shape === 'stream') {
+    // The first node may take long; the number of the run is needed now, to follow or to stop it.
+    response.flushHeaders();
     for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result)));
   } else if (answer.shape === 'objects') {
     for (const name of answer.names) {

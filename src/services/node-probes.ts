@@ -1,16 +1,9 @@
 import type { AddressGuard } from '../core/address-guard.ts';
+import { Fault } from '../core/errors.ts';
 import { Pinger } from '../protocols/probe/ping.ts';
 import { PortProbe } from '../protocols/probe/ports.ts';
+import type { Application } from './node-applications.ts';
 
-/** What runs on a node is known by the port it listens on. */
-const applications: readonly (readonly [name: string, port: number])[] = [
-  ['https', 443],
-  ['msrpc', 135],
-  ['pbs', 15_002],
-  ['rdp', 3_389],
-  ['sshd', 22],
-  ['xend', 8_002],
-];
 /** Where an installer tells how far it is. */
 const installerPort = 3_001;
 
@@ -30,15 +23,17 @@ export class NodeProbes {
     this.#guard = guard;
   }
 
-  async look(address: string, signal: AbortSignal): Promise<Sighting> {
+  async look(address: string, applications: readonly Application[], signal: AbortSignal): Promise<Sighting> {
     await this.#guard.admit(address);
-    const pinged = await this.#pinger.ping(address);
-    if (pinged === false || signal.aborted) return { alive: false, applications: [] };
-    const states = await Promise.all(applications.map(([, port]) => this.#ports.state(address, port, signal)));
+    const pinged = await this.#pinger.ping(address, signal);
+    if (pinged === false) return { alive: false, applications: [] };
+    const states = await Promise.all(applications.map(({ port }) => this.#ports.state(address, port, signal)));
+    // What was not asked any more has not been silent.
+    if (signal.aborted) throw new Fault('invalid', 'the command was cancelled.');
     return {
       // Without ICMP a refusal is a sign of life as well.
       alive: pinged ?? states.some((state) => state !== 'silent'),
-      applications: applications.flatMap(([name], i) => (states[i] === 'open' ? name : [])),
+      applications: applications.flatMap(({ name }, i) => (states[i] === 'open' ? name : [])),
     };
   }
 
@@ -48,7 +43,3 @@ export class NodeProbes {
     return line?.replaceAll(/[^\x20-\x7e]/g, '').trim() || undefined;
   }
 }
-
-/** Each application as up or down, as `appstatus` keeps it. */
-export const applicationStatus = (running: readonly string[]): string =>
-  applications.map(([name]) => `${name}=${running.includes(name) ? 'up' : 'down'}`).join(',');

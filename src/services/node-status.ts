@@ -1,5 +1,7 @@
 import { Draft } from '../database/draft.ts';
 import type { Store } from '../database/store.ts';
+import type { Row } from '../database/tables.ts';
+import { siteValue } from '../objects/effective.ts';
 
 const delay = 200;
 
@@ -10,16 +12,15 @@ export function statusTime(date: Date): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-interface Noted {
-  readonly status: string;
-  readonly applications: string | undefined;
-}
+/** How far the update of a node is. */
+export type UpdateState = 'syncing' | 'synced' | 'failed';
 
-/** Notes what nodes are doing in `nodelist.status`, many at a time. */
+/** Notes what nodes are doing in `nodelist.status` and `nodelist.updatestatus`, many at a time. */
 export class NodeStatus {
   readonly #store: Store;
   readonly #failed: (error: unknown) => void;
-  #noted = new Map<string, Noted>();
+  /** Columns by node. */
+  #noted = new Map<string, Row>();
   #timer: NodeJS.Timeout | undefined;
   #written: Promise<void> = Promise.resolve();
 
@@ -28,11 +29,26 @@ export class NodeStatus {
     this.#failed = failed;
   }
 
-  /** `applications` as `appstatus` keeps them. */
-  note(node: string, status: string, applications?: string): void {
-    if (['n', '0'].includes(this.#store.current.get('site', 'nodestatus')?.['value'] ?? '')) return;
-    this.#noted.set(node, { status, applications: applications ?? this.#noted.get(node)?.applications });
-    this.#timer ??= setTimeout(() => void this.flush(), delay).unref();
+  /** Notes what a command has brought about, unless the site wants no such notes. */
+  note(node: string, status: string): void {
+    if (['n', '0'].includes(siteValue(this.#store.current, 'nodestatus') ?? '')) return;
+    this.#note(node, { status, statustime: statusTime(new Date()) });
+  }
+
+  /** Keeps what somebody has looked at for this purpose; `applications` as `appstatus` keeps them. */
+  keep(node: string, status: string, applications: string): void {
+    const time = statusTime(new Date());
+    this.#note(node, { status, statustime: time, appstatus: applications, appstatustime: time });
+  }
+
+  noteUpdate(node: string, updatestatus: UpdateState): void {
+    this.#note(node, { updatestatus, updatestatustime: statusTime(new Date()) });
+  }
+
+  /** Updates that ended with the service. */
+  resume(): void {
+    for (const [node, { updatestatus }] of this.#store.current.rows('nodelist').entries())
+      if (updatestatus === 'syncing') this.noteUpdate(node, 'failed');
   }
 
   /** Resolves when all that was noted before is to be seen. */
@@ -49,18 +65,17 @@ export class NodeStatus {
     return this.#written;
   }
 
-  async #write(noted: ReadonlyMap<string, Noted>): Promise<void> {
-    const now = statusTime(new Date());
+  #note(node: string, columns: Row): void {
+    this.#noted.set(node, { ...this.#noted.get(node), ...columns });
+    this.#timer ??= setTimeout(() => void this.flush(), delay).unref();
+  }
+
+  async #write(noted: ReadonlyMap<string, Row>): Promise<void> {
     const origin = { user: '', client: '', command: 'node-status', run: '' };
     try {
       await this.#store.change(origin, (head) => {
         const draft = new Draft(head, (_table, _column, clear) => clear);
-        for (const [node, { status, applications }] of noted) {
-          if (!head.get('nodelist', node)) continue;
-          draft.merge('nodelist', node, { status, statustime: now });
-          if (applications !== undefined)
-            draft.merge('nodelist', node, { appstatus: applications, appstatustime: now });
-        }
+        for (const [node, columns] of noted) if (head.get('nodelist', node)) draft.merge('nodelist', node, columns);
         return draft.changes();
       });
     } catch (error) {

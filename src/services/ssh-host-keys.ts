@@ -21,7 +21,8 @@ export class SshHostKeys implements HostKeys {
   }
 
   howToForget(node: string): string {
-    return `DELETE /tables/${table}/rows/node=${node}. The next connection then accepts the new one.`;
+    const next = this.policy === 'strict' ? this.howToLearn(node) : 'The next connection then accepts the new one.';
+    return `DELETE /tables/${table}/rows/node=${node}. ${next}`;
   }
 
   howToLearn(node: string): string {

@@ -33,3 +33,10 @@ test.each([
 ])('refuses %j', (text) => {
   expect(() => expandAddresses(text)).toThrow(Fault);
 });
+
+// Some programs read such numbers as octal ones.
+test.each(['127.141.0.010', '127.141.0.1-010', '127.141.0.1-127.141.0.020', '010.0.0.0/24', '10.0.00-01.1'])(
+  'refuses leading zeros: %s',
+  (text) =>
+    expect(() => expandAddresses(text)).toThrow(`"${text}": write the numbers of an address without leading zeros`),
+);

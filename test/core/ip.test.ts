@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   contains,
   ipKind,
+  isNetworkEnd,
   ipText,
   maskBits,
   parseIp,
@@ -108,13 +109,25 @@ it.each([
 it.each([
   ['127.3.2.1', 'loopback'],
   ['::1', 'loopback'],
-  ['::', 'loopback'],
-  ['0.0.0.0', 'loopback'],
+  ['::', 'unspecified'],
+  ['0.0.0.0', 'unspecified'],
   ['224.0.0.1', 'multicast'],
-  ['255.255.255.255', 'multicast'],
+  ['255.255.255.255', 'reserved'],
   ['ff02::1', 'multicast'],
   ['169.254.1.1', 'link-local'],
   ['fe80::1', 'link-local'],
+  ['::ffff:10.0.0.1', 'IPv4-mapped'],
   ['10.1.0.1', 'host'],
   ['fd00::1', 'host'],
 ])('%s is of the kind %s', (address, kind) => expect(ipKind(ip(address))).toBe(kind));
+
+it.each([
+  ['10.0.0.0', '10.0.0.0/24', true],
+  ['10.0.0.255', '10.0.0.0/24', true],
+  ['10.0.0.255', '10.0.0.0/23', false],
+  ['10.0.0.4', '10.0.0.4/31', false],
+  ['10.0.0.4', '10.0.0.4/32', false],
+  ['fd00::', 'fd00::/64', false],
+])('%s is an end of %s: %s', (address, prefix, expected) =>
+  expect(isNetworkEnd(parsePrefix(prefix)!, ip(address))).toBe(expected),
+);

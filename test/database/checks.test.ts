@@ -43,6 +43,7 @@ test.each([
   ['networks.mask', '/64'],
   ['networks.gateway', '<xcatmaster>'],
   ['networks.tftpserver', '<xcatmaster>'],
+  ['networks.mtu', '9000'],
   ['policy.priority', '4.2'],
   ['nodehm.mgt', 'free text, of any sort: ä€😀 "quoted"'],
 ])('%s may be %j', (place, value) => {
@@ -73,6 +74,8 @@ test.each([
   ['networks.mask', '24'],
   ['networks.gateway', 'router'],
   ['networks.dhcpserver', 'a;b'],
+  ['networks.mtu', 'large'],
+  ['networks.mtu', '67'],
   ['routes.net', 'x'],
   ['routes.mask', 'x'],
   ['policy.priority', 'first'],

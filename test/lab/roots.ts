@@ -14,6 +14,8 @@ export interface RootsOptions {
   readonly port: number;
   /** Bytes that all changes of one node may take. */
   readonly size?: number;
+  /** Nodes that share one root file system and its sshd, at most 16; default: each has its own. */
+  readonly perRoot?: number;
 }
 
 /**
@@ -27,6 +29,8 @@ export interface RootLab {
   path(index: number, file: string): string;
   read(index: number, file: string): Buffer;
   write(index: number, file: string, content: string | Buffer, mode?: number): void;
+  /** Kills all that serves connections of the node's sshd. */
+  sever(index: number): void;
   /** Lets root in with that key, a line in the format of authorized_keys. */
   authorize(publicKey: string): void;
   stop(): Promise<void>;
@@ -34,22 +38,35 @@ export interface RootLab {
 
 /** What of this machine a node must not have: start-up files, and repositories of packages on the network. */
 const emptied = ['/root/.bashrc', '/etc/apt/sources.list'];
-const removed = ['/etc/apt/sources.list.d', '/root/.ssh', '/xcatpost', '/var/xcat'];
+const removed = [
+  '/etc/apt/sources.list.d',
+  '/etc/yum.repos.d',
+  '/etc/zypp/repos.d',
+  '/root/.rpmdb',
+  '/root/.ssh',
+  '/var/lib/rpm',
+  '/var/xcat',
+  '/xcatpost',
+];
 
-export async function startRoots({ count, prefix, port, size = 64 << 20 }: RootsOptions): Promise<RootLab> {
+export async function startRoots(options: RootsOptions): Promise<RootLab> {
+  const { count, prefix, port, size = 64 << 20, perRoot = 1 } = options;
   const addresses = labAddresses(prefix, count);
   refuseBound('tcp', addresses, port);
   const directory = await mkdtemp(join(tmpdir(), 'muster-roots-'));
-  const nodes: LabChild[] = [];
+  const roots: LabChild[] = [];
+  const severRoot = (root: LabChild): void => descendants(root.process.pid ?? 0).forEach(kill);
   const stop = async (): Promise<void> => {
-    for (const { process: child } of nodes) for (const pid of descendants(child.pid ?? 0)) kill(pid);
-    await Promise.all(nodes.map((node) => node.stop()));
+    roots.forEach(severRoot);
+    await Promise.all(roots.map((root) => root.stop()));
     await rm(directory, { recursive: true, force: true });
   };
-  const path = (index: number, file: string): string => `/proc/${nodes[index]!.process.pid}/root${file}`;
+  const rootOf = (index: number): LabChild => roots[Math.floor(index / perRoot)]!;
+  const path = (index: number, file: string): string => `/proc/${rootOf(index).process.pid}/root${file}`;
   try {
-    for (const [index, address] of addresses.entries()) nodes.push(launch(directory, index, address, port, size));
-    await waitBound('tcp', addresses, port, nodes);
+    for (let first = 0; first < count; first += perRoot)
+      roots.push(launch(directory, first, addresses.slice(first, first + perRoot), port, size));
+    await waitBound('tcp', addresses, port, roots);
   } catch (error) {
     await stop();
     throw error;
@@ -66,6 +83,7 @@ export async function startRoots({ count, prefix, port, size = 64 << 20 }: Roots
     addresses,
     port,
     path,
+    sever: (index) => severRoot(rootOf(index)),
     read: (index, file) => readFileSync(path(index, file)),
     write,
     authorize(publicKey) {
@@ -75,7 +93,7 @@ export async function startRoots({ count, prefix, port, size = 64 << 20 }: Roots
   };
 }
 
-function launch(directory: string, index: number, address: string, port: number, size: number): LabChild {
+function launch(directory: string, index: number, addresses: readonly string[], port: number, size: number): LabChild {
   const place = join(directory, `n${index}`);
   const key = newKeyPair('lab');
   mkdirSync(place);
@@ -85,7 +103,7 @@ function launch(directory: string, index: number, address: string, port: number,
     'mount -t overlay overlay -o lowerdir=/,upperdir=changes,workdir=work root',
     'mount --rbind /dev root/dev && mount -t proc proc root/proc',
     'mkdir -p root/run/sshd && cat > root/etc/ssh/lab_key && chmod 600 root/etc/ssh/lab_key',
-    `exec chroot root /usr/sbin/sshd -D -e -f /dev/null ${configuration(address, port)
+    `exec chroot root /usr/sbin/sshd -D -e -f /dev/null ${configuration(addresses, port)
       .map((each) => `-o '${each}'`)
       .join(' ')}`,
   ].join(' && ');
@@ -95,8 +113,8 @@ function launch(directory: string, index: number, address: string, port: number,
   return startChild('unshare', ['-m', 'sh', '-c', `exec < '${keyFile}'; ${script}`], { directory, logFile });
 }
 
-const configuration = (address: string, port: number): string[] => [
-  `ListenAddress ${address}:${port}`,
+const configuration = (addresses: readonly string[], port: number): string[] => [
+  ...addresses.map((address) => `ListenAddress ${address}:${port}`),
   'HostKey /etc/ssh/lab_key',
   'AuthorizedKeysFile /etc/ssh/lab_keys',
   'Subsystem sftp /usr/lib/openssh/sftp-server',

@@ -1,54 +1,69 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ssh2, { type Server } from 'ssh2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newKeyPair } from '../../src/protocols/ssh/keys.ts';
 import { runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
+import { waitBound } from '../lab/bound.ts';
+import { type LabChild, startChild } from '../lab/child.ts';
 
 const address = '127.126.9.1';
 const port = 2606;
 const password = "pass 'word' $(id)";
+const account = { name: 'keyholder', id: 4711 };
 let server: TestServer;
-let node: Server;
+let sshd: LabChild;
+let directory: string;
 let home: string;
 
-/** An SSH server that takes a password; real ones would need a real account for that. */
+/** A real sshd that takes passwords; the account is seen in its mount namespace only. */
 beforeAll(async () => {
-  home = temporaryDirectory();
-  const hostKeys = [ssh2.utils.generateKeyPairSync('ed25519').private];
-  node = new ssh2.Server({ hostKeys }, (connection) => {
-    connection.on('error', () => undefined);
-    connection.on('authentication', (context) => {
-      if (context.method === 'password' && context.password === password) context.accept();
-      else context.reject(['password']);
-    });
-    connection.on('session', (accept) => {
-      accept().once('exec', (take, _refuse, { command }) => {
-        const channel = take();
-        const child: ChildProcess = spawn('sh', ['-c', command], { env: { ...process.env, HOME: home }, cwd: '/' });
-        child.stdout!.pipe(channel, { end: false });
-        child.stderr!.pipe(channel.stderr, { end: false });
-        child.once('close', (code) => {
-          channel.exit(code ?? 255);
-          channel.end();
-        });
-      });
-    });
-  });
-  await new Promise<void>((resolve) => node.listen(port, address, resolve));
+  directory = temporaryDirectory();
+  chmodSync(directory, 0o755);
+  home = join(directory, 'home');
+  mkdirSync(home, { mode: 0o700 });
+  chownSync(home, account.id, account.id);
+  sshd = startSshd();
+  await waitBound('tcp', [address], port, [sshd]);
   server = await startServer({ config: `[remote]\nport = ${port}\n` });
   await server.ok('POST', '/nodes/k1', { groups: 'all', ip: address });
-});
+}, 60_000);
 afterAll(async () => {
-  await server.stop();
-  node.close();
-  rmSync(home, { recursive: true });
+  await server?.stop();
+  await sshd?.stop();
+  rmSync(directory, { recursive: true });
 });
+
+function startSshd(): LabChild {
+  const at = (name: string): string => join(directory, name);
+  const hash = execFileSync('openssl', ['passwd', '-6', '-stdin'], { input: password }).toString().trim();
+  const { name, id } = account;
+  const passwd = `${readFileSync('/etc/passwd', 'utf8')}${name}:x:${id}:${id}::${home}:/bin/sh\n`;
+  writeFileSync(at('passwd'), passwd, { mode: 0o644 });
+  writeFileSync(at('shadow'), `${name}:${hash}:19000:0:99999:7:::\n`, { mode: 0o600 });
+  writeFileSync(at('host.key'), newKeyPair('lab').privateKey, { mode: 0o600 });
+  const configuration = [
+    `ListenAddress ${address}:${port}`,
+    `HostKey ${at('host.key')}`,
+    'PasswordAuthentication yes',
+    'KbdInteractiveAuthentication no',
+    'UsePAM no',
+    'PidFile none',
+  ];
+  writeFileSync(at('sshd.conf'), `${configuration.join('\n')}\n`);
+  mkdirSync('/run/sshd', { recursive: true, mode: 0o755 });
+  const script =
+    'mount --bind passwd /etc/passwd && mount --bind shadow /etc/shadow && exec /usr/sbin/sshd -D -e -f "$1"';
+  const words = ['-m', 'sh', '-c', script, 'sh', at('sshd.conf')];
+  return startChild('unshare', words, { directory, logFile: at('sshd.log') });
+}
 
 const setUp = (given: string) =>
   server.call('POST', '/nodes/k1/nodeshell', {
-    body: { raw: ['-K'], ENV: { DSH_REMOTE_PASSWORD: given, DSH_FROM_USERID: 'root', DSH_TO_USERID: 'root' } },
+    body: { raw: ['-K'], ENV: { DSH_REMOTE_PASSWORD: given, DSH_FROM_USERID: 'root', DSH_TO_USERID: account.name } },
   });
+const whoAmI = () =>
+  server.call('POST', '/nodes/k1/nodeshell', { body: { command: 'id -un', raw: ['-l', account.name] } });
 
 describe("muster's key", () => {
   it('is told by the service and by the command line', async () => {
@@ -71,16 +86,27 @@ describe("muster's key", () => {
     const [key] = await server.ok('GET', '/services/sshkey');
     mkdirSync(join(home, '.ssh'));
     writeFileSync(join(home, '.ssh/authorized_keys'), 'ssh-ed25519 AAAA somebody');
+    for (const name of ['.ssh', '.ssh/authorized_keys']) chownSync(join(home, name), account.id, account.id);
+    expect((await whoAmI()).json.error[0]).toContain(`does not accept user "${account.name}" with muster's key`);
     for (let time = 0; time < 2; time++) {
       const { status, json } = await setUp(password);
       expect([status, json]).toEqual([201, { k1: [] }]);
     }
     expect(readFileSync(join(home, '.ssh/authorized_keys'), 'utf8')).toBe(`ssh-ed25519 AAAA somebody\n${key}\n`);
+    expect((await whoAmI()).json).toEqual({ k1: [account.name] });
     expect(JSON.stringify(await server.ok('GET', '/tables/auditlog/rows'))).not.toContain('pass ');
     expect(server.output()).not.toContain('pass ');
   });
 
+  it('is handed out to who has no directory for keys yet, readable by its owner only', async () => {
+    rmSync(join(home, '.ssh'), { recursive: true });
+    expect((await setUp(password)).status).toBe(201);
+    expect(statSync(join(home, '.ssh')).mode & 0o777).toBe(0o700);
+    expect(statSync(join(home, '.ssh/authorized_keys')).mode & 0o777).toBe(0o600);
+    expect((await whoAmI()).json).toEqual({ k1: [account.name] });
+  });
+
   it('is not handed out with a wrong password', async () => {
-    expect((await setUp('wrong')).json.error[0]).toContain('does not accept user "root" with the password given');
+    expect((await setUp('wrong')).json.error[0]).toContain('does not accept user "keyholder" with the password given');
   });
 });

@@ -238,6 +238,42 @@ describe('sources of nodecopy', () => {
     expect(readFileSync(arrived(1, 'below/up/file'), 'utf8')).toBe('up');
   });
 
+  it.each<[string, string, string]>([
+    ['a source', 'SOURCES/a\0b', 'x'],
+    ['a target', 'SOURCES/a', 'x\0y'],
+    ['a source that is no Unicode', 'SOURCES/\ud800', 'x'],
+    ['a target that is no Unicode', 'SOURCES/a', '\ud800'],
+  ])('and targets are names: not %s with a null byte or half a character', async (_name, path, target) => {
+    make('a', 'a');
+    for (const root of ['/muster', '/xcatws']) {
+      const reply = await copy('t0', [path.replace('SOURCES', world.sources)], target, { root });
+      expect(errorOf(reply)).toEqual([400, 2]);
+      expect(reply.json.error[0]).toMatch(/^the (path|target) ".*" (contains a null byte|is not valid Unicode)/);
+    }
+  });
+
+  it('and targets may have any other character in their names', async () => {
+    const name = '\u0001\t\r\n\u001b[31m\u007f -rf';
+    done(await copy('t0', [make(name, 'odd')], `-odd\u0001\r\n`));
+    expect(readFileSync(arrived(0, '-odd\u0001\r\n'), 'utf8')).toBe('odd');
+    done(await copy('t0', [make(name, 'odd')], 'odd-names/'));
+    expect(readdirSync(arrived(0, 'odd-names'))).toEqual([name]);
+  });
+
+  it('are a thousand at most', async () => {
+    const reply = await copy('t0', Array(1_001).fill(make('a', 'a')), 'x/');
+    expect(reply.status).toBe(400);
+    expect(reply.json.error[0]).toContain('src must be string or must not have more than 1000 items');
+  });
+
+  it('have 100,000 files at most', { timeout: 60_000 }, async () => {
+    mkdirSync(source('many'));
+    execFileSync('sh', ['-c', 'seq 100000 | xargs touch'], { cwd: source('many') });
+    const reply = await copy('t0', [source('many')], 'x/');
+    expect(reply.json.error).toEqual(['t0: there are more than 100000 files to send; send an archive instead.']);
+    execFileSync('rm', ['-r', source('many')]);
+  });
+
   it('have different names', async () => {
     mkdirSync(source('other'), { recursive: true });
     const reply = await copy('t0', [make('a', '1'), make('other/a', '2')], 'x/');

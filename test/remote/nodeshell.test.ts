@@ -1,5 +1,7 @@
 import * as fc from 'fast-check';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
@@ -72,7 +74,11 @@ describe('nodeshell', () => {
 
   it.each<[string, unknown, object, number, number]>([
     ['no command', undefined, {}, 400, 3],
-    ['an empty command', [], {}, 400, 3],
+    ['an empty list of commands', [], {}, 400, 3],
+    ['an empty command', '', {}, 400, 3],
+    ['an empty command in a list', [''], {}, 400, 3],
+    ['a script with a null byte in its path', '/x\0', { raw: ['-e'] }, 400, 2],
+    ['a file with an environment with a null byte in its path', 'date', { raw: ['-E', '/x\0'] }, 400, 2],
     ['an unknown option', 'date', { raw: ['-y'] }, 403, 1],
     ['an unknown long option', 'date', { raw: ['--constructor'] }, 403, 1],
     ['an option that is not offered', 'date', { raw: ['-i', '/image'] }, 403, 1],
@@ -90,6 +96,25 @@ describe('nodeshell', () => {
     ['a relative script', 'script', { raw: ['-e'] }, 403, 1],
   ])('refuses %s', async (_name, command, more, status, code) => {
     expect(errorOf(await shell('t0', command, more))).toEqual([status, code]);
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, 'There is no command to run: "command" is a text for the shell, or an array'],
+    ['', 'There is no command to run'],
+    [[], 'There is no command to run'],
+    [[''], 'There is no command to run'],
+    [' ', 'There is no command to run'],
+    [[[]], 'An array within "command" is a program and its arguments; the program is missing.'],
+    [['date', []], 'An array within "command" is'],
+    [[['', 'x']], 'An array within "command" is'],
+    [{}, 'command must be string or must be array.'],
+    [5, 'command must be string or must be array.'],
+    [['date', {}], 'command/1 must be string or must be array.'],
+    [[['date', 1]], 'command/0/1 must be string.'],
+  ])('says what is wrong with the command %j', async (command, sentence) => {
+    const reply = await shell('t0', command);
+    expect(reply.status).toBe(400);
+    expect(reply.json.error[0]).toContain(sentence);
   });
 
   it.each<[string, string, string[], object]>([
@@ -123,6 +148,15 @@ describe('nodeshell', () => {
       },
     ]);
     expect(summary).toEqual({ summary: { nodes: 2, ok: 1, failed: 1, errorcode: 1 } });
+  });
+
+  it('begins its reply in NDJSON before the first result, so that the run can be followed', async () => {
+    const fifo = join(world.sources, 'answer');
+    execFileSync('mkfifo', ['-m', '666', fifo]);
+    const begun = await world.begin('/nodes/t0/nodeshell', { command: `cat ${fifo}` });
+    expect(await world.server.ok('GET', `/runs/${begun.run}`)).toMatchObject({ state: 'running' });
+    await writeFile(fifo, 'late');
+    expect((await begun.lines)[0]).toMatchObject({ node: 't0', value: { stdout: 'late' } });
   });
 
   it('counts output on standard error as a failure at /xcatws, as the reference system does', async () => {
@@ -191,7 +225,7 @@ describe('a script of the management node (-e)', () => {
     expect((await shell('t0', 'echo "$FROM_FILE"', { raw })).json).toEqual({ t0: ['a b'] });
   });
 
-  it.each(['/etc/hostname', '/nosuch/file', 'SOURCES/link', 'SOURCES/../x', 'DATA/secret.key', 'DATA/ssh/id_ed25519'])(
+  it.each(['/etc/hostname', '/nosuch/file', 'SOURCES/link', 'SOURCESx', 'DATA/secret.key', 'DATA/ssh/id_ed25519'])(
     'must not be %s',
     async (path) => {
       const real = path.replace('SOURCES', world.sources).replace('DATA', world.server.data);

@@ -1,3 +1,5 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
 import { addUser } from '../harness/users.ts';
@@ -108,6 +110,67 @@ describe('who runs a command on nodes', () => {
     await remoteusers('root:nosuchuser');
     expect((await world.shell('t0', 'id -un')).json.error[0]).toContain('does not accept user "nosuchuser"');
     expect((await world.shell('t0', 'id -un', asRoot)).json).toEqual({ t0: ['root'] });
+    await remoteusers('');
+  });
+
+  it('is oneself against the site attribute remoteusers only if a rule allows that too', async () => {
+    await remoteusers('alice:guest');
+    for (const more of [{ raw: ['-l', 'alice'] }, { ENV: { DSH_TO_USERID: 'alice' } }]) {
+      await rules(allow, { ...allow, parameters: '-l guest' });
+      const refused = await world.shell('t0', 'id -un', more, { token });
+      expect(errorOf(refused)).toEqual([403, 2]);
+      expect(refused.json.error[0]).toContain('remoteusers makes "alice" act as "guest"');
+      await rules(allow, { ...allow, parameters: '-l alice' });
+      const reply = await world.shell('t0', 'id -un', more, { token });
+      expect(reply.json.error[0]).toContain('does not accept user "alice"');
+    }
+    await rules(allow, { ...allow, parameters: '-l guest' });
+    const mapped = await world.shell('t0', 'id -un', {}, { token });
+    expect(mapped.json.error[0]).toContain('does not accept user "guest"');
+    await remoteusers('');
+  });
+
+  it.each(['alice', 'alice:', ':root', 'alice=guest'])('is nobody if remoteusers cannot be read: %s', async (value) => {
+    await remoteusers(`bob:guest,${value}`);
+    await rules(allow);
+    const reply = await world.shell('t0', 'id -un', {}, { token });
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error[0]).toContain(`has the item "${value}"`);
+    await remoteusers('');
+  });
+
+  it('may not reach another script past a rule for the scripts of one directory', async () => {
+    mkdirSync(join(world.sources, 'public'), { recursive: true });
+    for (const name of ['public/fine.sh', 'other.sh']) writeFileSync(join(world.sources, name), '#!/bin/sh\nid -un\n');
+    await rules({ ...allow, parameters: `^-l root -e ${world.sources}/public/\\S+$` });
+    const run = (path: string, raw = ['-l', 'root', '-e']) =>
+      world.shell('t0', join(world.sources, 'public').concat(path), { raw }, { token });
+    expect((await run('/fine.sh')).json).toEqual({ t0: ['root'] });
+    for (const path of ['/../other.sh', '/./../other.sh', '//fine.sh']) {
+      expect((await run(path)).json.error[0]).toContain('must have no "." or ".."');
+    }
+  });
+
+  it('may not reach other paths past a rule for those of one directory', async () => {
+    const copy = { commands: 'xdcp', rule: 'allow' };
+    writeFileSync(join(world.sources, 'public/file'), 'x');
+    const { lab, sources, server } = world;
+    await remoteusers('alice:root');
+    await rules({ ...copy, parameters: `^(-l root )?${sources}/public/\\S+ ${lab.home(0)}/public/\\S+$` });
+    const send = async (src: string, target: string) =>
+      (
+        await server.call('POST', '/nodes/t0/nodecopy', {
+          token,
+          body: { src: [sources + src], target: lab.home(0) + target },
+        })
+      ).status;
+    expect(await send('/public/file', '/public/new')).toBe(403);
+    await world.shell('t0', 'mkdir public');
+    expect(await send('/public/file', '/public/new')).toBe(201);
+    expect(await send('/public/./file', '/public//new')).toBe(201);
+    expect(await send('/public/../other.sh', '/public/new')).toBe(403);
+    expect(await send('/public/file', '/public/../new')).toBe(403);
+    expect(readdirSync(lab.home(0))).not.toContain('new');
     await remoteusers('');
   });
 

@@ -1,4 +1,4 @@
-import { writeFileSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RemoteWorld, startWorld } from './world.ts';
@@ -17,6 +17,26 @@ describe('the same by ssh processes', () => {
     const error = 'the command ended with exit code 4.';
     expect(lines).toContainEqual({ node: 't1', error, output: { stdout: "it's t1\n", stderr: 'e\n', code: 4 } });
     expect(lines.find(({ node }) => node === 't2').error).toMatch(/cannot be reached/);
+  });
+
+  it('tells that a signal ended a command, and stops one in time', async () => {
+    const killed = await world.shell('t0', 'kill -KILL $$');
+    expect(killed.json.error).toEqual(['t0: the command was ended by a signal.']);
+    const began = performance.now();
+    const late = await world.shell('t0', 'sleep 60', { raw: ['-t', '1'] });
+    expect([late.status, late.json.error]).toEqual([408, ['t0: the command did not end within 1 s and was stopped.']]);
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  it('kills the command when the client leaves', async () => {
+    const file = join(world.lab.home(1), 'sleeper');
+    const command = '[ $LAB_NAME != t1 ] || { echo $$ > new; mv new sleeper; exec sleep 300; }';
+    const begun = await world.begin('/nodes/t0,t1/nodeshell', { command });
+    await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+    const pid = Number(readFileSync(file, 'utf8'));
+    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    begun.leave();
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false);
   });
 
   it('copies files', async () => {

@@ -16,7 +16,7 @@ export interface RemoteWorld {
   shell(range: string, command: unknown, more?: object, options?: CallOptions): Promise<Reply>;
   /** The lines of NDJSON, the summary last. */
   stream(range: string, command: unknown, more?: object, options?: CallOptions): Promise<Line[]>;
-  /** Begins a command whose results come as NDJSON; it is there when the first result is. */
+  /** Begins a command whose results come as NDJSON; it is there when the head of the reply is. */
   begin(path: string, body: object): Promise<Begun>;
   stop(): Promise<void>;
 }

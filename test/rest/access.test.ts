@@ -41,10 +41,18 @@ describe('a token', () => {
     ['3', 3],
     ['0.5', 0.5],
     ['0', 1],
-    ['soon', 1],
   ])('lives as long as tokenexpiredays says: %s', async (days, expected) => {
     await lifetime(days);
     expect(Math.abs(expiry((await take()).expire) - Date.now() - expected * day)).toBeLessThan(10_000);
+  });
+
+  it('lives for a day if tokenexpiredays means nothing, and who writes that is told so', async () => {
+    const body = { tokenexpiredays: 'soon' };
+    const { json } = await server.call('PUT', '/globalconf/attrs/tokenexpiredays', { body, query: { debug: '1' } });
+    expect(json.debug).toContain(
+      'Site attribute tokenexpiredays: "soon" is neither a number of days nor never; tokens live for one day.',
+    );
+    expect(Math.abs(expiry((await take()).expire) - Date.now() - day)).toBeLessThan(10_000);
   });
 
   it('may live for ever', async () => {

@@ -99,11 +99,40 @@ describe('values', () => {
     expect(await status('/networks/a', { net: '10.0.0', mask: '255.0.0.0' })).toBe(403);
     expect(await status('/networks/a', { net: '10.0.0.0', mask: '255.0.255.0' })).toBe(403);
     expect(await status('/networks/a', { net: '10.0.0.0', mask: '255.0.0.0', gateway: 'x y' })).toBe(403);
+    expect(await status('/networks/a', { net: '10.0.0.0', mask: '255.0.0.0', mtu: 'large' })).toBe(403);
     expect(await status('/policy/one', { rule: 'allow' })).toBe(403);
     expect(await status('/policy/1.x', { rule: 'allow' })).toBe(403);
     expect(await status('/policy/1.10', { rule: 'allow', name: 'x' })).toBe(201);
     expect(await status('/policy/1.1', { rule: 'deny', name: 'x' })).toBe(201);
     expect(await server.ok('GET', '/policy')).toEqual(['1', '1.1', '1.10']);
+  });
+
+  it.each([
+    ['10.0.0.0', '255.255.255.0', '10.0.1.1', 403],
+    ['10.0.0.0', '255.255.255.0', 'fd00::1', 403],
+    ['10.0.0.0', '255.255.255.0', '10.0.0.1', 200],
+    ['10.0.0.0', '255.255.255.0', '<xcatmaster>', 200],
+    ['fd00::', '/64', 'fd00:0:0:1::1', 403],
+    ['fd00::', '/64', 'fd00::1', 200],
+    ['fd00::', '/64', 'fe80::1', 200],
+  ])('of a network %s %s cannot have a gateway outside of it: %s, %d', async (net, mask, gateway, expected) => {
+    const made = await server.call('POST', '/networks/a', { body: { net, mask, gateway } });
+    expect(made.status).toBe(expected === 200 ? 201 : 403);
+    if (expected === 403) await server.ok('POST', '/networks/a', { net, mask, domain: 'c.com' });
+    const changed = await server.call('PUT', '/networks/a', { body: { gateway } });
+    expect(changed.status).toBe(expected);
+    if (expected === 403)
+      expect(changed.json.error[0]).toContain(`Network a, gateway: ${gateway} is not inside ${net}/`);
+    await server.ok('DELETE', '/networks/a');
+  });
+
+  it('of a network that moves away from its gateway are refused, and all three may change together', async () => {
+    await server.ok('POST', '/networks/a', { net: '10.0.0.0', mask: '255.255.255.0', gateway: '10.0.0.1' });
+    const status = async (body: object) => (await server.call('PUT', '/networks/a', { body })).status;
+    expect(await status({ net: '10.0.1.0' })).toBe(403);
+    expect(await status({ net: '10.0.1.0', gateway: '10.0.1.1' })).toBe(200);
+    expect(await status({ net: '10.0.2.0', gateway: '' })).toBe(200);
+    await server.ok('DELETE', '/networks/a');
   });
 
   it('of names are checked', async () => {

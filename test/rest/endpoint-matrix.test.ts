@@ -54,6 +54,13 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
     expect(errorOf(await call(row, { body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]) }))).toEqual([400, 2]);
   });
 
+  const bodiless = root === '/muster' ? rows.filter(([, row]) => !row.body) : [];
+  it.each(bodiless)('%s refuses members, as it has none', async (_name, row) => {
+    const reply = await call(row, { body: { nosuch: 1 } });
+    expect(errorOf(reply)).toEqual([400, 2]);
+    expect(reply.json.error).toEqual(['The body has the unknown member "nosuch"; there are none here.']);
+  });
+
   it.each(rows)('%s refuses a body of 40 MB, announced or not', async (_name, row) => {
     const path = root + row.example.path;
     for (const chunked of [false, true]) {

@@ -11,6 +11,7 @@ beforeAll(async () => {
   server = await startServer();
   file = join(server.data, 'hosts');
   await server.ok('PUT', '/globalconf/attrs/domain', { domain: 'c.com' });
+  await server.ok('POST', '/networks/ends', { net: '10.9.0.0', mask: '255.255.255.0' });
 });
 afterAll(() => server.stop());
 
@@ -65,7 +66,7 @@ describe('POST nodes/{noderange}/host', () => {
   });
 
   it('never touches lines of loopback, localhost and the management node', async () => {
-    const lines = `10.0.0.1 ${hostname()}.x.org n9\n127.0.0.5 n1\n::1 n1 localhost\n10.0.0.2 localhost n2\n`;
+    const lines = `10.0.0.1 ${hostname()}.x.org n1\n127.0.0.5 n1\n::1 n1 localhost\n10.0.0.2 localhost n2\n`;
     writeFileSync(file, lines);
     await server.ok('POST', '/services/host');
     expect(hosts()).toBe(lines);
@@ -73,8 +74,64 @@ describe('POST nodes/{noderange}/host', () => {
     expect(hosts()).toBe(lines);
   });
 
+  it('refuses an address that another node has in the file, unless that node is asked about or has another one now', async () => {
+    await server.ok('POST', '/nodes/n3', { groups: 'odd', ip: '10.0.0.3', otherinterfaces: '-ib:11.0.0.3' });
+    await server.ok('POST', '/nodes/n3/host');
+    const before = hosts();
+    for (const [attribute, address, value] of [
+      ['hosts.ip', '10.0.0.3', { ip: '10.0.0.3' }],
+      ['hosts.ip', '11.0.0.3', { ip: '11.0.0.3' }],
+      ['hosts.otherinterfaces', '10.0.0.3', { ip: '10.0.0.1', otherinterfaces: 'x:10.0.0.3' }],
+    ] as const) {
+      await server.ok('PUT', '/nodes/n1', value);
+      const reply = await server.call('POST', '/nodes/n1/host');
+      expect([reply.status, reply.json.error]).toEqual([
+        403,
+        [
+          `Node n1, ${attribute}: node n3 has the address ${address} too, and its line in the hosts file; give one of them another address.`,
+        ],
+      ]);
+      expect(errorOf(await server.call('POST', '/services/host'))).toEqual([403, 1]);
+      expect(errorOf(await server.call('POST', '/nodes/n1,n3/host'))).toEqual([403, 1]);
+      expect(hosts()).toBe(before);
+    }
+    await server.ok('PUT', '/nodes/n1', { ip: '10.0.0.3', otherinterfaces: '' });
+    await server.ok('PUT', '/nodes/n3', { ip: '10.0.0.1', otherinterfaces: '' });
+    await server.ok('POST', '/nodes/n1/host');
+    expect(hosts()).toBe(`${own}10.0.0.3 n1 n1.c.com \n11.0.0.3 n3-ib n3-ib.c.com \n`);
+  });
+
+  it('writes nothing for the management node, and nothing of it for other nodes', async () => {
+    await server.ok('PUT', '/globalconf/attrs/master', { master: '10.0.0.100' });
+    await server.ok('POST', `/nodes/${hostname()}`, { groups: 'odd', ip: '10.0.0.100' });
+    const { json } = await server.call('POST', `/nodes/${hostname()}/host`, { query: { debug: '1' } });
+    expect(json.debug).toContain(
+      `Ignoring 10.0.0.100 ${hostname()}: node '${hostname()}' is the management node, whose lines stay as they are.`,
+    );
+    for (const [node, ip, sentence] of [
+      ['n1', '10.0.0.100', '10.0.0.100 is an address of this management node; give the node another address.'],
+      [hostname(), '10.0.0.9', '10.0.0.9 is no address of this management node, whose name the node has;'],
+    ]) {
+      await server.ok('PUT', `/nodes/${node}`, { ip });
+      const reply = await server.call('POST', `/nodes/${node}/host`);
+      expect(errorOf(reply)).toEqual([403, 1]);
+      expect(reply.json.error.join(' ')).toContain(`Node ${node}, hosts.ip: ${sentence}`);
+    }
+    await server.ok('DELETE', '/globalconf/attrs/master');
+    expect(hosts()).toBe(own);
+  });
+
   it.each([
     ['ip', '127.0.0.1', 'Node n1, hosts.ip: 127.0.0.1 is a loopback address, which no node can have.'],
+    ['ip', '0.0.0.0', 'Node n1, hosts.ip: 0.0.0.0 is an unspecified address, which no node can have.'],
+    ['ip', '::', 'Node n1, hosts.ip: :: is an unspecified address, which no node can have.'],
+    ['ip', '::ffff:10.0.0.1', 'Node n1, hosts.ip: ::ffff:10.0.0.1 is an IPv4-mapped address, which no node can have.'],
+    ['ip', '10.9.0.0', 'Node n1, hosts.ip: 10.9.0.0 is the first or last address of network ends, which no node'],
+    ['ip', '10.9.0.255', 'Node n1, hosts.ip: 10.9.0.255 is the first or last address of network ends, which no node'],
+    ['nicips.eth0', '10.9.0.255', 'Node n1, nicips.eth0: 10.9.0.255 is the first or last address of network ends'],
+    ['hostnames', hostname(), `Node n1, hosts.hostnames: "${hostname()}" belongs to the management node.`],
+    ['hostnames', `${hostname()}.x.org`, 'belongs to the management node.'],
+    ['otherinterfaces', `${hostname()}:10.9.0.9`, 'Node n1, hosts.otherinterfaces: "'],
     ['ip', '10.0.0.2', 'Node n2, hosts.ip: n1 of node n1 has the address 10.0.0.2 too.'],
     ['hostnames', 'a;b', 'Node n1, hosts.hostnames: "a;b" is not a host name'],
     ['hostnames', 'a"\'', 'Node n1, hosts.hostnames: "a\\"\'" is not a host name'],

@@ -86,6 +86,10 @@ describe.skipIf(process.getuid!() !== 0)('the networks of the machine', () => {
       'The attribute net of these networks comes from the interfaces.',
     ]);
     expect(ask('POST', '/networks', { gateway: 'not an address' }).status).toBe(403);
+    // It is in one of them only.
+    expect(ask('POST', '/networks', { gateway: '10.50.1.253' }).json.error).toEqual([
+      'Network 10_60_4_0-255_255_252_0, gateway: 10.50.1.253 is not inside 10.60.4.0/22; give an address of the network, or <xcatmaster>.',
+    ]);
     expect(ask('GET', '/networks').json).toEqual([]);
   });
 
@@ -121,6 +125,12 @@ describe.skipIf(process.getuid!() !== 0)('the networks of the machine', () => {
     const { status, json } = ask('POST', '/networks?debug=1', { domain: 'other.org' });
     expect(status).toBe(201);
     expect(json.debug).toContain("Ignoring 10.60.4.0/22: another network has the name '10_60_4_0-255_255_252_0'.");
+    for (const [name, value] of [
+      ['gateway', 'not an address'],
+      ['mtu', 'large'],
+      ['domain', 'two\nlines'],
+    ] as const)
+      expect(ask('POST', '/networks', { [name]: value }).json.error[0]).toMatch(`networks.${name}: `);
     expect(ask('GET', '/networks/ALLRESOURCES').json).toEqual(before);
   });
 });

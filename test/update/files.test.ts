@@ -275,7 +275,32 @@ describe('APPEND', () => {
   });
 });
 
+describe('APPEND', () => {
+  it('makes the directories that are missing, as copies do', async () => {
+    await sync(['APPEND:', `${world.source('one', '1\n')} -> /opt/missing/so/far`]);
+    expect(world.lab.read(0, '/opt/missing/so/far').toString()).toBe('1\n');
+    expect(lstatSync(world.lab.path(0, '/opt/missing/so')).mode & 0o777).toBe(0o755);
+  });
+
+  it('takes no half-made copy for the original', async () => {
+    world.lab.write(0, '/opt/half', 'original\n');
+    world.lab.write(0, '/var/xcat/node/syncfiles/org/opt/half.new', 'orig');
+    await sync(['APPEND:', `${world.source('one', '1\n')} -> /opt/half`], 'n1');
+    expect(world.lab.read(0, '/opt/half').toString()).toBe('original\n1\n');
+    expect(world.lab.read(0, '/var/xcat/node/syncfiles/org/opt/half').toString()).toBe('original\n');
+    expect(readdirSync(world.lab.path(0, '/var/xcat/node/syncfiles/org/opt'))).not.toContain('half.new');
+  });
+});
+
 describe('MERGE', () => {
+  it('makes a file that is missing', async () => {
+    rmSync(world.lab.path(1, '/etc/group'));
+    const lines = 'one:x:1:\ntwo:x:2:\n';
+    await sync(['MERGE:', `${world.source('group', lines)} -> /etc/group`], 'n2');
+    expect(world.lab.read(1, '/etc/group').toString()).toBe(lines);
+    world.lab.write(1, '/etc/group', world.lab.read(0, '/etc/group'));
+  });
+
   it('replaces entries by name, adds new ones and leaves the rest', async () => {
     const before = world.lab.read(0, '/etc/passwd').toString();
     const shadow = lstatSync(world.lab.path(0, '/etc/shadow'));
@@ -330,6 +355,12 @@ describe('what is wrong', () => {
     rmSync(link);
   });
 
+  it('is a directory where files are joined', async () => {
+    world.lab.write(0, '/opt/joined/x', '');
+    const [error] = await fails(['APPEND:', `${world.source('one', '1')} -> /opt/joined`]);
+    expect(error).toMatch(/synclist, line 2: \/opt\/joined is a directory there/);
+  });
+
   it('is a node that does not exist, or a range that cannot be read', async () => {
     const path = world.source('small', 'some');
     expect((await fails([`${path} -> (n1,nosuch) /opt/x`]))[0]).toMatch(/synclist, line 1: .*nosuch/);
@@ -371,6 +402,45 @@ describe('what is wrong', () => {
     await world.define({ synclists: list }, { nodetype: [{ node: 'n1', provmethod: 'img', arch: 'x86_64' }] });
     expect(await again()).toEqual(['File synchronization has completed for nodes: "n1"', `n2: ${none}`]);
     expect([await world.updateStatus('n1'), await world.updateStatus('n2')]).toEqual(['synced', '']);
+  });
+
+  it.each([
+    ['an empty list', ''],
+    ['a list of comments', '# nothing\n\n'],
+    ['a list with clauses only', 'APPEND:\nMERGE:\nEXECUTE:\n'],
+  ])('is not %s, and nothing is done', async (_what, text) => {
+    await world.define({ synclists: world.source('lists/empty', text) });
+    expect(await again()).toEqual(['There were no syncfiles defined to process. File synchronization has completed.']);
+    expect(await world.updateStatus('n1')).toBe('');
+  });
+
+  it('is not a list for other nodes', async () => {
+    expect(await sync([`${world.source('small', 'some')} -> (n2) /opt/two`])).toEqual([
+      'File synchronization has completed for nodes: "n2"',
+      'n1: There were no syncfiles defined to process. File synchronization has completed.',
+    ]);
+    expect([await world.updateStatus('n1'), await world.updateStatus('n2')]).toEqual(['', 'synced']);
+  });
+
+  it('is not a wildcard that nothing matches, but it is told', async () => {
+    const path = world.source('wild/a/x.conf', 'x');
+    world.source('wild/b/y', 'y');
+    world.source('wild/file', '');
+    const lines = [
+      `${world.files}/wild/*.none ${path} -> (n1) /opt/idle`,
+      `${world.files}/wild/*/x.conf -> /opt/deep`,
+      `${world.files}/wild/*/*.no -> /opt/deep`,
+    ];
+    const reply = await sync(lines);
+    expect(reply.slice(0, 1)).toEqual(both);
+    expect(reply.slice(1).map((line) => line.replace(/ \/\S*synclist,/, ''))).toEqual([
+      `n1: line 1: no file matches ${world.files}/wild/*.none.`,
+      `n1: line 3: no file matches ${world.files}/wild/*/*.no.`,
+      `n2: line 3: no file matches ${world.files}/wild/*/*.no.`,
+    ]);
+    expect(world.lab.read(0, '/opt/idle/x.conf').toString()).toBe('x');
+    expect(readdirSync(world.lab.path(1, '/opt/deep'))).toEqual(['x.conf']);
+    expect((await fails([`${world.files}/nowhere/* -> /opt/x`]))[0]).toContain('There is no file');
   });
 
   it('with one node hides none of the others in the run and on the stream', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, utimesSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, utimesSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openStream } from '../hardware/stream.ts';
 import { errorOf } from '../harness/errors.ts';
@@ -207,6 +207,7 @@ describe('nodes', () => {
     const stream = await openStream(world.server, 'POST', '/nodes/n1,n2/postscript', { scripts: ['slow'] });
     await vi.waitFor(() => expect(world.lab.read(0, '/opt/slow').toString()).toMatch(/^\d+\n$/), 15_000);
     await vi.waitFor(async () => expect(await world.updateStatus('n1')).toBe('syncing'), 15_000);
+    await vi.waitFor(() => expect(stream.lines).toHaveLength(1), 15_000);
     await world.server.ok('DELETE', `/runs/${stream.run}`);
     await stream.ended;
     const results = stream.lines.map(({ json }) => json);
@@ -215,6 +216,66 @@ describe('nodes', () => {
     expect(await world.updateStatus('n1')).toBe('failed');
     const process = `/proc/${world.lab.read(0, '/opt/slow').toString().trim()}`;
     await vi.waitFor(() => expect(existsSync(process)).toBe(false), 15_000);
+  });
+
+  it('that are lost in the middle have failed, and the others are done', async () => {
+    world.script('slow', '#!/bin/sh\n[ "$NODE" = n1 ] || exit 0\necho $$ > /opt/lost\nexec sleep 4321\n');
+    await world.define({});
+    const call = world.server.call('POST', '/nodes/n1,n2/postscript', { body: { scripts: ['slow'] } });
+    await vi.waitFor(() => expect(world.lab.read(0, '/opt/lost').toString()).toMatch(/^\d+\n$/), 15_000);
+    world.lab.sever(0);
+    const reply = await call;
+    expect(reply.json.error).toEqual([
+      expect.stringMatching(/^n1: the connection to its sshd at 127\.\d.*:2728 was lost/),
+    ]);
+    expect([await world.updateStatus('n1'), await world.updateStatus('n2')]).toEqual(['failed', 'synced']);
+    expect((await run('n1', 'own')).n1.at(-1)).toBe(done);
+  });
+
+  it('are brought up to date by one at a time', async () => {
+    world.script('overlap', '#!/bin/sh\necho "+$1" >> /opt/overlap\nsleep 0.3\necho "-$1" >> /opt/overlap\n');
+    await world.define({});
+    const replies = await Promise.all(['a', 'b', 'c'].map((word) => run('n1', `overlap ${word}`)));
+    expect(replies.map(({ n1 }) => n1.at(-1))).toEqual([done, done, done]);
+    const order = world.lab.read(0, '/opt/overlap').toString().trim().split('\n');
+    expect(order).toHaveLength(6);
+    for (const index of [0, 2, 4]) expect(order[index + 1]).toBe(`-${order[index]!.slice(1)}`);
+  });
+
+  it('that somebody waits for and no longer wants stay as they are', async () => {
+    world.script('slow', '#!/bin/sh\n[ "$NODE" = n1 ] || exit 0\necho $$ > /opt/slower\nexec sleep 4321\n');
+    await world.define({});
+    const first = await openStream(world.server, 'POST', '/nodes/n1,n2/postscript', { scripts: ['slow'] });
+    await vi.waitFor(() => expect(world.lab.read(0, '/opt/slower').toString()).toMatch(/^\d+\n$/), 15_000);
+    await vi.waitFor(async () => expect(await world.updateStatus('n1')).toBe('syncing'), 15_000);
+    const second = await openStream(world.server, 'POST', '/nodes/n1,n2/postscript', { scripts: ['own'] });
+    await vi.waitFor(() => expect(second.lines).toHaveLength(1), 15_000);
+    await world.server.ok('DELETE', `/runs/${second.run}`);
+    await second.ended;
+    expect(second.lines[0]!.json).toMatchObject({ node: 'n2', value: expect.anything() });
+    expect(second.lines[1]!.json).toMatchObject({ node: 'n1', error: expect.stringContaining('cancelled') });
+    expect(await world.updateStatus('n1')).toBe('syncing');
+    await world.server.ok('DELETE', `/runs/${first.run}`);
+    await first.ended;
+    expect(await world.updateStatus('n1')).toBe('failed');
+  });
+
+  it('need no directory of scripts for what they have none of', async () => {
+    const aside = `${world.scripts}.aside`;
+    renameSync(world.scripts, aside);
+    try {
+      const defaults = { postscripts: [{ node: 'xcatdefaults', postscripts: 'own,syncfiles' }] };
+      await world.define({}, defaults);
+      expect((await run('n1', 'own')).n1).toEqual(['The postscript own does not exist.']);
+      expect((await run('n1')).n1).toEqual([
+        'The postscript own does not exist.',
+        'There were no syncfiles defined to process. File synchronization has completed.',
+        done,
+      ]);
+      expect(await world.updateStatus('n1')).toBe('failed');
+    } finally {
+      renameSync(aside, world.scripts);
+    }
   });
 
   it('are not updated by who may not be root there', async () => {

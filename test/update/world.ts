@@ -22,11 +22,24 @@ export interface UpdateWorld {
   stop(): Promise<void>;
 }
 
-export async function startUpdateWorld(count: number, prefix: string, port: number): Promise<UpdateWorld> {
-  const [server, lab] = await Promise.all([
-    startServer({ environment: { MUSTER_REMOTE_PORT: String(port), MUSTER_REMOTE_CONNECT_SECONDS: '5' } }),
-    startRoots({ count, prefix, port }),
-  ]);
+export interface WorldOptions {
+  /** Nodes that share one root file system. */
+  readonly perRoot?: number;
+  /** Default: 5. */
+  readonly connectSeconds?: number;
+}
+
+export async function startUpdateWorld(
+  count: number,
+  prefix: string,
+  port: number,
+  { perRoot = 1, connectSeconds = 5 }: WorldOptions = {},
+): Promise<UpdateWorld> {
+  const environment = {
+    MUSTER_REMOTE_PORT: String(port),
+    MUSTER_REMOTE_CONNECT_SECONDS: String(connectSeconds),
+  };
+  const [server, lab] = await Promise.all([startServer({ environment }), startRoots({ count, prefix, port, perRoot })]);
   const [publicKey] = await server.ok('GET', '/services/sshkey');
   lab.authorize(publicKey);
   const files = join(server.data, 'files');

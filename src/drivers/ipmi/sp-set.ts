@@ -14,11 +14,12 @@ import {
   setUserName,
   setUserPassword,
 } from '../../protocols/ipmi/commands/users.ts';
+import { type Check, verifyKept } from '../kept-settings.ts';
 import type { Bmc } from './bmc.ts';
 import { within } from './deadline.ts';
 import { difference, readIdentity } from './identity.ts';
+import { lanChecks } from './lan-checks.ts';
 import { type AccountChange, planSettings, type SettingsPlan } from './sp-settings.ts';
-import { type Check, lanCheck, verify } from './sp-verify.ts';
 
 /** IPMI 2.0 table 23-4, parameter 4. */
 const addressSources = ['unspecified', 'static', 'dhcp', 'set by the BIOS'] as const;
@@ -50,7 +51,7 @@ async function setSource(bmc: Bmc, channel: number, wanted: AddressSource, signa
   if ((await read(signal)) === wanted) return;
   const value = Buffer.of(addressSources.indexOf(wanted));
   await setLanParameters(bmc.link, channel, [{ parameter: 'source', value }], signal);
-  await verify([{ attribute: 'ip', wanted, read }], signal);
+  await verifyKept([{ attribute: 'ip', wanted, read }], pause, signal);
 }
 
 /** Moves the service processor and waits until it, and no other one with the same account, answers at its new place. */
@@ -116,6 +117,7 @@ export async function setSettings(
   if (plan.alerting !== undefined) await setAlerting(bmc.link, channel, plan.alerting, signal);
   if (plan.hostname !== undefined) await setControllerId(bmc.link, plan.hostname, signal);
   if (plan.account !== undefined) await changeAccount(bmc, channel, plan.account, signal);
-  await verify([...plan.lan.map((setting) => lanCheck(bmc, channel, setting)), ...otherChecks(bmc, plan)], signal);
+  const lan = plan.lan.flatMap((setting) => lanChecks(bmc, channel, setting));
+  await verifyKept([...lan, ...otherChecks(bmc, plan)], pause, signal);
   if (plan.address !== undefined) await move(bmc, channel, plan.address, signal);
 }

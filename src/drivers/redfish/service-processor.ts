@@ -1,12 +1,14 @@
 import { Fault } from '../../core/errors.ts';
+import { pause } from '../../protocols/redfish/abort.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
+import { verifyKept } from '../kept-settings.ts';
 import { MovedFault } from '../moved.ts';
 import { type Line, labelled } from './labels.ts';
 import { redfishSpReaders, type SpReader, type SpWriter, unknownAttribute } from './sp-attributes.ts';
 import { setAccount } from './sp-account.ts';
 import { setAddress } from './sp-address.ts';
 import { setCommunity, setHostname, setNtp, setVlan } from './sp-network.ts';
-import { verifyKept } from './sp-verify.ts';
+import { settingChecks } from './setting-checks.ts';
 import type { Target } from './target.ts';
 
 /** Attributes that are set together, and how. */
@@ -45,7 +47,7 @@ export function redfishServiceProcessor(
         if (Object.keys(mine).length === 0) continue;
         const written = await write(target, mine, signal);
         try {
-          await verifyKept(written?.moved ?? target, readers, mine, signal);
+          await verifyKept(settingChecks(written?.moved ?? target, readers, mine), pause, signal);
         } catch (error) {
           throw written?.moved && error instanceof Fault ? new MovedFault(error) : error;
         }

@@ -1,10 +1,11 @@
-import { rcode, rcodeText, typeCodes } from './codes.ts';
+import { isUnmet, rcode, rcodeText, typeCodes } from './codes.ts';
 import { DnsConnection } from './connection.ts';
 import { DnsFault, garbled } from './faults.ts';
 import { type Message, readMessage } from './message.ts';
 import { readName } from './names.ts';
+import { recordTexts } from './record-text.ts';
 import { sign, type TsigKey, verify } from './tsig.ts';
-import { type Batch, queryMessage } from './update.ts';
+import { type Batch, queryMessage, type Requirement, requirementMessage } from './update.ts';
 
 const patience = 20_000;
 
@@ -29,6 +30,18 @@ export class DnsClient {
 
   /** Sends an update, signed; resolves when the server has done it, and its answer proves to be the server's. */
   async update({ message }: Batch): Promise<void> {
+    const code = await this.#signed(message);
+    if (code !== rcode.noError) throw new DnsFault('refused', rcodeText(code), code);
+  }
+
+  /** Whether what stands at a name is as required, seen by the server itself: no wildcard, no cache, no other view. */
+  async meets(zone: string, name: string, requirement: Requirement): Promise<boolean> {
+    const code = await this.#signed(requirementMessage(zone, name, requirement));
+    if (code !== rcode.noError && !isUnmet(code)) throw new DnsFault('refused', rcodeText(code), code);
+    return code === rcode.noError;
+  }
+
+  async #signed(message: Buffer): Promise<number> {
     const key = this.#key;
     if (!key) throw new Error('An update needs a key.');
     const connection = await this.#open();
@@ -37,16 +50,26 @@ export class DnsClient {
     const answer = await connection.exchange(bytes, patience);
     const parsed = readMessage(answer);
     verify(answer, parsed, key, mac, seconds());
-    if (parsed.code !== rcode.noError) throw new DnsFault('refused', rcodeText(parsed.code), parsed.code);
+    return parsed.code;
   }
 
   /** The start-of-authority record of the zone that a name is in; undefined if the server has none. */
   async soa(name: string): Promise<Soa | undefined> {
-    const connection = await this.#open();
-    const message = queryMessage(name, typeCodes.SOA);
-    message.writeUInt16BE(connection.newId(), 0);
-    const answer = await connection.exchange(message, patience);
+    const answer = await this.#query(name, typeCodes.SOA);
     return readSoa(answer, readMessage(answer));
+  }
+
+  /** The records of a name as words for people, such as "A 10.0.0.1". */
+  async records(name: string): Promise<string[]> {
+    const answer = await this.#query(name, typeCodes.ANY);
+    return recordTexts(answer, readMessage(answer), name);
+  }
+
+  async #query(name: string, type: number): Promise<Buffer> {
+    const connection = await this.#open();
+    const message = queryMessage(name, type);
+    message.writeUInt16BE(connection.newId(), 0);
+    return connection.exchange(message, patience);
   }
 
   close(): void {

@@ -24,7 +24,23 @@ const rcodes: Readonly<Record<number, readonly [name: string, meaning: string]>>
   18: ['BADTIME', 'the clocks of this machine and the server differ too much'],
 };
 
-export const rcode = { noError: 0, servfail: 2, nxdomain: 3, notauth: 9, badtime: 18 } as const;
+export const rcode = {
+  noError: 0,
+  servfail: 2,
+  nxdomain: 3,
+  refused: 5,
+  yxdomain: 6,
+  yxrrset: 7,
+  nxrrset: 8,
+  notauth: 9,
+  badsig: 16,
+  badkey: 17,
+  badtime: 18,
+} as const;
+
+/** Whether a code says that what an update requires is not so. */
+export const isUnmet = (code: number | undefined): boolean =>
+  code === rcode.yxdomain || code === rcode.yxrrset || code === rcode.nxrrset;
 
 export function rcodeText(code: number): string {
   const [name, meaning] = rcodes[code] ?? [`code ${code}`, 'an answer of unknown meaning'];

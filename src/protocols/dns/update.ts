@@ -5,6 +5,12 @@ import { writeLabels, writeName } from './names.ts';
 
 export type RecordType = 'A' | 'AAAA' | 'PTR' | 'CNAME';
 
+/**
+ * What must stand at a name for the whole message to be done (RFC 2136 2.4): no alias, nothing at all, or exactly this alias. Without it
+ * a server leaves out what does not go with an alias, and replaces one alias by another, without telling.
+ */
+export type Requirement = 'no-alias' | 'unused' | { readonly alias: string };
+
 /** One record that is to be there or not to be there. */
 export interface UpdateOperation {
   readonly remove: boolean;
@@ -12,9 +18,10 @@ export interface UpdateOperation {
   readonly type: RecordType;
   /** An address, or a name without a dot at its end. */
   readonly data: string;
+  readonly requires?: Requirement | undefined;
 }
 
-/** The largest that one operation can be: two names of 255 bytes and the fixed part. */
+/** The largest that one operation or requirement can be: two names of 255 bytes and the fixed part. */
 const largestOperation = 255 + 10 + 255;
 
 /** Leaves room for the signature in the 65,535 bytes of a message over TCP. */
@@ -27,10 +34,11 @@ export interface Batch {
 }
 
 const scratch = Buffer.allocUnsafe(largestMessage);
+const updates = Buffer.allocUnsafe(largestMessage);
 
 /**
- * An UPDATE (RFC 2136) of a zone with as many operations as fit and `limit` allows, from `from` on. Removing names the record with its
- * data, so other records of the name and type stay. The id is for the sender to set.
+ * An UPDATE (RFC 2136) of a zone with as many operations as fit and `limit` allows, from `from` on, and what they require. Removing
+ * names the record with its data, so other records of the name and type stay. The id is for the sender to set.
  */
 export function updateMessage(
   zone: string,
@@ -39,20 +47,49 @@ export function updateMessage(
   limit: number,
   ttl: number,
 ): Batch {
-  const bytes = scratch;
-  bytes.fill(0, 0, headerBytes);
-  bytes[2] = opcodeUpdate << 3;
-  let at = writeName(bytes, headerBytes, zone);
-  at = bytes.writeUInt16BE(typeCodes.SOA, at);
-  at = bytes.writeUInt16BE(classIn, at);
+  let at = writeHead(zone);
+  let end = 0;
   let taken = 0;
-  while (taken < limit && from + taken < operations.length && at + largestOperation <= largestMessage) {
-    at = writeOperation(bytes, at, zone, operations[from + taken]!, ttl);
+  let required = 0;
+  while (taken < limit && from + taken < operations.length && at + end + 2 * largestOperation <= largestMessage) {
+    const operation = operations[from + taken]!;
+    if (operation.requires !== undefined) {
+      at = writeRequirement(scratch, at, zone, operation.name, operation.requires);
+      required++;
+    }
+    end = writeOperation(updates, end, zone, operation, ttl);
     taken++;
   }
-  bytes.writeUInt16BE(1, 4);
-  bytes.writeUInt16BE(taken, 8);
-  return { message: Buffer.from(bytes.subarray(0, at)), taken };
+  return { message: whole(at, end, required, taken), taken };
+}
+
+/** An update that changes nothing and is done only if the requirement is met. */
+export function requirementMessage(zone: string, name: string, requirement: Requirement): Buffer {
+  return whole(writeRequirement(scratch, writeHead(zone), zone, name, requirement), 0, 1, 0);
+}
+
+function writeHead(zone: string): number {
+  scratch.fill(0, 0, headerBytes);
+  scratch[2] = opcodeUpdate << 3;
+  scratch.writeUInt16BE(1, 4);
+  const at = scratch.writeUInt16BE(typeCodes.SOA, writeName(scratch, headerBytes, zone));
+  return scratch.writeUInt16BE(classIn, at);
+}
+
+function whole(at: number, end: number, required: number, taken: number): Buffer {
+  scratch.writeUInt16BE(required, 6);
+  scratch.writeUInt16BE(taken, 8);
+  return Buffer.concat([scratch.subarray(0, at), updates.subarray(0, end)]);
+}
+
+function writeRequirement(bytes: Buffer, start: number, zone: string, name: string, requires: Requirement): number {
+  if (typeof requires === 'object')
+    return writeOperation(bytes, start, zone, { remove: false, name, type: 'CNAME', data: requires.alias }, 0);
+  let at = writeOwner(bytes, start, zone, name);
+  at = bytes.writeUInt16BE(requires === 'unused' ? typeCodes.ANY : typeCodes.CNAME, at);
+  at = bytes.writeUInt16BE(classNone, at);
+  at = bytes.writeUInt32BE(0, at);
+  return bytes.writeUInt16BE(0, at);
 }
 
 function writeOperation(bytes: Buffer, start: number, zone: string, operation: UpdateOperation, ttl: number): number {

@@ -27,8 +27,11 @@ const modest = '-i1';
 const unknownAddress = 2;
 const refusedOption = 3;
 
-type Told = (alive: boolean | undefined) => void;
-type Asked = Map<string, Told[]>;
+interface Asker {
+  readonly signal: AbortSignal;
+  readonly told: (alive: boolean | undefined) => void;
+}
+type Asked = Map<string, Asker[]>;
 
 /** Asks addresses by ICMP echo, many with one process of fping. */
 export class Pinger {
@@ -37,13 +40,19 @@ export class Pinger {
   #interval = quick;
   readonly #first = limiter(first.processes);
   readonly #second = limiter(second.processes);
+  readonly #patience: number;
 
-  /** Whether the address answers; undefined where fping is not installed, so that nobody knows. */
-  ping(address: string): Promise<boolean | undefined> {
-    return new Promise((resolve) => {
+  /** `patience`: milliseconds after which a process does not come to an end. The longest round takes five seconds. */
+  constructor(patience = 20_000) {
+    this.#patience = patience;
+  }
+
+  /** Whether the address answers; undefined if nobody knows, as where fping is not installed or whoever asked has left. */
+  ping(address: string, signal: AbortSignal): Promise<boolean | undefined> {
+    return new Promise((told) => {
       const others = this.#waiting.get(address);
-      if (others) others.push(resolve);
-      else this.#waiting.set(address, [resolve]);
+      if (others) others.push({ signal, told });
+      else this.#waiting.set(address, [{ signal, told }]);
       if (this.#timer === undefined) this.#timer = setTimeout(() => this.#askAll(), gathering);
     });
   }
@@ -57,50 +66,59 @@ export class Pinger {
 
   async #askPart(addresses: readonly string[], asked: Asked): Promise<void> {
     const tell = (address: string, alive: boolean | undefined): void => {
-      for (const told of asked.get(address) ?? []) told(alive);
+      for (const { told } of asked.get(address) ?? []) told(alive);
       asked.delete(address);
     };
-    await this.#first(() => this.#round(first, addresses, tell));
+    const isWanted = (address: string): boolean => asked.get(address)?.some(({ signal }) => !signal.aborted) ?? false;
+    const ask = async (round: Round, part: readonly string[]): Promise<boolean> => {
+      const wanted = part.filter(isWanted);
+      return wanted.length > 0 && this.#round(round, wanted, (address) => tell(address, true));
+    };
+    const couldAsk = await this.#first(() => ask(first, addresses));
     const silent = addresses.filter((address) => asked.has(address));
     const asks = chunks(silent, second.perProcess).map(async (part) => {
-      const wereAsked = await this.#second(() => this.#round(second, part, tell));
-      for (const address of part) tell(address, wereAsked ? false : undefined);
+      const wereAsked = couldAsk && (await this.#second(() => ask(second, part)));
+      for (const address of part) tell(address, wereAsked && isWanted(address) ? false : undefined);
     });
     await Promise.all(asks);
   }
 
   /** Tells who answers. False if not everybody could be asked. */
-  async #round(
-    round: Round,
-    addresses: readonly string[],
-    tell: (address: string, alive: true) => void,
-  ): Promise<boolean> {
+  async #round(round: Round, addresses: readonly string[], alive: (address: string) => void): Promise<boolean> {
     const interval = this.#interval;
-    const code = await fping([...round.options, interval], addresses, (address) => tell(address, true));
+    // Without memory for a process there is none either.
+    const code = await fping([...round.options, interval], addresses, this.#patience, alive).catch(() => -1);
     if (code !== refusedOption || interval === modest) return code >= 0 && code <= unknownAddress;
     this.#interval = modest;
-    return this.#round(round, addresses, tell);
+    return this.#round(round, addresses, alive);
   }
 }
 
-/** The code it ends with; negative if it cannot be run. */
+/** The code it ends with; negative if it cannot be run or does not end in time. */
 function fping(
   options: readonly string[],
   addresses: readonly string[],
+  patience: number,
   alive: (address: string) => void,
 ): Promise<number> {
   return new Promise((resolve) => {
     const child = spawn('fping', ['-a', ...options], { stdio: ['pipe', 'pipe', 'ignore'] });
+    child.once('error', () => resolve(-1));
+    // A process that could not be started may have no pipes.
+    if (child.pid === undefined) return;
+    const timer = setTimeout(() => child.kill('SIGKILL'), patience);
     let rest = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
       lines.forEach(alive);
     });
-    // A process that is not there or ends early takes no input; how it closes says the rest.
+    // One that ends early takes no input; how it closes says the rest.
     child.stdin.on('error', () => undefined);
-    child.once('error', () => undefined);
-    child.once('close', (code) => resolve(code ?? -1));
+    child.once('close', (code) => {
+      clearTimeout(timer);
+      resolve(code ?? -1);
+    });
     child.stdin.end(addresses.join('\n'));
   });
 }

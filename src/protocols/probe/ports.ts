@@ -6,6 +6,8 @@ export type PortState = 'open' | 'closed' | 'silent';
 
 /** Room for one lost packet: the kernel repeats it after a second. */
 const patience = 1_500;
+/** To connect, ask and hear the whole answer. */
+const answerPatience = 3_000;
 const atOnce = 1_024;
 const longestLine = 256;
 
@@ -15,7 +17,7 @@ export class PortProbe {
 
   state(address: string, port: number, signal: AbortSignal): Promise<PortState> {
     return this.#turn<PortState>(signal, 'silent', (done) => {
-      const socket = connect(address, port, done);
+      const socket = connect(address, port, patience, done);
       socket.once('connect', () => {
         done('open');
         socket.destroy();
@@ -27,7 +29,8 @@ export class PortProbe {
   ask(address: string, port: number, question: string, signal: AbortSignal): Promise<string | undefined> {
     return this.#turn<string | undefined>(signal, undefined, (done) => {
       let answer = '';
-      const socket = connect(address, port, () => done(answer.split('\n', 1)[0]?.trim() || undefined));
+      const over = (): void => done(answer.split('\n', 1)[0]?.trim() || undefined);
+      const socket = connect(address, port, answerPatience, over);
       socket.once('connect', () => socket.write(`${question}\n`));
       socket.setEncoding('latin1').on('data', (text) => {
         answer = (answer + String(text)).slice(0, longestLine);
@@ -41,15 +44,18 @@ export class PortProbe {
   }
 }
 
-/** `over` hears how the connection ended unless somebody else was told before. */
-function connect(address: string, port: number, over: (state: PortState) => void): Socket {
+/** `over` hears how the connection ended unless somebody else was told before. It ends after `limit` milliseconds, however busy it is. */
+function connect(address: string, port: number, limit: number, over: (state: PortState) => void): Socket {
   const socket = createConnection({ host: address, port });
   let state: PortState = 'silent';
   // When this process itself was busy, the answer may be there already.
-  socket.setTimeout(patience, () => setImmediate(() => socket.destroy()));
+  const timer = setTimeout(() => setImmediate(() => socket.destroy()), limit);
   socket.once('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'ECONNREFUSED' || code === 'ECONNRESET') state = 'closed';
   });
-  socket.once('close', () => over(state));
+  socket.once('close', () => {
+    clearTimeout(timer);
+    over(state);
+  });
   return socket;
 }

@@ -10,8 +10,6 @@ const mostLines = 64;
 export interface Advert {
   /** Its UUID in small letters; empty if it told none. */
   readonly uuid: string;
-  /** The URL of its root; empty if it told none. */
-  readonly root: string;
 }
 
 /** `seconds`: devices answer at random within them. */
@@ -45,6 +43,6 @@ export function decodeAnswer(packet: Buffer): Advert | undefined {
   if (!target.startsWith(redfishTarget) || !/^(?:[:.]\d{1,4})?$/.test(target.slice(redfishTarget.length)))
     return undefined;
   const uuid = /^uuid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:::|$)/i.exec(headers.get('usn') ?? '');
-  const root = headers.get('al') ?? headers.get('location') ?? '';
-  return { uuid: (uuid?.[1] ?? '').toLowerCase(), root: /^https?:\/\/[\x21-\x7e]{1,1000}$/i.test(root) ? root : '' };
+  // Where it says that it is (AL, LOCATION) is not looked at: that could be any machine. It is where it answered from.
+  return { uuid: (uuid?.[1] ?? '').toLowerCase() };
 }

@@ -33,7 +33,9 @@ export async function findRedfish(question: RedfishQuestion, signal: AbortSignal
     directed: [],
     hops,
     heard(packet, address) {
-      const advert = found.has(address) || found.size >= mostAnswers ? undefined : decodeAnswer(packet);
+      const known = found.get(address);
+      if (known?.uuid || (!known && found.size >= mostAnswers)) return;
+      const advert = decodeAnswer(packet);
       if (advert) found.set(address, { ...advert, address });
     },
   });

@@ -2,23 +2,11 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
+import { killCommand, killDeadline } from './kill-command.ts';
 import { placeOf, portOf, type Target } from './target.ts';
 
 /** Milliseconds a peer has to close its side of an ended connection. */
 const farewell = 1_000;
-/** Milliseconds that killing a command may take. */
-const killing = 5_000;
-
-/**
- * Ends the process groups that the same sshd process has started. sshd hands no signals to what root runs, so a second session has
- * to. `exec` makes sshd its parent whatever the user's shell is, and one line is what every shell can quote.
- */
-const killer = `exec sh -c '${[
-  'others() { for p in $(cat /proc/$PPID/task/$PPID/children); do [ $p = $$ ] || echo $p; done; }',
-  'for p in $(others); do kill -TERM -$p; done',
-  'sleep 1',
-  'for p in $(others); do kill -KILL -$p; done',
-].join('; ')}'`;
 
 /** One SSH connection. It carries one session at a time, so that all it runs on the node is that session, or streams to others. */
 export class Connection {
@@ -122,13 +110,13 @@ export class Connection {
     if (!this.#open) return;
     this.#open = false;
     this.#killing = true;
-    const patience = setTimeout(() => this.destroy(), killing);
+    const patience = setTimeout(() => this.destroy(), killDeadline);
     const end = (): void => {
       clearTimeout(patience);
       this.#killing = false;
       void this.end();
     };
-    this.#client.exec(killer, (error, channel) => {
+    this.#client.exec(killCommand, (error, channel) => {
       if (error) {
         end();
         return;

@@ -35,7 +35,7 @@ export function checkHostKey(
 ): Fault | undefined | Promise<Fault | undefined> {
   const known = keys.known(target.name);
   if (known !== undefined) return known === shown ? undefined : changedKey(target, known, keyFingerprint(shown), keys);
-  if (keys.policy === 'strict') return unknownKey(target, shown, keys);
+  if (keys.policy === 'strict') return unknownKey(target, keyFingerprint(shown), keys);
   return keys.learn(target.name, shown).then(() => {
     const kept = keys.known(target.name);
     return kept === shown ? undefined : changedKey(target, kept ?? '', keyFingerprint(shown), keys);
@@ -51,10 +51,11 @@ export function changedKey(target: Target, known: string, fingerprint: string, k
   );
 }
 
-function unknownKey(target: Target, shown: string, keys: HostKeys): Fault {
+export function unknownKey(target: Target, fingerprint: string | undefined, keys: HostKeys): Fault {
   return new Fault(
     'invalid',
     `the host key of its sshd at ${placeOf(target)} is not known, and only known ones are accepted here. ` +
-      `It shows ${keyFingerprint(shown)}. If that is right: ${keys.howToLearn(target.name)}`,
+      (fingerprint === undefined ? '' : `It shows ${fingerprint}. If that is right: `) +
+      keys.howToLearn(target.name),
   );
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { HostKeys } from './host-keys.ts';
+import { loggedDetails } from './process-log.ts';
 import { quoteWord } from './quote.ts';
 import { portOf, type Target } from './target.ts';
 
@@ -11,23 +12,33 @@ export interface ProcessSettings {
 }
 
 interface Call {
-  /** Holds known_hosts and takes the log. */
+  /** Holds known_hosts and takes the log and the control socket. */
   readonly work: string;
+  /** A command, not a subsystem or a jump: the session that kills it may join the connection. */
+  readonly isCommand: boolean;
   readonly policy: HostKeys['policy'];
   readonly connectDeadline: number;
 }
 
-/** The words of an ssh command, up to and with the host. */
-export function sshArguments(target: Target, settings: ProcessSettings, call: Call): string[] {
+/** The name of a machine in known_hosts, by its place on the way: ssh would change capital letters in that of the node. */
+export const aliasOf = (hop: number): string => `hop${hop}`;
+
+export const logFile = (work: string): string => join(work, 'log');
+
+/** Through this socket further sessions join the connection; it is there when the connection stands. */
+export const controlSocket = (work: string): string => join(work, 'control');
+
+/** The words of an ssh command, up to and with the host. `hop` is its place on the way, counted from the end. */
+export function sshArguments(target: Target, settings: ProcessSettings, call: Call, hop = 0): string[] {
   const { keyFile, configuration } = settings;
-  const { work, policy, connectDeadline } = call;
+  const { work, policy, connectDeadline, isCommand } = call;
   const options: Record<string, string> = {
     BatchMode: 'yes',
-    ControlMaster: 'no',
-    ControlPath: 'none',
+    ControlMaster: isCommand ? 'yes' : 'no',
+    ControlPath: isCommand ? controlSocket(work) : 'none',
     ConnectTimeout: String(Math.max(1, Math.ceil(connectDeadline / 1_000))),
     ServerAliveInterval: '30',
-    HostKeyAlias: target.name,
+    HostKeyAlias: aliasOf(hop),
     HashKnownHosts: 'no',
     CheckHostIP: 'no',
     UpdateHostKeys: 'no',
@@ -35,6 +46,9 @@ export function sshArguments(target: Target, settings: ProcessSettings, call: Ca
     GlobalKnownHostsFile: '/dev/null',
     StrictHostKeyChecking: policy === 'strict' ? 'yes' : 'accept-new',
     LogLevel: 'ERROR',
+    // New in OpenSSH 8.5.
+    IgnoreUnknown: 'LogVerbose',
+    LogVerbose: loggedDetails(isCommand),
     ForwardAgent: 'no',
     ForwardX11: 'no',
     RequestTTY: 'no',
@@ -42,12 +56,12 @@ export function sshArguments(target: Target, settings: ProcessSettings, call: Ca
   // A site's own configuration decides about keys and algorithms, unless it does not care.
   if (configuration === undefined) options['KexAlgorithms'] = '^curve25519-sha256';
   if (keyFile !== undefined && configuration === undefined) options['IdentitiesOnly'] = 'yes';
-  if (target.jump !== undefined) options['ProxyCommand'] = proxyCommand(target.jump, settings, call);
+  if (target.jump !== undefined) options['ProxyCommand'] = proxyCommand(target.jump, settings, call, hop + 1);
   return [
     '-F',
     configuration ?? '/dev/null',
     '-E',
-    join(work, 'log'),
+    logFile(work),
     ...(keyFile === undefined ? [] : ['-i', keyFile]),
     ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
     '-p',
@@ -60,7 +74,15 @@ export function sshArguments(target: Target, settings: ProcessSettings, call: Ca
 }
 
 /** ssh hands this to $SHELL after it has put host and port in the place of %h and %p. */
-function proxyCommand(jump: Target, settings: ProcessSettings, call: Call): string {
-  const words = sshArguments(jump, settings, call).map((word) => quoteWord(word).replaceAll('%', '%%'));
+function proxyCommand(jump: Target, settings: ProcessSettings, call: Call, hop: number): string {
+  const words = sshArguments(jump, settings, { ...call, isCommand: false }, hop).map((word) =>
+    quoteWord(word).replaceAll('%', '%%'),
+  );
   return `ssh -W '[%h]:%p' ${words.join(' ')}`;
+}
+
+/** The words of an ssh command that joins a connection and never opens one of its own. */
+export function joinArguments(work: string, command: string): string[] {
+  const options = ['BatchMode=yes', `ControlPath=${controlSocket(work)}`, 'ProxyCommand=false', 'LogLevel=QUIET'];
+  return ['-F', '/dev/null', ...options.flatMap((option) => ['-o', option]), '--', 'node', command];
 }

@@ -1,31 +1,59 @@
 import type { ChildProcess } from 'node:child_process';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import type { Fault } from '../../core/errors.ts';
 import { abortFault, commandDeadlineFault, passingFault, unstartedFault } from './faults.ts';
-import { defaultConnectDeadline, type ExecOptions, type Exit, type Output } from './transport.ts';
+import type { ExecOptions, Output } from './transport.ts';
 
 /** What the ssh program exits with when it has failed itself, though a command may do so too. */
 export const ownFailure = 255;
-/** Milliseconds from asking it to end to killing it. */
-const mercy = 1_000;
+/** Milliseconds between two looks at what the process has left in files. */
+const glance = 100;
 
-/** Passes input and output of an ssh process on, and waits for its end. */
-export function runChild(child: ChildProcess, output: Output, options: ExecOptions): Promise<Exit> {
-  const { signal, connectDeadline = defaultConnectDeadline, commandDeadline, stdin } = options;
+/** An ssh process that runs a command. */
+export interface SshRun {
+  readonly child: ChildProcess;
+  isConnected(): boolean;
+  /** Whether the host fills the log, and what to say then. */
+  isFlooded(): boolean;
+  readonly flood: Fault;
+  /** Milliseconds until it must be connected, and what to say when it is not. */
+  readonly connectDeadline: number;
+  readonly late: Fault;
+  /** Ends what runs on the node, then the process. */
+  kill(): void;
+}
+
+/** Passes input and output of an ssh process on, and waits for its end; the answer is its exit code. */
+export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Promise<number> {
+  const { child } = run;
+  const { signal, commandDeadline, stdin } = options;
   return new Promise((resolve, reject) => {
-    const stop = (error: Error): void => {
+    let over = false;
+    const stop = (error: unknown): void => {
+      if (over) return;
       leave();
       reject(passingFault(error));
-      child.kill('SIGTERM');
-      setTimeout(() => child.kill('SIGKILL'), mercy).unref();
       child.stdout?.removeAllListeners('data').resume();
       child.stderr?.removeAllListeners('data').resume();
+      run.kill();
     };
     const watch = { aborted: (): void => stop(abortFault(signal)) };
-    const timer =
-      commandDeadline === undefined
-        ? undefined
-        : setTimeout(() => stop(commandDeadlineFault(commandDeadline)), connectDeadline + commandDeadline);
+    let timer = setTimeout(() => stop(run.late), run.connectDeadline);
+    let connected = false;
+    const looking = setInterval(() => {
+      if (run.isFlooded()) {
+        child.kill('SIGKILL');
+        stop(run.flood);
+      }
+      if (over || connected || !run.isConnected()) return;
+      connected = true;
+      clearTimeout(timer);
+      if (commandDeadline === undefined) return;
+      timer = setTimeout(() => stop(commandDeadlineFault(commandDeadline)), commandDeadline);
+    }, glance);
     const leave = (): void => {
+      over = true;
+      clearInterval(looking);
       clearTimeout(timer);
       unwatchAbort(signal, watch);
     };
@@ -39,16 +67,18 @@ export function runChild(child: ChildProcess, output: Output, options: ExecOptio
           stream.pause();
           taken.then(() => stream.resume(), stop);
         } catch (error) {
-          stop(error as Error);
+          stop(error);
         }
       });
     }
     child.once('error', (error) => stop(unstartedFault(error)));
     child.once('close', (code) => {
       leave();
-      resolve({ code: code ?? ownFailure, signal: undefined });
+      resolve(code ?? ownFailure);
     });
     feed(child, stdin).catch(stop);
+    // It may have been meanwhile, before anybody watched.
+    if (signal.aborted) watch.aborted();
   });
 }
 

@@ -1,16 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { Fault, Unreachable } from '../../core/errors.ts';
+import { Fault } from '../../core/errors.ts';
 import { childStream } from './child-stream.ts';
-import { abortFault, loginFault } from './faults.ts';
-import { changedKey, type HostKeys } from './host-keys.ts';
-import { type ProcessSettings, sshArguments } from './process-arguments.ts';
-import { ownFailure, runChild } from './process-run.ts';
+import { abortFault, connectDeadlineFault } from './faults.ts';
+import type { HostKeys } from './host-keys.ts';
+import { killCommand, killDeadline } from './kill-command.ts';
+import {
+  aliasOf,
+  controlSocket,
+  joinArguments,
+  logFile,
+  type ProcessSettings,
+  sshArguments,
+} from './process-arguments.ts';
+import { endIn, failureIn, maximumLog } from './process-log.ts';
+import { awaitRun, ownFailure } from './process-run.ts';
 import { checkCommand } from './quote.ts';
-import { checkTarget, placeOf, type Target } from './target.ts';
+import { checkTarget, placeOf, type Target, wayTo } from './target.ts';
 import {
   defaultConnectDeadline,
   type ExecOptions,
@@ -18,11 +28,17 @@ import {
   type OpenOptions,
   type Output,
   type Transport,
+  unknownSignal,
 } from './transport.ts';
 
 export interface SshProcessOptions extends ProcessSettings {
   readonly hostKeys: HostKeys;
 }
+
+/** Milliseconds from asking ssh to end to killing it. */
+const mercy = 1_000;
+/** Bytes that the directory of a control socket may have in its name; the kernel takes little more than 100 in all. */
+const longestDirectory = 60;
 
 /**
  * OpenSSH's client, one process for each command: for sites that log in by GSSAPI or have an ssh_config of their own. It keeps no
@@ -31,6 +47,8 @@ export interface SshProcessOptions extends ProcessSettings {
 export class SshProcesses implements Transport {
   readonly #options: SshProcessOptions;
   readonly #running = new Set<ChildProcess>();
+  /** What goes on though nobody waits for it. */
+  readonly #leaving = new Set<Promise<void>>();
 
   constructor(options: SshProcessOptions) {
     this.#options = options;
@@ -39,28 +57,38 @@ export class SshProcesses implements Transport {
   async exec(target: Target, command: string, output: Output, options: ExecOptions): Promise<Exit> {
     checkCommand(command);
     const work = await this.#prepare(target, options);
+    const child = this.#start(work, target, options, command, true);
+    const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+    const { connectDeadline = defaultConnectDeadline } = options;
+    const allowed = connectDeadline * wayTo(target).length;
+    const run = {
+      child,
+      isConnected: () => existsSync(controlSocket(work)),
+      isFlooded: () => (statSync(logFile(work), { throwIfNoEntry: false })?.size ?? 0) > maximumLog,
+      connectDeadline: allowed,
+      late: connectDeadlineFault(target, allowed),
+      flood: new Fault('garbled', `what its sshd at ${placeOf(target)} sends has no end.`),
+      kill: () => this.#leave(this.#end(child, work, closed)),
+    };
     try {
-      const child = this.#start(work, target, options, [command]);
-      const { code, signal } = await runChild(child, output, options);
+      const code = await awaitRun(run, output, options);
       await this.#learn(work, target);
-      if (code === ownFailure) {
-        const fault = await this.#failure(work, target);
-        if (fault) throw fault;
-      }
-      return { code, signal };
+      return code === ownFailure ? await this.#explain(work, target) : { code, signal: undefined };
     } finally {
-      await rm(work, { recursive: true, force: true });
+      this.#leave(closed.then(() => rm(work, { recursive: true, force: true })));
     }
   }
 
   async subsystem(target: Target, name: string, options: OpenOptions): Promise<Duplex> {
     const work = await this.#prepare(target, options);
-    const child = this.#start(work, target, options, [name], ['-s']);
+    const child = this.#start(work, target, options, name, false);
     child.stderr!.resume();
     const stream = childStream(child, async () => {
       try {
         await this.#learn(work, target);
-        return child.exitCode === ownFailure ? await this.#failure(work, target) : undefined;
+        return child.exitCode === ownFailure
+          ? failureIn(await readLog(work), target, this.#options.hostKeys)
+          : undefined;
       } finally {
         await rm(work, { recursive: true, force: true });
       }
@@ -69,9 +97,11 @@ export class SshProcesses implements Transport {
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#leaving);
     const ends = [...this.#running].map((child) => new Promise((resolve) => child.once('close', resolve)));
     for (const child of this.#running) child.kill();
     await Promise.all(ends);
+    await Promise.all(this.#leaving);
   }
 
   /** A directory with the host keys that are known of the target and those on the way to it. */
@@ -81,20 +111,20 @@ export class SshProcesses implements Transport {
     if (target.password !== undefined) {
       throw new Fault('invalid', 'a password cannot be handed to the ssh program; use the built-in transport.');
     }
-    const work = await mkdtemp(join(tmpdir(), 'muster-ssh-'));
-    const lines = wayTo(target).flatMap(({ name }) => {
+    const work = await mkdtemp(join(tmpdir().length > longestDirectory ? '/tmp' : tmpdir(), 'muster-ssh-'));
+    const lines = wayTo(target).flatMap(({ name }, hop) => {
       const key = this.#options.hostKeys.known(name);
-      return key === undefined ? [] : `${name} ${key}\n`;
+      return key === undefined ? [] : `${aliasOf(hop)} ${key}\n`;
     });
     await writeFile(join(work, 'known_hosts'), lines.join(''), { mode: 0o600 });
     return work;
   }
 
-  #start(work: string, target: Target, options: OpenOptions, command: string[], flags: string[] = []): ChildProcess {
+  #start(work: string, target: Target, options: OpenOptions, command: string, isCommand: boolean): ChildProcess {
     const { connectDeadline = defaultConnectDeadline } = options;
     const { policy } = this.#options.hostKeys;
-    const words = sshArguments(target, this.#options, { work, policy, connectDeadline });
-    const child = spawn('ssh', [...flags, ...words, ...command], {
+    const words = sshArguments(target, this.#options, { work, isCommand, policy, connectDeadline });
+    const child = spawn('ssh', [...(isCommand ? [] : ['-s']), ...words, command], {
       stdio: 'pipe',
       env: { ...process.env, SHELL: '/bin/sh' },
     });
@@ -104,44 +134,41 @@ export class SshProcesses implements Transport {
     return child;
   }
 
+  /** Kills what runs on the node, by a second session of the connection, then ends ssh. */
+  async #end(child: ChildProcess, work: string, closed: Promise<void>): Promise<void> {
+    if (existsSync(controlSocket(work))) {
+      const killer = spawn('ssh', joinArguments(work, killCommand), { stdio: 'ignore', timeout: killDeadline });
+      await new Promise((resolve) => killer.once('error', resolve).once('close', resolve));
+    }
+    child.kill();
+    const timer = setTimeout(() => child.kill('SIGKILL'), mercy);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #leave(work: Promise<void>): void {
+    const settled = work.finally(() => this.#leaving.delete(settled));
+    this.#leaving.add(settled);
+  }
+
   /** Keys that ssh has accepted for the first time. */
   async #learn(work: string, target: Target): Promise<void> {
     const { hostKeys } = this.#options;
-    const names = new Set(wayTo(target).map(({ name }) => name));
     const text = await readFile(join(work, 'known_hosts'), 'utf8').catch(() => '');
-    for (const line of text.split('\n')) {
-      const [name = '', type = '', blob = ''] = line.split(' ');
-      if (names.has(name) && hostKeys.known(name) === undefined) await hostKeys.learn(name, `${type} ${blob}`);
+    const shown = text.split('\n').map((line) => line.split(' '));
+    for (const [hop, { name }] of wayTo(target).entries()) {
+      const [, type, blob] = shown.find(([alias]) => alias === aliasOf(hop)) ?? [];
+      if (blob !== undefined && hostKeys.known(name) === undefined) await hostKeys.learn(name, `${type} ${blob}`);
     }
   }
 
-  /** What ssh says of its own failure. Its log is apart from what the command printed. */
-  async #failure(work: string, target: Target): Promise<Fault | undefined> {
-    const log = (await readFile(join(work, 'log'), 'utf8').catch(() => '')).trim();
-    if (log === '') return undefined;
-    const { hostKeys } = this.#options;
-    const fingerprint = /SHA256:[A-Za-z0-9+/]+/.exec(log)?.[0] ?? 'unknown';
-    if (log.includes('IDENTIFICATION HAS CHANGED')) {
-      const changed = wayTo(target).find(({ name }) => log.includes(`for ${name} `)) ?? target;
-      return changedKey(changed, hostKeys.known(changed.name) ?? '', fingerprint, hostKeys);
-    }
-    const last = log.split('\n').at(-1) ?? '';
-    if (/No \S+ host key is known for/.test(log)) {
-      return new Fault(
-        'invalid',
-        `the host key of its sshd at ${placeOf(target)} is not known, and only known ones are accepted here. ` +
-          hostKeys.howToLearn(target.name),
-      );
-    }
-    if (log.includes('Permission denied')) return loginFault(target);
-    if (/timed out|refused|No route|unreachable|Could not resolve/i.test(log)) {
-      return new Unreachable(`its sshd at ${placeOf(target)} cannot be reached: ${last}`);
-    }
-    return new Fault('invalid', `ssh to ${placeOf(target)} failed: ${last}`);
+  /** ssh exits with the same code when it has failed, when the command ended by a signal, and when that is the command's code. */
+  async #explain(work: string, target: Target): Promise<Exit> {
+    const log = await readLog(work);
+    const end = endIn(log);
+    if (end === undefined) throw failureIn(log, target, this.#options.hostKeys);
+    return end === 'code' ? { code: ownFailure, signal: undefined } : { code: undefined, signal: unknownSignal };
   }
 }
 
-/** The target and the machines it is reached through. */
-function wayTo(target: Target): Target[] {
-  return target.jump === undefined ? [target] : [target, ...wayTo(target.jump)];
-}
+const readLog = (work: string): Promise<string> => readFile(logFile(work), 'utf8').catch(() => '');

@@ -41,7 +41,8 @@ export function checkCommand(command: string): void {
   }
 }
 
-function checkText(text: string, what: string): void {
+/** Refuses what neither the name of a file nor an argument can be. */
+export function checkText(text: string, what: string): void {
   if (text.includes('\0')) throw new Fault('malformed', `${what} contains a null byte, which no program can be given.`);
   if (!text.isWellFormed()) throw new Fault('malformed', `${what} is not valid Unicode.`);
 }

@@ -29,6 +29,11 @@ export function placeOf(target: Target): string {
   return isIP(address) === 6 ? `[${address}]:${portOf(target)}` : `${address}:${portOf(target)}`;
 }
 
+/** The target and the machines it is reached through. */
+export function wayTo(target: Target): Target[] {
+  return target.jump === undefined ? [target] : [target, ...wayTo(target.jump)];
+}
+
 /** Equal for targets that may share a connection. */
 export function connectionKey(target: Target): string {
   const through = target.jump === undefined ? '' : ` ${connectionKey(target.jump)}`;

@@ -16,6 +16,9 @@ export interface Exit {
   readonly signal: string | undefined;
 }
 
+/** Where only that it was a signal is known. */
+export const unknownSignal = 'unknown';
+
 export interface OpenOptions {
   /** Ends the work: what runs on the node is killed, and the waiting is over at once. */
   readonly signal: AbortSignal;

@@ -94,7 +94,8 @@ export const names: Endpoint[] = [
     args: (input) => ({ attributes: networkAttributes(input) }),
     line: (input) => attributeArguments('network', networkAttributes(input)),
     summary: "Define the networks that the management node's interfaces are in.",
-    description: 'From the routes of the machine, IPv4 and IPv6. Networks that are defined already stay as they are.',
+    description:
+      'From the routes of the machine, IPv4 and IPv6. Networks that are defined already stay as they are. The attributes are for all that are made, so a gateway that is not inside each of them is an error.',
     example: { path: '/networks', body: { domain: 'cluster.example' } },
   }),
   endpoint({

@@ -4,7 +4,12 @@ import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 const range = 'noderange';
 const target = ({ params }: Input) => ({ range: params['noderange']!, refuseEmpty: true }) as const;
-const asksPower = ({ body }: Input): boolean => body['power'] === 'yes';
+const choice = (description: string) => Type.Optional(Type.Enum(['yes', 'no'], { description }));
+const wishes = ({ body }: Input) => ({
+  update: body['update'] !== 'no',
+  power: body['power'] === 'yes',
+  monitored: body['usemon'] === 'yes',
+});
 
 export const nodeState: Endpoint[] = [
   endpoint({
@@ -24,15 +29,22 @@ export const nodeState: Endpoint[] = [
     command: nodestat,
     reply: 'attributes',
     body: Type.Object(
-      { power: Type.Optional(Type.Union([Type.Literal('yes'), Type.Literal('no')])) },
+      {
+        update: choice('no: nothing is written'),
+        power: choice('yes: the hardware of nodes that do not answer is asked for their power state'),
+        usemon: choice('yes: looks for the applications that table monsetting names'),
+      },
       { additionalProperties: false },
     ),
-    args: (input) => ({ ...target(input), update: true, power: asksPower(input) }),
-    line: (input) => ['-u', ...(asksPower(input) ? ['-p'] : [])],
+    args: (input) => ({ ...target(input), ...wishes(input) }),
+    line: (input) => {
+      const { update, power, monitored } = wishes(input);
+      return [...(update ? ['-u'] : []), ...(power ? ['-p'] : []), ...(monitored ? ['-m'] : [])];
+    },
     range,
     summary: 'Looks at nodes as GET does and writes what was seen to status and appstatus.',
     description:
-      'With {"power":"yes"} the hardware of nodes that do not answer is asked for their power state: noping(off).',
+      'With {"power":"yes"} nodes that do not answer show their power state: noping(off). With {"usemon":"yes"} the applications are those that the row xcatmon, apps of table monsetting lists, and sshd; the row xcatmon, <application> may give port=<number> and group=<group>, several joined by commas. Without port the usual port of that name is meant. Commands (cmd, lcmd, dcmd) are refused. {"update":"no"} writes nothing.',
     example: { path: '/nodes/n1/nodestat', body: { power: 'yes' }, reply: { n1: { nodestat: 'noping(off)' } } },
     only: '/muster',
   }),

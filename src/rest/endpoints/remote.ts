@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { sshkey } from '../../commands/sshkey.ts';
 import { copyLine, xdcp } from '../../commands/xdcp.ts';
 import { xdsh } from '../../commands/xdsh.ts';
+import { type CopyBody, readCopyRequest } from '../../services/remote/copy-request.ts';
 import { lineAs, readShellRequest } from '../../services/remote/shell-request.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
@@ -11,7 +12,7 @@ const target = ({ params }: Input) => ({ range: params['noderange']!, refuseEmpt
 const shellBody = Type.Object(
   {
     command: Type.Optional(
-      Type.Union([Type.String(), Type.Array(Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })]))], {
+      Type.Union([Type.String(), Type.Array(Type.Union([Type.String(), Type.Array(Type.String())]))], {
         description:
           'commands for the shell, one after the other; one that is an array itself is a program and its arguments, which arrive as they are',
       }),
@@ -33,7 +34,7 @@ const shellBody = Type.Object(
 
 const copyBody = Type.Object(
   {
-    src: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1 })], {
+    src: Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 1_000 })], {
       description: 'files and directories on the management node',
     }),
     target: Type.String({ minLength: 1, description: 'a directory on the nodes, or the new name of a single file' }),
@@ -42,10 +43,7 @@ const copyBody = Type.Object(
 );
 
 const shellOf = ({ body }: Input) => readShellRequest(body);
-const copyOf = ({ body }: Input) => {
-  const { src, target: to } = body as { src: string | string[]; target: string };
-  return { sources: typeof src === 'string' ? [src] : src, target: to };
-};
+const copyOf = ({ body }: Input) => readCopyRequest(body as unknown as CopyBody);
 
 export const remote: Endpoint[] = [
   endpoint({
@@ -66,7 +64,7 @@ export const remote: Endpoint[] = [
     range,
     summary: 'Run commands on nodes by SSH.',
     description:
-      'The reply has the lines of each node, standard error after standard output. An exit code other than 0, a signal, a node that cannot be reached or a passed deadline is an error; at /xcatws output on standard error is one too. With Accept: application/x-ndjson each node is a line as it finishes, with stdout, stderr and code apart; the run shows them too. Who asks is who runs the command on the node; to be another (-l, the site attribute remoteusers) needs full rights or a policy rule whose parameters allow it, such as "-l root". The command is killed when the client leaves.',
+      'The reply has the lines of each node, standard error after standard output. An exit code other than 0, a signal, a node that cannot be reached or a passed deadline is an error; at /xcatws output on standard error is one too. With Accept: application/x-ndjson each node is a line as it finishes, with stdout, stderr and code apart; the run shows them too. Who asks is who runs the command on the node, unless the site attribute remoteusers names another; to be another, by it or by -l, or to be oneself against it, needs full rights or a policy rule whose parameters allow it, such as "-l root". The command is killed when the client leaves.',
     example: {
       path: '/nodes/n1,n2/nodeshell',
       body: { command: ['uname -r', ['echo', 'two  blanks']], ENV: { LANG: 'C' } },

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import { updateLine, updatenode, type UpdatenodeArgs } from '../../commands/updatenode.ts';
-import { Fault } from '../../core/errors.ts';
 import { messagesOf } from '../../services/update/messages.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
@@ -21,15 +20,6 @@ const scriptsOf = ({ body }: Input): Steps => {
     scripts: list.map((script) => script.trim()).filter((script) => script !== ''),
   };
 };
-
-/** For rows whose body has no members. */
-const always =
-  (steps: Steps) =>
-  ({ root, body }: Input): Steps => {
-    const [unknown] = Object.keys(body);
-    if (unknown === undefined || !root.strict) return steps;
-    throw new Fault('unknown-member', `The body has the unknown member "${unknown}"; there are none here.`);
-  };
 
 const row = (
   word: string,
@@ -53,7 +43,7 @@ const synced = 'File synchronization has completed for nodes: "n1,n2"';
 const begun = 'Performing software maintenance operations. This could take a while, if there are packages to install.';
 
 export const update: Endpoint[] = [
-  row('updating', always(everything), {
+  row('updating', () => everything, {
     reply: 'list',
     together: messagesOf,
     summary: 'Bring nodes up to date: synchronise files, install packages, run postscripts.',
@@ -70,7 +60,7 @@ export const update: Endpoint[] = [
       ],
     },
   }),
-  row('filesyncing', always(files), {
+  row('filesyncing', () => files, {
     reply: 'list',
     together: messagesOf,
     summary: "Give nodes the files of their images' synclists.",
@@ -78,7 +68,7 @@ export const update: Endpoint[] = [
       'Only files that differ travel: by size, then time, then hash. Lists are those of the attribute synclists of the image, else the one below INSTALLDIR/custom that fits. Lists and sources must lie below the directories of the setting remote.sources.',
     example: { path: '/nodes/n1,n2/filesyncing', reply: [synced] },
   }),
-  row('sw', always(software), {
+  row('sw', () => software, {
     reply: 'lines',
     summary: "Install the packages of the images' lists with apt-get, dnf, yum or zypper, as found on the node.",
     description:

@@ -8,11 +8,12 @@ export interface Daemon {
   isRunning(): Promise<boolean>;
   /** Resolves when it serves; what it said last is in the error when it does not. Harmless when it runs already. */
   start(): Promise<void>;
-  /** Lets it read its configuration again; starts it if it does not run. */
+  /** Lets it read its configuration again, by SIGHUP; starts it if it does not run. */
   reload(): Promise<void>;
   restart(): Promise<void>;
+  /** Also for the next start of the machine. */
   stop(): Promise<void>;
-  /** At the start of muster: what muster itself supervises runs again, what systemd keeps is systemd's matter. */
+  /** At the start of muster: what muster itself supervises runs again, what systemd keeps is watched again. */
   resume(): Promise<void>;
   /** At the end of muster: ends what muster supervises. */
   close(): Promise<void>;
@@ -24,10 +25,6 @@ export interface DaemonSpec {
   /** Runs in the foreground. */
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where muster notes which process it is; DIRECTORY/NAME.process if absent. */
-  readonly pidFile?: string;
-  /** SIGHUP if absent. */
-  readonly reload?: 'SIGHUP' | (() => Promise<void>);
   /** Whether it serves. */
   ready(): Promise<boolean>;
 }
@@ -42,7 +39,7 @@ export interface DaemonOptions {
 }
 
 export function makeDaemon(spec: DaemonSpec, { how, log, directory }: DaemonOptions): Daemon {
-  return how === 'systemd' ? new SystemdUnit(spec) : new SupervisedProcess(spec, log, directory);
+  return how === 'systemd' ? new SystemdUnit(spec, log) : new SupervisedProcess(spec, log, directory);
 }
 
 /** Whether systemd runs this machine; in a container it usually does not. */

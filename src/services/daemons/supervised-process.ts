@@ -35,7 +35,7 @@ export class SupervisedProcess implements Daemon {
     this.#spec = spec;
     this.#log = log;
     this.#directory = directory;
-    this.#markFile = spec.pidFile ?? join(directory, `${spec.name}.process`);
+    this.#markFile = join(directory, `${spec.name}.process`);
     this.#logFile = join(directory, `${spec.name}.log`);
   }
 
@@ -51,9 +51,7 @@ export class SupervisedProcess implements Daemon {
     return this.#inTurn(async () => {
       const mark = this.#living();
       if (!mark) return this.#start();
-      const { reload = 'SIGHUP' } = this.#spec;
-      if (reload === 'SIGHUP') signal(mark, 'SIGHUP');
-      else await reload();
+      signal(mark, 'SIGHUP');
     });
   }
 
@@ -93,7 +91,8 @@ export class SupervisedProcess implements Daemon {
   async #start(): Promise<void> {
     this.#wanted = true;
     const left = this.#living();
-    if (left && !this.#isOurs(left)) await this.#end(left);
+    // One that hangs serves nobody.
+    if (left && !(this.#isOurs(left) && (await this.#spec.ready()))) await this.#end(left);
     const child = this.#living() ? undefined : this.#spawn();
     this.#watch();
     await this.#untilReady(child);
@@ -207,6 +206,8 @@ export class SupervisedProcess implements Daemon {
 
   async #end(mark: ProcessMark): Promise<void> {
     signal(mark, 'SIGTERM');
+    // One that was halted hears of it only so.
+    signal(mark, 'SIGCONT');
     for (const deadline = Date.now() + endsWithin; Date.now() < deadline; await pause(10)) if (!isAlive(mark)) return;
     signal(mark, 'SIGKILL');
     while (isAlive(mark)) await pause(10);

@@ -1,4 +1,13 @@
-import { contains, type Ip, ipText, parseIp, parsePrefix, type Prefix, prefixText, widthOf } from '../../core/ip.ts';
+import {
+  contains,
+  type Ip,
+  ipText,
+  lastAddress,
+  parseIp,
+  parsePrefix,
+  type Prefix,
+  prefixText,
+} from '../../core/ip.ts';
 
 export interface AddressRange {
   readonly first: Ip;
@@ -9,11 +18,6 @@ export const rangeText = ({ first, last }: AddressRange): string => `${ipText(fi
 
 export const isWithin = ({ first, last }: AddressRange, ip: Ip): boolean =>
   ip.family === first.family && ip.value >= first.value && ip.value <= last.value;
-
-export const lastAddress = ({ family, value, bits }: Prefix): Ip => ({
-  family,
-  value: value + (1n << BigInt(widthOf(family) - bits)) - 1n,
-});
 
 /** `A-B`, `A,B` or a block `A/N`, several separated by ";". A text says what is wrong. */
 export function parseRanges(text: string, network: Prefix): AddressRange[] | string {

@@ -2,6 +2,7 @@ import { chmod, chown, copyFile, open, readFile, rename, rm, stat } from 'node:f
 import { dirname } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncDirectory } from '../../core/files.ts';
+import type { Places } from './places.ts';
 
 export async function readConfiguration(file: string): Promise<string | undefined> {
   try {
@@ -14,9 +15,10 @@ export async function readConfiguration(file: string): Promise<string | undefine
 
 /**
  * Writes a candidate beside the file, so that Kea can look at it before it takes the file's place. It may hold a password, and Kea may
- * run as a user of its own: the candidate belongs to whom the file belongs, or to the group of the directory.
+ * run as a user of its own: the candidate belongs to the group of that user, or to whom the file belongs, or to the group of the
+ * directory.
  */
-export async function writeCandidate(file: string, text: string): Promise<string> {
+export async function writeCandidate({ configuration: file, reader }: Places, text: string): Promise<string> {
   const candidate = `${file}.new`;
   try {
     const handle = await open(candidate, 'w', 0o600);
@@ -26,8 +28,8 @@ export async function writeCandidate(file: string, text: string): Promise<string
     } finally {
       await handle.close();
     }
-    const old = await stat(file).catch(() => undefined);
-    const owner = old ?? { uid: process.getuid!(), gid: (await stat(dirname(file))).gid };
+    const old = reader ? undefined : await stat(file).catch(() => undefined);
+    const owner = old ?? { uid: process.getuid!(), gid: reader?.gid ?? (await stat(dirname(file))).gid };
     if (owner.uid !== process.getuid!() || owner.gid !== process.getgid!())
       await chown(candidate, owner.uid, owner.gid);
     await chmod(candidate, old ? old.mode & 0o660 : 0o640);

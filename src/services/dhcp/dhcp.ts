@@ -141,7 +141,7 @@ export class Dhcp {
         if (pid === undefined)
           messages.push(`${server.name} does not run; it serves ${server.places.configuration} when it is started.`);
         else {
-          this.#keeper.trust(server.family, pid, snapshot);
+          await this.#keeper.trust(server, pid, snapshot);
           for (const trouble of await server.socketTrouble()) messages.push(`${server.name}: ${trouble}.`);
         }
       }

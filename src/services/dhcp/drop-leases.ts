@@ -1,33 +1,55 @@
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
-import type { Difference, KeaServer } from './kea-server.ts';
-import { askedLeases } from './leases.ts';
+import type { KeaServer } from './kea-server.ts';
+import { fileLeases, isInForce, keaLease, keaLeases, type RawLease } from './leases.ts';
 import type { Reservation } from './reservations.ts';
 
 const atOnce = 8;
-/** From so many on it is quicker to look first which of them have a lease at all. */
+/** Up to so many it is quicker to ask for the lease of each address than for all leases. */
 const few = 100;
 
-/** The reservations whose MAC address has lost the address. */
-export function lostAddresses({ removed, added }: Difference): Reservation[] {
-  const holders = new Map(added.map(({ address, mac }) => [address, mac]));
-  return removed.filter(({ ip, address, mac }) => ip && holders.get(address) !== mac);
+/**
+ * Ends the leases that stand in the way of reservations: as long as another machine has one, Kea gives the address to nobody else.
+ * `reserved` may be all reservations, or those that are new; leases of `removed` ones end too unless the same MAC address has it still.
+ */
+export async function dropLeases(
+  server: KeaServer,
+  reserved: Iterable<Reservation>,
+  removed: readonly Reservation[],
+): Promise<void> {
+  const { family } = server;
+  const holders = new Map<string, string | undefined>();
+  for (const { ip, address } of removed) if (ip?.family === family) holders.set(address, undefined);
+  for (const { ip, address, mac } of reserved) if (ip?.family === family) holders.set(address, mac);
+  if (holders.size === 0) return;
+  const able = await server.offers(`lease${family}-get`, `lease${family}-get-page`, `lease${family}-del`);
+  const leases = able ? await leasesAmong(server, [...holders.keys()]) : fileLeases(server.places.leaseFile);
+  const now = Date.now() / 1_000;
+  const wrong = leases.filter((lease) => isInForce(lease, now) && isWrong(lease, holders));
+  if (wrong.length === 0) return;
+  if (!able) throw new Error(`its library lease_cmds is not there, so ${wrong.length} leases stay`);
+  await endLeases(server, wrong);
 }
 
-/** Ends the leases of addresses; as long as the former machine has one, Kea gives the address to no other. */
-export async function dropLeases(server: KeaServer, addresses: readonly string[]): Promise<void> {
-  const command = `lease${server.family}-del`;
-  if (!(await server.offers(command))) throw new Error(`${server.name} has no command ${command}`);
-  const dropped = asTheyCome(await leased(server, addresses), atOnce, async (address) => {
-    const { result, text } = await server.control.ask(command, { 'ip-address': address });
+/** Whose MAC address is not known may be the right machine's. */
+function isWrong({ address, mac }: RawLease, holders: ReadonlyMap<string, string | undefined>): boolean {
+  const holder = holders.get(address);
+  return holder === undefined ? holders.has(address) : mac !== '' && mac !== holder;
+}
+
+async function leasesAmong(server: KeaServer, addresses: readonly string[]): Promise<RawLease[]> {
+  if (addresses.length > few) return keaLeases(server);
+  const found: RawLease[] = [];
+  for await (const lease of asTheyCome(addresses, atOnce, (address) => keaLease(server, address)))
+    if (lease) found.push(lease);
+  return found;
+}
+
+async function endLeases({ family, control }: KeaServer, leases: readonly RawLease[]): Promise<void> {
+  const command = `lease${family}-del`;
+  const ended = asTheyCome(leases, atOnce, async ({ address }) => {
+    const { result, text } = await control.ask(command, { 'ip-address': address });
     if (result !== keaResults.done && result !== keaResults.empty) throw new KeaRefusal(command, text);
   });
-  for await (const _ of dropped);
-}
-
-async function leased(server: KeaServer, addresses: readonly string[]): Promise<readonly string[]> {
-  const leases = addresses.length > few ? await askedLeases(server) : undefined;
-  if (!leases) return addresses;
-  const present = new Set(leases.map(({ address }) => address));
-  return addresses.filter((address) => present.has(address));
+  for await (const _ of ended);
 }

@@ -27,12 +27,21 @@ const ours = `user_context LIKE '{"muster":%'`;
 export class HostsDatabase {
   readonly #pool: Pool;
   readonly #url: URL;
+  #inDoubt = false;
 
   constructor(url: string) {
     this.#url = new URL(url);
-    this.#pool = new Pool({ connectionString: url, max: 1, connectionTimeoutMillis: 5_000, allowExitOnIdle: true });
-    // A connection that breaks while idle is replaced with the next use.
-    this.#pool.on('error', () => {});
+    this.#pool = new Pool({
+      connectionString: url,
+      max: 1,
+      connectionTimeoutMillis: 5_000,
+      // It is kept, for its end tells that the database has ended.
+      idleTimeoutMillis: 0,
+      allowExitOnIdle: true,
+    });
+    this.#pool.on('error', () => {
+      this.#inDoubt = true;
+    });
   }
 
   /** What Kea's configuration says about it. */
@@ -56,6 +65,11 @@ export class HostsDatabase {
     await this.#pool.end();
   }
 
+  /** The database was away meanwhile, and may have come back without what it was given last. */
+  get inDoubt(): boolean {
+    return this.#inDoubt;
+  }
+
   /** Takes rows out and puts rows in, all or nothing. */
   change(
     removed: Iterable<Reservation>,
@@ -69,14 +83,15 @@ export class HostsDatabase {
   }
 
   /** Makes muster's rows be exactly these. */
-  sync(all: Iterable<Reservation>, subnets: readonly ServedSubnet[]): Promise<void> {
-    return this.#transaction(async (client) => {
+  async sync(all: Iterable<Reservation>, subnets: readonly ServedSubnet[]): Promise<void> {
+    await this.#transaction(async (client) => {
       const wanted = new Map(hostRows(all, subnets).map((row) => [JSON.stringify(row), row]));
       const surplus: HostRow[] = [];
       for (const row of await stored(client)) if (!wanted.delete(JSON.stringify(row))) surplus.push(row);
       await remove(client, surplus);
       await insert(client, [...wanted.values()]);
     });
+    this.#inDoubt = false;
   }
 
   async #transaction(work: (client: PoolClient) => Promise<void>): Promise<void> {
@@ -99,9 +114,11 @@ export class HostsDatabase {
       // The connection may be gone; PostgreSQL rolls back what was not committed.
       client.release(true);
       // Errors of the statement have a class of five characters; those of the connection or a server that ends have others.
-      const { code = '' } = error as { code?: string };
+      const { code = '', detail = '' } = error as { code?: string; detail?: string };
       if (/^(22|23|42)/.test(code))
-        throw new Refused(`Kea's host table refuses it, and keeps what it has: ${(error as Error).message}`);
+        throw new Refused(
+          `Kea's host table refuses it, and keeps what it has: ${[(error as Error).message, detail].join(' ').trim()}`,
+        );
       throw new DatabaseAway((error as Error).message, error);
     }
   }

@@ -81,14 +81,17 @@ export class KeaServer {
     await this.#daemon?.close();
   }
 
-  /** Whether Kea would take the configuration; nothing changes. */
+  /**
+   * Whether Kea would take the configuration; nothing changes. A new process is asked where it may be: the one that serves would test
+   * with the interfaces it found when it started.
+   */
   async check(base: Base, reservations: Iterable<Reservation>): Promise<void> {
     const text = documentText(base, reservations);
-    if ((await this.pid()) !== undefined) {
+    if (!this.#daemon && (await this.pid()) !== undefined) {
       await this.control.tell('config-test', text, configDeadline).catch((error: unknown) => this.#refused(error));
       return;
     }
-    const candidate = await writeCandidate(this.places.configuration, text);
+    const candidate = await writeCandidate(this.places, text);
     try {
       await this.#testFile(candidate);
     } finally {
@@ -146,7 +149,7 @@ export class KeaServer {
   }
 
   async keep(): Promise<void> {
-    if (this.#given !== undefined) await this.#persist(this.#given);
+    if (this.#given !== undefined && this.#given !== this.#written) await this.#persist(this.#given);
   }
 
   async #set(text: string): Promise<void> {
@@ -154,11 +157,10 @@ export class KeaServer {
   }
 
   async #persist(text: string): Promise<void> {
-    if (this.#written === text) return;
     const file = this.places.configuration;
     // What somebody else has written, such as the distribution's example, is kept.
-    if (this.#written !== undefined && !this.#base) await keepAside(file);
-    await putInPlace(await writeCandidate(file, text), file);
+    if (this.#written !== undefined && !this.#base && !readDocument(this.family, this.#written)) await keepAside(file);
+    await putInPlace(await writeCandidate(this.places, text), file);
     this.#written = text;
     this.#given = undefined;
   }
@@ -183,7 +185,7 @@ export class KeaServer {
 
   /** If one is refused, the ones before are taken back by setting what was there: the file has it still. */
   async #updateSingly({ removed, added }: Difference): Promise<void> {
-    const target = { 'operation-target': 'primary' };
+    const target = { 'operation-target': 'memory' };
     try {
       for (const gone of removed) {
         const id = this.#subnetId(gone);
@@ -212,7 +214,8 @@ export class KeaServer {
 
   #testFile(file: string): Promise<void> {
     const [program = '', ...args] = this.#program;
-    const env = { ...process.env, ...this.places.environment };
+    // The lock file belongs to the user that serves; of ours it would be locked out.
+    const env = { ...process.env, ...this.places.environment, KEA_LOCKFILE_DIR: 'none' };
     return new Promise((resolve, reject) => {
       execFile(program, [...args, '-t', file], { env, timeout: configDeadline }, (error, stdout, stderr) => {
         if (!error) return resolve();
@@ -221,7 +224,7 @@ export class KeaServer {
         if (missing && !this.#daemon) return resolve();
         if (missing) return reject(new Fault('unavailable', `${this.name} is not installed (no program ${program}).`));
         const said = `${stdout}\n${stderr}`.split('\n').findLast((line) => /error|failed/i.test(line)) ?? error.message;
-        reject(new Refused(`${this.name} refuses the configuration: ${said.trim().slice(0, 500)}`));
+        reject(new Refused(`${this.name} refuses it, and keeps what it has: ${said.trim().slice(0, 500)}`));
       });
     });
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { keaResults } from '../../protocols/kea/control.ts';
+import { KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
 import type { KeaServer } from './kea-server.ts';
 
 /** An address that a machine has been given for a time. */
@@ -13,12 +13,14 @@ export interface Lease {
   readonly network: string;
 }
 
+const pageSize = 1_000;
+
 /** All leases that are in force, by Kea's own word or, where it cannot say, from the file it keeps them in. */
 export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]> {
-  const found = (await askedLeases(server)) ?? fileLeases(server.places.leaseFile);
+  const found = await keaLeases(server).catch(() => fileLeases(server.places.leaseFile));
   const networks = new Map(server.base?.subnets.map(({ id, network }) => [id, network]));
   return found
-    .filter(({ state, expires, address }) => state === 0 && expires > now && address !== '')
+    .filter((lease) => isInForce(lease, now))
     .map(({ address, mac, hostname, expires, subnet }) => ({
       address,
       mac,
@@ -28,7 +30,7 @@ export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]>
     }));
 }
 
-interface RawLease {
+export interface RawLease {
   readonly address: string;
   readonly mac: string;
   readonly hostname: string;
@@ -38,26 +40,40 @@ interface RawLease {
   readonly state: number;
 }
 
-/** Undefined if Kea cannot say. */
-export async function askedLeases({ family, control }: KeaServer): Promise<RawLease[] | undefined> {
-  let answer;
-  try {
-    answer = await control.ask(`lease${family}-get-all`, undefined, 60_000);
-  } catch {
-    return undefined;
+export const isInForce = ({ address, state, expires }: RawLease, now: number): boolean =>
+  state === 0 && expires > now && address !== '';
+
+/** All leases by Kea's own word, a part at a time: there may be many, and Kea answers nobody else meanwhile. */
+export async function keaLeases({ family, control }: KeaServer): Promise<RawLease[]> {
+  const command = `lease${family}-get-page`;
+  const all: RawLease[] = [];
+  for (let from = 'start'; ; from = all.at(-1)!.address) {
+    const answer = await control.ask(command, { from, limit: pageSize }, 60_000);
+    if (answer.result !== keaResults.done && answer.result !== keaResults.empty)
+      throw new KeaRefusal(command, answer.text);
+    const { leases = [] } = (answer.arguments ?? {}) as { leases?: Record<string, unknown>[] };
+    all.push(...leases.map(rawLease));
+    if (leases.length < pageSize) return all;
   }
-  if (answer.result === keaResults.empty) return [];
-  const { leases } = (answer.arguments ?? {}) as { leases?: unknown };
-  if (answer.result !== keaResults.done || !Array.isArray(leases)) return undefined;
-  return leases.map((lease: Record<string, unknown>) => ({
-    address: text(lease['ip-address']),
-    mac: text(lease['hw-address']),
-    hostname: text(lease['hostname']),
-    expires: Number(lease['cltt']) + Number(lease['valid-lft']),
-    subnet: Number(lease['subnet-id']),
-    state: Number(lease['state']),
-  }));
 }
+
+/** The lease of an address, by Kea's own word. */
+export async function keaLease({ family, control }: KeaServer, address: string): Promise<RawLease | undefined> {
+  const command = `lease${family}-get`;
+  const answer = await control.ask(command, { 'ip-address': address });
+  if (answer.result === keaResults.empty) return undefined;
+  if (answer.result !== keaResults.done) throw new KeaRefusal(command, answer.text);
+  return rawLease((answer.arguments ?? {}) as Record<string, unknown>);
+}
+
+const rawLease = (lease: Record<string, unknown>): RawLease => ({
+  address: text(lease['ip-address']),
+  mac: text(lease['hw-address']),
+  hostname: text(lease['hostname']),
+  expires: Number(lease['cltt']) + Number(lease['valid-lft']),
+  subnet: Number(lease['subnet-id']),
+  state: Number(lease['state']),
+});
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 

@@ -52,7 +52,7 @@ export function openDhcp(settings: DhcpSettings, { data, store, log, machine, pr
     log,
     servers: [server(4), server(6)],
     database: settings.hostsDatabase === undefined ? undefined : new HostsDatabase(settings.hostsDatabase),
-    hooks: installedHooks(),
+    hooks: installedHooks(settings.hostsDatabase !== undefined),
     bootScript: settings.bootScript,
   });
 }

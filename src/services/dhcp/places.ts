@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { type User, userNamed } from '../daemons/user.ts';
 import type { Family } from './document.ts';
 
 /** Where the files of one Kea server are. */
@@ -7,6 +8,8 @@ export interface Places {
   readonly configuration: string;
   readonly socket: string;
   readonly leaseFile: string;
+  /** Who must be able to read the configuration; undefined: who could before. */
+  readonly reader: User | undefined;
   /** Where Kea keeps what else it has to remember, such as its identifier; undefined: where it is used to. */
   readonly directory: string | undefined;
   /** Kea wants to be told where else it may write. */
@@ -22,6 +25,7 @@ export function ownPlaces(directory: string, family: Family): Places {
     configuration: join(directory, `kea-dhcp${family}.json`),
     socket: join(directory, `kea${family}.sock`),
     leaseFile: join(directory, `leases${family}.csv`),
+    reader: undefined,
     directory,
     environment: {
       ...path,
@@ -39,6 +43,7 @@ export const systemPlaces = (family: Family): Places => ({
   configuration: `/etc/kea/kea-dhcp${family}.conf`,
   socket: `/run/kea/kea${family}-ctrl-socket`,
   leaseFile: `/var/lib/kea/kea-leases${family}.csv`,
+  reader: userNamed('_kea') ?? userNamed('kea'),
   directory: undefined,
   environment: path,
 });
@@ -50,11 +55,11 @@ const hookDirectories = (): string[] => {
   );
 };
 
-/** Libraries that let Kea show leases and, in newer versions, take reservations one by one. */
-export function installedHooks(): string[] {
-  const directory = hookDirectories().find((each) => existsSync(each));
+/** Libraries that let Kea show leases and, in newer versions, take reservations one by one and read PostgreSQL. */
+export function installedHooks(database: boolean, directories = hookDirectories()): string[] {
+  const directory = directories.find((each) => existsSync(each));
   if (directory === undefined) return [];
-  return ['libdhcp_lease_cmds.so', 'libdhcp_host_cmds.so']
+  return ['libdhcp_lease_cmds.so', 'libdhcp_host_cmds.so', ...(database ? ['libdhcp_pgsql.so'] : [])]
     .map((library) => join(directory, library))
     .filter((file) => existsSync(file));
 }

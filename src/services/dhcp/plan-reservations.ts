@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
-import { type Ip, ipKind, ipText, parseIp } from '../../core/ip.ts';
+import { type Ip, ipKind, ipText, isNetworkEnd, parseIp } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
 import { checkHostName } from '../../objects/host-name-check.ts';
 import type { Resolve } from '../../objects/host-names.ts';
-import { isWithin, lastAddress, rangeText } from './address-ranges.ts';
+import { isWithin, rangeText } from './address-ranges.ts';
 import { type ServedSubnet, subnetOf } from './document.ts';
 import type { Machine } from './machine.ts';
-import { normalMac, type Reservation } from './reservations.ts';
+import { isOneMachine, normalMac, type Reservation } from './reservations.ts';
 
 const noAddress = '*NOIP*';
 const nodesPerTurn = 500;
@@ -59,6 +59,8 @@ export async function planReservations(
   }
   const looked = await lookUp(wishes, resolve);
   const servers = new ServerNames(reader, resolve);
+  // Whether any row could name one.
+  const someServers = reader.tablesInUse.includes(noderesTable);
   for (const [i, wish] of wishes.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
     const { node, mac, host } = wish;
@@ -73,15 +75,16 @@ export async function planReservations(
       continue;
     }
     const subnet = subnetOf(subnets, ip);
+    const address = ipText(ip);
     if (!subnet) {
-      messages.push(`Ignoring ${host} of node ${node}: no network that DHCP serves has its address ${ipText(ip)}.`);
+      messages.push(`Ignoring ${host} of node ${node}: no network that DHCP serves has its address ${address}.`);
       continue;
     }
-    checkAddress(wish, ip, subnet, own);
+    checkAddress(wish, ip, address, subnet, own);
     const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
     if (twin) throw fault(wish, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
-    const nextServer = ip.family === 4 && servers.any ? await servers.of(node) : undefined;
-    list.push({ node, mac, ip, address: ipText(ip), hostname: host, nextServer });
+    const nextServer = ip.family === 4 && someServers ? await servers.of(node) : undefined;
+    list.push({ node, mac, ip, address, hostname: host, nextServer });
   }
   return { byNode, messages };
 }
@@ -94,6 +97,12 @@ function wishesOf(reader: EffectiveReader, node: string, part: string): Wish[] {
   const macText = (mark < 0 ? part : part.slice(0, mark)).trim();
   const mac = normalMac(macText);
   if (!mac) throw fault({ node }, 'mac.mac', `${JSON.stringify(macText.slice(0, 60))} is not a MAC address`);
+  if (!isOneMachine(mac))
+    throw fault(
+      { node },
+      'mac.mac',
+      `${mac} is the address of no machine or of many; give that of its network adapter`,
+    );
   const host = (mark < 0 ? node : part.slice(mark + 1).trim()) || node;
   if (host === noAddress) return [{ node, mac, host, ip: undefined, attribute: 'mac.mac' }];
   if (host !== node) checkHostName(host, `Node ${node}, mac.mac`);
@@ -131,20 +140,18 @@ async function lookUp(wishes: readonly Wish[], resolve: Resolve): Promise<Map<st
   return found;
 }
 
-function checkAddress(wish: Wish, ip: Ip, subnet: ServedSubnet, own: ReadonlySet<string>): void {
+function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet, own: ReadonlySet<string>): void {
   const { network, prefix, ranges, gateway } = subnet;
-  const address = ipText(ip);
   const whose = own.has(address)
     ? 'an address of this management node'
     : address === gateway && `the gateway of network ${network}`;
   if (whose) throw fault(wish, wish.attribute, `${address} is ${whose}; give the node another address`);
   const range = ranges.find((each) => isWithin(each, ip));
   if (range) {
-    const what = `the address ${ipText(ip)} lies in the dynamic range ${rangeText(range)} of network ${network}`;
+    const what = `the address ${address} lies in the dynamic range ${rangeText(range)} of network ${network}`;
     throw fault(wish, wish.attribute, `${what}, where any machine may get it; give the node another address`);
   }
-  const isEnd = ip.value === prefix.value || ip.value === lastAddress(prefix).value;
-  if (ip.family === 4 && prefix.bits < 31 && isEnd)
+  if (isNetworkEnd(prefix, ip))
     throw fault(wish, wish.attribute, `${ipText(ip)} is the first or last address of network ${network}`);
 }
 
@@ -157,11 +164,6 @@ class ServerNames {
   constructor(reader: EffectiveReader, resolve: Resolve) {
     this.#reader = reader;
     this.#resolve = resolve;
-  }
-
-  /** Whether any row could name one. */
-  get any(): boolean {
-    return this.#reader.tablesInUse.includes(noderesTable);
   }
 
   async of(node: string): Promise<string | undefined> {

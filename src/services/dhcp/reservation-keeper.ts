@@ -8,13 +8,14 @@ import type { Row } from '../../database/tables.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
 import type { Turns } from '../../core/turns.ts';
 import { type Base, type Family, type ServedSubnet, sortedSubnets } from './document.ts';
-import { dropLeases, lostAddresses } from './drop-leases.ts';
+import { dropLeases } from './drop-leases.ts';
 import { DatabaseAway, type HostsDatabase } from './hosts-database.ts';
 import { type Difference, type KeaServer, Refused } from './kea-server.ts';
 import { type PreparedRows, prepareRows, type WantedReservations } from './prepared-rows.ts';
 import {
   difference,
   rememberReservations,
+  type Reservation,
   type ReservationSet,
   reservationsIn,
   reservationsOf,
@@ -41,6 +42,9 @@ interface Told {
   readonly pid: number;
   readonly rows: SortedMap<Row>;
 }
+
+/** Which process of Kea has been given a change; whether only what is different, for it had all else. */
+type Given = ReadonlyMap<KeaServer, { readonly pid: number; readonly inStep: boolean }>;
 
 /** Keeps the reservations of the table and those that Kea has the same. */
 export class ReservationKeeper {
@@ -75,8 +79,12 @@ export class ReservationKeeper {
     this.#told.delete(family);
   }
 
-  /** This process of Kea has the rows of the snapshot. */
-  trust(family: Family, pid: number, snapshot: Snapshot): void {
+  /** This process of Kea was given all rows of the snapshot anew. */
+  async trust(server: KeaServer, pid: number, snapshot: Snapshot): Promise<void> {
+    if (await this.#dropLeases(server, reservationsOf(snapshot), [])) this.#note(server, pid, snapshot);
+  }
+
+  #note({ family }: KeaServer, pid: number, snapshot: Snapshot): void {
     this.#told.set(family, { pid, rows: snapshot.rows(reservationTable) });
   }
 
@@ -122,25 +130,33 @@ export class ReservationKeeper {
     if (stored.status === 'rejected') this.#notStored(accepted, stored.reason);
     else if (given.status === 'rejected') await this.#notGiven(accepted, current, given.reason);
     else {
-      for (const server of this.#parts.servers) await this.#dropLeases(server, different);
+      const { told, kept } = given.value;
+      const clean = new Set<KeaServer>();
+      for (const [server, { inStep }] of told)
+        if (await this.#dropLeases(server, inStep ? different.added : next, different.removed)) clean.add(server);
       for (const { resolve } of accepted) resolve();
       if (rows.length === 1 && rows[0]!.undisturbed) rememberReservations(stored.value, next);
-      const { told, kept } = given.value;
-      if (kept) for (const [server, pid] of told) this.#noteIfSame(server, pid, next, stored.value);
+      if (kept)
+        for (const [server, { pid }] of told) if (clean.has(server)) this.#noteIfSame(server, pid, next, stored.value);
     }
   }
 
-  /** The reservations are served all the same, only later: when the leases end by themselves. */
-  async #dropLeases(server: KeaServer, different: Difference): Promise<void> {
-    const lost = lostAddresses(different).filter(({ ip }) => server.base && ip?.family === server.family);
-    if (lost.length === 0) return;
-    const addresses = lost.map(({ address }) => address);
-    await dropLeases(server, addresses).catch((error: unknown) =>
+  /** The reservations are served all the same, only later: when the leases end by themselves. False: to be tried again. */
+  async #dropLeases(
+    server: KeaServer,
+    reserved: Iterable<Reservation>,
+    removed: readonly Reservation[],
+  ): Promise<boolean> {
+    try {
+      await dropLeases(server, reserved, removed);
+    } catch (error) {
       this.#parts.log.warn(
-        { err: error, addresses: addresses.slice(0, 20), count: addresses.length },
-        `${server.name} keeps the leases of addresses whose reservation has gone; other machines get them when these end`,
-      ),
-    );
+        { err: error },
+        `${server.name} keeps leases of addresses whose reservation has changed; other machines get these when the leases end`,
+      );
+      return !(error instanceof KeaAway);
+    }
+    return true;
   }
 
   /** Kea may have what the table has not; the next look tells it what the table has. */
@@ -171,14 +187,14 @@ export class ReservationKeeper {
   }
 
   /** Gives all servers concerned what is different, or everything to one that may have something else. */
-  async #give(before: Snapshot, next: ReservationSet, different: Difference): Promise<Map<KeaServer, number>> {
+  async #give(before: Snapshot, next: ReservationSet, different: Difference): Promise<Given> {
     const { servers, database } = this.#parts;
     const rows = before.rows(reservationTable);
-    const told = new Map<KeaServer, number>();
+    const told = new Map<KeaServer, { pid: number; inStep: boolean }>();
     const all = [...different.removed, ...different.added];
     if (database) {
       const inStep = servers.every(({ base, family }) => !base || this.#told.get(family)?.rows === rows);
-      if (inStep) await database.change(different.removed, different.added, this.subnets);
+      if (inStep && !database.inDoubt) await database.change(different.removed, different.added, this.subnets);
       else await database.sync(next, this.subnets);
     }
     for (const server of servers) {
@@ -197,7 +213,7 @@ export class ReservationKeeper {
           throw error;
         }
       }
-      told.set(server, pid);
+      told.set(server, { pid, inStep });
     }
     return told;
   }
@@ -231,7 +247,7 @@ export class ReservationKeeper {
   /** Somebody else may have changed rows meanwhile; then the next look finds the difference. */
   #noteIfSame(server: KeaServer, pid: number, given: ReservationSet, snapshot: Snapshot): void {
     const { removed, added } = difference(given, reservationsOf(snapshot));
-    if (removed.length + added.length === 0) this.trust(server.family, pid, snapshot);
+    if (removed.length + added.length === 0) this.#note(server, pid, snapshot);
   }
 
   /** Tells Kea what it was not told: it has been started anew, or rows have changed by other ways. In a turn of the caller. */
@@ -239,6 +255,7 @@ export class ReservationKeeper {
     const { servers, store, database } = this.#parts;
     const snapshot = store.current;
     const rows = snapshot.rows(reservationTable);
+    if (database?.inDoubt) this.#told.clear();
     for (const server of servers) {
       if (!server.base) continue;
       const pid = await server.pid();
@@ -249,8 +266,8 @@ export class ReservationKeeper {
         await server.update(reservationsOf(snapshot), undefined);
         await server.keep();
       }
-      this.#told.set(server.family, { pid, rows });
-      if (told) await this.#dropLeases(server, difference(reservationsIn(told.rows), reservationsIn(rows)));
+      const removed = told ? difference(reservationsIn(told.rows), reservationsOf(snapshot)).removed : [];
+      if (await this.#dropLeases(server, reservationsOf(snapshot), removed)) this.#note(server, pid, snapshot);
     }
   }
 }

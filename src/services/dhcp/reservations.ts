@@ -30,6 +30,18 @@ export function normalMac(text: string): string | undefined {
   return /^[0-9a-f]{2}(:[0-9a-f]{2}){5,19}$/.test(dashes) ? dashes : undefined;
 }
 
+/**
+ * Neither all zeros, nor broadcast, nor of a group. Only addresses of Ethernet have the bit for that: 8 bytes are the number of an
+ * adapter, and 20 bytes end with an IPv6 address that tells.
+ */
+export function isOneMachine(mac: string): boolean {
+  if (/^(00(:00)*|ff(:ff)*)$/.test(mac)) return false;
+  if (mac.length === bytes(6)) return !/^.[13579bdf]/.test(mac);
+  return mac.length !== bytes(20) || !mac.startsWith('ff', bytes(4) + 1);
+}
+
+const bytes = (count: number): number => count * 3 - 1;
+
 export const reservationKey = ({ node, mac, address }: Reservation): string => `${node} ${mac} ${address}`;
 
 const sameReservation = (a: Reservation, b: Reservation): boolean =>
@@ -143,7 +155,8 @@ export function rememberReservations(snapshot: Snapshot, set: ReservationSet): v
 function fromRow({ node = '', mac = '', ip = '', hostname = '', nextserver }: Row): Reservation | undefined {
   const address = parseIp(ip);
   const plainMac = normalMac(mac);
-  if (!plainMac || (ip !== '' && !(address && ipKind(address) === 'host'))) return undefined;
+  if (!plainMac || !isOneMachine(plainMac)) return undefined;
+  if (ip !== '' && !(address && ipKind(address) === 'host')) return undefined;
   if (hostNameProblem(hostname) || (nextserver && parseIp(nextserver)?.family !== 4)) return undefined;
   return {
     node,

@@ -1,11 +1,11 @@
 import { Fault } from '../../core/errors.ts';
-import { contains, type Ip, ipKind, ipText, parseIp, type Prefix, prefixText } from '../../core/ip.ts';
+import { contains, type Ip, ipKind, ipText, isNetworkEnd, parseIp, type Prefix, prefixText } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { siteValue } from '../../objects/effective.ts';
 import { checkHostName } from '../../objects/host-name-check.ts';
 import type { Resolve } from '../../objects/host-names.ts';
-import { brokenNetworks, type Network, networksOf } from '../../objects/networks.ts';
-import { type AddressRange, isWithin, lastAddress, parseRanges, rangeText } from './address-ranges.ts';
+import { brokenNetworks, checkGateway, type Network, networksOf } from '../../objects/networks.ts';
+import { type AddressRange, isWithin, parseRanges, rangeText } from './address-ranges.ts';
 import { type ServedNics, servedNics } from './dhcp-interfaces.ts';
 import type { Machine } from './machine.ts';
 import { subnetIds } from './subnet-ids.ts';
@@ -96,8 +96,6 @@ class Planner {
     const nic = direct?.nic ?? this.#named(row['mgtifname']);
     const own = direct?.ip ?? (await this.#master(prefix.family));
     const { mtu } = row;
-    if (mtu && !(/^\d{2,5}$/.test(mtu) && Number(mtu) >= 68 && Number(mtu) <= 65_535))
-      throw new Fault('invalid', `Network ${name}, mtu: "${mtu}" is not a number of bytes from 68 to 65535.`);
     const servers = async (column: string): Promise<string[]> => {
       const where = row[column] ? `Network ${name}, ${column}` : `Site attribute ${column}`;
       const text = row[column] || siteValue(this.#snapshot, column) || '';
@@ -166,11 +164,8 @@ class Planner {
     }
     const ranges = parseRanges(dynamicrange, prefix);
     if (typeof ranges === 'string') throw new Fault('invalid', `Network ${name}, dynamicrange: ${ranges}.`);
-    if (prefix.family === 4 && prefix.bits < 31) {
-      const ends = [prefix.value, lastAddress(prefix).value];
-      if (ranges.some(({ first, last }) => ends.includes(first.value) || ends.includes(last.value)))
-        throw new Fault('invalid', `Network ${name}, dynamicrange: it holds the network's first or last address.`);
-    }
+    if (ranges.some(({ first, last }) => isNetworkEnd(prefix, first) || isNetworkEnd(prefix, last)))
+      throw new Fault('invalid', `Network ${name}, dynamicrange: it holds the network's first or last address.`);
     if (dhcpserver && !this.#isOwn(dhcpserver)) {
       this.messages.push(`The dynamic range of network ${name} is left to its dhcpserver ${dhcpserver}.`);
       return [];
@@ -200,7 +195,8 @@ class Planner {
     return ip !== undefined && this.#own.some((own) => own.ip.family === ip.family && own.ip.value === ip.value);
   }
 
-  #gateway({ name, row: { gateway }, prefix }: Network, own: Ip | undefined): string | undefined {
+  #gateway({ name, row, prefix }: Network, own: Ip | undefined): string | undefined {
+    const { gateway } = row;
     if (!gateway) return undefined;
     if (gateway === ownAddress) {
       if (own && this.#machine.forwards(prefix.family)) return ipText(own);
@@ -208,8 +204,9 @@ class Planner {
       return undefined;
     }
     const ip = parseIp(gateway);
-    if (ip && contains(prefix, ip)) return ipText(ip);
-    throw new Fault('invalid', `Network ${name}, gateway: ${gateway} is not inside ${prefixText(prefix)}.`);
+    if (!ip) throw new Fault('invalid', `Network ${name}, gateway: "${gateway}" is not an IP address.`);
+    checkGateway(name, row);
+    return ipText(ip);
   }
 
   #domain({ name, row }: Network): string | undefined {

@@ -34,8 +34,10 @@ const clean = (text: string): string =>
 /** Chassis and servers tell of their enclosure and of themselves; which of the two names the device depends on its kind. */
 const ofEnclosure: ReadonlySet<Kind> = new Set([kinds.mm, kinds.rsa, kinds.imm2, kinds.cmm]);
 
-export function announcedDevice({ type, url, address, fromDirectory, attributes }: SlpService): Device {
-  const kind = kindOfService(type);
+/** Undefined: a service that is not of the kind we look for. */
+export function announcedDevice({ type, url, address, fromDirectory, attributes }: SlpService): Device | undefined {
+  const kind = kindOfService(type, attributes.get('type'));
+  if (!kind) return undefined;
   const all = (name: string): string[] => (attributes.get(name) ?? []).map(clean).filter((value) => value !== '');
   const first = (...names: string[]): string => names.flatMap(all)[0] ?? '';
   const addresses = [

@@ -60,6 +60,11 @@ export class NetworkDiscovery {
       types.length > 0 ? findServices({ ...question, types, agents }, signal) : [],
       !asked || asked.includes(kinds.redfish) ? findRedfish(question, signal) : [],
     ]);
-    return foldDevices([...announced.map(announcedDevice), ...advertised.map(advertisedDevice)]);
+    const devices = foldDevices([
+      ...announced.flatMap((service) => announcedDevice(service) ?? []),
+      ...advertised.map(advertisedDevice),
+    ]);
+    // Some answer whatever they are asked for.
+    return asked ? devices.filter(({ kind }) => asked.includes(kind)) : devices;
   }
 }

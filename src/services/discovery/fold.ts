@@ -1,25 +1,41 @@
 import { isIPv4 } from 'node:net';
 import type { Device } from './device.ts';
+import { kinds, rankOf } from './kinds.ts';
 
 /**
  * One of each device, though it may have answered on several networks, by IPv4 and IPv6, and through directories. Answers are of one
- * device if kind, model, serial number and slot are the same and one of them lists the other's address, or came by IPv6.
+ * device if kind, model, serial number and slot (of a Redfish service its UUID) are the same and one of them lists the other's address, or came by IPv6.
  */
 export function foldDevices(devices: readonly Device[]): Device[] {
   const folded: Device[] = [];
   const groups = new Map<string, Map<string, number>>();
-  for (const device of devices) {
-    const { kind, mtm, serial, slot, address } = device;
-    const machine = mtm && serial ? [kind.name, mtm, serial, slot] : [kind.name, address];
-    const key = machine.join('\0');
+  for (const device of ofOneKind(devices)) {
+    const key = keyOf(device);
     let group = groups.get(key);
     if (!group) groups.set(key, (group = new Map()));
     const twin = twinIn(group, folded, device);
     const place = twin ?? folded.length;
     folded[place] = twin === undefined ? device : merged(folded[twin]!, device);
-    for (const each of [address, ...device.addresses]) if (!group.has(each)) group.set(each, place);
+    for (const each of [device.address, ...device.addresses]) if (!group.has(each)) group.set(each, place);
   }
   return folded;
+}
+
+function keyOf({ kind, mtm, serial, slot, uuid, address }: Device): string {
+  const machine = mtm && serial ? [mtm, serial, slot] : [kind === kinds.redfish && uuid ? uuid : address];
+  return [kind.name, ...machine].join('\0');
+}
+
+/** A machine that has answered at one address to several types is of the newest kind. Redfish is another way to manage it, not a kind. */
+function ofOneKind(devices: readonly Device[]): Device[] {
+  const serials = new Map<string, string>();
+  for (const { address, serial } of devices) if (serial && !serials.has(address)) serials.set(address, serial);
+  const ranks = new Map<string, number>();
+  const place = ({ address, serial }: Device): string => `${address}\0${serial || (serials.get(address) ?? '')}`;
+  const announced = devices.filter(({ kind }) => kind !== kinds.redfish);
+  for (const device of announced)
+    ranks.set(place(device), Math.max(ranks.get(place(device)) ?? -1, rankOf(device.kind)));
+  return devices.filter((each) => each.kind === kinds.redfish || rankOf(each.kind) === ranks.get(place(each)));
 }
 
 /** The place of the same device; `group` has the places of those that may be it, by their addresses. */

@@ -65,13 +65,25 @@ export const askable: Readonly<Record<string, readonly Kind[]>> = {
 export const servicesOf = (asked: readonly Kind[] | undefined): string[] =>
   asked ? asked.flatMap(({ services }) => services) : [...announcing.flatMap(({ services }) => services), ...families];
 
-/** The kind that announces itself by this type of service; a protocol may follow in it. */
-export function kindOfService(type: string): Kind {
+/**
+ * The kind of a device by the type of its service, which a protocol may follow, and what its attribute `type` says; that one goes
+ * first: newer devices are also found by the types of their forerunners. Undefined: a service of something else.
+ */
+export function kindOfService(type: string, said: readonly string[] = []): Kind | undefined {
   const given = type.toLowerCase();
-  const is = (service: string): boolean =>
-    given === service.toLowerCase() || given.startsWith(`${service.toLowerCase()}:`);
-  const known = announcing.find(({ services }) => services.some(is));
+  const own = said.map((each) => each.toLowerCase());
+  const known =
+    announcing.find(({ services }) => services.some((service) => own.includes(lastPart(service)))) ??
+    announcing.find(({ services }) => services.some((service) => isOf(given, service)));
   if (known) return known;
-  const name = given.replaceAll(/^service:[^:]*:|[^a-z0-9-]/g, '');
+  if (!families.some((family) => isOf(given, family))) return undefined;
+  const [family = '', ...rest] = given.replace(/^service:/, '').split(':');
+  const name = (rest.join('') || family.replace(/\..*/, '')).replaceAll(/[^a-z0-9-]/g, '');
   return { name, nodetype: 'mp', mgt: undefined, contact: 'bmc', services: [] };
 }
+
+const isOf = (given: string, service: string): boolean => `${given}:`.startsWith(`${service.toLowerCase()}:`);
+const lastPart = (service: string): string => service.slice(service.lastIndexOf(':') + 1).toLowerCase();
+
+/** Newer kinds have higher numbers than their forerunners; -1 for a kind that nobody knows. */
+export const rankOf = (kind: Kind): number => announcing.indexOf(kind);

@@ -1,8 +1,8 @@
-import { hostname } from 'node:os';
 import { Fault } from '../../core/errors.ts';
 import { type Ip, ipKind, ipText, parseIp } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { siteValue } from '../../objects/effective.ts';
+import { ownHostName } from '../../objects/management-node.ts';
 import { isHostName } from '../../protocols/dns/names.ts';
 import type { HostsMapping } from './hosts-mapping.ts';
 import type { Layout } from './layout.ts';
@@ -10,7 +10,7 @@ import type { Authority } from './zone-file.ts';
 
 /** What this machine is called in the site's domain. */
 export function serverName(domain: string): string {
-  const own = `${hostname().split('.')[0]!.toLowerCase()}.${domain}`;
+  const own = `${ownHostName()}.${domain}`;
   return isHostName(own) ? own : `muster.${domain}`;
 }
 

@@ -6,6 +6,8 @@ import { type EffectiveReader, effectiveReader } from '../../objects/effective.t
 import { visibleNodes } from '../../objects/groups.ts';
 import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
 import { hostEntries, type HostEntry } from '../../objects/host-names.ts';
+import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
+import { isOwnEntry } from '../hosts/own-lines.ts';
 import { type Host, recordsOfHost } from './host-records.ts';
 import type { HostsMapping } from './hosts-mapping.ts';
 import { type DnsRecord, recordKey } from './record.ts';
@@ -35,7 +37,7 @@ export async function recordsOfNodes(
 ): Promise<OwnedRecords> {
   const found = await hostEntries(snapshot, nodes, (name) => Promise.resolve(hosts.addressOf(name)));
   for (const warning of found.warnings) warnings.add(warning);
-  checkMapped(nodes, found.entries, hosts, hostsFile);
+  checkMapped(nodes, found.entries, hosts, hostsFile, managementNode(snapshot));
   const owned: OwnedRecords = new Map(nodes.map((node) => [node, new Map()]));
   for (const [i, entry] of found.entries.entries()) {
     if (i % perTurn === perTurn - 1) await setImmediate();
@@ -75,13 +77,15 @@ function checkMapped(
   entries: readonly HostEntry[],
   hosts: HostsMapping,
   hostsFile: string,
+  machine: ManagementNode,
 ): void {
   const sentences: string[] = [];
   const seen = new Set<string>();
   const lacking = new Set<string>();
-  for (const { node, ip, short, long } of entries) {
+  for (const entry of entries) {
+    const { node, ip, short, long } = entry;
     seen.add(node);
-    if (hosts.has(ip, [short, long])) continue;
+    if (hosts.has(ip, [short, long]) || isOwnEntry(machine, entry)) continue;
     sentences.push(`Node ${node}: the hosts file ${hostsFile} has no line for ${ipText(ip)} ${short}.`);
     lacking.add(node);
   }

@@ -16,7 +16,7 @@ import { LocalServer } from './local-server.ts';
 import type { DnsSettings } from './settings.ts';
 import { checkTogether } from './update-plan.ts';
 import { Warnings } from './warnings.ts';
-import { type Zones, zoneOf, zonesOf } from './zones.ts';
+import { type Zones, zonesOf } from './zones.ts';
 
 export interface DnsParts {
   readonly settings: DnsSettings;
@@ -104,10 +104,13 @@ export class Dns {
     const external = isExternal(snapshot) ? this.#externalServer(snapshot) : undefined;
     const told = external
       ? await external.updater.submit(await externalChange(external, zones, wish, warnings))
-      : await this.#localServer()
-          .updater()
-          .submit({ ...wish, zoneOf: (name) => zoneOf(zones.names, name) });
+      : await this.#updateLocal(zones, wish);
     for (const warning of told) warnings.add(warning);
+  }
+
+  #updateLocal(zones: Zones, wish: Wish): Promise<readonly string[]> {
+    const local = this.#localServer();
+    return local.updater().submit({ ...wish, server: serverName(zones.domain), zoneOf: local.zoneFinder(zones) });
   }
 
   #localServer(): LocalServer {

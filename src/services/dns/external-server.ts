@@ -1,8 +1,12 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
+import { rcode } from '../../protocols/dns/codes.ts';
+import { DnsFault } from '../../protocols/dns/faults.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
-import type { Ledger } from './ledger.ts';
+import { keyed, type Ledger } from './ledger.ts';
+import type { DnsRecord } from './record.ts';
+import { inZone, serverFault } from './server-fault.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Change } from './update-plan.ts';
 import { messagesUnderWay, Updater } from './updater.ts';
@@ -20,7 +24,7 @@ export class ExternalServer {
   readonly #client: DnsClient;
   readonly #updating: readonly DnsClient[];
   readonly #label: string;
-  readonly #zones = new Map<string, { readonly zone: string | undefined; readonly until: number }>();
+  readonly #zones = new Map<string, { readonly zone: string; readonly until: number }>();
 
   constructor({ host, port }: ListenAddress, key: TsigKey, ledger: Ledger) {
     this.#label = formatListen({ host, port });
@@ -31,39 +35,44 @@ export class ExternalServer {
     this.updater = new Updater(this.#updating, ledger, new Turns(), this.#label);
   }
 
-  /** The zones the server has for ours: its zone may be a larger one. Those that are not needed may be missing. */
-  async zonesFor(
-    wanted: ReadonlyMap<string, { readonly isNeeded: boolean }>,
-    warn: (text: string) => void,
-  ): Promise<Map<string, string>> {
+  /** The zones the server has for ours: its zone may be a larger one. */
+  async zonesFor(wanted: ReadonlyMap<string, Need>, warn: (text: string) => void): Promise<Map<string, string>> {
     const zones = new Map<string, string>();
-    for (const [name, { isNeeded }] of wanted) {
-      const zone = await this.#zoneFor(name);
+    for (const [name, need] of wanted) {
+      const { zone, refusal } = await this.#zoneFor(name);
       if (zone !== undefined) zones.set(name, zone);
-      else if (!isNeeded) continue;
+      else if (refusal && need.isNoted) throw refusal;
+      else if (!need.isWished) continue;
       else if (name.endsWith('.arpa'))
-        warn(`The name server ${this.#label} has no zone ${name}; names of addresses are left out.`);
+        warn(`The name server ${this.#label} has no zone ${name} that we may change; names of addresses are left out.`);
       else
-        throw new Fault(
-          'unavailable',
-          `The name server ${this.#label} has no zone for ${name}; create it there first.`,
+        throw (
+          refusal ??
+          new Fault('unavailable', `The name server ${this.#label} has no zone for ${name}; create it there first.`)
         );
     }
     return zones;
   }
 
-  async #zoneFor(name: string): Promise<string | undefined> {
+  /** The server's zone for a name. Whether we may change it is found out before anything is sent: nothing is done by halves. */
+  async #zoneFor(name: string): Promise<{ zone?: string; refusal?: Fault }> {
     const known = this.#zones.get(name);
-    if (known && known.until > Date.now()) return known.zone;
-    const soa = await this.#client.soa(name).catch((error: unknown) => {
-      throw new Fault('unavailable', `The name server ${this.#label} cannot be asked: ${(error as Error).message}.`, {
-        cause: error,
-        retryAfter: 5,
-      });
-    });
-    const zone = soa && soa.zone !== '' && isIn(soa.zone, name) ? soa.zone : undefined;
+    if (known && known.until > Date.now()) return known;
+    let zone: string | undefined;
+    try {
+      zone = (await this.#client.soa(name))?.zone;
+      if (!zone || !isIn(zone, name)) return {};
+      await this.#client.meets(zone, zone, 'no-alias');
+    } catch (error) {
+      if (!(error instanceof DnsFault)) throw error;
+      // A cache has told of a zone that is elsewhere.
+      if (error.code === rcode.notauth) return {};
+      const refusal = serverFault(this.#label, zone ? inZone(error, zone) : error);
+      if (error.code === rcode.refused) return { refusal };
+      throw refusal;
+    }
     this.#zones.set(name, { zone, until: Date.now() + knownFor });
-    return zone;
+    return { zone };
   }
 
   close(): void {
@@ -73,6 +82,12 @@ export class ExternalServer {
 
 export type Wish = Omit<Change, 'zoneOf'>;
 
+/** What a zone is needed for: records that are wished for, and records that were added. Others only may be there. */
+interface Need {
+  isWished: boolean;
+  isNoted: boolean;
+}
+
 /** A change with the zones as the server has them. What a node had in a domain that is the site's no more is found there too. */
 export async function externalChange(
   server: ExternalServer,
@@ -81,16 +96,24 @@ export async function externalChange(
   warnings: Warnings,
 ): Promise<Change> {
   const ownZone = (name: string): string => zoneOf(names, name) ?? name.slice(name.indexOf('.') + 1);
-  const wanted = new Map<string, { isNeeded: boolean }>();
+  const wanted = new Map<string, Need>();
+  const needFor = (name: string): Need => {
+    const zone = ownZone(name);
+    let need = wanted.get(zone);
+    if (!need) wanted.set(zone, (need = { isWished: false, isNoted: false }));
+    return need;
+  };
   for (const [owner, records] of wish.owners) {
-    for (const { name } of records.values()) wanted.set(ownZone(name), { isNeeded: true });
-    for (const former of [server.ledger.of(owner), wish.doubtful?.get(owner)]) {
-      for (const { name } of former?.values() ?? []) {
-        const zone = ownZone(name);
-        if (!wanted.has(zone)) wanted.set(zone, { isNeeded: false });
-      }
-    }
+    for (const { name } of records.values()) needFor(name).isWished = true;
+    for (const { name } of server.ledger.of(owner).values()) needFor(name).isNoted = true;
+    for (const { name } of wish.doubtful?.get(owner)?.values() ?? []) needFor(name);
   }
   const zones = await server.zonesFor(wanted, warnings.add);
-  return { ...wish, zoneOf: (name) => zones.get(ownZone(name)) };
+  const has = ({ name }: DnsRecord): boolean => zones.has(ownZone(name));
+  const isWhole = [...wanted.keys()].every((zone) => zones.has(zone));
+  // What goes nowhere must not be noted as ours.
+  const owners = isWhole
+    ? wish.owners
+    : new Map([...wish.owners].map(([owner, records]) => [owner, keyed([...records.values()].filter(has))]));
+  return { ...wish, owners, zoneOf: (name) => zones.get(ownZone(name)) };
 }

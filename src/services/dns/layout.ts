@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { ListenAddress } from '../../core/listen-address.ts';
 import { systemdIsThere } from '../daemons/daemon.ts';
+import { type User, userNamed } from '../daemons/user.ts';
 import type { DnsSettings } from './settings.ts';
 
 /** Where the files of the name server lie and who owns them. */
@@ -18,12 +19,6 @@ export interface Layout {
   readonly listen: readonly ListenAddress[] | undefined;
   /** Where updates are sent. */
   readonly server: ListenAddress;
-}
-
-export interface User {
-  readonly name: string;
-  readonly uid: number;
-  readonly gid: number;
 }
 
 /** Undefined where muster is to run no name server. */
@@ -69,14 +64,6 @@ const reachable = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : 
 const systemDirectory = (): string => `${existsSync('/var/lib/bind') ? '/var/lib/bind' : '/var/named/dynamic'}/muster`;
 const systemConfiguration = (): string => (existsSync('/etc/bind') ? '/etc/bind/named.conf' : '/etc/named.conf');
 const systemUser = (): User | undefined => userNamed('bind') ?? userNamed('named');
-
-function userNamed(name: string): User | undefined {
-  const line = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .find((each) => each.startsWith(`${name}:`));
-  const [, , uid, gid] = line?.split(':') ?? [];
-  return uid === undefined ? undefined : { name, uid: Number(uid), gid: Number(gid) };
-}
 
 function neededUser(name: string): User {
   const user = userNamed(name);

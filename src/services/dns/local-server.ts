@@ -42,6 +42,12 @@ export class LocalServer {
       `named at ${formatListen(this.layout.server)}`,
     ));
 
+  /** Where a name is: also in a zone that is the site's no more, but is served until the next set-up. */
+  zoneFinder({ names }: Zones): (name: string) => string | undefined {
+    const all = new Set([...names, ...this.#named.zones()]);
+    return (name) => zoneOf(all, name);
+  }
+
   resume(): void {
     this.#turns
       .take(() => this.#named.resume())

@@ -43,9 +43,10 @@ export class Named {
   /** At the start of muster: named serves the configuration on disk, whatever happened while muster was away. */
   async resume(): Promise<void> {
     const text = this.#configuration();
-    if (text === undefined || !text.startsWith(confHeading) || this.layout.how !== 'process') return;
+    if (text === undefined || !text.startsWith(confHeading)) return;
     const daemon = this.#keeper();
     await daemon.resume();
+    if (this.layout.how === 'systemd') return;
     await daemon.reload();
     const generation = generationOf(text, this.layout);
     if (generation) await this.#untilServed(generation);
@@ -65,13 +66,22 @@ export class Named {
     } catch {
       // It does not run; its files are all there is.
     }
-    const text = this.#configuration();
-    const generation = text === undefined ? undefined : generationOf(text, this.layout);
+    const generation = this.#generation();
     if (!generation?.serials.has(zone)) return undefined;
     const file = join(generation.directory, `db.${zone}`);
     const { output } = await runTool('named-checkzone', ['-j', '-i', 'none', '-k', 'ignore', zone, file]);
     const loaded = Number(/loaded serial (\d+)/.exec(output)?.[1]);
     return Number.isNaN(loaded) ? generation.serials.get(zone) : loaded;
+  }
+
+  /** The zones it was last set up with. */
+  zones(): Iterable<string> {
+    return this.#generation()?.serials.keys() ?? [];
+  }
+
+  #generation(): Generation | undefined {
+    const text = this.#configuration();
+    return text === undefined ? undefined : generationOf(text, this.layout);
   }
 
   /** Makes the key and the directory; nothing that named uses now is touched. */

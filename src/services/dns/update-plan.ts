@@ -1,5 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import type { UpdateOperation } from '../../protocols/dns/update.ts';
+import { type Guarded, guard } from './guards.ts';
 import type { Holding, Ledger, Records } from './ledger.ts';
 import { type DnsRecord, recordKey } from './record.ts';
 
@@ -11,12 +12,13 @@ export interface Change {
   readonly doubtful?: ReadonlyMap<string, Records>;
   /** Whether another node is still defined to have a name as its alias, so that nobody else can take it. */
   readonly isClaimed?: (owner: string, name: string) => boolean;
+  /** The name server's own name: its addresses are never removed. */
+  readonly server?: string;
   /** The zone a name is in; undefined if it is in none, and so cannot be in DNS. */
   readonly zoneOf: (name: string) => string | undefined;
 }
 
-export interface Plan {
-  readonly operations: readonly UpdateOperation[];
+export interface Plan extends Guarded {
   /** What to note before sending, and what after. */
   readonly before: ReadonlyMap<string, Records>;
   readonly after: ReadonlyMap<string, Records>;
@@ -50,7 +52,9 @@ export function planUpdate(ledger: Ledger, change: Change): Plan {
     before.set(owner, old.size === 0 || old === records ? records : new Map([...old, ...records]));
     after.set(owner, records);
   }
-  return { operations, before, after, warnings };
+  const isNoted = (alias: DnsRecord): boolean =>
+    ledger.named(alias.name).some(({ record }) => sameRecord(record, alias));
+  return { ...guard(operations, isNoted), before, after, warnings };
 }
 
 /** Tells which records remain: those that the change itself has, and those that others have. */
@@ -61,12 +65,12 @@ function stayingRecords(ledger: Ledger, change: Change): (key: string, record: D
     for (const records of change.owners.values()) for (const key of records.keys()) keys.add(key);
     return keys;
   };
-  return (key, { name, type, data }) => {
+  return (key, wanted) => {
     added ??= fromChange();
-    if (added.has(key)) return true;
+    if (added.has(key) || (wanted.name === change.server && wanted.type !== 'CNAME')) return true;
     return ledger
-      .named(name)
-      .some(({ owner, record }) => record.type === type && record.data === data && !change.owners.has(owner));
+      .named(wanted.name)
+      .some(({ owner, record }) => sameRecord(record, wanted) && !change.owners.has(owner));
   };
 }
 
@@ -76,7 +80,7 @@ function takeOver(ledger: Ledger, change: Change, owner: string, record: DnsReco
   if (held.length === 0 || record.type === 'PTR') return noHoldings;
   return held.filter((holding) => {
     const other = holding.record;
-    if (change.owners.has(holding.owner) || (other.type === record.type && other.data === record.data)) return false;
+    if (change.owners.has(holding.owner) || sameRecord(other, record)) return false;
     if ((other.type === 'CNAME') !== (record.type === 'CNAME'))
       throw bothAliasAndHost(owner, record, holding.owner, other);
     if (record.type === 'CNAME' && change.isClaimed?.(holding.owner, record.name))
@@ -87,6 +91,9 @@ function takeOver(ledger: Ledger, change: Change, owner: string, record: DnsReco
     return record.type === 'CNAME';
   });
 }
+
+/** For records of one name. */
+const sameRecord = (a: DnsRecord, b: DnsRecord): boolean => a.type === b.type && a.data === b.data;
 
 const noHoldings: readonly Holding[] = [];
 

@@ -1,19 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { rcode } from '../../protocols/dns/codes.ts';
+import { isUnmet, rcode } from '../../protocols/dns/codes.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
-import { type Batch, updateMessage, type UpdateOperation } from '../../protocols/dns/update.ts';
-import type { Ledger } from './ledger.ts';
-import { storageFault } from './storage-fault.ts';
+import type { Batch, Requirement } from '../../protocols/dns/update.ts';
+import { batchesFor } from './batches.ts';
+import type { GuardedOperation } from './guards.ts';
+import type { Ledger, Records } from './ledger.ts';
+import { lookAt, type Refusal, yieldTo } from './obstacles.ts';
+import { inZone, serviceFault } from './server-fault.ts';
 import type { Turns } from '../../core/turns.ts';
 import { type Change, type Plan, planUpdate } from './update-plan.ts';
 
-/** Seconds that others may keep a record of a node. */
-export const recordTtl = 3_600;
-
-/** Each message is one transaction and one sync of the server; more than this would hardly fit into one. */
-const recordsPerMessage = 1_000;
 /**
  * Messages under way at once, each on a connection of its own: the second answer on one connection would wait until the first is
  * acknowledged, which takes the kernel 40 ms.
@@ -21,11 +19,24 @@ const recordsPerMessage = 1_000;
 export const messagesUnderWay = 4;
 /** Milliseconds before each further try: a name server that died is back in that time. */
 const pauses = [300, 1_200, 3_000];
+/** How often names are looked at and the rest is sent again, while others change the same names. */
+const mostRounds = 6;
+const mostSentences = 20;
 
 interface Request {
   readonly change: Change;
   resolve(warnings: readonly string[]): void;
   reject(error: unknown): void;
+}
+
+interface Planned {
+  readonly request: Request;
+  /** What the nodes had before. */
+  readonly former: ReadonlyMap<string, Records>;
+  readonly change: Change;
+  readonly plan: Plan;
+  /** What could not be done because of others' records. */
+  readonly sentences: readonly string[];
 }
 
 /**
@@ -74,51 +85,92 @@ export class Updater {
 
   /** All requests together; if the server refuses something, each by itself, so that only the one at fault fails. */
   async #serve(requests: readonly Request[]): Promise<void> {
-    const planned: { request: Request; plan: Plan }[] = [];
+    const planned: Planned[] = [];
     for (const request of requests) {
       try {
-        planned.push({ request, plan: planUpdate(this.#ledger, request.change) });
+        const { change } = request;
+        const former = new Map([...change.owners.keys()].map((owner) => [owner, this.#ledger.of(owner)]));
+        planned.push({ request, former, change, plan: planUpdate(this.#ledger, change), sentences: [] });
       } catch (error) {
         request.reject(error);
       }
     }
     if (planned.length === 0) return;
     try {
-      await this.#send(planned);
-      for (const { request, plan } of planned) request.resolve(plan.warnings);
+      for (const { request, plan, sentences } of await this.#carryOut(planned)) {
+        if (sentences.length === 0) request.resolve(plan.warnings);
+        else request.reject(this.#inTheWay(sentences));
+      }
     } catch (error) {
       const isTheirs = error instanceof DnsFault && error.kind === 'refused';
       if (planned.length > 1 && isTheirs) {
         for (const { request } of planned) await this.#serve([request]);
-      } else for (const { request } of planned) request.reject(this.#fault(error));
+      } else for (const { request } of planned) request.reject(serviceFault(this.#server, error));
     }
   }
 
-  async #send(planned: readonly { readonly request: Request; readonly plan: Plan }[]): Promise<void> {
-    const zones = new Map<string, UpdateOperation[]>();
-    for (const { request, plan } of planned) {
-      for (const operation of plan.operations) {
-        const zone = request.change.zoneOf(operation.name);
-        if (zone === undefined) continue;
-        const operations = zones.get(zone);
-        if (operations) operations.push(operation);
-        else zones.set(zone, [operation]);
+  /** Sends it all; where records of others stand in the way, what remains. */
+  async #carryOut(planned: readonly Planned[]): Promise<readonly Planned[]> {
+    const states = new Map<string, Requirement>();
+    const obstacles = new Map<string, readonly string[]>();
+    let current = planned;
+    for (let rounds = 0; rounds < mostRounds; rounds++) {
+      const refusals = await this.#send(current, states);
+      if (refusals.length === 0) return current;
+      const found = await lookAt(this.#clients, refusals);
+      for (const [name, state] of found.states) states.set(name, state);
+      for (const [name, there] of found.obstacles) obstacles.set(name, there);
+      current = current.map((each) => {
+        const { owners, sentences } = yieldTo(obstacles, each.change.owners, each.former);
+        const change = { ...each.change, owners };
+        const plan = planUpdate(this.#ledger, change);
+        return { ...each, change, plan, sentences: [...each.sentences, ...sentences] };
+      });
+    }
+    throw new DnsFault('refused', 'somebody else is changing the same names again and again');
+  }
+
+  /** Resolves with the messages that were refused because names are not as they are required to be. */
+  async #send(planned: readonly Planned[], states: ReadonlyMap<string, Requirement>): Promise<Refusal[]> {
+    const first = new Map<string, GuardedOperation[]>();
+    const zones = new Map<string, GuardedOperation[]>();
+    for (const { change, plan } of planned) {
+      for (const [list, into] of [
+        [plan.first, first],
+        [plan.operations, zones],
+      ] as const) {
+        for (const operation of list) {
+          const zone = change.zoneOf(operation.name);
+          if (zone === undefined) continue;
+          const state = operation.remove ? undefined : states.get(operation.name);
+          const whole = state === undefined ? operation : { ...operation, requires: state };
+          const operations = into.get(zone);
+          if (operations) operations.push(whole);
+          else into.set(zone, [whole]);
+        }
       }
     }
     await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.before])));
-    await this.#sendAll(zones);
-    await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.after])));
+    if (first.size > 0) await this.#sendAll(first);
+    const refusals = await this.#sendAll(zones);
+    if (refusals.length === 0) await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.after])));
+    return refusals;
   }
 
-  async #sendAll(zones: ReadonlyMap<string, UpdateOperation[]>): Promise<void> {
-    const batches = inTurn([...zones].map(([zone, operations]) => batchesOf(zone, operations)));
+  async #sendAll(zones: ReadonlyMap<string, GuardedOperation[]>): Promise<Refusal[]> {
+    const batches = batchesFor(zones);
+    const refusals: Refusal[] = [];
     let failed = false;
     const worker = async (client: DnsClient): Promise<void> => {
-      for (const { zone, batch } of batches) {
+      for (const { zone, batch, operations } of batches) {
         if (failed) return;
         try {
           await sendOne(client, zone, batch);
         } catch (error) {
+          if (error instanceof DnsFault && isUnmet(error.code)) {
+            refusals.push({ zone, operations });
+            continue;
+          }
           failed = true;
           throw error;
         }
@@ -126,15 +178,16 @@ export class Updater {
     };
     const ends = await Promise.allSettled(this.#clients.map(worker));
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return refusals;
   }
 
-  #fault(error: unknown): unknown {
-    if (!(error instanceof DnsFault)) return storageFault(error);
-    const what =
-      error.kind === 'unreachable' || error.kind === 'late'
-        ? `The name server ${this.#server} cannot be reached: ${error.message}.`
-        : `The name server ${this.#server} has not made the change: ${error.message}.`;
-    return new Fault('unavailable', [what, remedy(error)], { cause: error, retryAfter: 5 });
+  #inTheWay(sentences: readonly string[]): Fault {
+    const shown = sentences.slice(0, mostSentences);
+    if (sentences.length > shown.length) shown.push(`${sentences.length - shown.length} more are left out here.`);
+    return new Fault('invalid', [
+      ...shown,
+      `Remove those records from the name server ${this.#server}, or change the names or addresses, and repeat the request. All others have been served.`,
+    ]);
   }
 }
 
@@ -145,24 +198,14 @@ async function sendOne(client: DnsClient, zone: string, batch: Batch): Promise<v
       return await client.update(batch);
     } catch (error) {
       const wait = pauses[tries];
-      if (!(error instanceof DnsFault) || wait === undefined || !mayPass(error)) throw inZone(error, zone);
+      if (!(error instanceof DnsFault)) throw error;
+      if (wait === undefined || !mayPass(error)) throw inZone(error, zone);
       await pause(wait);
     }
   }
 }
 
 const mayPass = ({ kind, code }: DnsFault): boolean => kind === 'unreachable' || code === rcode.servfail;
-
-function inZone(error: unknown, zone: string): unknown {
-  if (!(error instanceof DnsFault) || error.kind !== 'refused') return error;
-  return new DnsFault(error.kind, `zone ${zone}: ${error.message}`, error.code, error);
-}
-
-function remedy({ kind, code }: DnsFault): string {
-  if (kind === 'refused' && code === rcode.notauth)
-    return 'If the zone is new, make it with POST /services/dns first; a server elsewhere must have it already.';
-  return 'Nothing else is lost: repeat the request when the server is well; POST /services/dns sets up the one on this machine.';
-}
 
 /** Two changes of one node, or of one name, must follow each other; all others can go together. */
 function disjoint(requests: readonly Request[]): (readonly Request[])[] {
@@ -182,34 +225,4 @@ function disjoint(requests: readonly Request[]): (readonly Request[])[] {
     for (const mark of marks) taken.add(mark);
   }
   return batches;
-}
-
-/** What concerns one name stays together and in order: removals first, since a name cannot be an alias and a host even for a moment. */
-function* batchesOf(zone: string, operations: UpdateOperation[]): Iterable<{ zone: string; batch: Batch }> {
-  const isMixed = operations.some(({ remove }) => remove !== operations[0]!.remove);
-  if (isMixed)
-    operations.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : Number(b.remove) - Number(a.remove)));
-  for (let from = 0; from < operations.length; ) {
-    let batch = updateMessage(zone, operations, from, recordsPerMessage, recordTtl);
-    let whole = batch.taken;
-    while (isMixed && whole > 1 && operations[from + whole - 1]!.name === operations[from + whole]?.name) whole--;
-    if (whole < batch.taken) batch = updateMessage(zone, operations, from, whole, recordTtl);
-    yield { zone, batch };
-    from += batch.taken;
-  }
-}
-
-/** One of each in turn, so that the server can work on several zones at once; shared by all who iterate over it. */
-function* inTurn<T>(sources: readonly Iterable<T>[]): Generator<T> {
-  let open = sources.map((source) => source[Symbol.iterator]());
-  while (open.length > 0) {
-    const left: Iterator<T>[] = [];
-    for (const iterator of open) {
-      const next = iterator.next();
-      if (next.done) continue;
-      yield next.value;
-      left.push(iterator);
-    }
-    open = left;
-  }
 }

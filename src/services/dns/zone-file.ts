@@ -1,5 +1,5 @@
+import { recordTtl } from './batches.ts';
 import type { DnsRecord } from './record.ts';
-import { recordTtl } from './updater.ts';
 
 export interface Authority {
   /** The server's own name. */

@@ -5,12 +5,14 @@ import { effectiveReader, siteValue } from '../../objects/effective.ts';
 import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
 import { type HostEntries, hostEntries, type Resolve } from '../../objects/host-names.ts';
 import { visibleNodes } from '../../objects/groups.ts';
+import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
+import { checkHolders } from './holders.ts';
 import { beginning, type HostLine, parseHosts, readHosts } from './hosts-file.ts';
 import { HostsWriter } from './hosts-writer.ts';
 import type { NameOrder } from './line-format.ts';
 import { makeResolve } from './lookup.ts';
 import { mergeHosts, removeHosts } from './merge.ts';
-import { ownLines } from './own-lines.ts';
+import { isOwnLine } from './own-lines.ts';
 
 export interface NameSettings {
   readonly hostsFile: string;
@@ -52,12 +54,17 @@ export class Hosts {
 
   /** Writes the lines of the nodes, or of all nodes that have an address; answers with what was left out. */
   async write(snapshot: Snapshot, nodes: readonly string[] | undefined, options: HostsOptions): Promise<string[]> {
-    const found = await hostEntries(snapshot, nodes ?? nodesWithHostData(snapshot), this.resolve());
-    const isOwn = ownLines(snapshot);
+    const asked = nodes ?? nodesWithHostData(snapshot);
+    const found = await hostEntries(snapshot, asked, this.resolve());
+    const own = managementNode(snapshot);
+    const reader = effectiveReader(snapshot);
+    const set = new Set(asked);
     const format = { order: options.order ?? siteOrder(snapshot), longOthers: options.longOthers };
     let warnings: readonly string[] = [];
     await this.#writer.update((lines) => {
-      const merged = mergeHosts(options.fresh ? ownOnly(lines, isOwn) : lines, found.entries, isOwn, format);
+      const kept = options.fresh ? ownOnly(lines, own) : lines;
+      checkHolders(reader, kept, found.entries, set);
+      const merged = mergeHosts(kept, found.entries, own, format);
       warnings = merged.warnings;
       return merged.text;
     });
@@ -71,8 +78,8 @@ export class Hosts {
     const named = nodes.flatMap((node) =>
       interfacesOf(reader, node).map(({ name, ip }) => ({ name, ip: parseIp(ip ?? '') })),
     );
-    const isOwn = ownLines(snapshot);
-    await this.#writer.update((lines) => removeHosts(lines, named, isOwn));
+    const own = managementNode(snapshot);
+    await this.#writer.update((lines) => removeHosts(lines, named, own));
   }
 }
 
@@ -81,9 +88,9 @@ function nodesWithHostData(snapshot: Snapshot): string[] {
   return visibleNodes(snapshot).filter((node) => hasHostData(reader, node));
 }
 
-function ownOnly(lines: readonly HostLine[], isOwn: (line: HostLine) => boolean): HostLine[] {
-  const own = lines.filter(isOwn);
-  return own.some(({ names }) => names.includes('localhost')) ? own : [...parseHosts(beginning), ...own];
+function ownOnly(lines: readonly HostLine[], own: ManagementNode): HostLine[] {
+  const kept = lines.filter((line) => isOwnLine(own, line));
+  return kept.some(({ names }) => names.includes('localhost')) ? kept : [...parseHosts(beginning), ...kept];
 }
 
 const siteOrder = (snapshot: Snapshot): NameOrder =>

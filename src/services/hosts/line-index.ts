@@ -6,7 +6,7 @@ const none: Lines = [];
 
 /** Finds lines by their address and by their first name, but not the management node's own. */
 export class LineIndex {
-  readonly #ownAddresses = new Set<number | bigint>();
+  readonly #ownNames = new Map<number | bigint, string[]>();
   readonly #byAddress = new Map<number | bigint, number[]>();
   readonly #byName = new Map<string, number[]>();
 
@@ -16,7 +16,7 @@ export class LineIndex {
       const [first] = line.names;
       if (!line.ip || first === undefined) continue;
       if (isOwn(line)) {
-        this.#ownAddresses.add(ipKey(line.ip));
+        note(this.#ownNames, ipKey(line.ip), ...line.names.map((name) => name.toLowerCase()));
         continue;
       }
       note(this.#byAddress, ipKey(line.ip), i);
@@ -27,9 +27,9 @@ export class LineIndex {
     }
   }
 
-  /** Whether a line of the management node has the address. */
-  isOwn(ip: Ip): boolean {
-    return this.#ownAddresses.has(ipKey(ip));
+  /** The names, in lower case, that lines of the management node give the address; undefined if there is no such line. */
+  ownNames(ip: Ip): readonly string[] | undefined {
+    return this.#ownNames.get(ipKey(ip));
   }
 
   /** Lines that have the address. */
@@ -43,8 +43,8 @@ export class LineIndex {
   }
 }
 
-function note<Key>(index: Map<Key, number[]>, key: Key, line: number): void {
-  const lines = index.get(key);
-  if (lines) lines.push(line);
-  else index.set(key, [line]);
+function note<Key, Item>(index: Map<Key, Item[]>, key: Key, ...items: Item[]): void {
+  const known = index.get(key);
+  if (known) known.push(...items);
+  else index.set(key, items);
 }

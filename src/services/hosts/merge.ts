@@ -1,30 +1,36 @@
 import { type Ip, ipText } from '../../core/ip.ts';
 import type { HostEntry } from '../../objects/host-names.ts';
+import type { ManagementNode } from '../../objects/management-node.ts';
 import type { HostLine } from './hosts-file.ts';
 import { formatLine, type LineFormat } from './line-format.ts';
 import { LineIndex } from './line-index.ts';
+import { isOwnEntry, isOwnLine } from './own-lines.ts';
 
 export interface Merged {
   readonly text: string;
   readonly warnings: readonly string[];
 }
 
-type IsOwn = (line: HostLine) => boolean;
-
 /**
  * The file with the entries in it. An entry takes the place of the first line that has its address or its first name, further such
- * lines go, and all others stay as they are byte for byte. Lines of the management node itself are never touched.
+ * lines go, and all others stay as they are byte for byte. Lines of the management node itself are never touched, and none is added
+ * that would count as its own: it could never be taken out again.
  */
 export function mergeHosts(
   lines: readonly HostLine[],
   entries: readonly HostEntry[],
-  isOwn: IsOwn,
+  own: ManagementNode,
   format: LineFormat,
 ): Merged {
-  const index = new LineIndex(lines, isOwn, new Set(entries.map(({ short }) => short)));
-  // A line that would count as the management node's could never be taken out again.
-  const isTheirs = ({ ip, short }: HostEntry): boolean => index.isOwn(ip) || isOwn({ ip, names: [short], text: '' });
-  const ours = entries.filter((entry) => !isTheirs(entry));
+  const index = new LineIndex(lines, (line) => isOwnLine(own, line), new Set(entries.map(({ short }) => short)));
+  const ours: HostEntry[] = [];
+  const warnings: string[] = [];
+  for (const entry of entries) {
+    const names = index.ownNames(entry.ip);
+    if ([entry.short, entry.long].some((name) => names?.includes(name.toLowerCase()))) continue;
+    if (isOwnEntry(own, entry, names !== undefined)) warnings.push(ownWarning(entry));
+    else ours.push(entry);
+  }
   const places = placesOf(ours, index);
   const replaced = new Map<number, string>();
   for (const entry of ours)
@@ -35,20 +41,19 @@ export function mergeHosts(
     if (line === undefined) added.push(formatLine(entry, format));
     else replaced.set(line, formatLine(entry, format));
   }
-  const warnings = entries.filter(isTheirs).map(ownWarning);
   return { text: assemble(lines, replaced, added), warnings };
 }
 
 const ownWarning = ({ node, ip, short }: HostEntry): string =>
-  `Ignoring ${ipText(ip)} ${short} of node '${node}': the address or the name is the management node's own.`;
+  `Ignoring ${ipText(ip)} ${short}: node '${node}' is the management node, whose lines stay as they are.`;
 
 /** The file without the lines that begin with one of the names, and without those that have a name together with its address. */
 export function removeHosts(
   lines: readonly HostLine[],
   named: readonly { readonly name: string; readonly ip: Ip | undefined }[],
-  isOwn: IsOwn,
+  own: ManagementNode,
 ): string {
-  const index = new LineIndex(lines, isOwn, new Set(named.map(({ name }) => name)));
+  const index = new LineIndex(lines, (line) => isOwnLine(own, line), new Set(named.map(({ name }) => name)));
   const removed = new Map<number, string>();
   for (const { name, ip } of named) {
     for (const line of index.named(name)) removed.set(line, '');

@@ -19,8 +19,8 @@ const somebody = 'nobody.at.all';
 
 /**
  * The user that the caller acts as on nodes: `wanted`, else what the site attribute `remoteusers` (`alice:root,*:guest`) says, else
- * the caller. To be somebody else needs full rights or a rule whose parameters say so. `lineAs` is the argument line with the
- * given user in it, or with none.
+ * the caller. To be somebody else, or oneself where the site says otherwise, needs full rights or a rule whose parameters say so.
+ * `lineAs` is the argument line with the given user in it, or with none.
  */
 export function actingUser(
   snapshot: Snapshot,
@@ -28,16 +28,19 @@ export function actingUser(
   wanted: string | undefined,
   lineAs: (user: string | undefined) => string,
 ): string {
-  const user = wanted ?? mappedUser(snapshot, asking.user);
-  if (user === asking.user || asking.hasFullRights()) return user;
+  const mapped = mappedUser(snapshot, asking.user);
+  const user = wanted ?? mapped;
+  if ((user === asking.user && user === mapped) || asking.hasFullRights()) return user;
   const variants = [lineAs(undefined), lineAs(somebody)];
   // A rule that speaks of "ro" does not mean "root".
   const shorter = user.length > 1 ? [lineAs(user.slice(0, -1))] : [];
   if (isAllowedByParameters(snapshot, asking, lineAs(user), variants, shorter)) return user;
+  const because =
+    mapped === asking.user ? '' : `The site attribute remoteusers makes "${asking.user}" act as "${mapped}". `;
   throw new Fault(
     'denied',
-    `User "${asking.user}" may not run ${asking.command} as "${user}" on nodes: that needs a policy rule whose parameters ` +
-      `allow it, such as "-l ${user}".`,
+    `User "${asking.user}" may not run ${asking.command} as "${user}" on nodes. ${because}It needs a policy rule whose ` +
+      `parameters allow it, such as "-l ${user}".`,
   );
 }
 
@@ -45,10 +48,18 @@ function mappedUser(snapshot: Snapshot, user: string): string {
   const pairs = new Map(
     listItems(siteValue(snapshot, 'remoteusers') ?? '').map((pair): [string, string] => {
       const mark = pair.lastIndexOf(':');
-      return [pair.slice(0, Math.max(0, mark)).trim(), pair.slice(mark + 1).trim()];
+      const [of, as] = [pair.slice(0, Math.max(0, mark)).trim(), pair.slice(mark + 1).trim()];
+      // To go on without it could make the caller more than was meant.
+      if (of === '' || as === '') {
+        throw new Fault(
+          'invalid',
+          `The site attribute remoteusers has the item "${pair}"; it must be like "alice:root".`,
+        );
+      }
+      return [of, as];
     }),
   );
-  return pairs.get(user) || pairs.get('*') || user;
+  return pairs.get(user) ?? pairs.get('*') ?? user;
 }
 
 /**

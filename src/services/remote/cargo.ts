@@ -1,7 +1,8 @@
 import type { Stats } from 'node:fs';
-import { lstat, readdir, readlink } from 'node:fs/promises';
+import { lstat, readlink } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { Fault } from '../../core/errors.ts';
+import { readRealDirectory } from '../../core/open-real.ts';
 
 /** A file, directory or link to send. Names are bytes, since they need not be UTF-8. */
 export interface CargoItem {
@@ -47,7 +48,7 @@ export async function loadCargo(roots: readonly CargoRoot[]): Promise<Cargo> {
     items.push(item);
     if (item.kind === 'file') size += stats.size;
     if (item.kind !== 'directory') return;
-    for (const entry of await readdir(from, { encoding: 'buffer' }).catch(refused(from))) {
+    for (const entry of await readRealDirectory(from).catch(refused(from))) {
       await take(join(from, entry), join(name, entry));
     }
   };

@@ -54,14 +54,14 @@ export async function isDirectory(files: RemoteFiles, path: Buffer): Promise<boo
   return found !== undefined && ((found.mode ?? 0) & kindBits) === directoryBits;
 }
 
-/** The directory and those it is in, as far as they are missing. */
-export async function makeDirectories(files: RemoteFiles, path: Buffer): Promise<void> {
+/** The directory and those it is in, as far as they are missing; `mode` is its own. */
+export async function makeDirectories(files: RemoteFiles, path: Buffer, mode = 0o755): Promise<void> {
   if (await isDirectory(files, path)) return;
   const end = path.at(-1) === 0x2f ? path.length - 1 : path.length;
   const mark = path.lastIndexOf('/', end - 1);
   if (mark > 0) await makeDirectories(files, path.subarray(0, mark));
   try {
-    await files.makeDirectory(path.subarray(0, end), 0o755);
+    await files.makeDirectory(path.subarray(0, end), mode);
   } catch (error) {
     // Somebody else may have made it meanwhile.
     if (!(error instanceof Fault && (await isDirectory(files, path)))) throw error;

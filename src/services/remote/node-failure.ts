@@ -7,7 +7,12 @@ export interface NodeFailure {
   readonly kind?: 'deadline' | 'garbled';
 }
 
+/** Part of it may be what a node sent. */
+const longest = 8 * 1024;
+
 /** What went wrong with a node, as the result of a command tells it. */
 export function nodeFailure(node: string, { kind, sentences }: Fault): NodeFailure {
-  return { node, error: sentences.join(' '), ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
+  const text = sentences.join(' ');
+  const error = text.length > longest ? `${text.slice(0, longest)}...` : text;
+  return { node, error, ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
 }

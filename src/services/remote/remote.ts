@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AddressGuard } from '../../core/address-guard.ts';
+import { NamedTurns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
 import { SshClient } from '../../protocols/ssh/client.ts';
@@ -41,6 +42,8 @@ export class Remote {
   readonly sources: Sources;
   /** The directory of the scripts that nodes run. */
   readonly postscripts: string;
+  /** Of nodes that are brought up to date: each by one at a time. */
+  readonly updateTurns = new NamedTurns();
   readonly #settings: RemoteSettings;
   readonly #hosts: Hosts;
   readonly #guard: AddressGuard;

@@ -1,5 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
+import { openRealSync } from '../../core/open-real.ts';
 import { checkCommand, commandLine, withEnvironment } from '../../protocols/ssh/quote.ts';
 import type { ShellRequest } from './shell-request.ts';
 
@@ -45,14 +46,18 @@ function keySetUp(publicKey: string): string {
 }
 
 function readSmall(path: string, limit: number): Buffer {
+  let file: number | undefined;
   try {
-    const stats = statSync(path);
+    file = openRealSync(path);
+    const stats = fstatSync(file);
     if (!stats.isFile() || stats.size > limit) {
       throw new Fault('invalid', `${path} cannot be sent: it is not a file of at most ${limit} bytes.`);
     }
-    return readFileSync(path);
+    return readFileSync(file);
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw new Fault('invalid', `${path} cannot be read: ${(error as Error).message}.`);
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }

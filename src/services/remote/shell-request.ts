@@ -1,3 +1,4 @@
+import { normalize } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { commandLine, quoteWord } from '../../protocols/ssh/quote.ts';
 import { type Option, optionWords, parseOptions } from './option-words.ts';
@@ -83,16 +84,23 @@ const own: readonly string[] = [toUser, password, 'DSH_FROM_USERID'];
 
 export function readShellRequest({ command = [], raw = [], ENV = {} }: ShellBody): ShellRequest {
   const { options, words } = parseOptions('xdsh', known, optionWords(raw));
-  const commands = typeof command === 'string' ? [command] : command;
-  const given = commands.filter((each) => each.length > 0);
+  const given = (typeof command === 'string' ? [command] : command).filter((each) => each !== '');
+  if (given.some((each) => typeof each !== 'string' && !each[0])) {
+    throw new Fault('malformed', 'An array within "command" is a program and its arguments; the program is missing.');
+  }
   if (given.length > 0 && words.length > 0) {
     throw new Fault('invalid', `raw holds options of xdsh, and "${words[0]!}" is none; the command is in "command".`);
   }
   const setsUpKeys = options.has('keys');
   // Not `;`, so that a comment or `&` at the end of one does no harm to the next.
   const text = given.length > 0 ? given.map(shellText).join('\n') : words.join(' ');
-  if (text.trim() === '' && !setsUpKeys)
-    throw new Fault('missing-operation-data', 'Give the command to run: "command".');
+  if (text.trim() === '' && !setsUpKeys) {
+    throw new Fault(
+      'missing-operation-data',
+      'There is no command to run: "command" is a text for the shell, or an array of such texts and of arrays that hold a ' +
+        'program and its arguments.',
+    );
+  }
   if (options.has('script') && given.length > 1)
     throw new Fault('invalid', 'With -e there is one command, the script.');
   const environment = Object.fromEntries(Object.entries(ENV).map(([name, value]) => [name, String(value)]));
@@ -107,7 +115,7 @@ export function readShellRequest({ command = [], raw = [], ENV = {} }: ShellBody
     fanOut: count(options.get('fanOut'), '-f', 1, 1_024),
     seconds: count(options.get('seconds'), '-t', 0, 1_000_000),
     script: options.has('script') ? scriptOf(given[0] ?? text) : undefined,
-    environmentFile: options.get('environment'),
+    environmentFile: plainPath(options.get('environment')),
     tellsExit: options.has('exit'),
     silent: options.has('silent'),
     sudo: options.has('sudo'),
@@ -119,9 +127,17 @@ export function readShellRequest({ command = [], raw = [], ENV = {} }: ShellBody
 const shellText = (command: ShellCommand): string => (typeof command === 'string' ? command : commandLine(command));
 
 function scriptOf(command: ShellCommand): Script {
-  if (typeof command !== 'string') return { path: command[0]!, rest: command.slice(1).map(quoteWord).join(' ') };
+  if (typeof command !== 'string') {
+    return { path: plainPath(command[0]!), rest: command.slice(1).map(quoteWord).join(' ') };
+  }
   const [, path = '', rest = ''] = /^\s*(\S+)([^]*)$/.exec(command) ?? [];
-  return { path, rest };
+  return { path: plainPath(path), rest };
+}
+
+/** Rules are asked about the argument line, in which a path must be what it looks like. */
+function plainPath<Path extends string | undefined>(path: Path): Path {
+  if (path === undefined || path === normalize(path)) return path;
+  throw new Fault('invalid', `The path "${path}" must have no "." or ".." and no doubled slashes in it.`);
 }
 
 const letters: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, resolve, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
+import { checkText } from '../../protocols/ssh/quote.ts';
 
 /** The directories of the management node whose files may be sent to nodes. */
 export class Sources {
@@ -15,7 +16,8 @@ export class Sources {
 
   /** The real path of a file or directory; one outside the directories must be `allowed`, by its real path, where rules count. */
   admit(path: string, allowed?: (real: string) => boolean): string {
-    if (!isAbsolute(path) || path.includes('\0')) {
+    checkText(path, `the path ${JSON.stringify(path)}`);
+    if (!isAbsolute(path)) {
       throw new Fault('invalid', `"${path}" is not an absolute path of a file on the management node.`);
     }
     const directories = this.#directories.flatMap((directory) => realPath(directory) ?? []);

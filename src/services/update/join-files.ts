@@ -14,13 +14,14 @@ new="$dst.$$.muster"
 trap 'rm -f "$new"' EXIT
 if [ -e "$dst" ]; then cp -p "$dst" "$new"; else cp -p "$1" "$new"; fi`;
 
-/** The file as it was before the first time is kept, and the rest is put behind it each time. */
+/** The file as it was before the first time is kept, whole or not at all, and the rest is put behind it each time. */
 const appending = `dst=$1 org=$2 dir=$3 last=
 shift 3
 ${begin}
 if [ ! -e "$org" ]; then
   mkdir -p "$dir"
-  if [ -e "$dst" ]; then cp -p "$dst" "$org"; else : > "$org"; fi
+  if [ -e "$dst" ]; then cp -p "$dst" "$org.new"; else : > "$org.new"; fi
+  mv -f "$org.new" "$org"
 fi
 { cat "$org"
 for f; do
@@ -35,12 +36,13 @@ ${replace}`;
 const merging = `dst=$1
 shift
 ${begin}
+[ -e "$dst" ] && old=$dst || old=/dev/null
 awk -F: '
   pass == 1 { if ($1 != "" && !($1 in wanted)) names[++count] = $1; if ($1 != "") wanted[$1] = $0; next }
   $1 in wanted { if (!told[$1]++) print wanted[$1]; next }
   { print }
   END { for (i = 1; i <= count; i++) if (!told[names[i]]++) print wanted[names[i]] }
-' pass=1 "$@" pass=2 "$dst" > "$new"
+' pass=1 "$@" pass=2 "$old" > "$new"
 ${replace}`;
 
 /** Puts the content of files on the node behind that of another; whether that changed it. */

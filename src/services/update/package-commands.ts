@@ -7,6 +7,8 @@ interface Manager {
   readonly refresh: readonly string[];
   readonly install: readonly string[];
   readonly remove: readonly string[];
+  /** Codes other than 0 with which it ends after it has succeeded: something has to be started anew. */
+  readonly alsoGood?: readonly number[];
   /** A shell test of `$p` being installed: what is not there need not be removed. */
   readonly installed: string;
   /** The word for a group of packages. */
@@ -50,6 +52,7 @@ const managers = {
     refresh: ['zypper', '--non-interactive', 'refresh'],
     install: ['zypper', '--non-interactive', 'install'],
     remove: ['zypper', '--non-interactive', 'remove'],
+    alsoGood: [102, 103],
     installed: rpm,
     group: (name: string) => `pattern:${name}`,
   },
@@ -58,8 +61,23 @@ const managers = {
 export type PackageManager = keyof typeof managers;
 const names = Object.keys(managers) as PackageManager[];
 
-/** Prints the name of the first package manager that the node has. */
-export const findManager = `for m in ${names.join(' ')}; do command -v "$m" > /dev/null 2>&1 && { echo "$m"; break; }; done`;
+const looking = `
+ID= ID_LIKE=
+for f in /etc/os-release /usr/lib/os-release; do [ -r "$f" ] && { . "$f"; break; }; done
+case " $ID $ID_LIKE " in
+  *" debian "* | *" ubuntu "*) usual=apt-get ;;
+  *" fedora "* | *" rhel "* | *" centos "*) usual='dnf yum' ;;
+  *suse* | *" sles "*) usual=zypper ;;
+  *) usual= ;;
+esac
+for m in $usual ${names.join(' ')}; do command -v "$m" > /dev/null 2>&1 && { echo "$m"; exit; }; done
+exit 0`;
+
+/**
+ * Prints the name of the node's package manager: the one of its distribution as os-release names it, else the first that is there. A
+ * distribution may have those of others as packages, which know nothing of what is installed.
+ */
+export const findManager = commandLine(['sh', '-c', looking]);
 
 export const managerNamed = (text: string | undefined): PackageManager | undefined =>
   names.find((name) => name === text);
@@ -70,7 +88,7 @@ export function packageCommand(name: PackageManager, steps: readonly PackageStep
   const commands = steps.map((step) => {
     const parts = [
       ...removal(manager, step.removeBefore),
-      ...(step.install.length > 0 ? [commandLine([...manager.install, '--', ...words(manager, step.install)])] : []),
+      ...(step.install.length > 0 ? [installation(manager, step.install)] : []),
       ...removal(manager, step.removeAfter),
     ];
     return `( ${withEnvironment(step.environment, parts.join(' && '))} )`;
@@ -81,11 +99,21 @@ export function packageCommand(name: PackageManager, steps: readonly PackageStep
   );
 }
 
-const words = ({ group }: Manager, packages: readonly string[]): string[] =>
-  packages.map((each) => (each.startsWith('@') ? group(each.slice(1)) : each));
-
-function removal({ installed, remove }: Manager, packages: readonly string[]): string[] {
-  if (packages.length === 0) return [];
-  const each = `if ${installed} > /dev/null 2>&1; then ${commandLine(remove)} -- "$p" || exit; fi`;
-  return [`for p in ${packages.map(quoteWord).join(' ')}; do ${each}; done`];
+function installation({ install, group, alsoGood = [] }: Manager, packages: readonly string[]): string {
+  const words = packages.map((each) => (each.startsWith('@') ? group(each.slice(1)) : each));
+  return accepting(alsoGood, commandLine([...install, '--', ...words]));
 }
+
+function removal({ installed, remove, alsoGood = [] }: Manager, packages: readonly string[]): string[] {
+  if (packages.length === 0) return [];
+  const one = accepting(alsoGood, `${commandLine(remove)} -- "$p"`);
+  return [
+    `for p in ${packages.map(quoteWord).join(' ')}; do if ${installed} > /dev/null 2>&1; then ${one} || exit; fi; done`,
+  ];
+}
+
+/** The command, whose end by one of these codes is a success. */
+const accepting = (codes: readonly number[], command: string): string =>
+  codes.length === 0
+    ? command
+    : `{ ${command} || { r=$?; case $r in ${codes.join('|')}) ;; *) ( exit $r );; esac; }; }`;

@@ -61,12 +61,15 @@ const besides = (path: string, included: string): string =>
 
 function add(step: Step, word: string, where: string): void {
   if (word === '') return;
-  if (word.startsWith('--')) step.removeAfter.push(checked(word.slice(2), where));
-  else if (word.startsWith('-')) step.removeBefore.push(checked(word.slice(1), where));
-  else step.install.push(checked(word, where));
+  const name = word.replace(/^--?/, '');
+  checkName(name, where);
+  if (name === word) step.install.push(name);
+  else if (name.startsWith('@'))
+    throw new Fault('invalid', `${where}: ${name} is a group; name the packages to remove.`);
+  else (word.startsWith('--') ? step.removeAfter : step.removeBefore).push(name);
 }
 
-function checked(name: string, where: string): string {
-  if (packageName.test(name)) return name;
-  throw new Fault('invalid', `${where}: ${JSON.stringify(name)} is not the name of a package.`);
+function checkName(name: string, where: string): void {
+  if (!packageName.test(name))
+    throw new Fault('invalid', `${where}: ${JSON.stringify(name)} is not the name of a package.`);
 }

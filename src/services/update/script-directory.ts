@@ -14,7 +14,8 @@ export class ScriptDirectory {
   /** Its real path; undefined if there is none. */
   get path(): string | undefined {
     try {
-      return realpathSync(this.#directory);
+      const path = realpathSync(this.#directory);
+      return statSync(path).isDirectory() ? path : undefined;
     } catch {
       return undefined;
     }

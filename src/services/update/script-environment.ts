@@ -6,7 +6,7 @@ import { imageOf, installDirectory } from './node-image.ts';
 const variable = /^[A-Z_][A-Z0-9_]*$/;
 /** What a shell lives on; a site attribute of such a name must not change it. */
 const reserved =
-  /^(PATH|HOME|SHELL|USER|LOGNAME|PWD|OLDPWD|IFS|ENV|BASH_.*|LD_.*|PS[0-4]|TERM|LANG|LC_.*|UID|EUID|PPID)$/;
+  /^(PATH|HOME|SHELL|USER|LOGNAME|PWD|OLDPWD|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|LD_.*|PS[0-4]|TERM|LANG|LC_.*|UID|EUID|PPID)$/;
 
 /**
  * What postscripts find in their environment: the site's attributes in capitals, what they are told of node and image under the

@@ -65,7 +65,7 @@ async function makeAllDirectories(files: RemoteFiles, placed: readonly Placed[])
     if (!parents.has(name)) await makeDirectories(files, parent);
     parents.add(name);
     if (item.kind !== 'directory' || (await isDirectory(files, path))) continue;
-    await files.makeDirectory(path, item.mode | 0o700);
+    await makeDirectories(files, path, item.mode | 0o700);
     made.push(each);
   }
   return made;

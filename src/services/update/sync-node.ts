@@ -1,9 +1,9 @@
-import { join as joinPath, normalize } from 'node:path';
+import { dirname, join as joinPath, normalize } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { commandLine } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { join } from '../remote/cargo.ts';
-import { isDirectory } from '../remote/deliver.ts';
+import { isDirectory, makeDirectories } from '../remote/deliver.ts';
 import { DueScripts } from './due-scripts.ts';
 import { appendFiles, mergeFiles } from './join-files.ts';
 import { type Placed, sendChanged, type Sending } from './send-changed.ts';
@@ -91,6 +91,7 @@ async function joinAll(sending: Sending, { appends, merges }: NodePlan, storage:
     for (const [destination, together] of byDestination(rules)) {
       const copies = together.flatMap(({ trees }) => trees.map((tree) => stored(tree, joinPath(storage, kind))));
       await sendChanged(sending, copies);
+      await prepare(sending.files, together[0]!);
       const paths = copies.map(({ path }) => path.toString());
       const isNew =
         kind === 'append'
@@ -100,6 +101,13 @@ async function joinAll(sending: Sending, { appends, merges }: NodePlan, storage:
     }
   }
   return changed;
+}
+
+/** The file that others are joined to may be missing, and its directory too. */
+async function prepare(files: RemoteFiles, { destination, where }: PlannedRule): Promise<void> {
+  if (await isDirectory(files, Buffer.from(destination)))
+    throw new Fault('invalid', `${where}: ${destination} is a directory there, and only files can be joined.`);
+  await makeDirectories(files, Buffer.from(dirname(destination)));
 }
 
 function byDestination(rules: readonly PlannedRule[]): Map<string, PlannedRule[]> {

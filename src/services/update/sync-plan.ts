@@ -13,6 +13,8 @@ import { expandWildcards, sourceOf, type WantedTree, wantedTree } from './wanted
 /** A rule with its sources as they are here. */
 export interface PlannedRule extends SyncRule {
   readonly trees: readonly WantedTree[];
+  /** Wildcards that nothing matches. */
+  readonly idle: readonly string[];
 }
 
 /** All that one node shall have. */
@@ -22,6 +24,8 @@ export interface NodePlan {
   readonly merges: readonly PlannedRule[];
   readonly scripts: readonly SyncScript[];
   readonly scriptsAlways: readonly SyncScript[];
+  /** What of the lists has no effect. */
+  readonly notes: readonly string[];
 }
 
 interface PlannedList extends Omit<Synclist, 'copies' | 'appends' | 'merges'> {
@@ -42,23 +46,21 @@ export class SyncPlans {
     this.#sources = sources;
   }
 
-  /** Whether there is a list for the node. */
-  has(node: string): boolean {
-    return this.#pathsFor(node).length > 0;
-  }
-
-  /** Undefined if there is no list for the node. */
+  /** Undefined if no list says anything of the node. */
   async of(node: string): Promise<NodePlan | undefined> {
-    const paths = this.#pathsFor(node);
-    if (paths.length === 0) return undefined;
-    const lists = await Promise.all(paths.map((path) => this.#list(path)));
+    const lists = await Promise.all(this.#pathsFor(node).map((path) => this.#list(path)));
     const forNode = (rules: readonly PlannedRule[]): PlannedRule[] => rules.filter((rule) => this.#means(rule, node));
+    const copies = lists.flatMap((list) => forNode(list.copies));
+    const appends = lists.flatMap((list) => forNode(list.appends));
+    const merges = lists.flatMap((list) => forNode(list.merges));
+    if (copies.length + appends.length + merges.length === 0) return undefined;
     return {
-      copies: lists.flatMap(({ copies }) => forNode(copies)),
-      appends: lists.flatMap(({ appends }) => forNode(appends)),
-      merges: lists.flatMap(({ merges }) => forNode(merges)),
+      copies,
+      appends,
+      merges,
       scripts: lists.flatMap(({ scripts }) => scripts),
       scriptsAlways: lists.flatMap(({ scriptsAlways }) => scriptsAlways),
+      notes: copies.flatMap(({ where, idle }) => idle.map((source) => `${where}: no file matches ${source}.`)),
     };
   }
 
@@ -75,7 +77,7 @@ export class SyncPlans {
   async #readList(path: string): Promise<PlannedList> {
     const list = parseSynclist(await reading(path, readFile(this.#admit(path), 'utf8')), path);
     const planned = (rules: readonly SyncRule[]): Promise<PlannedRule[]> =>
-      Promise.all(rules.map(async (rule) => ({ ...rule, trees: await this.#trees(rule) })));
+      Promise.all(rules.map(async (rule) => ({ ...rule, ...(await this.#found(rule)) })));
     const [copies, appends, merges] = await Promise.all([
       planned(list.copies),
       planned(list.appends),
@@ -85,11 +87,12 @@ export class SyncPlans {
     return { ...list, copies, appends, merges };
   }
 
-  async #trees({ sources, where }: SyncRule): Promise<WantedTree[]> {
+  async #found({ sources, where }: SyncRule): Promise<Pick<PlannedRule, 'trees' | 'idle'>> {
     const admit = (path: string): string => this.#admit(path);
     try {
-      const paths = (await Promise.all(sources.map((source) => expandWildcards(source, admit)))).flat();
-      return await Promise.all(paths.map((path) => wantedTree({ path, real: admit(path) })));
+      const paths = await Promise.all(sources.map((source) => expandWildcards(source, admit)));
+      const trees = await Promise.all(paths.flat().map((path) => wantedTree({ path, real: admit(path) })));
+      return { trees, idle: sources.filter((_, index) => paths[index]!.length === 0) };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       throw new Fault(error.kind, `${where}: ${error.message}`, { cause: error });

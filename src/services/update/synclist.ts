@@ -91,12 +91,14 @@ function parseRule(line: string, where: string): SyncRule {
   if (/\s/.test(destination) || destination.includes('->')) {
     throw new Fault('invalid', `${where}: behind the arrow must stand one path; it is ${JSON.stringify(destination)}.`);
   }
+  const range = parts[2]?.trim();
+  if (range === '') throw new Fault('invalid', `${where}: the node range is empty; for all nodes leave out "()".`);
   return {
     where,
     sources: sources.map((source) => absolute(source, where)),
     intoDirectory: destination.endsWith('/') || sources.length > 1 || hasWildcard(sources[0]!),
     destination: absolute(destination, where),
-    range: parts[2]?.trim() || undefined,
+    range,
   };
 }
 

@@ -69,9 +69,13 @@ export class Updates {
   }
 
   /** Whether anything is done on a node: nothing is if a named script does not exist, or if only files are wanted and it gets none. */
-  concerns(node: string): boolean {
+  async concerns(node: string): Promise<boolean> {
     const { software, scripts } = this.#options.steps;
-    return this.#missing.length === 0 && (software || scripts !== undefined || this.#plans.has(node));
+    if (this.#missing.length > 0) return false;
+    if (software || scripts !== undefined) return true;
+    // A list that cannot be read is one all the same.
+    const plan = await this.#plans.of(node).catch(() => 'unreadable');
+    return plan !== undefined;
   }
 
   /** Updates one node: its lines, whether all went well, and what ended it, if something did. */
@@ -131,7 +135,7 @@ export class Updates {
       if (!storage.startsWith('/'))
         throw new Fault('invalid', 'the site attribute nodesyncfiledir is not a full path.');
       const lines = await this.#withFiles(shell, (sending) => syncNode(sending, plan, storage));
-      return saying([filesSynced, ...lines]);
+      return saying([filesSynced, ...plan.notes, ...lines]);
     });
   }
 

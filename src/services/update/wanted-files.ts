@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import { basename, dirname, join as joinPath } from 'node:path';
 import { type CargoItem, type CargoRoot, join, loadCargo } from '../remote/cargo.ts';
@@ -40,25 +40,27 @@ export function placeOf(item: CargoItem, destination: Buffer): Buffer {
 /** What an item is called in the list. */
 export const sourceOf = (tree: WantedTree, item: CargoItem): string => placeOf(item, Buffer.from(tree.path)).toString();
 
-/** What a path with `*` and `?` means, in the order of names; they match no dot at the beginning. `admit` refuses directories. */
+/**
+ * What a path with `*` and `?` means, in the order of names; they match no dot at the beginning. Behind a wildcard only what exists
+ * counts. `admit` refuses directories.
+ */
 export async function expandWildcards(path: string, admit: (directory: string) => unknown): Promise<string[]> {
   if (!hasWildcard(path)) return [path];
+  const [parent, pattern] = [dirname(path), basename(path)];
+  const parents = await expandWildcards(parent, admit);
   const found: string[] = [];
-  for (const directory of await expandWildcards(dirname(path), admit)) {
-    const pattern = basename(path);
-    if (!hasWildcard(pattern)) {
-      found.push(joinPath(directory, pattern));
-      continue;
-    }
+  for (const directory of hasWildcard(parent) ? parents.filter(isDirectory) : parents) {
     admit(directory);
-    const names = await reading(directory, readdir(directory));
-    for (const name of names) {
-      const isVisible = !name.startsWith('.') || pattern.startsWith('.');
-      if (isVisible && matches(name, pattern)) found.push(joinPath(directory, name));
-    }
+    if (hasWildcard(pattern)) {
+      const names = await reading(directory, readdir(directory));
+      const visible = names.filter((name) => !name.startsWith('.') || pattern.startsWith('.'));
+      found.push(...visible.filter((name) => matches(name, pattern)).map((name) => joinPath(directory, name)));
+    } else if (existsSync(joinPath(directory, pattern))) found.push(joinPath(directory, pattern));
   }
   return found.sort();
 }
+
+const isDirectory = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** `*` any text, `?` any character. Goes back to the last star only, so it takes no more than length times length. */
 export function matches(name: string, pattern: string): boolean {

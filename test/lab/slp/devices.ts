@@ -2,7 +2,12 @@
 export interface LabDevice {
   readonly address: string;
   /** Type of service and its attributes; several make several services. */
-  readonly services: readonly { readonly type: string; readonly attributes: string; readonly host?: string }[];
+  readonly services: readonly {
+    readonly type: string;
+    readonly attributes: string;
+    readonly host?: string;
+    readonly url?: string;
+  }[];
   /** Requests to all that it does not hear at first, as if they were lost. */
   readonly deaf?: number;
   /** Hears multicast only, or broadcast only. */
@@ -15,6 +20,10 @@ export interface LabDevice {
   readonly floods?: number;
   /** Answers searches for Redfish services, with this UUID. */
   readonly redfish?: string;
+  /** Answers them with these packets instead, each character a byte. */
+  readonly ssdp?: readonly string[];
+  /** Answers every request for services, whatever type it is for, with all it has. */
+  readonly answersAll?: boolean;
 }
 
 /** What the responder has seen. */

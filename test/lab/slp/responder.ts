@@ -7,10 +7,12 @@ import { agentAdvert, attributeReply, overflow, readRequest, type Request, servi
 const seen = { multicasts: 0, broadcasts: 0, unicasts: 0, connections: 0, mostPrevious: 0, longest: 0 };
 const sockets: { close(): void }[] = [];
 
-const urlOf = ({ address }: LabDevice, { type, host }: LabDevice['services'][number]): string =>
-  `${type}://${host ?? address}`;
+const urlOf = ({ address }: LabDevice, { type, host, url }: LabDevice['services'][number]): string =>
+  url ?? `${type}://${host ?? address}`;
 
 const isOf = (type: string, asked: string): boolean => type === asked || type.startsWith(`${asked}:`);
+
+const has = ({ answersAll }: LabDevice, type: string, asked: string): boolean => answersAll || isOf(type, asked);
 
 function answer(device: LabDevice, { fn, xid, subject }: Request, byTcp: boolean): Buffer | undefined {
   if (fn === 6) {
@@ -19,7 +21,7 @@ function answer(device: LabDevice, { fn, xid, subject }: Request, byTcp: boolean
   }
   if (subject === 'service:directory-agent')
     return device.directory ? agentAdvert({ xid }, `service:directory-agent://${device.address}`) : undefined;
-  const urls = device.services.filter(({ type }) => isOf(type, subject)).map((each) => urlOf(device, each));
+  const urls = device.services.filter(({ type }) => has(device, type, subject)).map((each) => urlOf(device, each));
   if (byTcp || device.fits === undefined || urls.length <= device.fits) return serviceReply({ xid }, urls);
   return serviceReply({ xid, flags: overflow }, urls.slice(0, device.fits));
 }
@@ -46,7 +48,7 @@ function toAll(
     if (device.hears !== undefined && device.hears !== how) continue;
     if (request.previous.includes(device.address) && !device.floods) continue;
     if (
-      !device.services.some(({ type }) => isOf(type, request.subject)) &&
+      !device.services.some(({ type }) => has(device, type, request.subject)) &&
       request.subject !== 'service:directory-agent'
     )
       continue;
@@ -87,37 +89,44 @@ async function playAgent(device: LabDevice): Promise<Heard> {
   return { device, socket, deaf: device.deaf ?? 0 };
 }
 
-async function playRedfish(devices: readonly LabDevice[], own: string): Promise<void> {
-  const group = createSocket({ type: 'udp4', reuseAddr: true });
-  const playing = devices.flatMap(({ address, redfish }) => (redfish ? [{ address, redfish }] : []));
-  const senders = await Promise.all(
-    playing.map(async (each) => {
-      const socket = createSocket({ type: 'udp4', reuseAddr: true });
-      await bound(socket, 1900, each.address);
-      return { ...each, socket };
-    }),
-  );
-  group.on('message', (packet, { port, address: to }) => {
-    const text = packet.toString();
-    if (
-      !text.startsWith('M-SEARCH * HTTP/1.1\r\n') ||
-      !text.includes('\r\nST: urn:dmtf-org:service:redfish-rest:1\r\n')
-    )
-      return;
-    for (const { address, redfish, socket } of senders) {
-      const lines = [
-        'HTTP/1.1 200 OK',
-        'CACHE-CONTROL:max-age=1800',
-        'ST:urn:dmtf-org:service:redfish-rest:1:15',
-        `USN:uuid:${redfish}::urn:dmtf-org:service:redfish-rest:1:15`,
-        `AL:https://${address}/redfish/v1/`,
-        'EXT:',
-      ];
-      socket.send(`${lines.join('\r\n')}\r\n\r\n`, port, to);
-    }
-  });
-  await bound(group, 1900, '239.255.255.250');
-  group.addMembership('239.255.255.250', own);
+const redfishAnswer = (address: string, uuid: string): string =>
+  [
+    'HTTP/1.1 200 OK',
+    'CACHE-CONTROL:max-age=1800',
+    'ST:urn:dmtf-org:service:redfish-rest:1:15',
+    `USN:uuid:${uuid}::urn:dmtf-org:service:redfish-rest:1:15`,
+    `AL:https://${address}/redfish/v1/`,
+    'EXT:',
+    '',
+    '',
+  ].join('\r\n');
+
+/** Devices with Redfish services; those that share a family hear the questions to its group. */
+async function playRedfish(devices: readonly LabDevice[], own: string, name: string): Promise<void> {
+  for (const six of [false, true]) {
+    const type = six ? 'udp6' : 'udp4';
+    const playing = devices.flatMap(({ address, redfish, ssdp }) => {
+      const packets = ssdp ?? (redfish ? [redfishAnswer(address, redfish)] : []);
+      return packets.length > 0 && address.includes(':') === six ? [{ address, packets }] : [];
+    });
+    if (playing.length === 0) continue;
+    const senders = await Promise.all(
+      playing.map(async ({ address, packets }) => {
+        const socket = createSocket({ type, reuseAddr: true });
+        await bound(socket, 1900, address);
+        return { packets: packets.map((packet) => Buffer.from(packet, 'latin1')), socket };
+      }),
+    );
+    const group = createSocket({ type, reuseAddr: true, ipv6Only: six });
+    group.on('message', (packet, { port, address: to }) => {
+      const text = packet.toString();
+      if (!text.startsWith('M-SEARCH * HTTP/1.1\r\n') || !text.includes('\r\nMAN: "ssdp:discover"\r\n')) return;
+      if (!text.includes('\r\nST: urn:dmtf-org:service:redfish-rest:1\r\n')) return;
+      for (const { packets, socket } of senders) for (const each of packets) socket.send(each, port, to);
+    });
+    await bound(group, 1900, six ? '::' : '239.255.255.250');
+    group.addMembership(six ? 'ff02::c' : '239.255.255.250', six ? `::%${name}` : own);
+  }
 }
 
 async function play({ devices, name }: { devices: readonly LabDevice[]; name: string }): Promise<void> {
@@ -136,7 +145,7 @@ async function play({ devices, name }: { devices: readonly LabDevice[]; name: st
   const broadcast = createSocket({ type: 'udp4', reuseAddr: true });
   broadcast.on('message', (packet, { port, address }) => toAll(four, 'broadcast', packet, port, address));
   await bound(broadcast, 427, `${a}.${b}.255.255`);
-  await playRedfish(devices, own);
+  await playRedfish(devices, own, name);
   if (six.length === 0) return;
   const group6 = createSocket({ type: 'udp6', reuseAddr: true, ipv6Only: true });
   group6.on('message', (packet, { port, address }) => toAll(six, 'multicast', packet, port, address));

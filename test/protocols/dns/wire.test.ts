@@ -4,8 +4,9 @@ import { readSoa } from '../../../src/protocols/dns/client.ts';
 import { DnsFault } from '../../../src/protocols/dns/faults.ts';
 import { readMessage } from '../../../src/protocols/dns/message.ts';
 import { isHostName, nameBytes, readName } from '../../../src/protocols/dns/names.ts';
+import { recordTexts } from '../../../src/protocols/dns/record-text.ts';
 import { sign, type TsigKey, verify } from '../../../src/protocols/dns/tsig.ts';
-import { queryMessage, updateMessage } from '../../../src/protocols/dns/update.ts';
+import { queryMessage, requirementMessage, updateMessage } from '../../../src/protocols/dns/update.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
 
@@ -91,6 +92,30 @@ describe('an update', () => {
     );
   });
 
+  it('has what it requires before the changes: no alias, no records at all, or exactly one alias', () => {
+    const operations = [
+      { remove: false, name: 'n1.test', type: 'A', data: '10.0.0.1', requires: 'no-alias' },
+      { remove: true, name: 'n2.test', type: 'A', data: '10.0.0.2' },
+      { remove: false, name: 'x.test', type: 'CNAME', data: 'n1.test', requires: 'unused' },
+      { remove: false, name: 'y.test', type: 'CNAME', data: 'n1.test', requires: { alias: 'n2.test' } },
+    ] as const;
+    const y = '01 79 c00c 0005 0001 00000000 0009 02 6e32 04 74657374 00';
+    expect(updateMessage('test', operations, 0, 500, 3600).message).toEqual(
+      hex(`0000 2800 0001 0003 0004 0000
+        04 74657374 00 0006 0001
+        02 6e31 c00c 0005 00fe 00000000 0000
+        01 78 c00c 00ff 00fe 00000000 0000
+        ${y}
+        02 6e31 c00c 0001 0001 00000e10 0004 0a000001
+        02 6e32 c00c 0001 00fe 00000000 0004 0a000002
+        01 78 c00c 0005 0001 00000e10 0009 02 6e31 04 74657374 00
+        01 79 c00c 0005 0001 00000e10 0009 02 6e31 04 74657374 00`),
+    );
+    expect(requirementMessage('test', 'y.test', { alias: 'n2.test' })).toEqual(
+      hex(`0000 2800 0001 0001 0000 0000 04 74657374 00 0006 0001 ${y}`),
+    );
+  });
+
   it('takes no more than fits into a message', () => {
     const name = (i: number): string => `${String(i).padStart(60, 'x')}.${'y'.repeat(60)}.test`;
     const operations = Array.from({ length: 900 }, (_, i) => ({
@@ -98,6 +123,7 @@ describe('an update', () => {
       name: name(i),
       type: 'CNAME' as const,
       data: name(i + 1),
+      requires: i % 2 ? ('unused' as const) : { alias: name(i + 2) },
     }));
     let taken = 0;
     while (taken < operations.length) {
@@ -204,9 +230,32 @@ describe('whatever comes from the network', () => {
     expect(readSoa(soa, readMessage(soa))).toEqual({ zone: 'cluster.test', serial: 0x78c0a3d7 });
   });
 
+  const records = Buffer.concat([
+    hex('0001 8400 0001 0006 0000 0000'),
+    nameBytes('x.test'),
+    hex(`00ff 0001
+      c00c 0001 0001 0000003c 0004 0a000001
+      c00c 0001 0001 0000003c 0003 0a0000
+      c00c 001c 0001 0000003c 0010 fd000000000000000000000000000001
+      c00c 0010 0001 0000003c 0003 02 6869
+      c00c 0005 0001 0000003c 0005 02 4e31 c00e
+      c00e 0001 0001 0000003c 0004 0a000002`),
+  ]);
+
+  it('the records of a name are read', () => {
+    expect(recordTexts(records, readMessage(records), 'x.test')).toEqual([
+      'A 10.0.0.1',
+      'A',
+      'AAAA fd00::1',
+      'TXT',
+      'CNAME n1.test',
+    ]);
+  });
+
   const use = (bytes: Buffer): void => {
     try {
       const message = readMessage(bytes);
+      recordTexts(bytes, message, 'x.test');
       readSoa(bytes, message);
       verify(bytes, message, key, Buffer.alloc(32, 7), now);
     } catch (error) {
@@ -227,7 +276,7 @@ describe('whatever comes from the network', () => {
     const change = fc.tuple(fc.nat(200), fc.integer({ min: 0, max: 255 }));
     fc.assert(
       fc.property(
-        fc.constantFrom(signed, soa),
+        fc.constantFrom(signed, soa, records),
         fc.array(change, { maxLength: 6 }),
         fc.nat(200),
         (base, changes, cut) => {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { AddressGuard } from '../../../src/core/address-guard.ts';
+import { usualApplications } from '../../../src/services/node-applications.ts';
 import { NodeProbes } from '../../../src/services/node-probes.ts';
 
 const ip = (...args: string[]): void => void execFileSync('ip', args);
@@ -29,7 +30,7 @@ await once(installer, 'listening');
 
 const probes = new NodeProbes(new AddressGuard(undefined));
 const never = new AbortController().signal;
-const look = (address: string) => probes.look(address, never);
+const look = (address: string) => probes.look(address, usualApplications, never);
 const many = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `${prefix}.${i >> 8}.${i & 255}`);
 // In turns, so that packets to those that are away are in the way of the others.

@@ -98,7 +98,9 @@ describe('the type of a service', () => {
     ['service:A.B:C://h', 'service:a.b', 'service:A.B:C'],
     ['service:a.b:c://h', 'service:a.b:c', 'service:a.b:c'],
     ['service:a.b:c:https://h', 'service:a.b:c', 'service:a.b:c:https'],
-    ['service:other://h', 'service:a.b', 'service:a.b'],
+    ['service:other://h', 'service:a.b', 'service:other'],
+    ['SERVICE:a.b:d://h', 'service:a.b:c', 'SERVICE:a.b:d'],
+    ['service:://h', 'service:a.b', 'service:a.b'],
     ['https://h/', 'service:a.b', 'service:a.b'],
     ['nothing', 'service:a.b', 'service:a.b'],
   ])('%s asked for by %s is %s', (url, asked, type) => {

@@ -1,5 +1,7 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import ssh2 from 'ssh2';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keyFingerprint } from '../../../src/protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../../src/protocols/ssh/process.ts';
@@ -7,16 +9,25 @@ import { commandLine } from '../../../src/protocols/ssh/quote.ts';
 import { RemoteFiles } from '../../../src/protocols/ssh/sftp/files.ts';
 import { putFile } from '../../../src/protocols/ssh/sftp/put.ts';
 import { SharedSource } from '../../../src/protocols/ssh/sftp/source.ts';
+import type { Target } from '../../../src/protocols/ssh/target.ts';
 import { type SshLab, startSsh } from '../../lab/ssh.ts';
 import { complaint, type MemoryHostKeys, memoryHostKeys, never, run, targetOf } from './world.ts';
 
 const refusing = 3;
+const hanging = 4;
 let lab: SshLab;
 let hostKeys: MemoryHostKeys;
 let transport: SshProcesses;
 
 beforeAll(async () => {
-  lab = await startSsh({ count: 4, prefix: '127.122', port: 2226, perProcess: 1, refusing: [refusing] });
+  lab = await startSsh({
+    count: 5,
+    prefix: '127.122',
+    port: 2226,
+    perProcess: 1,
+    refusing: [refusing],
+    hanging: [hanging],
+  });
   hostKeys = memoryHostKeys();
   transport = new SshProcesses({ keyFile: lab.privateKeyFile, hostKeys });
 });
@@ -52,7 +63,8 @@ it('keeps the keys of hosts and refuses changed ones', async () => {
 
 it('accepts only known keys where it is told to', async () => {
   const strict = new SshProcesses({ keyFile: lab.privateKeyFile, hostKeys: memoryHostKeys('strict') });
-  expect(await complaint(run(strict, targetOf(lab, 0), 'true'))).toContain('learn t0');
+  const sentence = await complaint(run(strict, targetOf(lab, 0), 'true'));
+  expect(sentence).toContain(`It shows ${keyFingerprint(lab.hostKey(0))}. If that is right: learn t0`);
   await strict.close();
 });
 
@@ -70,15 +82,124 @@ it('says why it failed', async () => {
   expect(await complaint(run(transport, targetOf(lab, 0, { password: 'x' }), 'true'))).toContain('password cannot be');
 });
 
-it('can be cancelled and has deadlines', async () => {
+it('tells a signal and a lost connection from an exit code of 255', async () => {
+  const killed = await run(transport, targetOf(lab, 0), 'echo out; kill -KILL $$');
+  expect(killed).toEqual({ stdout: 'out\n', stderr: '', code: undefined, signal: 'unknown' });
+  const cut = run(transport, targetOf(lab, 2), 'kill -KILL $PPID; sleep 5');
+  expect(await complaint(cut)).toMatch(/was lost|closed by|reset by/);
+});
+
+it.each<[string, (index: number) => Partial<Target>]>([
+  ['a node', () => ({})],
+  ['a node behind another', () => ({ jump: targetOf(lab, 2) })],
+])('kills what runs on %s when it is cancelled, whatever it has started', async (_name, more) => {
   const controller = new AbortController();
-  const work = run(transport, targetOf(lab, 0), 'touch started; sleep 5', { signal: controller.signal });
-  await expect.poll(() => existsSync(join(lab.home(0), 'started')), { timeout: 5_000 }).toBe(true);
+  const command = "trap '' TERM; sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait; wait; sleep 300";
+  const work = run(transport, targetOf(lab, 0, more(0)), command, { signal: controller.signal });
+  const file = join(lab.home(0), 'pids');
+  await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+  const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number);
+  rmSync(file);
+  expect(pids.map(isAlive)).toEqual([true, true]);
   controller.abort();
   expect(await complaint(work)).toBe('the command was cancelled.');
-  const limits = { connectDeadline: 100, commandDeadline: 200 };
-  expect(await complaint(run(transport, targetOf(lab, 0), 'sleep 5', limits))).toContain('did not end within 0.2 s');
+  await expect.poll(() => pids.some(isAlive), { timeout: 10_000 }).toBe(false);
 });
+
+it('stops a command when its time is over, not later', async () => {
+  const began = performance.now();
+  const limits = { connectDeadline: 10_000, commandDeadline: 500 };
+  const sentence = await complaint(run(transport, targetOf(lab, 0), 'echo $$ > pid; sleep 60', limits));
+  expect(sentence).toBe('the command did not end within 0.5 s and was stopped.');
+  expect(performance.now() - began).toBeLessThan(5_000);
+  const pid = Number(readFileSync(join(lab.home(0), 'pid'), 'utf8'));
+  await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+});
+
+it('gives up a host that does not answer', async () => {
+  const work = run(transport, targetOf(lab, hanging), 'true', { connectDeadline: 300 });
+  expect(await complaint(work)).toMatch(/did not answer within 0.3 s/);
+});
+
+it('does not start what was cancelled before', async () => {
+  const controller = new AbortController();
+  const work = run(transport, targetOf(lab, 0), 'touch begun', { signal: controller.signal });
+  controller.abort();
+  expect(await complaint(work)).toBe('the command was cancelled.');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(existsSync(join(lab.home(0), 'begun'))).toBe(false);
+});
+
+it('leaves nothing in the directory for temporary files', async () => {
+  const { TMPDIR } = process.env;
+  process.env.TMPDIR = mkdtempSync(join(tmpdir(), 'muster-test-'));
+  try {
+    const other = new SshProcesses({ keyFile: lab.privateKeyFile, hostKeys });
+    await run(other, targetOf(lab, 0), 'true');
+    expect(await complaint(run(other, targetOf(lab, 0), 'sleep 60', { commandDeadline: 100 }))).toContain('0.1 s');
+    await other.close();
+    expect(readdirSync(process.env.TMPDIR)).toEqual([]);
+    rmSync(process.env.TMPDIR, { recursive: true });
+  } finally {
+    process.env.TMPDIR = TMPDIR ?? '/tmp';
+  }
+});
+
+it('takes no options from commands and names', async () => {
+  const mark = join(lab.home(0), 'injected');
+  const option = `-oProxyCommand=touch ${mark}`;
+  // The node's shell complains of it.
+  expect((await run(transport, targetOf(lab, 0), option)).stderr).toContain('bash');
+  for (const wrong of [
+    { user: option },
+    { address: option },
+    { user: '-F/x' },
+    { address: 'user@host' },
+    { address: '%h' },
+  ])
+    expect(await complaint(run(transport, targetOf(lab, 0, wrong), 'true'))).toMatch(/is (neither|not)/);
+  const jump = targetOf(lab, 2);
+  for (const wrong of [{ user: "x'; touch y" }, { address: 'a b' }, { address: '-W' }]) {
+    const target = targetOf(lab, 0, { jump: { ...jump, ...wrong } });
+    expect(await complaint(run(transport, target, 'true'))).toMatch(/is (neither|not)/);
+  }
+  expect(existsSync(mark)).toBe(false);
+});
+
+it('gives up a host that fills the log', { timeout: 20_000 }, async () => {
+  const hostile = new ssh2.Server({ hostKeys: [lab.privateKey] }, (connection) => {
+    connection.on('error', () => undefined).on('authentication', (context) => context.accept());
+    connection.on('session', (accept) => {
+      accept().on('exec', (take) => {
+        const channel = take();
+        const flood = setInterval(() => {
+          for (let time = 0; time < 500; time++) channel.exit(0);
+        }, 10);
+        connection.once('close', () => clearInterval(flood));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => hostile.listen(2227, '127.122.9.1', resolve));
+  const target = { name: 'hostile', address: '127.122.9.1', port: 2227, user: 'root' };
+  expect(await complaint(run(transport, target, 'true'))).toContain('sends has no end');
+  await new Promise((resolve) => hostile.close(resolve));
+});
+
+it('keeps the keys of hosts whose names have capital letters', async () => {
+  await run(transport, targetOf(lab, 0, { name: 'Rack_1A' }), 'true');
+  expect(hostKeys.keys.get('Rack_1A')).toBe(lab.hostKey(0));
+  hostKeys.keys.set('Rack_1A', lab.hostKey(2));
+  expect(await complaint(run(transport, targetOf(lab, 0, { name: 'Rack_1A' }), 'true'))).toContain('has changed');
+});
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 it('says so when there is no ssh program', async () => {
   const { PATH } = process.env;

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -244,4 +246,17 @@ it('says what is in the way of SFTP when start-up files print something', async 
 
 it.each(['/dev/null', '.', 'no-such-file'])('refuses to send %s', async (path) => {
   expect(await complaint(SharedSource.open(path))).toContain(`${path} cannot be sent`);
+});
+
+it('sends nothing that was put in the place of a file after that was looked at', async () => {
+  const at = (path: string): string => join(directory, 'replaced', path);
+  mkdirSync(at('real'), { recursive: true });
+  writeFileSync(at('real/file'), 'x');
+  symlinkSync('real/file', at('link'));
+  symlinkSync('real', at('way'));
+  execFileSync('mkfifo', [at('pipe')]);
+  await (await SharedSource.open(at('real/file'))).close();
+  for (const name of ['link', 'way/file', 'pipe', 'real']) {
+    expect(await complaint(SharedSource.open(at(name)))).toContain(`${at(name)} cannot be sent`);
+  }
 });

@@ -1,5 +1,5 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,7 +36,7 @@ const server = `
 const answer = (): Promise<string | undefined> =>
   new Promise((resolve) => {
     let text = '';
-    const connection = connect(socket, () => {});
+    const connection = connect(socket, () => {}).setTimeout(1_000, () => connection.destroy());
     connection.on('data', (chunk) => (text += String(chunk)));
     connection.on('error', () => resolve(undefined));
     connection.on('close', () => resolve(text || undefined));
@@ -84,14 +84,6 @@ describe('a supervised process', () => {
     expect(await toy.isRunning()).toBe(true);
   });
 
-  it('is reloaded in its own way, if it has one', async () => {
-    let told = 0;
-    const toy = daemon({ reload: async () => void told++ });
-    await toy.start();
-    await toy.reload();
-    expect([told, await answer()]).toEqual([1, '0']);
-  });
-
   it('is started again when it dies, also several times', async () => {
     const toy = daemon();
     await toy.start();
@@ -108,6 +100,18 @@ describe('a supervised process', () => {
     await toy.stop();
     await pause(1_200);
     expect(await toy.isRunning()).toBe(false);
+  });
+
+  it('that is halted ends as quickly as any other', async () => {
+    const toy = daemon();
+    await toy.start();
+    const mark = readMark(markFile())!;
+    process.kill(mark.pid, 'SIGSTOP');
+    const began = Date.now();
+    await toy.close();
+    expect([isAlive(mark), existsSync(markFile())]).toEqual([false, false]);
+    // Those that do not hear are killed after ten seconds.
+    expect(Date.now() - began).toBeLessThan(9_000);
   });
 
   it('that ends at once is an error with its last words', async () => {
@@ -132,6 +136,18 @@ describe('a supervised process', () => {
     expect([pid(), await next.isRunning()]).toEqual([before, true]);
     await next.stop();
     expect(await answer()).toBeUndefined();
+    await toy.stop();
+  });
+
+  it('of a muster that was killed is replaced if it hangs', async () => {
+    const toy = makeDaemon(specFor(), { how: 'process', log, directory });
+    await toy.start();
+    const before = readMark(markFile())!;
+    process.kill(before.pid, 'SIGSTOP');
+    const next = daemon();
+    await next.resume();
+    expect([isAlive(before), await next.isRunning()]).toEqual([false, true]);
+    await next.stop();
     await toy.stop();
   });
 
@@ -172,50 +188,4 @@ describe('the kernel’s line on a process', () => {
     ['7 (a) S 1', undefined],
     ['x (a) S 1 7 7 0 -1 4 1 0 0 0 0 0 0 0 20 0 1 0 4711 99', undefined],
   ])('%j', (line, expected) => expect(parseMark(line)).toEqual(expected));
-});
-
-describe('a unit of systemd', () => {
-  const path = process.env['PATH'];
-  afterEach(() => {
-    process.env['PATH'] = path;
-  });
-
-  /** A systemctl that notes what it was told and keeps the state of one unit. */
-  function fakeSystemctl(body: string): string {
-    const calls = join(directory, 'calls');
-    writeFileSync(join(directory, 'systemctl'), `#!/bin/sh\necho "$*" >>${calls}\n${body}\n`);
-    chmodSync(join(directory, 'systemctl'), 0o755);
-    process.env['PATH'] = `${directory}:${path}`;
-    return calls;
-  }
-
-  it('is told by systemctl what to do', async () => {
-    const calls = fakeSystemctl('exit 0');
-    const listener = createServer((connection) => connection.end('0')).listen(socket);
-    const unit = makeDaemon(specFor(), { how: 'systemd', log, directory });
-    await unit.start();
-    await unit.reload();
-    await unit.restart();
-    expect(await unit.isRunning()).toBe(true);
-    await unit.stop();
-    await unit.resume();
-    await unit.close();
-    listener.close();
-    expect(readFileSync(calls, 'utf8').trim().split('\n')).toEqual([
-      'start toy',
-      'reload-or-restart toy',
-      'restart toy',
-      'is-active --quiet toy',
-      'stop toy',
-    ]);
-  });
-
-  it('that fails is an error that says where to look', async () => {
-    fakeSystemctl('echo "Unit toy.service not found." >&2; exit 5');
-    const unit = makeDaemon(specFor(), { how: 'systemd', log, directory });
-    await expect(unit.start()).rejects.toThrow(
-      /systemctl start toy failed: Unit toy.service not found.*journalctl -u toy/,
-    );
-    expect(await unit.isRunning()).toBe(false);
-  });
 });

@@ -1,6 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KeaControl } from '../../../src/protocols/kea/control.ts';
@@ -16,26 +18,36 @@ let wire: Wire | undefined;
 let setting: Setting | undefined;
 let socket: KeaSocket | undefined;
 let foreign: ChildProcess | undefined;
+/** A small one of its own, for Kea's files. */
+let disk: string | undefined;
 afterEach(async () => {
   await setting?.close();
   await socket?.close();
   foreign?.kill('SIGKILL');
   wire?.remove();
-  wire = setting = socket = foreign = undefined;
+  if (disk !== undefined) {
+    execFileSync('umount', [disk]);
+    rmdirSync(disk);
+  }
+  wire = setting = socket = foreign = disk = undefined;
 });
 
 /** A service on a real wire. */
-async function onWire(daemon: 'process' | 'none' = 'process'): Promise<{ wire: Wire; setting: Setting }> {
+async function onWire(
+  daemon: 'process' | 'none' = 'process',
+  directory?: string,
+): Promise<{ wire: Wire; setting: Setting }> {
   wire = makeWire(['10.77.0.1/16']);
   setting = await openSetting(machineWith(wire.serverNic, ['10.77.0.1']), {
     prefix: wire.server.command('env'),
     daemon,
+    ...(directory !== undefined && { directory }),
   });
   await setting.store.put(network, ...nodes(20));
   return { wire, setting };
 }
 
-const place = (name: string): string => join(setting!.data, 'dhcp', name);
+const place = (name: string): string => join(disk ?? join(setting!.data, 'dhcp'), name);
 const control = (): KeaControl => new KeaControl(place('kea4.sock'));
 const keaPid = async (): Promise<number> => ((await control().tell('status-get')) as { pid: number }).pid;
 
@@ -71,6 +83,28 @@ describe('when Kea is away', { timeout: 60_000 }, () => {
     await expect.poll(served, { timeout: 15_000 }).toEqual(macs(2, 3));
     expect((await wire!.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
   });
+
+  it.each(['the same muster', 'the next muster', 'a new configuration'])(
+    'an address that moved to another MAC address meanwhile is free for it: %s',
+    async (how) => {
+      const { wire: on, setting: at } = await onWire('none');
+      await at.configure();
+      startForeign();
+      await expect.poll(keaPid, { timeout: 15_000 }).toBeGreaterThan(0);
+      await at.reserve('n1', 'n2');
+      for (const index of [1, 2]) expect((await on.ask(mac(index)))?.['ip']).toBe(`10.77.1.${index}`);
+      foreign!.kill('SIGKILL');
+      await at.store.put(['mac', { node: 'n1', mac: mac(30) }]);
+      await expect(at.reserve('n1')).rejects.toThrow('is noted');
+      if (how === 'the next muster') await at.reopen();
+      startForeign();
+      if (how === 'a new configuration') await expect.poll(() => at.configure(), { timeout: 15_000 }).toBeDefined();
+      await expect.poll(() => served().catch(() => []), { timeout: 15_000 }).toEqual(macs(2, 30));
+      const leased = async () => (await at.dhcp.leases()).map(({ address }) => address);
+      await expect.poll(leased, { timeout: 15_000 }).toEqual(['10.77.1.2']);
+      expect((await on.ask(mac(30)))?.['ip']).toBe('10.77.1.1');
+    },
+  );
 
   it('leases are read from its file', async () => {
     const { wire: on, setting: at } = await onWire('none');
@@ -185,6 +219,48 @@ it('thousands at once are one configuration, and so are many requests of a momen
   expect(await served()).toEqual([]);
 });
 
+describe('thousands of leases', { timeout: 180_000 }, () => {
+  const count = 5_000;
+  const name = (i: number): string => `m${i}`;
+  const address = (i: number): string => `10.77.${10 + Math.floor(i / 250)}.${(i % 250) + 1}`;
+  const all = Array.from({ length: count }, (_, i) => i);
+  const leasedAll = async (holder: (i: number) => string): Promise<void> => {
+    for (const i of all)
+      await control().tell('lease4-add', {
+        'ip-address': address(i),
+        'hw-address': holder(i),
+        'subnet-id': 0x0a4d0000,
+      });
+  };
+  const leases = async () => (await setting!.dhcp.leases()).length;
+
+  it('end with their reservations, moved or removed at once', async () => {
+    const { setting: at } = await onWire();
+    await at.configure();
+    await at.store.put(...all.flatMap((i) => node(name(i), address(i), mac(i + 1_000))));
+    await at.reserve(...all.map(name));
+    await leasedAll((i) => mac(i + 1_000));
+    expect(await leases()).toBe(count);
+    await at.store.put(...all.map((i) => ['mac', { node: name(i), mac: mac(i + 9_000) }] as const));
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const began = performance.now();
+    await at.reserve(...all.map(name));
+    const moved = performance.now() - began;
+    expect(await leases()).toBe(0);
+    await leasedAll((i) => mac(i + 9_000));
+    const beganRemoval = performance.now();
+    await at.release(...all.map(name));
+    const removed = performance.now() - beganRemoval;
+    delay.disable();
+    expect(await leases()).toBe(0);
+    console.info(
+      `${count} leases moved ${moved.toFixed()} ms, removed ${removed.toFixed()} ms, longest pause ${(delay.max / 1e6).toFixed()} ms`,
+    );
+    expect(Math.max(moved, removed)).toBeLessThan(60_000);
+  });
+});
+
 /** A Kea of another version, or with another mind, on the socket. */
 async function withKea(answer: (command: KeaCommand) => object | undefined): Promise<Setting> {
   setting = await openSetting(machineWith('eth0', ['10.77.0.1']), { daemon: 'none' });
@@ -216,13 +292,13 @@ describe('a Kea that takes reservations one by one', () => {
     const [, add, , remove] = socket!.heard.filter(({ command }) => command !== 'status-get');
     expect(add!.arguments).toEqual({
       reservation: { 'subnet-id': 0x0a4d0000, 'hw-address': mac(1), 'ip-address': '10.77.1.1', hostname: 'n1' },
-      'operation-target': 'primary',
+      'operation-target': 'memory',
     });
     expect(remove!.arguments).toEqual({
       'subnet-id': 0x0a4d0000,
       'identifier-type': 'hw-address',
       identifier: mac(1),
-      'operation-target': 'primary',
+      'operation-target': 'memory',
     });
     expect(readFileSync(place('kea-dhcp4.json'), 'utf8')).toContain(mac(2));
     expect(readFileSync(place('kea-dhcp4.json'), 'utf8')).not.toContain(mac(1));
@@ -231,7 +307,7 @@ describe('a Kea that takes reservations one by one', () => {
   it('is given many of them together', async () => {
     const at = await withKea(able);
     await at.reserve(...Array.from({ length: 150 }, (_, i) => `n${i + 1}`));
-    expect(commands()).toEqual(['config-set']);
+    expect(commands()).toEqual(['config-set', 'list-commands']);
   });
 
   it('that refuses one of them gets back what it had', async () => {
@@ -301,6 +377,35 @@ describe('a file that cannot be written', { timeout: 60_000 }, () => {
     await at.configure();
     expect(written()).toContain('10.99.0.0');
   });
+});
+
+it('a full disk changes nothing that is served, and what it has no room for is written later', {
+  timeout: 60_000,
+}, async () => {
+  disk = mkdtempSync(join(tmpdir(), 'muster-disk-'));
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]);
+  const { wire: on, setting: at } = await onWire('process', disk);
+  const written = (): string => readFileSync(place('kea-dhcp4.json'), 'utf8');
+  await at.configure();
+  await at.reserve('n1');
+  const before = written();
+  expect(() => {
+    for (;;) appendFileSync(place('ballast'), Buffer.alloc(4_096));
+  }).toThrow('ENOSPC');
+  await at.reserve('n2');
+  expect(await served()).toEqual(macs(1, 2));
+  await at.store.put(['networks', { netname: 'more', net: '10.99.0.0', mask: '255.255.0.0' }]);
+  await expect(at.configure()).rejects.toThrow(/kea-dhcp4\.json cannot be written: ENOSPC/);
+  await expect.poll(served, { timeout: 15_000 }).toEqual(macs(1, 2));
+  expect(JSON.stringify(await control().tell('config-get'))).not.toContain('10.99.0.0');
+  expect(written()).toBe(before);
+  process.kill(await keaPid(), 'SIGKILL');
+  await expect.poll(() => served().catch(() => []), { timeout: 15_000 }).toEqual(macs(1, 2));
+  rmSync(place('ballast'));
+  await expect.poll(written, { timeout: 15_000 }).toContain(mac(2));
+  expect((await on.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
+  await at.configure();
+  expect(written()).toContain('10.99.0.0');
 });
 
 it('without a configuration there is nothing to reserve in', async () => {

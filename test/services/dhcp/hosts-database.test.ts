@@ -84,6 +84,40 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     expect(postgres.query('SELECT count(*) FROM ipv6_reservations')).toBe('1');
   });
 
+  it('is put right when it has come back without rows it was given', async () => {
+    // Both servers have been told everything before it is done.
+    await setting.reserve('n1');
+    postgres.query("DELETE FROM hosts WHERE hostname = 'n1'");
+    postgres.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'kea'");
+    await expect.poll(names, { timeout: 15_000 }).toEqual(['-', '-', 'n1', 'six1']);
+  });
+
+  it('gives an address to another MAC address at once, though the old one has a lease of it', async () => {
+    await setting.store.put(...node('board', '10.77.1.50', mac(50)));
+    await setting.reserve('board');
+    expect((await wire.ask(mac(50)))?.['ip']).toBe('10.77.1.50');
+    await setting.store.put(['mac', { node: 'board', mac: mac(51) }]);
+    await setting.reserve('board');
+    expect((await wire.ask(mac(51)))?.['ip']).toBe('10.77.1.50');
+    await setting.release('board');
+  });
+
+  it('refuses what somebody else has there, names it, and keeps what it has', async () => {
+    const taken = postgres.query("SELECT dhcp4_subnet_id FROM hosts WHERE hostname = 'n1'");
+    const bytes = `'\\x${mac(60).replaceAll(':', '')}'`;
+    postgres.query(
+      `INSERT INTO hosts (dhcp_identifier, dhcp_identifier_type, dhcp4_subnet_id) VALUES (${bytes}, 0, ${taken})`,
+    );
+    await setting.store.put(...node('n60', '10.77.1.60', mac(60)), ...node('n61', '10.77.1.61', mac(61)));
+    const [bad, good] = await Promise.allSettled([setting.reserve('n60'), setting.reserve('n61')]);
+    expect([bad.status, good.status]).toEqual(['rejected', 'fulfilled']);
+    expect(String((bad as PromiseRejectedResult).reason)).toContain(mac(60).replaceAll(':', ''));
+    expect(names()).toContain('n61');
+    expect(setting.store.rows('dhcphost').filter(({ node: whose }) => whose === 'n60')).toEqual([]);
+    await setting.release('n61');
+    postgres.query(`DELETE FROM hosts WHERE dhcp_identifier = ${bytes}`);
+  });
+
   it('that is away is an error, and what was asked for is done when it is back', async () => {
     const control = new KeaControl(join(setting.data, 'dhcp/kea4.sock'));
     const before = await control.tell('status-get');

@@ -171,6 +171,16 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
   });
 });
 
+it('an interface that has come since Kea was started is served', { timeout: 60_000 }, async () => {
+  wire.server.run('ip', 'link', 'add', 'late0', 'type', 'veth', 'peer', 'late1');
+  wire.server.run('ip', 'link', 'set', 'late0', 'up');
+  nic = 'late0';
+  await setting.configure();
+  expect(JSON.stringify(await kea().tell('config-get'))).toContain('"late0');
+  nic = wire.serverNic;
+  await setting.configure();
+});
+
 describe('what is wrong changes nothing', { timeout: 60_000 }, () => {
   it.each([
     [['twin'], `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`],
@@ -207,7 +217,7 @@ describe('what is wrong changes nothing', { timeout: 60_000 }, () => {
       'networks',
       { net: '10.77.0.0', mask: '255.255.0.0', dynamicrange: '10.77.200.1-10.77.200.50', gateway: '10.1.1.1' },
     ]);
-    await expect(setting.configure()).rejects.toThrow('Network mgmt, gateway: 10.1.1.1 is not inside 10.77.0.0/16.');
+    await expect(setting.configure()).rejects.toThrow('Network mgmt, gateway: 10.1.1.1 is not inside 10.77.0.0/16;');
     await setting.store.put(['networks', { net: '10.77.0.0', mask: '255.255.0.0', gateway: '10.77.0.254' }]);
     expect(state()).toBe(before);
     expect((await wire.ask(mac(1)))?.['ip']).toBe('10.77.1.1');

@@ -3,7 +3,7 @@ import { ipText, parsePrefix } from '../../../src/core/ip.ts';
 import { parseRanges } from '../../../src/services/dhcp/address-ranges.ts';
 import { type ServedSubnet, sortedSubnets } from '../../../src/services/dhcp/document.ts';
 import { planReservations } from '../../../src/services/dhcp/plan-reservations.ts';
-import { normalMac } from '../../../src/services/dhcp/reservations.ts';
+import { isOneMachine, normalMac } from '../../../src/services/dhcp/reservations.ts';
 import { memoryStore, type TestStore } from '../../harness/store.ts';
 import { machineWith, node, type Rows } from './setting.ts';
 
@@ -102,6 +102,13 @@ describe('a value that is wrong is refused and named', () => {
     // Stored values are checked; these come out of patterns.
     ['|.*|nothing|', '10.1.0.1', /^Node case\d+, mac\.mac: "nothing" is not a MAC address\.$/],
     ['|.*|52:54:00:00:00:zz|', '10.1.0.1', /mac\.mac: "52:54:00:00:00:zz" is not a MAC address/],
+    [
+      'ff:ff:ff:ff:ff:ff',
+      '10.1.0.1',
+      /^Node case\d+, mac\.mac: ff:ff:ff:ff:ff:ff is the address of no machine or of many;/,
+    ],
+    ['00:00:00:00:00:00', '10.1.0.1', /mac\.mac: 00:00:00:00:00:00 is the address of no machine or of many/],
+    ['52:54:00:00:00:01|01005E0000FB!*NOIP*', '10.1.0.1', /mac\.mac: 01:00:5e:00:00:fb is the address of no machine/],
     ['52:54:00:00:00:01!a"b', '10.1.0.1', /mac\.mac: "a\\"b" is not a host name/],
     [`52:54:00:00:00:01!${'x'.repeat(300)}`, '10.1.0.1', /mac\.mac: "x+\.\.\." is longer than 253 characters/],
     ['52:54:00:00:00:01', '|.*|10.1.0.999|', /hosts\.ip: "10\.1\.0\.999" is not an IP address/],
@@ -139,4 +146,24 @@ describe('a MAC address', () => {
     ['52:54:00:aa:bb:0c\n', undefined],
     ['', undefined],
   ])('%j', (text, expected) => expect(normalMac(text)).toBe(expected));
+});
+
+describe('one machine', () => {
+  const gid = (start: string): string => `${start}:80:00:00:00:00:00:00:00:02:c9:03:00:0a:0b:0c`;
+  it.each([
+    ['52:54:00:aa:bb:0c', true],
+    ['02:00:00:00:00:00', true],
+    ['ff:ff:ff:ff:ff:ff', false],
+    ['00:00:00:00:00:00', false],
+    ['01:00:5e:00:00:01', false],
+    ['33:33:00:00:00:01', false],
+    ['ab:00:00:00:00:01', false],
+    // The number of an InfiniBand adapter, which has no bit for groups.
+    ['01:02:c9:03:00:0a:0b:0c', true],
+    ['00:00:00:00:00:00:00:00', false],
+    // Flags and queue pair, then the IPv6 address.
+    [gid('81:00:02:08:fe'), true],
+    [gid('00:ff:ff:ff:ff'), false],
+    [`ff${':ff'.repeat(19)}`, false],
+  ])('%s: %s', (mac, expected) => expect(isOneMachine(mac)).toBe(expected));
 });

@@ -112,6 +112,8 @@ it('rows written by hand that Kea could not take are left out', async () => {
     { node: 'twin', mac: a, ip: '10.0.0.2', hostname: 'twin' },
     { node: 'same', mac: b, ip: '10.0.0.1', hostname: 'same' },
     { node: 'mac', mac: 'no-mac', ip: '10.0.0.3', hostname: 'mac' },
+    { node: 'all', mac: 'ff:ff:ff:ff:ff:ff', ip: '10.0.0.7', hostname: 'all' },
+    { node: 'many', mac: '01:00:5e:00:00:01', ip: '10.0.0.8', hostname: 'many' },
     { node: 'ip', mac: '52:54:00:00:00:0c', ip: '10.0.0', hostname: 'ip' },
     { node: 'loop', mac: '52:54:00:00:00:0c', ip: '127.0.0.1', hostname: 'loop' },
     { node: 'name', mac: '52:54:00:00:00:0d', ip: '10.0.0.4', hostname: 'a"},{"' },

@@ -124,7 +124,7 @@ describe('the subnet of a network', () => {
 
 describe('what cannot be served is refused, with the place that is wrong', () => {
   it.each<[Rows, string]>([
-    [[network({ gateway: '10.2.0.1' })], 'Network mgmt, gateway: 10.2.0.1 is not inside 10.1.0.0/16.'],
+    [[network({ gateway: '10.2.0.1' })], 'Network mgmt, gateway: 10.2.0.1 is not inside 10.1.0.0/16;'],
     [
       [network({ dynamicrange: '10.1.0.9-10.1.0.1' })],
       'Network mgmt, dynamicrange: 10.1.0.9-10.1.0.1 counts backwards.',
@@ -143,7 +143,7 @@ describe('what cannot be served is refused, with the place that is wrong', () =>
     ],
     [
       [network({ mtu: '1500; reboot' })],
-      'Network mgmt, mtu: "1500; reboot" is not a number of bytes from 68 to 65535.',
+      'networks.mtu of 10.1.0.0,255.255.0.0: "1500; reboot" is not a number of bytes from 68 to 65535.',
     ],
     [[network({ domain: 'a"b' })], 'Network mgmt, domain: "a\\"b" is not a host name'],
     [[network({ nameservers: 'nobody' })], 'Network mgmt, nameservers: the name nobody leads to no address.'],

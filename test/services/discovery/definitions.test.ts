@@ -20,7 +20,7 @@ const announced = (type: string, address: string, attributes: string, fromDirect
     address,
     fromDirectory,
     attributes: parseAttributes(attributes),
-  });
+  })!;
 
 const fsp = (address: string, more = '', addresses = address): Device =>
   announced(
@@ -169,7 +169,6 @@ describe('a device becomes a definition', () => {
       advertisedDevice({
         address: '10.0.0.40',
         uuid: '564d4f6e-a405-706e-38ec-da52ad81e97a',
-        root: 'https://10.0.0.40/redfish/v1/',
       }),
       {
         '10.0.0.40': {
@@ -210,7 +209,7 @@ describe('a device becomes a definition', () => {
         address: '10.0.0.1',
         fromDirectory: true,
         attributes: new Map(),
-      }),
+      })!,
       {
         '10.0.0.9': {
           objtype: 'node',
@@ -404,6 +403,10 @@ describe('names', () => {
 describe('answers of one device', () => {
   const mm = (address: string, attributes: string): Device =>
     announced(`${hardware}:management-module`, address, attributes);
+  const cmm = (address: string, attributes: string): Device =>
+    announced(`${hardware}:chassis-management-module`, address, attributes);
+  const redfish = (address: string, uuid = '6f1c7e1a-0000-4000-8000-0123456789ab'): Device =>
+    advertisedDevice({ address, uuid });
   const same = '(machinetype-model=M),(serial-number=S)';
 
   it.each<[string, Device[], string[]]>([
@@ -419,6 +422,7 @@ describe('answers of one device', () => {
     ['by IPv4 and IPv6', [mm('10.0.0.1', same), mm('fe80::1%eth0', same)], ['10.0.0.1']],
     ['twice from one address', [mm('10.0.0.1', same), mm('10.0.0.1', same)], ['10.0.0.1']],
     ['twice without saying who it is', [mm('10.0.0.1', ''), mm('10.0.0.1', '')], ['10.0.0.1']],
+    ['of Redfish by IPv6 and IPv4', [redfish('fe80::1%eth0'), redfish('10.0.0.1')], ['10.0.0.1']],
   ])('%s are folded', (_name, devices, addresses) => {
     expect(foldDevices(devices).map(({ address }) => address)).toEqual(addresses);
   });
@@ -426,10 +430,22 @@ describe('answers of one device', () => {
   it.each<[string, Device[]]>([
     ['another serial number', [mm('10.0.0.1', same), mm('10.0.0.2', same.replace('=S', '=T'))]],
     ['the same numbers at an address the other does not have', [mm('10.0.0.1', same), mm('10.0.0.2', same)]],
-    ['another kind', [mm('10.0.0.1', same), announced(`${hardware}:chassis-management-module`, '10.0.0.1', same)]],
+    ['another serial number at the same address', [mm('10.0.0.1', same), cmm('10.0.0.1', same.replace('=S', '=T'))]],
+    ['another kind at another address', [mm('10.0.0.1', same), cmm('10.0.0.2', same)]],
+    ['the same UUID at another IPv4 address', [redfish('10.0.0.1'), redfish('10.0.0.2')]],
+    ['no UUID', [redfish('10.0.0.1', ''), redfish('fe80::1%eth0', '')]],
     ['no numbers', [mm('10.0.0.1', ''), mm('10.0.0.2', '')]],
   ])('are not those of one with %s', (_name, devices) => {
     expect(foldDevices(devices)).toHaveLength(2);
+  });
+
+  it.each<[string, Device[], string]>([
+    ['the newer kind', [mm('10.0.0.1', same), cmm('10.0.0.1', same)], 'cmm'],
+    ['the newer kind, in whatever order', [cmm('10.0.0.1', same), mm('10.0.0.1', same)], 'cmm'],
+    ['the known kind', [announced(`${hardware}:new-thing`, '10.0.0.1', ''), mm('10.0.0.1', same)], 'mm'],
+    ['what all say', [mm('10.0.0.1', '(type=chassis-management-module)'), cmm('10.0.0.1', '')], 'cmm'],
+  ])('to several types are of %s', (_name, devices, kind) => {
+    expect(foldDevices(devices).map((device) => device.kind.name)).toEqual([kind]);
   });
 
   it('are folded, however many claim to be it', () => {
@@ -463,14 +479,15 @@ describe('what devices say of themselves', () => {
     );
     fc.assert(
       fc.property(fc.array(fc.tuple(type, attributes), { maxLength: 6 }), (list) => {
-        const devices = list.map(([each, pairs], i) =>
-          announcedDevice({
-            type: each,
-            url: `${each}://h`,
-            address: `10.0.0.${i + 1}`,
-            fromDirectory: i % 2 === 1,
-            attributes: new Map(pairs),
-          }),
+        const devices = list.map(
+          ([each, pairs], i) =>
+            announcedDevice({
+              type: each,
+              url: `${each}://h`,
+              address: `10.0.0.${i + 1}`,
+              fromDirectory: i % 2 === 1,
+              attributes: new Map(pairs),
+            })!,
         );
         for (const [name, definition] of definitionsOf(foldDevices(devices), { known: nobody, neighbours: new Map() }))
           for (const text of [name, ...Object.values(definition)])
@@ -491,8 +508,22 @@ describe('what devices say of themselves', () => {
     ['service:management-hardware.Lenovo:lenovo-xclarity-controller', 'xcc'],
     ['service:lenovo-smm2', 'smm'],
     [`${hardware}:management-modules`, 'management-modules'],
+    [hardware, 'management-hardware'],
+    ['service:printer:lpr', undefined],
+    ['service:management-hardware.Other:management-module', undefined],
   ])('%s is %s', (type, kind) => {
-    expect(kindOfService(type).name).toBe(kind);
+    expect(kindOfService(type)?.name).toBe(kind);
+  });
+
+  it.each([
+    [`${hardware}:management-module`, ['chassis-management-module'], 'cmm'],
+    [hardware, ['CEC-Service-Processor'], 'fsp'],
+    ['service:wbem', ['lenovo-xclarity-controller'], 'xcc'],
+    [`${hardware}:management-module`, ['something', ''], 'mm'],
+    [`${hardware}:new-thing`, ['newer-thing'], 'new-thing'],
+    ['service:printer:lpr', ['printer'], undefined],
+  ])('%s that says it is %j is %s', (type, said, kind) => {
+    expect(kindOfService(type, said)?.name).toBe(kind);
   });
 });
 

@@ -152,6 +152,38 @@ describe('GET /services/slpnodes', { timeout: 60_000 }, () => {
     expect([status, Object.keys(json)]).toEqual([200, names]);
   });
 
+  it('takes the type from what devices say, not from the question they answer, and tells each once', async () => {
+    const identity = (i: number): string => `(enclosure-machinetype-model=T),(enclosure-serial-number=S${i})`;
+    const played = (i: number, ...services: LabDevice['services']): LabDevice => ({
+      address: labAddress(i),
+      services,
+      answersAll: true,
+    });
+    await lab.play([
+      played(0, { type: `${hardware}:chassis-management-module`, attributes: identity(0) }),
+      // By its attributes only.
+      played(1, {
+        type: `${hardware}:management-module`,
+        url: `https://${labAddress(1)}/`,
+        attributes: `(type=integrated-management-module2),${identity(1)}`,
+      }),
+      // The newer kind under the name of its forerunner too.
+      played(
+        2,
+        { type: `${hardware}:management-module`, attributes: identity(2) },
+        { type: `${hardware}:chassis-management-module`, attributes: identity(2) },
+      ),
+      played(3, { type: 'service:printer:lpr', attributes: '(machinetype-model=P),(serial-number=1)' }),
+    ]);
+    const kindsOf = ({ json }: Awaited<ReturnType<typeof get>>): object =>
+      Object.fromEntries(Object.entries(json).map(([name, { hwtype }]) => [name, hwtype]));
+    const chassis = { 'Server-T-SNS0': 'cmm', 'Server-T-SNS2': 'cmm' };
+    expect(kindsOf(await get(''))).toEqual({ ...chassis, 'Server-T-SNS1': 'imm2' });
+    expect(kindsOf(await get('/CMM'))).toEqual(chassis);
+    expect(kindsOf(await get('/IMM2'))).toEqual({ 'Server-T-SNS1': 'imm2' });
+    expect(kindsOf(await get('/FSP'))).toEqual({});
+  });
+
   it('serves those who ask for the same at the same time by one search', async () => {
     await lab.play(all);
     const replies = await Promise.all(Array.from({ length: 8 }, () => get('/CMM')));
@@ -218,5 +250,44 @@ describe('GET /services/slpnodes', { timeout: 60_000 }, () => {
     const count = (hwtype: string): number => found.filter((each) => each['hwtype'] === hwtype).length;
     expect([count('imm2'), count('mm'), count('redfish')]).toEqual([125, 125, 50]);
     expect(found.every((each) => each['hwtype'] === 'redfish' || each['serial'])).toBe(true);
+  });
+
+  it('/REDFISH tells each service once, at the address it answered from, whatever it sends', async () => {
+    const target = 'urn:dmtf-org:service:redfish-rest:1';
+    const uuid = (i: number): string => `6f1c7e1a-0000-4000-8000-${String(i).padStart(12, '0')}`;
+    const answer = (...lines: string[]): string => ['HTTP/1.1 200 OK', ...lines, '', ''].join('\r\n');
+    const honest = (i: number): string => answer(`ST:${target}`, `USN:uuid:${uuid(i)}::${target}`);
+    const played = (i: number, ...ssdp: string[]): LabDevice => ({ address: labAddress(i), services: [], ssdp });
+    await lab.play([
+      { address: labAddress(0), services: [], redfish: uuid(0) },
+      { address: lab.linkLocal, services: [], redfish: uuid(0) },
+      // Another machine's address, a wrong one, none of the web.
+      played(1, answer(`ST:${target}`, `USN:uuid:${uuid(1)}`, `AL:https://${labAddress(99)}/redfish/v1/`)),
+      played(2, answer(`ST:${target}`, 'USN:uuid:../../etc/passwd', 'AL:file:///etc/passwd')),
+      played(3, ...Array.from({ length: 300 }, () => honest(3))),
+      // Without a UUID at first.
+      played(4, answer(`ST:${target}`), honest(4)),
+      played(5, `HTTP/1.1 200 OK\r\nX: ${'\xff\x00\xe4'.repeat(5_000)}\r\nST:${target}\r\nUSN:uuid:${uuid(5)}\r\n\r\n`),
+      played(6, '\xff'.repeat(60_000), 'HTTP/1.1 200 OK', '', answer('ST:ssdp:all', `USN:uuid:${uuid(6)}`)),
+      played(7, answer(...Array.from({ length: 9_000 }, () => 'A:b'), `ST:${target}`)),
+      played(8, 'NOTIFY * HTTP/1.1\r\nNT:x\r\n\r\n', answer(`ST:${target}0`, `USN:uuid:${uuid(8)}`)),
+    ]);
+    const { status, json } = await get('/REDFISH');
+    expect(status).toBe(200);
+    expect(Object.entries(json).map(([name, { bmc, uuid: told }]) => [name, bmc, told])).toEqual(
+      [uuid(0), uuid(1), undefined, uuid(3), uuid(4), uuid(5)].map((told, i) => [labAddress(i), labAddress(i), told]),
+    );
+  });
+
+  it('/REDFISH finds services that have only IPv6', async () => {
+    await lab.play([
+      { address: labAddress(0), services: [] },
+      { address: lab.linkLocal, services: [], redfish: '6f1c7e1a-0000-4000-8000-0123456789ab' },
+    ]);
+    const { json } = await get('/REDFISH');
+    const own = `${lab.linkLocal.replace(/%.*/, '')}%${lab.interface}`;
+    expect(Object.values(json)).toMatchObject([
+      { bmc: own, mgt: 'redfish', uuid: '6f1c7e1a-0000-4000-8000-0123456789ab' },
+    ]);
   });
 });

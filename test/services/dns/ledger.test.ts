@@ -23,6 +23,11 @@ const shown = (ledger: Ledger, wanted: Change): string[] =>
   planUpdate(ledger, wanted)
     .operations.map(({ remove, name, type, data }) => `${remove ? '-' : '+'}${name} ${type} ${data}`)
     .sort();
+const guards = (ledger: Ledger, wanted: Change) => {
+  const { first, operations } = planUpdate(ledger, wanted);
+  const added = operations.filter(({ remove }) => !remove);
+  return [first.length, ...added.map(({ requires, otherwise }) => [requires, ...otherwise])];
+};
 
 describe('the ledger', () => {
   it('is the same after a restart', async () => {
@@ -103,6 +108,33 @@ describe('a plan', () => {
     ],
   ])('%s', async (_what, before, wanted, operations) => {
     expect(shown(await ledgerOf(before), change(wanted))).toEqual(operations);
+  });
+
+  it.each<[string, Record<string, DnsRecord[]>, Record<string, DnsRecord[]>, unknown[]]>([
+    ['a host', {}, { n1: [a('n1', '1.1.1.1')] }, [0, ['no-alias']]],
+    ['a new alias', {}, { n1: [cname('x', 'n1')] }, [0, ['unused', { alias: 'n1.t' }]]],
+    ['an alias of two', {}, { n1: [cname('x', 'm')], n2: [cname('x', 'm')] }, [0, ['unused', { alias: 'm.t' }]]],
+    ['an alias again', { n1: [cname('x', 'n1')] }, { n1: [cname('x', 'n1')] }, [0, [{ alias: 'n1.t' }, 'unused']]],
+    [
+      'an alias that moves',
+      { n1: [cname('x', 'n1')] },
+      { n2: [cname('x', 'n2')] },
+      [0, [{ alias: 'n1.t' }, 'unused', { alias: 'n2.t' }]],
+    ],
+    [
+      'a host that was an alias',
+      { n1: [cname('x', 'n1')] },
+      { n1: [a('x', '1.1.1.1')] },
+      [0, [{ alias: 'n1.t' }, 'no-alias']],
+    ],
+    [
+      'an alias that was a host, which is removed before',
+      { n2: [a('x', '1.1.1.1')] },
+      { n1: [cname('x', 'n1')], n2: [] },
+      [1, ['unused', { alias: 'n1.t' }]],
+    ],
+  ])('requires that nobody else’s records are in the way of %s', async (_what, before, wanted, expected) => {
+    expect(guards(await ledgerOf(before), change(wanted))).toEqual(expected);
   });
 
   it('notes more before than after', async () => {

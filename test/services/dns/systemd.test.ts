@@ -18,10 +18,11 @@ alive() { [ -f "$pid" ] && kill -0 "$(cat "$pid")" 2>/dev/null; }
 begin() { setsid named -u bind -g -c ${directory}/named.conf >${directory}/log 2>&1 & echo $! >"$pid"; }
 case "$1" in
   is-active) alive ;;
+  is-failed) ! alive ;;
   start) alive || begin ;;
-  restart) alive && kill "$(cat "$pid")"; begin ;;
-  reload-or-restart) if alive; then kill -HUP "$(cat "$pid")"; else begin; fi ;;
-  stop) alive && kill "$(cat "$pid")" ;;
+  kill) [ "$2" = --signal=HUP ] && kill -HUP "$(cat "$pid")" ;;
+  --quiet|reset-failed) ;;
+  *) echo "systemctl $*: what?" >&2; exit 1 ;;
 esac
 `;
 

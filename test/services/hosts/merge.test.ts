@@ -1,10 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Fault } from '../../../src/core/errors.ts';
 import { parseIp } from '../../../src/core/ip.ts';
 import type { HostEntry } from '../../../src/objects/host-names.ts';
-import { type HostLine, parseHosts } from '../../../src/services/hosts/hosts-file.ts';
+import { parseHosts } from '../../../src/services/hosts/hosts-file.ts';
 import { formatLine } from '../../../src/services/hosts/line-format.ts';
 import { mergeHosts, removeHosts } from '../../../src/services/hosts/merge.ts';
+import { isOwnLine } from '../../../src/services/hosts/own-lines.ts';
+import type { ManagementNode } from '../../../src/objects/management-node.ts';
 
 const entry = (address: string, short: string, ...others: string[]): HostEntry => ({
   node: short.split('-')[0]!,
@@ -12,11 +15,15 @@ const entry = (address: string, short: string, ...others: string[]): HostEntry =
   short,
   long: `${short}.c.com`,
   others,
+  attribute: 'hosts.ip',
 });
 
 const format = { order: 'short', longOthers: false } as const;
-const isOwn = ({ names }: HostLine): boolean => names.includes('localhost') || names.includes('mn');
-const merge = (text: string, ...entries: HostEntry[]) => mergeHosts(parseHosts(text), entries, isOwn, format);
+const own: ManagementNode = {
+  hasAddress: (ip) => ip.value === parseIp('10.0.0.100')!.value,
+  hasName: (name) => ['localhost', 'mn'].includes(name),
+};
+const merge = (text: string, ...entries: HostEntry[]) => mergeHosts(parseHosts(text), entries, own, format);
 
 const n1 = entry('10.0.0.1', 'n1');
 const n1Line = '10.0.0.1 n1 n1.c.com \n';
@@ -63,7 +70,6 @@ describe('an entry in the hosts file', () => {
       [n1, entry('10.0.0.2', 'n2')],
       `${n1Line}10.0.0.2 n2 n2.c.com \n`,
     ],
-    ['does not touch lines of the management node', '10.0.0.1 mn\n', [n1], '10.0.0.1 mn\n'],
     [
       'does not touch localhost',
       '10.0.0.1 n1 localhost\n',
@@ -72,14 +78,28 @@ describe('an entry in the hosts file', () => {
     ],
   ])('%s', (_name, before, entries, after) => expect(merge(before, ...entries).text).toBe(after));
 
-  it('that would be the management node’s is left out with a warning', () =>
-    expect(merge('10.0.0.1 mn\n', n1, entry('10.0.0.9', 'mn'))).toEqual({
-      text: '10.0.0.1 mn\n',
-      warnings: [
-        "Ignoring 10.0.0.1 n1 of node 'n1': the address or the name is the management node's own.",
-        "Ignoring 10.0.0.9 mn of node 'mn': the address or the name is the management node's own.",
-      ],
-    }));
+  it.each([
+    ['with a message, its line is not there', '127.0.1.1 mn\n', 1],
+    ['silently, a line says it already', '10.0.0.100 other mn\n', 0],
+  ])('of the management node itself is left out %s', (_name, text, warnings) =>
+    expect(merge(text, entry('10.0.0.100', 'mn'))).toEqual({
+      text,
+      warnings: Array(warnings).fill(
+        "Ignoring 10.0.0.100 mn: node 'mn' is the management node, whose lines stay as they are.",
+      ),
+    }),
+  );
+
+  it('of a further interface of the management node is written', () =>
+    expect(merge('', { ...entry('10.0.0.9', 'mn-bmc'), node: 'mn' }).text).toBe('10.0.0.9 mn-bmc mn-bmc.c.com \n'));
+
+  it.each([
+    ['its address by definition', '', entry('10.0.0.100', 'n1'), '10.0.0.100 is an address of this management node;'],
+    ['its address by a line', '10.0.0.1 mn\n', n1, '10.0.0.1 is an address of this management node by a line'],
+    ['its name', '', entry('10.0.0.9', 'mn'), '10.0.0.9 is no address of this management node, whose name'],
+  ])('of another node that has the management node’s own is refused: %s', (_name, text, given, sentence) =>
+    expect(() => merge(text, given)).toThrow(`Node ${given.node}, hosts.ip: ${sentence}`),
+  );
 
   it.each([
     ['short', false, '10.0.0.1 n1 n1.c.com a b.org\n'],
@@ -105,7 +125,7 @@ describe('removing', () => {
     ['the line of its address and name', '10.0.0.1 alias n1.c.com n1\n', ''],
     ['not another line of its address', '10.0.0.1 x\n', '10.0.0.1 x\n'],
     ['not a line of the management node', '10.0.0.1 n1 mn\n', '10.0.0.1 n1 mn\n'],
-  ])('takes %s', (_name, before, after) => expect(removeHosts(parseHosts(before), named, isOwn)).toBe(after));
+  ])('takes %s', (_name, before, after) => expect(removeHosts(parseHosts(before), named, own)).toBe(after));
 });
 
 describe('whatever the file holds', () => {
@@ -126,14 +146,23 @@ describe('whatever the file holds', () => {
   );
   const file = fc.array(fc.oneof(piece, fc.constant('\n'))).map((pieces) => pieces.join(' '));
   const entries = [n1, entry('10.0.0.2', 'n2', 'a')];
+  /** A file that is refused stays. */
+  const mergedText = (text: string): string => {
+    try {
+      return merge(text, ...entries).text;
+    } catch (error) {
+      expect(error).toBeInstanceOf(Fault);
+      return text;
+    }
+  };
 
   it('lines that are not of the entries come through as they are', () => {
     fc.assert(
       fc.property(file, (text) => {
         const foreign = parseHosts(text).filter(
-          ({ ip, names }) => !ip || names.length === 0 || isOwn({ ip, names, text: '' }),
+          ({ ip, names }) => !ip || names.length === 0 || isOwnLine(own, { ip, names, text: '' }),
         );
-        const after = parseHosts(merge(text, ...entries).text).map((line) => line.text.trimEnd());
+        const after = parseHosts(mergedText(text)).map((line) => line.text.trimEnd());
         for (const line of foreign) expect(after).toContain(line.text.trimEnd());
       }),
     );
@@ -142,11 +171,11 @@ describe('whatever the file holds', () => {
   it('merging again changes nothing, and removing takes all of it out', () => {
     fc.assert(
       fc.property(file, (text) => {
-        const once = merge(text, ...entries).text;
-        expect(merge(once, ...entries).text).toBe(once);
+        const once = mergedText(text);
+        expect(mergedText(once)).toBe(once);
         const named = entries.map(({ short, ip }) => ({ name: short, ip }));
-        const removed = parseHosts(removeHosts(parseHosts(once), named, isOwn));
-        expect(removed.some((line) => !isOwn(line) && /^n[12](\.|$)/.test(line.names[0] ?? ''))).toBe(false);
+        const removed = parseHosts(removeHosts(parseHosts(once), named, own));
+        expect(removed.some((line) => !isOwnLine(own, line) && /^n[12](\.|$)/.test(line.names[0] ?? ''))).toBe(false);
       }),
     );
   });

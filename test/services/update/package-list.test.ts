@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { packageCommand } from '../../../src/services/update/package-commands.ts';
 import { type PackageStep, readPackageLists } from '../../../src/services/update/package-list.ts';
@@ -49,6 +50,10 @@ describe('a package list', () => {
       await expect(read({ '/l': `ok\n${name}` }, '/l')).rejects.toThrow('/l, line 2');
     },
   );
+
+  it.each(['-@tools', '--@tools'])('refuses to remove a group, %s', async (word) => {
+    await expect(read({ '/l': word }, '/l')).rejects.toThrow('/l, line 1: @tools is a group; name the packages');
+  });
 });
 
 describe('the command for', () => {
@@ -73,5 +78,17 @@ describe('the command for', () => {
     for (const part of [install, remove, installed, 'install -- late']) expect(command).toContain(part);
     expect(command.indexOf('for p in old')).toBeLessThan(command.indexOf(install));
     expect(command.indexOf('install -- late')).toBeLessThan(command.indexOf('for p in gone'));
+  });
+
+  it.each([
+    ['zypper', 0, 0],
+    ['zypper', 102, 0],
+    ['zypper', 103, 0],
+    ['zypper', 104, 104],
+    ['dnf', 102, 102],
+  ] as const)('%s, which ends with %i, ends with %i', (name, code, expected) => {
+    const stub = `${name}() { case "$*" in *install*) return ${code};; esac; }; `;
+    const command = packageCommand(name, [step({ install: ['a'] })]).replaceAll(`'${name}'`, name);
+    expect(spawnSync('sh', ['-c', stub + command]).status).toBe(expected);
   });
 });

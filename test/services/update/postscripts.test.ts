@@ -33,7 +33,7 @@ const reader = effectiveReader(
         provmethod: 'install',
         postscripts: 'image1,syslog',
         postbootscripts: 'imageboot',
-        environvar: 'COLOUR=blue,EMPTY=,PATH=/evil,a-b=1,BASH_ENV=/x',
+        environvar: 'COLOUR=blue,EMPTY=,PATH=/evil,a-b=1,BASH_ENV=/x,SHELLOPTS=xtrace',
       },
     ],
     linuximage: [{ imagename: 'img', pkglist: '/l/a.pkglist,/l/b.pkglist' }],
@@ -109,7 +109,7 @@ it('the environment has site, node and image, and nothing a shell lives on', () 
     COLOUR: 'blue',
     EMPTY: '',
   });
-  for (const name of ['PATH', 'LD_PRELOAD', 'BASH_ENV', 'NO-NAME', 'a-b', 'OFF'])
+  for (const name of ['PATH', 'LD_PRELOAD', 'BASH_ENV', 'SHELLOPTS', 'NO-NAME', 'a-b', 'OFF'])
     expect(environment).not.toHaveProperty(name);
   expect(scriptEnvironment(reader, 's1')).toMatchObject({ NTYPE: 'service', MASTER: '10.0.0.1', OSVER: '' });
 });
@@ -125,6 +125,11 @@ describe('the directory of scripts', () => {
     expect(['a', 'sub/b', 'inner', './a'].map((name) => scripts.has(name))).toEqual([true, true, true, true]);
     const others = ['', 'sub', 'none', '../outside', 'link', '/etc/passwd', 'a\0', '.', '..'];
     expect(others.filter((name) => scripts.has(name))).toEqual([]);
+  });
+
+  it('is nothing that can be sent if it is a file', async () => {
+    const file = new ScriptDirectory(join(directory, 'outside'));
+    expect([file.path, await file.tree()]).toEqual([undefined, undefined]);
   });
 });
 

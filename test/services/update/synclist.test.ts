@@ -23,7 +23,6 @@ describe('a line of a synclist', () => {
     ['/a/?.conf -> /c', '/a/?.conf >> /c'],
     ['/a -> (n1-n3,@rack1) /b', '/a > /b @n1-n3,@rack1'],
     ['/a -> (n1)/b', '/a > /b @n1'],
-    ['/a -> () /b', '/a > /b'],
     ['/a -> (n1) /b/', '/a >> /b @n1'],
     ['/a\'$(x)"; -> /b`y`', '/a\'$(x)"; > /b`y`'],
   ])('%j is %s', (line, expected) => {
@@ -39,6 +38,7 @@ describe('a line of a synclist', () => {
     ['-> /b', 'nothing before the arrow'],
     ['/a ->', 'must begin with a slash'],
     ['a -> /b', 'a must begin with a slash'],
+    ['/a -> () /b', 'the node range is empty'],
     ['/a -> b', 'b must begin with a slash'],
     ['/a -> /b /c', 'must stand one path'],
     ['/a -> /b -> /c', 'must stand one path'],

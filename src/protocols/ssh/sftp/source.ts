@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { Fault } from '../../../core/errors.ts';
+import { openReal } from '../../../core/open-real.ts';
 
 /** Bytes that are read and written at once. With its head such a write fits into eight packets of SSH. */
 export const pieceSize = 8 * 32 * 1024 - 1024;
@@ -32,8 +33,9 @@ export class SharedSource {
     this.modified = Math.floor(stats.mtimeMs / 1_000);
   }
 
+  /** The path must be a resolved one: links are not followed. */
   static async open(path: string | Buffer): Promise<SharedSource> {
-    const file = await open(path, 'r').catch((error: unknown) => {
+    const file = await openReal(path).catch((error: unknown) => {
       throw unreadable(path, (error as Error).message);
     });
     try {

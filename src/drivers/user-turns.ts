@@ -4,7 +4,7 @@ export interface Waiting {
 }
 
 /** Users take turns; what waits for one user comes in its order. */
-export class Turns<T extends Waiting> {
+export class UserTurns<T extends Waiting> {
   /** In the order of the turns. */
   readonly #users = new Map<string, T[]>();
   #size = 0;

@@ -1,0 +1,40 @@
+import { Fault } from '../../core/errors.ts';
+import { rcode } from '../../protocols/dns/codes.ts';
+import { DnsFault } from '../../protocols/dns/faults.ts';
+import { storageFault } from './storage-fault.ts';
+
+/** What went wrong with a name server or with our files about it, as an error that the client understands; any other as it is. */
+export const serviceFault = (server: string, error: unknown): unknown =>
+  error instanceof DnsFault ? serverFault(server, error) : storageFault(error);
+
+export function serverFault(server: string, error: DnsFault): Fault {
+  const what =
+    error.kind === 'unreachable' || error.kind === 'late'
+      ? `The name server ${server} cannot be reached: ${error.message}.`
+      : `The name server ${server} has not made the change: ${error.message}.`;
+  return new Fault('unavailable', [what, remedy(error)], { cause: error, retryAfter: 5 });
+}
+
+export function inZone(error: DnsFault, zone: string): DnsFault {
+  if (error.kind !== 'refused') return error;
+  return new DnsFault(error.kind, `zone ${zone}: ${error.message}`, error.code, error);
+}
+
+function remedy({ kind, code }: DnsFault): string {
+  const byCode = kind === 'refused' && code !== undefined ? remedies[code] : undefined;
+  return (
+    byCode ??
+    'Nothing else is lost: repeat the request when the server is well; POST /services/dns sets up the one on this machine.'
+  );
+}
+
+const keyRemedy =
+  'The key of a server elsewhere is in table passwd, key omapi; POST /services/dns gives the server on this machine its key again.';
+
+const remedies: Readonly<Record<number, string>> = {
+  [rcode.refused]: 'The server must allow this key to change the zone (allow-update or update-policy).',
+  [rcode.notauth]:
+    'If the zone is new, make it with POST /services/dns first; a server elsewhere must have it already.',
+  [rcode.badsig]: keyRemedy,
+  [rcode.badkey]: keyRemedy,
+};

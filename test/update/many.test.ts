@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startUpdateWorld, type UpdateWorld } from './world.ts';
+
+const count = 500;
+const perRoot = 16;
+let world: UpdateWorld;
+beforeAll(async () => {
+  world = await startUpdateWorld(count, '127.127', 2731, { perRoot, connectSeconds: 120 });
+}, 120_000);
+afterAll(() => world?.stop(), 60_000);
+
+/** The most memory the server has used so far, in MiB. */
+const peakMemory = (): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${world.server.child.pid}/status`, 'utf8'))![1]) / 1_024;
+
+it('500 nodes get their files and run their scripts in one call', { timeout: 180_000 }, async () => {
+  for (let index = 0; index < 5; index++) world.source(`tree/${index}`, `file ${index}`);
+  world.script('sign', '#!/bin/sh\nmkdir -p /opt/seen && cat /opt/tree/4 > "/opt/seen/$NODE"\n');
+  const synclists = world.source('many.synclist', `${world.files}/tree -> /opt/tree`);
+  await world.define({ synclists, postscripts: 'syncfiles,sign' });
+  const before = peakMemory();
+  const reply: Record<string, string[]> = await world.server.ok('POST', '/nodes/all/postscript', {});
+  const nodes = Array.from({ length: count }, (_, index) => `n${index + 1}`).sort();
+  expect(Object.keys(reply).sort()).toEqual(nodes);
+  const expected = [
+    'File synchronization has completed.',
+    'postscript start..: sign',
+    'postscript end....: sign exited with code 0',
+    'Running of postscripts has completed.',
+  ];
+  for (const node of nodes) expect(reply[node]).toEqual(expected);
+  const seen: string[] = [];
+  for (let first = 0; first < count; first += perRoot) seen.push(...readdirSync(world.lab.path(first, '/opt/seen')));
+  expect(seen.sort()).toEqual(nodes);
+  const { n500 } = await world.server.ok('GET', '/nodes/n500/attrs/updatestatus');
+  expect(n500.updatestatus).toBe('synced');
+  expect(peakMemory() - before).toBeLessThan(400);
+});
