@@ -1,3 +1,4 @@
+import { setImmediate as pause } from 'node:timers/promises';
 import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import type { NodeStatus, UpdateState } from '../services/node-status.ts';
@@ -67,6 +68,8 @@ async function* updateAll(
 }
 
 async function updateOne(updates: Updates, status: NodeStatus, node: string): Promise<NodeResult> {
+  // Thousands of nodes that get nothing are done without waiting for anything.
+  await pause();
   const isConcerned = await updates.concerns(node);
   // The state of a node on which nothing is done stays what it was.
   const note = (state: UpdateState): void => {

@@ -2,6 +2,7 @@ import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
 import { type Cargo, type CargoRoot, loadCargo } from '../services/remote/cargo.ts';
+import { copyAllowance } from '../services/remote/copy-allowance.ts';
 import type { CopyRequest } from '../services/remote/copy-request.ts';
 import { deliver } from '../services/remote/deliver.ts';
 import { nodeFailure } from '../services/remote/node-failure.ts';
@@ -16,8 +17,6 @@ export interface XdcpArgs extends CopyRequest {
 
 /** A path that no rule means. */
 const elsewhere = '/nowhere/at/all';
-/** Bytes a node must take in a millisecond, beyond the usual deadline. */
-const slowest = 1_024;
 
 /** The argument line, with the user that is acted as. */
 export const copyLine = (sources: readonly string[], target: string, user?: string): string =>
@@ -59,14 +58,10 @@ async function* copy(
     return;
   }
   const pool = new SourcePool();
+  const allowance = copyAllowance(cargo, Math.min(fanOut, nodes.length));
   const send = async (node: string): Promise<NodeResult> => {
     try {
-      await targets.withFiles(
-        node,
-        signal,
-        (files, over) => deliver(files, cargo, pool, target, over),
-        cargo.size / slowest,
-      );
+      await targets.withFiles(node, signal, (files, over) => deliver(files, cargo, pool, target, over), allowance);
       return { node, value: [] };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

@@ -1,5 +1,7 @@
 import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { managementNode } from '../objects/management-node.ts';
 import { CollectedOutput } from '../protocols/ssh/collected.ts';
 import { type Exit, unknownSignal } from '../protocols/ssh/transport.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
@@ -7,7 +9,7 @@ import { nodeFailure } from '../services/remote/node-failure.ts';
 import { NodeOutput } from '../services/remote/node-output.ts';
 import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
 import { type Instruction, instructionFor } from '../services/remote/shell-command.ts';
-import { lineAs, type ShellRequest } from '../services/remote/shell-request.ts';
+import { lineAs, type ShellRequest, withPath } from '../services/remote/shell-request.ts';
 import { type NodeResult, perNode, selectNodes } from './command.ts';
 
 export interface XdshArgs {
@@ -28,9 +30,10 @@ export const xdsh = perNode<XdshArgs>({
   // What is refused is refused here, before the first result.
   run(snapshot, { shell, failsOnErrorOutput }, { remote, caller, selection }, signal): AsyncIterable<NodeResult> {
     const nodes = selection.nodes ?? [];
+    if (shell.password !== undefined) refuseOwnNode(snapshot, nodes);
     const asking = { ...caller, command: 'xdsh', nodes };
     const user = actingUser(snapshot, asking, shell.user, (as) => lineAs(shell, as));
-    const lineWith = (path: string, other: string): string => lineAs(shell, shell.user).replaceAll(path, () => other);
+    const lineWith = (path: string, other: string): string => lineAs(withPath(shell, path, other), shell.user);
     const admit = (path: string): string =>
       remote.sources.admit(path, (real) =>
         isAllowedByParameters(snapshot, asking, lineWith(path, real), [lineWith(path, elsewhere)]),
@@ -46,6 +49,13 @@ export const xdsh = perNode<XdshArgs>({
     return asTheyCome(nodes, shell.fanOut ?? remote.fanOut, (node) => runOn(node, job));
   },
 });
+
+function refuseOwnNode(snapshot: Snapshot, nodes: readonly string[]): void {
+  const here = managementNode(snapshot);
+  const own = nodes.find((node) => here.hasName(node));
+  if (own !== undefined)
+    throw new Fault('invalid', `-K hands the key to other nodes, and ${own} is the management node; leave it out.`);
+}
 
 interface Job {
   readonly shell: ShellRequest;

@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { ipKey, parseIp } from '../core/ip.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
 import { nicParts } from './node-attributes.ts';
@@ -24,12 +25,12 @@ const nicsTable = tableNamed('nics');
 export const hasHostData = (reader: EffectiveReader, node: string): boolean =>
   reader.row(hostsTable, node) !== undefined || reader.row(nicsTable, node)?.['nicips'] !== undefined;
 
-/** All names of a node: its own first, then those of its other interfaces. */
-export function interfacesOf(reader: EffectiveReader, node: string): HostInterface[] {
+/** All names of a node: its own first, then those of its other interfaces. `known`: its own address if no definition has it. */
+export function interfacesOf(reader: EffectiveReader, node: string, known?: string): HostInterface[] {
   const row = reader.row(hostsTable, node);
   const main: HostInterface = {
     name: node,
-    ip: row?.['ip'],
+    ip: row?.['ip'] ?? known,
     others: words(row?.['hostnames'] ?? ''),
     attribute: 'hosts.ip',
     nameAttribute: 'nodelist.node',
@@ -39,11 +40,18 @@ export function interfacesOf(reader: EffectiveReader, node: string): HostInterfa
   const atMain: string[] = [];
   for (const nic of nicsOf(reader, node)) {
     // The nic that has the node's own address gets no line of its own: it would take the place of the node's.
-    if (main.ip !== undefined && nic.ip === main.ip) atMain.push(nic.name, ...nic.others);
+    if (isSame(nic.ip, main.ip)) atMain.push(nic.name, ...nic.others);
     else nics.push(nic);
   }
   const others = [...new Set([...main.others, ...atMain])].filter((name) => name !== node);
   return [{ ...main, others }, ...otherInterfaces(node, row?.['otherinterfaces'] ?? ''), ...nics];
+}
+
+function isSame(a: string | undefined, b: string | undefined): boolean {
+  if (a === undefined || b === undefined) return false;
+  if (a === b || !a.includes(':')) return a === b;
+  const [left, right] = [parseIp(a), parseIp(b)];
+  return left !== undefined && right !== undefined && ipKey(left) === ipKey(right);
 }
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');

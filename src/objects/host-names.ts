@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../core/errors.ts';
 import { type Ip, ipKey, ipKind, ipText, isNetworkEnd, parseIp } from '../core/ip.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader } from './effective.ts';
+import { type EffectiveReader, effectiveReader, siteValue } from './effective.ts';
 import { checkHostName } from './host-name-check.ts';
 import { type HostInterface, interfacesOf } from './host-interfaces.ts';
 import { type ManagementNode, managementNode } from './management-node.ts';
-import { brokenNetworks, domainOf, networkOf } from './networks.ts';
+import { brokenNetworks, domainOf, networkOf, networksOf } from './networks.ts';
 
 /** An address of a node and the names it has there. */
 export interface HostEntry {
@@ -43,16 +43,21 @@ export async function hostEntries(
   resolve: Resolve,
 ): Promise<HostEntries> {
   const work = new Collection(snapshot);
-  const unknown: { readonly node: string; readonly main: HostInterface }[] = [];
+  const unknown: string[] = [];
   for (const [i, node] of nodes.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
-    for (const found of interfacesOf(work.reader, node)) {
-      if (found.ip === undefined) unknown.push({ node, main: found });
-      else work.add(node, found, found.ip);
-    }
+    const found = interfacesOf(work.reader, node);
+    if (found[0]!.ip === undefined) unknown.push(node);
+    else work.add(node, found);
   }
-  const addresses = await Promise.all(unknown.map(({ node }) => resolve(node)));
-  for (const [i, { node, main }] of unknown.entries()) work.addResolved(node, main, addresses[i]);
+  const addresses = await Promise.all(unknown.map(resolve));
+  for (const [i, node] of unknown.entries()) {
+    if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
+    const ip = addresses[i];
+    // A name of the management node itself leads to a loopback address on many systems.
+    const known = ip && ipKind(ip) === 'host' ? ipText(ip) : undefined;
+    work.add(node, interfacesOf(work.reader, node, known));
+  }
   return work.result(nodes);
 }
 
@@ -64,16 +69,27 @@ class Collection {
   readonly #warnings: string[];
   readonly #invalid: { node: string; ip: string }[] = [];
   readonly #holders = new Map<number | bigint, HostEntry>();
+  /** Those that have been checked. */
   readonly #domains = new Set<string>();
+  readonly #clusterDomains: ReadonlySet<string>;
+  readonly #interfaceNames = new Map<string, string>();
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
     this.#own = managementNode(snapshot);
     this.reader = effectiveReader(snapshot);
+    this.#clusterDomains = clusterDomains(snapshot);
     this.#warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
   }
 
-  add(node: string, found: HostInterface, text: string): void {
+  add(node: string, interfaces: readonly HostInterface[]): void {
+    for (const found of interfaces) {
+      if (found.ip !== undefined) this.#add(node, found, found.ip);
+      else this.#warnings.push(`Ignoring node '${node}', it can not be resolved.`);
+    }
+  }
+
+  #add(node: string, found: HostInterface, text: string): void {
     const ip = parseIp(text);
     if (ip) {
       checkKind(node, found, text, ip);
@@ -82,12 +98,6 @@ class Collection {
       this.#invalid.push({ node, ip: text });
       this.#warnings.push(`Ignoring node '${node}', its ip address '${text}' is not valid.`);
     } else throw new Fault('invalid', `Node ${node}, ${found.attribute}: "${text}" is not an IP address.`);
-  }
-
-  addResolved(node: string, main: HostInterface, ip: Ip | undefined): void {
-    // A name of the management node itself leads to a loopback address on many systems.
-    if (ip && ipKind(ip) === 'host') this.#addEntry(node, main, ip);
-    else this.#warnings.push(`Ignoring node '${node}', it can not be resolved.`);
   }
 
   /** Entries in the order of the nodes, whichever were known first. */
@@ -129,7 +139,10 @@ class Collection {
   #checkNames({ node, short, long, others }: HostEntry, found: HostInterface): void {
     const names = `Node ${node}, ${found.nameAttribute}`;
     checkHostName(long, names);
-    if (found.name !== node) this.#checkFree(short, node, names);
+    if (found.name !== node) {
+      this.#checkFree(short, node, names);
+      this.#claimName(short, node, names);
+    }
     for (const other of others) {
       const where = `Node ${node}, ${found.othersAttribute}`;
       checkHostName(other, where);
@@ -138,10 +151,26 @@ class Collection {
   }
 
   #checkFree(name: string, node: string, where: string): void {
-    if (name !== node && this.reader.nodeRow(name))
+    const meant = this.#nodeMeant(name);
+    if (meant !== undefined && meant !== node)
       throw new Fault('invalid', `${where}: "${name}" is the name of another node.`);
     if (this.#own.hasName(name) && !this.#own.hasName(node))
       throw new Fault('invalid', `${where}: "${name}" belongs to the management node.`);
+  }
+
+  /** The node whose name it is: names of hosts are the same in capital letters, and with a domain of the cluster. */
+  #nodeMeant(name: string): string | undefined {
+    const dot = name.indexOf('.');
+    const short = dot > 0 && this.#clusterDomains.has(name.slice(dot + 1).toLowerCase()) ? name.slice(0, dot) : name;
+    return [short, short.toLowerCase()].find((each) => this.reader.nodeRow(each));
+  }
+
+  /** Two nodes that give an interface the same name would take each other's line. */
+  #claimName(name: string, node: string, where: string): void {
+    const other = this.#interfaceNames.get(name.toLowerCase());
+    if (other !== undefined && other !== node)
+      throw new Fault('invalid', `${where}: "${name}" is the name of an interface of node ${other} too.`);
+    this.#interfaceNames.set(name.toLowerCase(), node);
   }
 
   #claimAddress(entry: HostEntry): void {
@@ -155,6 +184,13 @@ class Collection {
     this.#holders.set(key, entry);
   }
 }
+
+const clusterDomains = (snapshot: Snapshot): ReadonlySet<string> =>
+  new Set(
+    [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])].flatMap(
+      (domain) => domain?.toLowerCase() || [],
+    ),
+  );
 
 function checkKind(node: string, { attribute }: HostInterface, text: string, ip: Ip): void {
   const kind = ipKind(ip);

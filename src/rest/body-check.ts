@@ -40,6 +40,7 @@ interface Problem {
   readonly instancePath: string;
   readonly keyword: string;
   readonly message: string;
+  readonly params: object;
 }
 
 /** Of alternatives the one that fits best is meant, which goes wrong deepest inside; where several do, any of them would do. */
@@ -51,10 +52,14 @@ function problemOf(problems: readonly Problem[]): string {
     undefined,
   );
   if (!deepest) return 'it is wrong';
-  const messages = told
-    .filter(({ instancePath }) => instancePath === deepest.instancePath)
-    .map(({ message }) => message);
+  const messages = told.filter(({ instancePath }) => instancePath === deepest.instancePath).map(messageOf);
   return `${deepest.instancePath.slice(1) || 'it'} ${[...new Set(messages)].join(' or ')}`;
+}
+
+function messageOf({ message, params }: Problem): string {
+  return 'allowedValues' in params && Array.isArray(params.allowedValues)
+    ? `must be one of ${params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
+    : message;
 }
 
 const unknownMember = (name: string, hint: string): Fault =>

@@ -46,7 +46,7 @@ export function localNetworks(): LocalNetworks {
 function readTable(file: string, parse: (fields: readonly string[]) => Route | undefined): Route[] {
   let text: string;
   try {
-    text = readFileSync(file, 'latin1');
+    text = readFileSync(file, 'utf8');
   } catch {
     return [];
   }
@@ -56,8 +56,9 @@ function readTable(file: string, parse: (fields: readonly string[]) => Route | u
 /** `eth0 0000000A 00000000 0001 0 0 0 000000FF ...`: device, destination, gateway, flags, ..., mask. */
 function parseRoute4([device, destination, gateway, flagText, , , , mask]: readonly string[]): Route | undefined {
   const flags = Number.parseInt(flagText ?? '', 16);
-  // The first line has the names of the columns.
-  if (!device || !/^[0-9A-F]{8}$/i.test(mask ?? '') || !(flags & up) || flags & refused) return undefined;
+  // The first line has the names of the columns. What is to be thrown away (blackhole) has no device.
+  if (!device || device === '*' || !/^[0-9A-F]{8}$/i.test(mask ?? '') || !(flags & up) || flags & refused)
+    return undefined;
   const bits = maskBits([24n, 16n, 8n, 0n].map((shift) => (hostNumber(mask!) >> shift) & 255n).join('.'), 4);
   if (bits === undefined) return undefined;
   return {

@@ -13,6 +13,8 @@ export interface ClientOptions {
   readonly send?: Readonly<Record<number, string>>;
   /** How often it asks before it gives up; once where nobody is to answer. */
   readonly tries?: number;
+  /** Whether it looks first if another machine has the address, and declines it then. */
+  readonly looks?: boolean;
 }
 
 /** A wire with a namespace at either end: `srv0` of the server, and the client's interface, whose MAC address is any. */
@@ -25,6 +27,8 @@ export interface Wire {
   ask(mac: string, options?: ClientOptions): Promise<Told | undefined>;
   /** The same in DHCPv6. */
   ask6(mac: string): Promise<string | undefined>;
+  /** What a relay at the client's end is offered for a machine behind it; `link` is the relay's address there. */
+  askAsRelay(from: string, server: string, link: string, mac: string): Promise<string>;
   remove(): void;
 }
 
@@ -49,11 +53,22 @@ export function makeWire(addresses: readonly string[]): Wire {
     client,
     serverNic,
     clientNic,
-    async ask(mac, { send = {}, tries = 4 } = {}) {
+    async ask(mac, { send = {}, tries = 4, looks = false } = {}) {
       useMac(mac);
       const sent = Object.entries(send).flatMap(([code, hex]) => ['-x', `0x${Number(code).toString(16)}:${hex}`]);
       const patience = ['-t', String(tries), '-T', '1', '-A', '1'];
-      const words = ['-f', '-q', '-n', '-i', clientNic, '-s', file('script'), ...patience, ...sent];
+      const words = [
+        '-f',
+        '-q',
+        '-n',
+        '-i',
+        clientNic,
+        '-s',
+        file('script'),
+        ...patience,
+        ...sent,
+        ...(looks ? ['-a'] : []),
+      ];
       const output = await run(client.command('udhcpc', ...words));
       const lines = output.matchAll(/^([a-z]\w*)=(.*)$/gm);
       const told = Object.fromEntries([...lines].map(([, name, value]) => [name, value] as [string, string]));
@@ -74,6 +89,10 @@ export function makeWire(addresses: readonly string[]): Wire {
       );
       if (existsSync(file('pid'))) await run(['kill', readFileSync(file('pid'), 'utf8').trim()]);
       return /^new_ip6_address=(.*)$/m.exec(output)?.[1];
+    },
+    async askAsRelay(...words) {
+      const relay = join(import.meta.dirname, 'dhcp-relay.ts');
+      return (await run(client.command(process.execPath, relay, ...words))).trim();
     },
     remove() {
       server.remove();

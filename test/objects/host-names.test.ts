@@ -59,6 +59,12 @@ describe('the names and addresses of a node', () => {
       { hosts: { ip }, nics: { nicips: `e1!${ip}`, nicaliases: 'e1!a' } },
       [`${main} n1-e1 a`],
     ],
+    [
+      'a nic that has its address in another spelling',
+      { hosts: { ip: 'fd00::1' }, nics: { nicips: 'e1!FD00:0::1' } },
+      ['fd00::1 n1 n1.c.com n1-e1'],
+    ],
+    ['its own name as alias', { hosts: { ip, hostnames: 'N1 n1.c.com n2.org' } }, [`${main} N1 n1.c.com n2.org`]],
     ['nothing', {}, ["Ignoring node 'n1', it can not be resolved."]],
     [
       'only a nic',
@@ -69,6 +75,10 @@ describe('the names and addresses of a node', () => {
 
   it('that has no address are looked up, but a loopback address does not count', async () => {
     expect(await entriesOf({}, () => Promise.resolve(parseIp(ip)))).toEqual([main]);
+    expect(await entriesOf({ nics: { nicips: `e1!${ip},e2!11.0.0.1` } }, () => Promise.resolve(parseIp(ip)))).toEqual([
+      `${main} n1-e1`,
+      '11.0.0.1 n1-e2 n1-e2.c.com',
+    ]);
     expect(await entriesOf({}, () => Promise.resolve(parseIp('127.0.1.1')))).toEqual([
       "Ignoring node 'n1', it can not be resolved.",
     ]);
@@ -104,6 +114,16 @@ describe('a value that would do harm is refused with the node and the attribute'
       'localhost with a domain',
       { hosts: { ip, hostnames: 'LocalHost.c.com' } },
       /"LocalHost\.c\.com" belongs to the management/,
+    ],
+    [
+      'another node in capitals',
+      { hosts: { ip, hostnames: 'N2' } },
+      /hosts\.hostnames: "N2" is the name of another node/,
+    ],
+    [
+      'another node with its domain',
+      { hosts: { ip, hostnames: 'n2.C.com' } },
+      /hosts\.hostnames: "n2\.C\.com" is the name of another node/,
     ],
     ['another node', { hosts: { ip, hostnames: 'n2' } }, /Node n1, hosts\.hostnames: "n2" is the name of another node/],
     [
@@ -167,6 +187,22 @@ describe('a value that would do harm is refused with the node and the attribute'
     await expect(hostEntries(snapshot, ['n1', 'n2'], nobody)).rejects.toThrow(
       'Node n2, hosts.ip: n1 of node n1 has the address fd00::1 too.',
     );
+  });
+
+  it('two nodes whose interfaces have one name', async () => {
+    const given = (second: string) =>
+      snapshotOf({
+        nodelist: ['n1', 'n2'].map((node) => ({ node, groups: 'all' })),
+        hosts: [
+          { node: 'n1', ip, otherinterfaces: 'bmc:11.0.0.1' },
+          { node: 'n2', ip: '10.0.0.2', otherinterfaces: second },
+        ],
+        site: [{ key: 'domain', value: 'c.com' }],
+      });
+    await expect(hostEntries(given('BMC:11.0.0.2'), ['n1', 'n2'], nobody)).rejects.toThrow(
+      'Node n2, hosts.otherinterfaces: "BMC" is the name of an interface of node n1 too.',
+    );
+    expect((await hostEntries(given('-bmc:11.0.0.2 -bmc:11.0.0.3'), ['n1', 'n2'], nobody)).entries).toHaveLength(5);
   });
 
   it('the domain of a network', async () => {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newKeyPair } from '../../src/protocols/ssh/keys.ts';
@@ -104,6 +105,14 @@ describe("muster's key", () => {
     expect(statSync(join(home, '.ssh')).mode & 0o777).toBe(0o700);
     expect(statSync(join(home, '.ssh/authorized_keys')).mode & 0o777).toBe(0o600);
     expect((await whoAmI()).json).toEqual({ k1: [account.name] });
+  });
+
+  it('is not handed out to the management node', async () => {
+    const here = hostname().split('.')[0]!;
+    await server.ok('POST', `/nodes/${here}`, { groups: 'all' });
+    const body = { raw: ['-K'], ENV: { DSH_REMOTE_PASSWORD: password } };
+    const { status, json } = await server.call('POST', `/nodes/k1,${here}/nodeshell`, { body });
+    expect([status, json.error[0]]).toEqual([403, expect.stringContaining(`${here} is the management node`)]);
   });
 
   it('is not handed out with a wrong password', async () => {

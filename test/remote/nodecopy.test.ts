@@ -83,6 +83,22 @@ describe('nodecopy', () => {
     );
   });
 
+  it('takes ~ in a target as the home', async () => {
+    const file = make('tilde', 'x');
+    done(await copy('t0', [file], '~/from-tilde'));
+    done(await copy('t0', [file], '~'));
+    done(await copy('t0', [file], '~/in/tilde/'));
+    for (const name of ['from-tilde', 'tilde', 'in/tilde/tilde']) expect(existsSync(arrived(0, name))).toBe(true);
+    expect(existsSync(arrived(0, '~'))).toBe(false);
+  });
+
+  it('makes of a time that SFTP has not the nearest one', async () => {
+    const file = make('old', 'x');
+    execFileSync('touch', ['-d', '1960-01-01', file]);
+    done(await copy('t0', [file], '.'));
+    expect(statSync(arrived(0, 'old')).mtimeMs).toBe(0);
+  });
+
   it('takes one source as a text and an absolute target', async () => {
     done(await copy('t1', make('single', 'x'), `${world.lab.home(1)}/absolute`));
     expect(readFileSync(arrived(1, 'absolute'), 'utf8')).toBe('x');

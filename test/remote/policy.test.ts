@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
+import { temporaryDirectory } from '../harness/server.ts';
 import { addUser } from '../harness/users.ts';
 import { type RemoteWorld, startWorld } from './world.ts';
 
@@ -149,6 +150,19 @@ describe('who runs a command on nodes', () => {
     for (const path of ['/../other.sh', '/./../other.sh', '//fine.sh']) {
       expect((await run(path)).json.error[0]).toContain('must have no "." or ".."');
     }
+  });
+
+  it('may not reach a script elsewhere whose path is the beginning of one that a rule allows', async () => {
+    const directory = temporaryDirectory();
+    for (const name of ['run', 'run.sh']) writeFileSync(join(directory, name), '#!/bin/sh\nid -un\n');
+    const path = join(directory, 'run');
+    await rules({ ...allow, parameters: `-l root -e( .*-e)? ${path}\\.sh$` });
+    const run = (command: string) => world.shell('t0', command, { raw: ['-l', 'root', '-e'] }, { token });
+    expect((await run(`${path}.sh`)).json).toEqual({ t0: ['root'] });
+    const reply = await run(`${path} -e ${path}.sh`);
+    expect(errorOf(reply)).toEqual([403, 1]);
+    expect(reply.json.error[0]).toContain('outside the directories');
+    rmSync(directory, { recursive: true });
   });
 
   it('may not reach other paths past a rule for those of one directory', async () => {

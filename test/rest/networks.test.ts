@@ -50,6 +50,7 @@ describe.skipIf(process.getuid!() !== 0)('the networks of the machine', () => {
     ip('route', 'add', 'default', 'via', '10.50.1.254');
     ip('route', 'add', '10.70.0.0/16', 'via', '10.50.1.253');
     ip('route', 'add', 'unreachable', '10.71.0.0/16');
+    ip('route', 'add', 'blackhole', '10.72.0.0/16');
     service = await startService(data, { under: inside() });
   });
   afterAll(async () => {

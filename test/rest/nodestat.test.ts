@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { labNode } from '../hardware/nodes.ts';
 import { openStream } from '../hardware/stream.ts';
@@ -150,7 +150,8 @@ describe('nodestat', () => {
 
   test('of an unknown node is refused', async () => {
     expect((await server.call('GET', '/nodes/nosuch/nodestat')).status).toBe(404);
-    expect((await server.call('PUT', '/nodes/busy/nodestat', { body: { power: 'maybe' } })).status).toBe(400);
+    const { status, json } = await server.call('PUT', '/nodes/busy/nodestat', { body: { power: 'maybe' } });
+    expect([status, json.error[0]]).toEqual([400, expect.stringContaining('power must be one of "yes", "no".')]);
   });
 });
 
@@ -200,6 +201,7 @@ describe('nodestat of nodes that do not answer', () => {
 
   test('a run that is cancelled does not say that they are away', async () => {
     const stream = await openStream(far, 'GET', '/nodes/here,gone,bare/nodestat');
+    await vi.waitFor(() => expect(stream.lines).toHaveLength(1), 15_000);
     await far.ok('DELETE', `/runs/${stream.run}`);
     await stream.ended;
     const error = 'the command was cancelled.';

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -9,10 +10,11 @@ import {
   readlinkSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
 import { startUpdateWorld, type UpdateWorld } from './world.ts';
@@ -210,6 +212,28 @@ describe('scripts of a list', () => {
     expect(world.lab.read(0, '/opt/always').toString()).toBe('y\ny\ny\n');
   });
 
+  it('that no line brings to the nodes travel by themselves', async () => {
+    const file = world.source('plain.conf', 'one');
+    const post = world.source('plain.conf.post', '#!/bin/sh\necho "$0" restarted\n');
+    const other = world.source('other.conf', 'one');
+    const idle = world.source('other.conf.post', '#!/bin/sh\necho never\n');
+    const always = world.source('loose.sh', '#!/bin/sh\necho always\n');
+    const scripts = ['EXECUTE:', post, idle, 'EXECUTEALWAYS:', always];
+    const place = `/var/xcat/node/syncfiles/scripts${post}`;
+    expect(await sync([`${file} -> (n1) /opt/plain.conf`, `${other} -> (n2) /opt/other.conf`, ...scripts])).toEqual([
+      ...both,
+      `n1: ${place} restarted`,
+      'n1: always',
+      'n2: never',
+      'n2: always',
+    ]);
+    expect(await again()).toEqual([...both, 'n1: always', 'n2: always']);
+    expect(await sync(['EXECUTEALWAYS:', always], 'n1')).toEqual([
+      'File synchronization has completed for nodes: "n1"',
+      'n1: always',
+    ]);
+  });
+
   it('that failed run again until they succeed, also for a file that is appended', async () => {
     const script = (name: string): string =>
       world.source(`${name}.post`, `#!/bin/sh\n[ -e /opt/ready ] || exit 3\necho ${name} done\n`, 0o755);
@@ -343,16 +367,28 @@ describe('what is wrong', () => {
     expect(error).toMatch(/^n1: File synchronization failed: .*synclist, line \d+: /);
   });
 
-  it('is a source that leads outside by a link, one that is missing, a script that does not travel', async () => {
+  it('is a source or a script that leads outside by a link, is missing or is no file', async () => {
     const link = join(world.files, 'outside');
     symlinkSync('/etc/passwd', link);
     expect((await fails([`${link} -> /opt/x`]))[0]).toContain('is outside the directories');
     expect((await fails([`${world.files}/none -> /opt/x`]))[0]).toContain('There is no file');
-    expect((await fails(['EXECUTEALWAYS:', `${world.files}/none`]))[0]).toContain('is not a source of this list');
+    expect((await fails(['EXECUTEALWAYS:', `${world.files}/none`]))[0]).toMatch(/line 2: There is no file/);
+    expect((await fails(['EXECUTEALWAYS:', link]))[0]).toContain('is outside the directories');
+    expect((await fails(['EXECUTEALWAYS:', join(world.files, 'lists')]))[0]).toContain('is not a file');
     expect((await fails([`${join(world.server.data, 'secret.key')} -> /opt/x`]))[0]).toContain(
       'is outside the directories',
     );
     rmSync(link);
+  });
+
+  it('is a directory on the node where a file has to be, and the other way round', async () => {
+    world.source('kinds/a', 'file');
+    world.source('kinds/b/c', 'file');
+    world.lab.write(0, '/opt/kinds/a/x', '');
+    expect((await fails([`${world.files}/kinds -> /opt/kinds`]))[0]).toContain('/opt/kinds/a is a directory there');
+    rmSync(world.lab.path(0, '/opt/kinds'), { recursive: true });
+    world.lab.write(0, '/opt/kinds/b', '');
+    expect((await fails([`${world.files}/kinds -> /opt/kinds`]))[0]).toContain('/opt/kinds/b is no directory there');
   });
 
   it('is a directory where files are joined', async () => {
@@ -383,8 +419,11 @@ describe('what is wrong', () => {
       expect(errorOf(await world.server.call('POST', `/nodes/n1/${word}`, { body: { x: 1 } }))).toEqual([400, 2]);
   });
 
-  it('is a list outside the directories or a missing one', async () => {
-    for (const list of ['/etc/passwd', join(world.files, 'none'), world.files]) {
+  it('is a list outside the directories, a missing one, a pipe or a very long file', async () => {
+    spawnSync('mkfifo', [join(world.files, 'pipe')]);
+    truncateSync(world.source('large', ''), 5 << 20);
+    for (const name of ['/etc/passwd', 'none', '', 'pipe', 'large']) {
+      const list = resolve(world.files, name);
       await world.define({ synclists: list });
       const reply = await world.server.call('POST', '/nodes/n1/filesyncing', { body: {} });
       expect(errorOf(reply)).toEqual([403, 1]);

@@ -14,6 +14,11 @@ export interface Soa {
   readonly serial: number;
 }
 
+interface Answer {
+  readonly bytes: Buffer;
+  readonly message: Message;
+}
+
 /** Talks to one name server over one TCP connection, which is opened when needed and closed when it has been idle. */
 export class DnsClient {
   readonly #host: string;
@@ -42,34 +47,33 @@ export class DnsClient {
   }
 
   async #signed(message: Buffer): Promise<number> {
-    const key = this.#key;
-    if (!key) throw new Error('An update needs a key.');
-    const connection = await this.#open();
-    message.writeUInt16BE(connection.newId(), 0);
-    const { bytes, mac } = sign(message, key, seconds());
-    const answer = await connection.exchange(bytes, patience);
-    const parsed = readMessage(answer);
-    verify(answer, parsed, key, mac, seconds());
-    return parsed.code;
+    if (!this.#key) throw new Error('An update needs a key.');
+    return (await this.#exchange(message)).message.code;
   }
 
-  /** The start-of-authority record of the zone that a name is in; undefined if the server has none. */
+  /** The start-of-authority record of the zone that a name is in; undefined if the server has none. A zone that it could not load is a fault. */
   async soa(name: string): Promise<Soa | undefined> {
-    const answer = await this.#query(name, typeCodes.SOA);
-    return readSoa(answer, readMessage(answer));
+    const { bytes, message } = await this.#exchange(queryMessage(name, typeCodes.SOA));
+    if (message.code === rcode.servfail) throw new DnsFault('refused', rcodeText(message.code), message.code);
+    return readSoa(bytes, message);
   }
 
   /** The records of a name as words for people, such as "A 10.0.0.1". */
   async records(name: string): Promise<string[]> {
-    const answer = await this.#query(name, typeCodes.ANY);
-    return recordTexts(answer, readMessage(answer), name);
+    const { bytes, message } = await this.#exchange(queryMessage(name, typeCodes.ANY));
+    return recordTexts(bytes, message, name);
   }
 
-  async #query(name: string, type: number): Promise<Buffer> {
+  /** With a key all messages are signed, also questions: a server may show the holder of the key other zones than anybody else. */
+  async #exchange(question: Buffer): Promise<Answer> {
     const connection = await this.#open();
-    const message = queryMessage(name, type);
-    message.writeUInt16BE(connection.newId(), 0);
-    return connection.exchange(message, patience);
+    question.writeUInt16BE(connection.newId(), 0);
+    const key = this.#key;
+    const signed = key && sign(question, key, seconds());
+    const bytes = await connection.exchange(signed?.bytes ?? question, patience);
+    const message = readMessage(bytes);
+    if (signed) verify(bytes, message, key, signed.mac, seconds());
+    return { bytes, message };
   }
 
   close(): void {

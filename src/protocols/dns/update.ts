@@ -37,8 +37,9 @@ const scratch = Buffer.allocUnsafe(largestMessage);
 const updates = Buffer.allocUnsafe(largestMessage);
 
 /**
- * An UPDATE (RFC 2136) of a zone with as many operations as fit and `limit` allows, from `from` on, and what they require. Removing
- * names the record with its data, so other records of the name and type stay. The id is for the sender to set.
+ * An UPDATE (RFC 2136) of a zone with as many operations as fit and `limit` allows, from `from` on, and what they require; those of one
+ * name that require an alias stand together and require the same. Removing names the record with its data, so other records of the name
+ * and type stay. The id is for the sender to set.
  */
 export function updateMessage(
   zone: string,
@@ -51,10 +52,13 @@ export function updateMessage(
   let end = 0;
   let taken = 0;
   let required = 0;
+  let requiredOf = '';
   while (taken < limit && from + taken < operations.length && at + end + 2 * largestOperation <= largestMessage) {
     const operation = operations[from + taken]!;
-    if (operation.requires !== undefined) {
+    // Once for each name: the same alias required twice would be two aliases, which no name has.
+    if (operation.requires !== undefined && operation.name !== requiredOf) {
       at = writeRequirement(scratch, at, zone, operation.name, operation.requires);
+      requiredOf = operation.name;
       required++;
     }
     end = writeOperation(updates, end, zone, operation, ttl);

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
+import { Fault } from '../../core/errors.ts';
 import { limiter } from '../../core/limiter.ts';
 
 /** `silent`: nothing came back, as from a host that is down or behind a filter. */
@@ -8,16 +10,18 @@ export type PortState = 'open' | 'closed' | 'silent';
 const patience = 1_500;
 /** To connect, ask and hear the whole answer. */
 const answerPatience = 3_000;
-const atOnce = 1_024;
+const mostAtOnce = 1_024;
+/** What this machine is short of says nothing about the other. */
+const shortages = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 const longestLine = 256;
 
 /** Tries TCP ports, a bounded number at a time over all addresses. */
 export class PortProbe {
-  readonly #inTurn = limiter(atOnce);
+  readonly #inTurn = limiter(atOnce());
 
   state(address: string, port: number, signal: AbortSignal): Promise<PortState> {
-    return this.#turn<PortState>(signal, 'silent', (done) => {
-      const socket = connect(address, port, patience, done);
+    return this.#turn<PortState>(signal, 'silent', (done, failed) => {
+      const socket = connect(address, port, patience, done, failed);
       socket.once('connect', () => {
         done('open');
         socket.destroy();
@@ -27,10 +31,10 @@ export class PortProbe {
 
   /** Sends a line to a port and returns the first line it answers with. */
   ask(address: string, port: number, question: string, signal: AbortSignal): Promise<string | undefined> {
-    return this.#turn<string | undefined>(signal, undefined, (done) => {
+    return this.#turn<string | undefined>(signal, undefined, (done, failed) => {
       let answer = '';
       const over = (): void => done(answer.split('\n', 1)[0]?.trim() || undefined);
-      const socket = connect(address, port, answerPatience, over);
+      const socket = connect(address, port, answerPatience, over, failed);
       socket.once('connect', () => socket.write(`${question}\n`));
       socket.setEncoding('latin1').on('data', (text) => {
         answer = (answer + String(text)).slice(0, longestLine);
@@ -39,23 +43,54 @@ export class PortProbe {
     });
   }
 
-  #turn<T>(signal: AbortSignal, none: T, begin: (done: (value: T) => void) => void): Promise<T> {
+  #turn<T>(
+    signal: AbortSignal,
+    none: T,
+    begin: (done: (value: T) => void, failed: (error: Fault) => void) => void,
+  ): Promise<T> {
     return this.#inTurn(() => (signal.aborted ? Promise.resolve(none) : new Promise<T>(begin)));
   }
 }
 
-/** `over` hears how the connection ended unless somebody else was told before. It ends after `limit` milliseconds, however busy it is. */
-function connect(address: string, port: number, limit: number, over: (state: PortState) => void): Socket {
+/**
+ * `over` hears how the connection ended unless somebody else was told before. It ends after `limit` milliseconds, however busy it is.
+ * `failed` hears if there could be none.
+ */
+function connect(
+  address: string,
+  port: number,
+  limit: number,
+  over: (state: PortState) => void,
+  failed: (error: Fault) => void,
+): Socket {
   const socket = createConnection({ host: address, port });
   let state: PortState = 'silent';
   // When this process itself was busy, the answer may be there already.
   const timer = setTimeout(() => setImmediate(() => socket.destroy()), limit);
-  socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+  socket.once('error', (error: NodeJS.ErrnoException) => {
+    const code = error.code ?? '';
     if (code === 'ECONNREFUSED' || code === 'ECONNRESET') state = 'closed';
+    if (shortages.has(code))
+      failed(new Fault('unavailable', `this server has no room for another connection (${code}).`, { cause: error }));
   });
   socket.once('close', () => {
     clearTimeout(timer);
     over(state);
   });
   return socket;
+}
+
+/** A quarter of the files this process may have open; clients and other work need the rest. */
+function atOnce(): number {
+  const files = /^Max open files\s+(\d+)/m.exec(limits())?.[1];
+  return files === undefined ? mostAtOnce : Math.min(mostAtOnce, Math.ceil(Number(files) / 4));
+}
+
+function limits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'latin1');
+  } catch {
+    // Not every system tells.
+    return '';
+  }
 }

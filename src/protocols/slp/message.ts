@@ -13,6 +13,9 @@ export const functions = {
   agentAdvertisement: 8,
 } as const;
 
+/** RFC 2608 section 7: who is busy wants to be asked again later. */
+export const errors = { busy: 10 } as const;
+
 export const flags = { overflow: 0x8000, multicast: 0x2000 } as const;
 
 interface ReplyBase {
@@ -34,6 +37,10 @@ export function statedLength(bytes: Buffer): number | undefined {
   if (bytes.length < 5 || bytes[0] !== version) return undefined;
   return bytes.readUIntBE(2, 3);
 }
+
+/** The transaction a message belongs to. */
+export const statedXid = (packet: Buffer): number | undefined =>
+  packet.length < headerLength ? undefined : packet.readUInt16BE(10);
 
 /**
  * The message in a packet; undefined if it is none that a user agent listens for, or not whole. Of a list of URLs that ends in the

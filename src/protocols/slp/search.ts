@@ -5,8 +5,8 @@ import { openPorts, type Port } from '../multicast/ports.ts';
 import { sleep } from '../multicast/sleep.ts';
 import { type Agent, Asker } from './asker.ts';
 import { parseAttributes } from './attributes.ts';
-import { group4, groups6, slpPort } from './groups.ts';
-import { decodeReply, type Reply } from './message.ts';
+import { directoryType, group4, groups6, slpPort } from './groups.ts';
+import { decodeReply, errors, type Reply, statedXid } from './message.ts';
 import { Queues } from './queues.ts';
 import { attributeRequest, serviceRequest } from './requests.ts';
 import { Rounds } from './rounds.ts';
@@ -25,11 +25,11 @@ export interface SlpQuestion {
   readonly timing?: Timing;
 }
 
-const directoryType = 'service:directory-agent';
 /** Bounds on what anybody on the network can make us keep. */
 const mostAgents = 8_192;
 const mostServicesPerAgent = 512;
 const mostServicesPerDirectory = 8_192;
+const mostServices = 16_384;
 const mostDirectories = 16;
 const mostAttributeText = 32 * 1_048_576;
 const hops = 8;
@@ -125,16 +125,18 @@ class Search {
   }
 
   #hear(packet: Buffer, agent: Agent): void {
+    const asked = this.#byXid.get(statedXid(packet) ?? 0);
+    // Most of what a flood brings is not worth decoding.
+    if (asked && (asked.answered.has(agent.address) || this.#services.size >= mostServices)) return;
     const reply = decodeReply(packet);
-    if (reply === undefined) return;
-    const asked = this.#byXid.get(reply.xid);
+    if (reply === undefined || reply.error === errors.busy) return;
     if (asked === undefined) this.#asker.hear(reply, agent.address);
     else if (asked.type === directoryType) this.#hearDirectory(asked, reply, agent);
     else if (reply.kind === 'services') this.#hearServices(asked, reply, agent);
   }
 
   #hearServices({ xid, type, answered }: Asked, reply: Reply & { kind: 'services' }, agent: Agent): void {
-    if (answered.has(agent.address) || answered.size >= mostAgents) return;
+    if (answered.size >= mostAgents) return;
     answered.add(agent.address);
     this.#news = true;
     if (reply.overflow) this.#later(agent, () => this.#askWhole(xid, type, reply.urls, agent));
@@ -148,7 +150,7 @@ class Search {
 
   /** A directory knows the services of others. It is asked where it spoke from: its URL could send us anywhere. */
   #hearDirectory({ answered }: Asked, reply: Reply, agent: Agent): void {
-    if (reply.kind !== 'agent' || reply.error !== 0 || answered.has(agent.address)) return;
+    if (reply.kind !== 'agent' || reply.error !== 0) return;
     if (this.#directories.size >= mostDirectories) return;
     answered.add(agent.address);
     this.#directories.add(agent.address);
@@ -166,8 +168,9 @@ class Search {
     const most = this.#directories.has(address) ? mostServicesPerDirectory : mostServicesPerAgent;
     for (const url of urls) {
       const count = this.#told.get(address) ?? 0;
+      if (count >= most || this.#services.size >= mostServices) return;
       const key = `${address} ${url}`;
-      if (count >= most || !isUrl(url) || this.#services.has(key)) continue;
+      if (!isUrl(url) || this.#services.has(key)) continue;
       this.#told.set(address, count + 1);
       const service: Told = { type: typeOfService(url, type), url, address, attributes: new Map() };
       this.#services.set(key, service);

@@ -29,10 +29,18 @@ export class Connection {
     this.target = target;
     this.#client = client;
     this.#socket = socket;
+    const gone = (): void => {
+      this.#open = false;
+      this.onEnd?.();
+    };
+    // A stream through another machine would stay half open when its far end is gone.
+    client.once('end', () => {
+      gone();
+      socket.destroy();
+    });
     this.#ended = new Promise((resolve) => {
       client.once('close', () => {
-        this.#open = false;
-        this.onEnd?.();
+        gone();
         resolve();
       });
     });
@@ -116,15 +124,20 @@ export class Connection {
       this.#killing = false;
       void this.end();
     };
-    this.#client.exec(killCommand, (error, channel) => {
-      if (error) {
-        end();
-        return;
-      }
-      channel.on('error', () => undefined).on('close', end);
-      channel.resume().end();
-      channel.stderr.on('error', () => undefined).resume();
-    });
+    try {
+      this.#client.exec(killCommand, (error, channel) => {
+        if (error) {
+          end();
+          return;
+        }
+        channel.on('error', () => undefined).on('close', end);
+        channel.resume().end();
+        channel.stderr.on('error', () => undefined).resume();
+      });
+    } catch {
+      // The peer has closed its side in this moment.
+      end();
+    }
   }
 
   /** Says goodbye and closes; what is being killed is killed first. */

@@ -51,10 +51,17 @@ export class Connections {
     return connection;
   }
 
+  /** Kills what runs on nodes, before the ways to them are closed. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closed = true;
     for (const abandon of this.#attempts) abandon();
+    for (const connection of this.#all) {
+      if (this.#jumps.has(connection)) continue;
+      if (!connection.isIdle) connection.kill();
+      this.#end(connection);
+    }
+    await Promise.all(this.#ending);
     for (const connection of this.#all) this.#end(connection);
     await Promise.all(this.#ending);
   }

@@ -30,6 +30,10 @@ export class Jumps {
     return connection.forward(target);
   }
 
+  has(connection: Connection): boolean {
+    return this.#connections.get(connectionKey(connection.target)) === connection;
+  }
+
   /** Those that have carried nothing since then; those that are closed are forgotten. */
   idleSince(limit: number): Connection[] {
     for (const [key, { isOpen }] of this.#connections) if (!isOpen) this.#connections.delete(key);

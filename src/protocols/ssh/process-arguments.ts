@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { HostKeys } from './host-keys.ts';
-import { loggedDetails } from './process-log.ts';
+import { aliasOf, loggedDetails } from './process-log.ts';
 import { quoteWord } from './quote.ts';
-import { portOf, type Target } from './target.ts';
+import { isHostName, portOf, type Target } from './target.ts';
 
 export interface ProcessSettings {
   /** The private key; undefined: whatever the configuration says. */
@@ -20,9 +20,6 @@ interface Call {
   readonly connectDeadline: number;
 }
 
-/** The name of a machine in known_hosts, by its place on the way: ssh would change capital letters in that of the node. */
-export const aliasOf = (hop: number): string => `hop${hop}`;
-
 export const logFile = (work: string): string => join(work, 'log');
 
 /** Through this socket further sessions join the connection; it is there when the connection stands. */
@@ -36,8 +33,10 @@ export function sshArguments(target: Target, settings: ProcessSettings, call: Ca
     BatchMode: 'yes',
     ControlMaster: isCommand ? 'yes' : 'no',
     ControlPath: isCommand ? controlSocket(work) : 'none',
+    ControlPersist: 'no',
     ConnectTimeout: String(Math.max(1, Math.ceil(connectDeadline / 1_000))),
     ServerAliveInterval: '30',
+    HostName: target.address.replaceAll('%', '%%'),
     HostKeyAlias: aliasOf(hop),
     HashKnownHosts: 'no',
     CheckHostIP: 'no',
@@ -69,7 +68,8 @@ export function sshArguments(target: Target, settings: ProcessSettings, call: Ca
     '-l',
     target.user,
     '--',
-    target.address,
+    // The blocks of a site's configuration are for names.
+    isHostName(target.name) ? target.name : target.address,
   ];
 }
 

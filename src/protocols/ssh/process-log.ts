@@ -1,7 +1,10 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
-import { loginFault } from './faults.ts';
+import { loginFault, throughFault } from './faults.ts';
 import { changedKey, type HostKeys, unknownKey } from './host-keys.ts';
 import { placeOf, type Target, wayTo } from './target.ts';
+
+/** What a machine is called in known_hosts, by its place on the way: ssh would change capital letters in the name of the node. */
+export const aliasOf = (hop: number): string => `hop${hop}`;
 
 /** What the ssh program is asked to log besides its complaints: which key a host shows. */
 const keyShown = 'sshconnect.c:verify_host_key():*';
@@ -19,27 +22,43 @@ export function endIn(log: string): 'code' | 'signal' | undefined {
   return kind === 'status' ? 'code' : kind === 'signal' ? 'signal' : undefined;
 }
 
-/** Why ssh has failed. Its log is apart from what the command printed. */
+const cannotReach = /timed out|refused|No route|unreachable|Could not resolve|stdio forwarding failed/i;
+
+/** Why ssh has failed. Its log is apart from what the command printed, and those on the way write into the same. */
 export function failureIn(log: string, target: Target, keys: HostKeys): Fault {
-  const lines = log.split('\n').filter((line) => line.trim() !== '' && !isDetail(line));
+  const lines = log
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !isDetail(line));
   const complaint = lines.join('\n');
-  const hop = wayTo(target)[Number(/for hop(\d+) /.exec(complaint)?.[1] ?? 0)] ?? target;
+  const named = wayTo(target).findLast(({ address }, place) =>
+    [`for ${aliasOf(place)} `, `@${address}: `, `to host ${address} port `].some((text) => complaint.includes(text)),
+  );
+  const hop = named ?? target;
+  const keysShown = log.match(/(?<= Server host key: \S+ )SHA256:[A-Za-z0-9+/]+/g);
+  const fault = reasonIn(complaint, hop, keys, keysShown?.at(-1)) ?? unnamedReason(lines, hop);
+  return hop === target ? fault : throughFault(hop, fault);
+}
+
+function reasonIn(complaint: string, hop: Target, keys: HostKeys, shown: string | undefined): Fault | undefined {
   if (complaint.includes('IDENTIFICATION HAS CHANGED')) {
     const fingerprint = /SHA256:[A-Za-z0-9+/]+/.exec(complaint)?.[0] ?? 'unknown';
     return changedKey(hop, keys.known(hop.name) ?? '', fingerprint, keys);
   }
-  if (/No \S+ host key is known for/.test(complaint)) {
-    return unknownKey(hop, log.match(/(?<= Server host key: \S+ )SHA256:[A-Za-z0-9+/]+/g)?.at(-1), keys);
-  }
-  if (complaint.includes('Permission denied')) return loginFault(target);
+  if (/No \S+ host key is known for/.test(complaint)) return unknownKey(hop, shown, keys);
+  if (complaint.includes('Permission denied')) return loginFault(hop);
+  return undefined;
+}
+
+function unnamedReason(lines: readonly string[], hop: Target): Fault {
+  const place = `${placeOf(hop)}${hop.jump === undefined ? '' : ` through ${hop.jump.name}`}`;
+  const unreached = lines.find((line) => cannotReach.test(line));
+  if (unreached !== undefined) return new Unreachable(`its sshd at ${place} cannot be reached: ${unreached}`);
   const last = lines.at(-1);
-  if (/timed out|refused|No route|unreachable|Could not resolve/i.test(complaint)) {
-    return new Unreachable(`its sshd at ${placeOf(target)} cannot be reached: ${last}`);
-  }
-  if (last !== undefined) return new Fault('invalid', `ssh to ${placeOf(target)} failed: ${last}`);
+  if (last !== undefined) return new Fault('invalid', `ssh to ${place} failed: ${last}`);
   return new Fault(
     'invalid',
-    `how the command ended is not known: the connection to its sshd at ${placeOf(target)} was lost, or the ssh program is too old ` +
+    `how the command ended is not known: the connection to its sshd at ${place} was lost, or the ssh program is too old ` +
       'to tell an exit code of 255 or a signal from that.',
   );
 }

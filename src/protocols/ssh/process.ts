@@ -9,15 +9,8 @@ import { childStream } from './child-stream.ts';
 import { abortFault, connectDeadlineFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
 import { killCommand, killDeadline } from './kill-command.ts';
-import {
-  aliasOf,
-  controlSocket,
-  joinArguments,
-  logFile,
-  type ProcessSettings,
-  sshArguments,
-} from './process-arguments.ts';
-import { endIn, failureIn, maximumLog } from './process-log.ts';
+import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
+import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
 import { awaitRun, ownFailure } from './process-run.ts';
 import { checkCommand } from './quote.ts';
 import { checkTarget, placeOf, type Target, wayTo } from './target.ts';
@@ -46,7 +39,8 @@ const longestDirectory = 60;
  */
 export class SshProcesses implements Transport {
   readonly #options: SshProcessOptions;
-  readonly #running = new Set<ChildProcess>();
+  /** Each with what ends it. */
+  readonly #running = new Map<ChildProcess, () => void>();
   /** What goes on though nobody waits for it. */
   readonly #leaving = new Set<Promise<void>>();
 
@@ -70,6 +64,7 @@ export class SshProcesses implements Transport {
       flood: new Fault('garbled', `what its sshd at ${placeOf(target)} sends has no end.`),
       kill: () => this.#leave(this.#end(child, work, closed)),
     };
+    this.#running.set(child, run.kill);
     try {
       const code = await awaitRun(run, output, options);
       await this.#learn(work, target);
@@ -98,8 +93,8 @@ export class SshProcesses implements Transport {
 
   async close(): Promise<void> {
     await Promise.all(this.#leaving);
-    const ends = [...this.#running].map((child) => new Promise((resolve) => child.once('close', resolve)));
-    for (const child of this.#running) child.kill();
+    const ends = [...this.#running.keys()].map((child) => new Promise((resolve) => child.once('close', resolve)));
+    for (const end of this.#running.values()) end();
     await Promise.all(ends);
     await Promise.all(this.#leaving);
   }
@@ -129,7 +124,7 @@ export class SshProcesses implements Transport {
       env: { ...process.env, SHELL: '/bin/sh' },
     });
     child.stdin.on('error', () => undefined);
-    this.#running.add(child);
+    this.#running.set(child, () => void child.kill());
     child.once('close', () => this.#running.delete(child));
     return child;
   }

@@ -22,6 +22,8 @@ const maximumJumps = 4;
 const hostName = /^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$/;
 const userName = /^[A-Za-z0-9_.][A-Za-z0-9_.@$+\\-]{0,127}$/;
 
+export const isHostName = (text: string): boolean => hostName.test(text);
+
 export const portOf = ({ port }: Target): number => port ?? defaultPort;
 
 export function placeOf(target: Target): string {
@@ -42,7 +44,7 @@ export function connectionKey(target: Target): string {
 
 export function checkTarget(target: Target): void {
   const { address, user } = target;
-  if (isIP(address) === 0 && !hostName.test(address)) {
+  if (isIP(address) === 0 && !isHostName(address)) {
     throw new Fault('invalid', `"${address}" is neither an address nor the name of a host.`);
   }
   if (!userName.test(user)) throw new Fault('invalid', `"${user}" is not the name of a user on a node.`);

@@ -21,10 +21,13 @@ export interface BootClasses {
   of(subnet: Subnet): readonly string[];
 }
 
-/** Options 93 and 77 in DHCPv4, 61 and 15 in DHCPv6, whose user class begins with its length. */
+/**
+ * Options 93 and 77 in DHCPv4, 61 and 15 in DHCPv6, whose user class begins with its length. Firmware may list several architectures,
+ * the preferred one first.
+ */
 const terms = {
-  4: { ipxe: "substring(option[77].hex,0,4) == 'iPXE'", architecture: 'option[93].hex' },
-  6: { ipxe: "substring(option[15].hex,2,4) == 'iPXE'", architecture: 'option[61].hex' },
+  4: { ipxe: "substring(option[77].hex,0,4) == 'iPXE'", architecture: 'substring(option[93].hex,0,2)' },
+  6: { ipxe: "substring(option[15].hex,2,4) == 'iPXE'", architecture: 'substring(option[61].hex,0,2)' },
 } as const;
 
 const architectureTest = (family: 4 | 6, { architectures }: BootFile): string =>

@@ -64,7 +64,7 @@ export class Dhcp {
   async configure(snapshot: Snapshot): Promise<readonly string[]> {
     const { machine, servers } = this.#parts;
     await this.#loaded;
-    const { subnets, messages } = await planSubnets(snapshot, machine);
+    const { subnets, reachable, messages } = await planSubnets(snapshot, machine);
     if (subnets.length === 0)
       throw new Fault(
         'invalid',
@@ -73,7 +73,7 @@ export class Dhcp {
     const bases = new Map<KeaServer, Base>();
     for (const server of servers) {
       if (!subnets.some(({ prefix }) => prefix.family === server.family)) continue;
-      bases.set(server, renderBase(server.family, subnets, this.#keaSettings(snapshot, server)));
+      bases.set(server, renderBase(server.family, subnets, reachable, this.#keaSettings(snapshot, server)));
     }
     return this.#turns.take(async () => [...messages, ...(await this.#serve(bases))]);
   }
@@ -81,16 +81,22 @@ export class Dhcp {
   /** Gives the nodes reservations, in place of those they had. */
   async reserve(snapshot: Snapshot, nodes: readonly string[], origin: Origin): Promise<readonly string[]> {
     await this.#loaded;
-    const subnets = this.#keeper.subnets;
-    if (subnets.length === 0)
-      throw new Fault('unavailable', 'DHCP is not configured yet. POST /services/dhcp configures it for all networks.');
-    const { byNode, messages } = await planReservations(snapshot, nodes, subnets, this.#parts.machine);
-    await this.#keeper.submit(byNode, origin, subnets);
-    return messages;
+    for (;;) {
+      const subnets = this.#keeper.subnets;
+      if (subnets.length === 0)
+        throw new Fault(
+          'unavailable',
+          'DHCP is not configured yet. POST /services/dhcp configures it for all networks.',
+        );
+      this.#checkDatabase();
+      const { byNode, messages } = await planReservations(snapshot, nodes, subnets, this.#parts.machine);
+      if (await this.#keeper.submit(byNode, origin, subnets)) return messages;
+    }
   }
 
   async release(nodes: readonly string[], origin: Origin): Promise<void> {
     await this.#loaded;
+    this.#checkDatabase();
     await this.#keeper.submit(new Map(nodes.map((node) => [node, []])), origin);
   }
 
@@ -101,13 +107,24 @@ export class Dhcp {
     return (await Promise.all(served.map((server) => leasesOf(server, now)))).flat();
   }
 
+  /** Kea would look for reservations elsewhere than we put them. */
+  #checkDatabase(): void {
+    const { servers, database } = this.#parts;
+    const here = JSON.stringify(database?.keaParameters);
+    if (servers.some(({ base }) => base && JSON.stringify(base.body['hosts-database']) !== here))
+      throw new Fault(
+        'unavailable',
+        'The setting dhcp.hostsDatabase has changed since DHCP was configured. POST /services/dhcp configures it anew.',
+      );
+  }
+
   #keaSettings(snapshot: Snapshot, { places: { socket, leaseFile, directory } }: KeaServer) {
     const { database, hooks, bootScript } = this.#parts;
     const lease = siteValue(snapshot, 'dhcplease') || String(usualLease);
     if (!/^[1-9]\d{0,8}$/.test(lease))
       throw new Fault('invalid', `Site attribute dhcplease: "${lease}" is not a number of seconds.`);
     const httpPort = siteValue(snapshot, 'httpport') || '80';
-    if (!/^[1-9]\d{0,4}$/.test(httpPort))
+    if (!/^[1-9]\d{0,4}$/.test(httpPort) || Number(httpPort) > 65_535)
       throw new Fault('invalid', `Site attribute httpport: "${httpPort}" is not a port.`);
     if (bootScript.length + 'ddd.ddd.ddd.ddd:ddddd'.length > longestBootFile)
       throw new Fault('invalid', `Setting dhcp.bootScript: DHCP has room for ${longestBootFile} characters only.`);

@@ -1,6 +1,7 @@
-import { contains, type Ip, parsePrefix, type Prefix, prefixText } from '../../core/ip.ts';
+import { contains, type Ip, ipText, parsePrefix, type Prefix, prefixText } from '../../core/ip.ts';
 import { type AddressRange, parseRanges, rangeText } from './address-ranges.ts';
 import { type BootSettings, bootClasses } from './boot-classes.ts';
+import type { OwnAddress } from './machine.ts';
 import type { Reservation } from './reservations.ts';
 import type { Subnet } from './subnets.ts';
 
@@ -35,6 +36,7 @@ interface HasSubnets {
 /** Kea's configuration; only what muster itself looks at is typed. */
 export interface KeaBody extends HasSubnets {
   readonly 'user-context'?: { readonly muster?: boolean };
+  readonly 'hosts-database'?: object;
   readonly 'shared-networks': readonly HasSubnets[];
   readonly reservations?: readonly object[];
 }
@@ -73,7 +75,12 @@ export function subnetOf(sorted: readonly ServedSubnet[], ip: Ip): ServedSubnet 
 }
 
 /** The configuration that serves the subnets of the family. */
-export function renderBase(family: Family, all: readonly Subnet[], settings: KeaSettings): Base {
+export function renderBase(
+  family: Family,
+  all: readonly Subnet[],
+  reachable: readonly OwnAddress[],
+  settings: KeaSettings,
+): Base {
   const subnets = all.filter(({ prefix }) => prefix.family === family);
   const boot = bootClasses(family, subnets, settings.boot);
   const rendered = (subnet: Subnet, direct: boolean): KeaSubnet => ({
@@ -90,9 +97,11 @@ export function renderBase(family: Family, all: readonly Subnet[], settings: Kea
   const onNic = (nic: string): Subnet[] => subnets.filter((subnet) => subnet.nic === nic);
   // Machines on one wire may belong to any of its networks.
   const shared = [...nics].filter((nic) => onNic(nic).length > 1);
+  const relayed = subnets.some(({ nic }) => nic === undefined);
+  const listening = new Set([...nics, ...(relayed ? relaySockets(family, reachable) : [])]);
   const subnetMember = `subnet${family}` as const;
   const body: KeaBody = {
-    ...serverMembers(family, [...nics], settings),
+    ...serverMembers(family, [...listening], settings),
     ...classMembers(boot.classes),
     'shared-networks': shared.map((nic) => {
       const members: HasSubnets = { [subnetMember]: onNic(nic).map((subnet) => rendered(subnet, false)) };
@@ -107,6 +116,12 @@ export function renderBase(family: Family, all: readonly Subnet[], settings: Kea
 
 /** Kea takes no empty list of classes. */
 const classMembers = (classes: readonly object[]): object => (classes.length > 0 ? { 'client-classes': classes } : {});
+
+/** Relays speak to any address of ours; in IPv6 Kea listens on one that is not link-local only where it is named. */
+const relaySockets = (family: Family, reachable: readonly OwnAddress[]): string[] =>
+  reachable
+    .filter(({ ip }) => ip.family === family)
+    .flatMap(({ nic, ip }) => (family === 4 ? nic : [nic, `${nic}/${ipText(ip)}`]));
 
 function serverMembers(family: Family, nics: readonly string[], settings: KeaSettings): object {
   return {
@@ -133,8 +148,17 @@ function serverMembers(family: Family, nics: readonly string[], settings: KeaSet
     // Firmware, boot loader and system call themselves differently; only the MAC address stays the same.
     ...(family === 4
       ? { authoritative: true, 'match-client-id': false }
-      : { 'mac-sources': ['any'], ...(settings.directory !== undefined && { 'data-directory': settings.directory }) }),
-    loggers: [{ name: `kea-dhcp${family}`, severity: 'INFO', output_options: [{ output: 'stdout' }] }],
+      : {
+          // Kea's own is an hour: longer than a short lease, which clients then do not take.
+          'preferred-lifetime': settings.leaseTime,
+          'mac-sources': ['any'],
+          ...(settings.directory !== undefined && { 'data-directory': settings.directory }),
+        }),
+    loggers: [
+      { name: `kea-dhcp${family}`, severity: 'INFO', output_options: [{ output: 'stdout' }] },
+      // Muster asks every other second how it is.
+      { name: `kea-dhcp${family}.commands`, severity: 'WARN', output_options: [{ output: 'stdout' }] },
+    ],
   };
 }
 

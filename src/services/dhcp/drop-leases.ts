@@ -1,7 +1,7 @@
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
 import type { KeaServer } from './kea-server.ts';
-import { fileLeases, isInForce, keaLease, keaLeases, type RawLease } from './leases.ts';
+import { fileLeases, isDeclined, isInForce, keaLease, keaLeases, type RawLease } from './leases.ts';
 import type { Reservation } from './reservations.ts';
 
 const atOnce = 8;
@@ -9,8 +9,9 @@ const atOnce = 8;
 const few = 100;
 
 /**
- * Ends the leases that stand in the way of reservations: as long as another machine has one, Kea gives the address to nobody else.
- * `reserved` may be all reservations, or those that are new; leases of `removed` ones end too unless the same MAC address has it still.
+ * Ends the leases that stand in the way of reservations: as long as another machine has one, or the machine itself has declined the
+ * address because it found another one there, Kea gives it to nobody.
+ * `reserved` may be all reservations, or those that were asked for; leases of `removed` ones end too unless the same MAC address has it still.
  */
 export async function dropLeases(
   server: KeaServer,
@@ -25,7 +26,10 @@ export async function dropLeases(
   const able = await server.offers(`lease${family}-get`, `lease${family}-get-page`, `lease${family}-del`);
   const leases = able ? await leasesAmong(server, [...holders.keys()]) : fileLeases(server.places.leaseFile);
   const now = Date.now() / 1_000;
-  const wrong = leases.filter((lease) => isInForce(lease, now) && isWrong(lease, holders));
+  const wrong = leases.filter(
+    (lease) =>
+      (isInForce(lease, now) && isWrong(lease, holders)) || (isDeclined(lease, now) && holders.has(lease.address)),
+  );
   if (wrong.length === 0) return;
   if (!able) throw new Error(`its library lease_cmds is not there, so ${wrong.length} leases stay`);
   await endLeases(server, wrong);

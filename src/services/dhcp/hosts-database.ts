@@ -20,6 +20,7 @@ interface HostRow {
 
 const columns =
   'x(mac text, subnet4 bigint, subnet6 bigint, ip4 bigint, ip6 text, hostname text, classes text, next bigint, node text)';
+const noSuchTable = '42P01';
 /** Rows without this are somebody else's and stay. */
 const ours = `user_context LIKE '{"muster":%'`;
 
@@ -115,6 +116,8 @@ export class HostsDatabase {
       client.release(true);
       // Errors of the statement have a class of five characters; those of the connection or a server that ends have others.
       const { code = '', detail = '' } = error as { code?: string; detail?: string };
+      if (code === noSuchTable)
+        throw new DatabaseAway(`${(error as Error).message}; "kea-admin db-init pgsql" makes Kea's tables`, error);
       if (/^(22|23|42)/.test(code))
         throw new Refused(
           `Kea's host table refuses it, and keeps what it has: ${[(error as Error).message, detail].join(' ').trim()}`,

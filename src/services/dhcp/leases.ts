@@ -14,6 +14,8 @@ export interface Lease {
 }
 
 const pageSize = 1_000;
+/** Longer than Kea takes for a configuration with many reservations. */
+const pageDeadline = 10_000;
 
 /** All leases that are in force, by Kea's own word or, where it cannot say, from the file it keeps them in. */
 export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]> {
@@ -36,19 +38,27 @@ export interface RawLease {
   readonly hostname: string;
   readonly expires: number;
   readonly subnet: number;
-  /** 0: in force; declined and expired ones have others. */
+  /** See `leaseStates`. */
   readonly state: number;
 }
 
-export const isInForce = ({ address, state, expires }: RawLease, now: number): boolean =>
-  state === 0 && expires > now && address !== '';
+/** An address that a machine has declined, because it found another one there, is kept from everybody for a day. */
+const leaseStates = { inForce: 0, declined: 1 } as const;
+
+export const isInForce = (lease: RawLease, now: number): boolean =>
+  lease.state === leaseStates.inForce && lasts(lease, now);
+
+export const isDeclined = (lease: RawLease, now: number): boolean =>
+  lease.state === leaseStates.declined && lasts(lease, now);
+
+const lasts = ({ address, expires }: RawLease, now: number): boolean => expires > now && address !== '';
 
 /** All leases by Kea's own word, a part at a time: there may be many, and Kea answers nobody else meanwhile. */
 export async function keaLeases({ family, control }: KeaServer): Promise<RawLease[]> {
   const command = `lease${family}-get-page`;
   const all: RawLease[] = [];
   for (let from = 'start'; ; from = all.at(-1)!.address) {
-    const answer = await control.ask(command, { from, limit: pageSize }, 60_000);
+    const answer = await control.ask(command, { from, limit: pageSize }, pageDeadline);
     if (answer.result !== keaResults.done && answer.result !== keaResults.empty)
       throw new KeaRefusal(command, answer.text);
     const { leases = [] } = (answer.arguments ?? {}) as { leases?: Record<string, unknown>[] };

@@ -21,7 +21,8 @@ export const thisMachine = (resolver: Machine['resolver']): Machine => ({
   addresses: () =>
     localAdapters().flatMap(({ name, ip: text }) => {
       const ip = parseIp(text.split('/')[0]!);
-      return ip ? [{ nic: name, ip }] : [];
+      // An address may have a label, such as eth0:1, which is no interface.
+      return ip ? [{ nic: name.split(':')[0]!, ip }] : [];
     }),
   forwards(family) {
     const file = family === 4 ? '/proc/sys/net/ipv4/ip_forward' : '/proc/sys/net/ipv6/conf/all/forwarding';

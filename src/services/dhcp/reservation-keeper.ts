@@ -33,7 +33,7 @@ export interface KeeperParts {
 interface Change extends WantedReservations {
   /** The subnets they were planned for; undefined: any. */
   readonly planned: readonly ServedSubnet[] | undefined;
-  resolve(): void;
+  resolve(done: boolean): void;
   reject(error: unknown): void;
 }
 
@@ -88,8 +88,8 @@ export class ReservationKeeper {
     this.#told.set(family, { pid, rows: snapshot.rows(reservationTable) });
   }
 
-  /** Several changes of a moment are given to Kea together. */
-  submit(wanted: Change['wanted'], origin: Origin, planned?: readonly ServedSubnet[]): Promise<void> {
+  /** Several changes of a moment are given to Kea together. False: nothing was done, for other subnets are served by now. */
+  submit(wanted: Change['wanted'], origin: Origin, planned?: readonly ServedSubnet[]): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ wanted, origin, planned, resolve, reject });
       if (this.#waiting.length === 1) void this.#turns.take(() => this.#applyWaiting());
@@ -109,7 +109,7 @@ export class ReservationKeeper {
     const { subnets } = this;
     const accepted = batch.filter((change) => {
       if (change.planned && change.planned !== subnets) {
-        change.reject(new Fault('unavailable', 'DHCP was configured anew meanwhile. Try again.', { retryAfter: 1 }));
+        change.resolve(false);
         return false;
       }
       const conflict = next.replace(change.wanted);
@@ -118,9 +118,10 @@ export class ReservationKeeper {
     });
     if (accepted.length === 0) return;
     const nodes = accepted.flatMap(({ wanted }) => [...wanted.keys()]);
+    const asked = new Set(nodes.flatMap((node) => next.ofNode(node)));
     const different = difference(
       nodes.flatMap((node) => current.ofNode(node)),
-      new Set(nodes.flatMap((node) => next.ofNode(node))),
+      asked,
     );
     // Kea takes as long to read them as the table takes to store them, so both go on together; what Kea refuses is taken back.
     const giving = this.#give(before, next, different).then(async (told) => ({ told, kept: await this.#keep() }));
@@ -133,8 +134,8 @@ export class ReservationKeeper {
       const { told, kept } = given.value;
       const clean = new Set<KeaServer>();
       for (const [server, { inStep }] of told)
-        if (await this.#dropLeases(server, inStep ? different.added : next, different.removed)) clean.add(server);
-      for (const { resolve } of accepted) resolve();
+        if (await this.#dropLeases(server, inStep ? asked : next, different.removed)) clean.add(server);
+      for (const { resolve } of accepted) resolve(true);
       if (rows.length === 1 && rows[0]!.undisturbed) rememberReservations(stored.value, next);
       if (kept)
         for (const [server, { pid }] of told) if (clean.has(server)) this.#noteIfSame(server, pid, next, stored.value);

@@ -7,7 +7,7 @@ import type { Resolve } from '../../objects/host-names.ts';
 import { brokenNetworks, checkGateway, type Network, networksOf } from '../../objects/networks.ts';
 import { type AddressRange, isWithin, parseRanges, rangeText } from './address-ranges.ts';
 import { type ServedNics, servedNics } from './dhcp-interfaces.ts';
-import type { Machine } from './machine.ts';
+import type { Machine, OwnAddress } from './machine.ts';
 import { subnetIds } from './subnet-ids.ts';
 
 /** A network as DHCP serves it; every value is checked. */
@@ -30,11 +30,15 @@ export interface Subnet {
 
 const ownAddress = '<xcatmaster>';
 
+export interface PlannedSubnets {
+  readonly subnets: readonly Subnet[];
+  /** Where relays of other networks may reach this server. */
+  readonly reachable: readonly OwnAddress[];
+  readonly messages: readonly string[];
+}
+
 /** All networks that can be served, and what is to be said about them. The first value that cannot be right is a fault. */
-export async function planSubnets(
-  snapshot: Snapshot,
-  machine: Machine,
-): Promise<{ subnets: readonly Subnet[]; messages: readonly string[] }> {
+export async function planSubnets(snapshot: Snapshot, machine: Machine): Promise<PlannedSubnets> {
   const [broken] = brokenNetworks(snapshot);
   if (broken) throw new Fault('invalid', `Network ${broken.name}: ${broken.reason}.`);
   const networks = networksOf(snapshot).filter(({ prefix }) => ipKind(prefix) === 'host');
@@ -43,7 +47,8 @@ export async function planSubnets(
   const planned: Omit<Subnet, 'id'>[] = [];
   for (const network of networks) planned.push(...(await work.plan(network)));
   const ids = subnetIds(planned.map(({ prefix }) => prefix));
-  return { subnets: planned.map((subnet, i) => ({ id: ids[i]!, ...subnet })), messages: work.messages };
+  const subnets = planned.map((subnet, i) => ({ id: ids[i]!, ...subnet }));
+  return { subnets, reachable: work.reachable, messages: work.messages };
 }
 
 function checkOverlaps(networks: readonly Network[]): void {
@@ -71,7 +76,7 @@ class Planner {
   readonly #machine: Machine;
   readonly #resolve: Resolve;
   readonly #served: ServedNics;
-  readonly #own: ReturnType<Machine['addresses']>;
+  readonly #own: readonly OwnAddress[];
 
   constructor(snapshot: Snapshot, machine: Machine, resolve: Resolve) {
     this.#snapshot = snapshot;
@@ -82,6 +87,10 @@ class Planner {
     for (const nic of this.#served?.keys() ?? [])
       if (!this.#own.some((own) => own.nic === nic))
         throw new Fault('invalid', `Site attribute dhcpinterfaces: no interface "${nic}" with an address is here.`);
+  }
+
+  get reachable(): OwnAddress[] {
+    return this.#own.filter(({ nic, ip }) => ipKind(ip) === 'host' && (this.#served?.has(nic) ?? true));
   }
 
   /** None if the network is on an interface that is not served. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expandAddresses } from '../../core/address-range.ts';
 import { Fault } from '../../core/errors.ts';
 import { outletsOf } from '../../protocols/multicast/outlets.ts';
@@ -18,6 +19,8 @@ export interface DiscoverySettings {
   /** Seconds a search may take. */
   readonly seconds: number;
 }
+
+const servicesPerTurn = 1_000;
 
 /** Finds devices that announce themselves on the networks of this machine, by SLP and SSDP. */
 export class NetworkDiscovery {
@@ -60,10 +63,14 @@ export class NetworkDiscovery {
       types.length > 0 ? findServices({ ...question, types, agents }, signal) : [],
       !asked || asked.includes(kinds.redfish) ? findRedfish(question, signal) : [],
     ]);
-    const devices = foldDevices([
-      ...announced.flatMap((service) => announcedDevice(service) ?? []),
-      ...advertised.map(advertisedDevice),
-    ]);
+    const told: Device[] = [];
+    for (const [i, service] of announced.entries()) {
+      // There may be as many as a flood brings; others get their turn meanwhile.
+      if (i % servicesPerTurn === servicesPerTurn - 1) await setImmediate();
+      const device = announcedDevice(service);
+      if (device) told.push(device);
+    }
+    const devices = foldDevices([...told, ...advertised.map(advertisedDevice)]);
     // Some answer whatever they are asked for.
     return asked ? devices.filter(({ kind }) => asked.includes(kind)) : devices;
   }

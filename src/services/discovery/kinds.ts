@@ -44,6 +44,11 @@ const families = [hardware, software, lenovo];
 
 const announcing: readonly Kind[] = Object.values(kinds).filter(({ services }) => services.length > 0);
 
+/** The types of services in small letters with their kinds, and the kinds by the last part of the type. */
+const byService = announcing.flatMap((kind) => kind.services.map((service) => [service.toLowerCase(), kind] as const));
+const byLastPart = new Map(byService.map(([service, kind]) => [service.slice(service.lastIndexOf(':') + 1), kind]));
+const familyTypes = families.map((family) => family.toLowerCase());
+
 /** The kinds of devices that can be asked for, by the words the reference system has for them and our own. */
 export const askable: Readonly<Record<string, readonly Kind[]>> = {
   CEC: [kinds.fsp],
@@ -71,19 +76,19 @@ export const servicesOf = (asked: readonly Kind[] | undefined): string[] =>
  */
 export function kindOfService(type: string, said: readonly string[] = []): Kind | undefined {
   const given = type.toLowerCase();
-  const own = said.map((each) => each.toLowerCase());
   const known =
-    announcing.find(({ services }) => services.some((service) => own.includes(lastPart(service)))) ??
-    announcing.find(({ services }) => services.some((service) => isOf(given, service)));
+    said.map((each) => byLastPart.get(each.toLowerCase())).find((kind) => kind !== undefined) ??
+    byService.find(([service]) => isOf(given, service))?.[1];
   if (known) return known;
-  if (!families.some((family) => isOf(given, family))) return undefined;
+  if (!familyTypes.some((family) => isOf(given, family))) return undefined;
   const [family = '', ...rest] = given.replace(/^service:/, '').split(':');
   const name = (rest.join('') || family.replace(/\..*/, '')).replaceAll(/[^a-z0-9-]/g, '');
   return { name, nodetype: 'mp', mgt: undefined, contact: 'bmc', services: [] };
 }
 
-const isOf = (given: string, service: string): boolean => `${given}:`.startsWith(`${service.toLowerCase()}:`);
-const lastPart = (service: string): string => service.slice(service.lastIndexOf(':') + 1).toLowerCase();
+/** Whether it is of the type, which a protocol may follow. */
+const isOf = (given: string, service: string): boolean =>
+  given.startsWith(service) && (given.length === service.length || given[service.length] === ':');
 
 /** Newer kinds have higher numbers than their forerunners; -1 for a kind that nobody knows. */
 export const rankOf = (kind: Kind): number => announcing.indexOf(kind);

@@ -16,15 +16,20 @@ export interface Surroundings {
 /** The devices as definitions of nodes, in the order of their names. */
 export function definitionsOf(devices: readonly Device[], surroundings: Surroundings): Map<string, Attributes> {
   const found = new Map<string, Attributes>();
-  const machines = machinesOf(devices, surroundings.known);
+  const { known } = surroundings;
+  const machines = machinesOf(devices, known);
   for (const { name, attributes } of machines.values()) put(found, name, attributes);
   for (const device of devices) {
     const machine = machines.get(machineKey(device));
     const definitions = machine
       ? portDefinitions(device, machine, surroundings)
       : [deviceDefinition(device, surroundings)];
-    for (const { name, address, attributes } of definitions)
-      put(found, found.has(name) && name !== address ? `${name}-${address}` : name, attributes);
+    for (const { name, address, attributes } of definitions) {
+      const other = found.get(name);
+      // A node's service processor may have announced itself in two ways.
+      if (other && other['bmc'] === attributes['bmc'] && known.byProcessor(address) === name) continue;
+      put(found, other && name !== address ? `${name}-${address}` : name, attributes);
+    }
   }
   return new Map([...found].sort(([a], [b]) => byText(a, b)));
 }
@@ -41,7 +46,9 @@ interface Machine {
 }
 
 const machineKey = ({ kind, mtm, serial }: Device): string => [kind.name, mtm, serial].join('\0');
-const serverName = (mtm: string, serial: string): string => `Server-${mtm}-SN${serial}`;
+/** Devices say what they like; a name has only what names may have. */
+const serverName = (mtm: string, serial: string): string =>
+  `Server-${mtm}-SN${serial}`.replaceAll(/[^A-Za-z0-9_-]/g, '-');
 
 /** Machines and frames, which are known by their service processors and power controllers only. Frames come first: machines name them. */
 function machinesOf(devices: readonly Device[], known: KnownNodes): Map<string, Machine> {

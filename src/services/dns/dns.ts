@@ -13,6 +13,7 @@ import { HostsReader } from './hosts-mapping.ts';
 import { layoutOf } from './layout.ts';
 import { Ledger, type Records } from './ledger.ts';
 import { LocalServer } from './local-server.ts';
+import { predecessorsOf } from './predecessors.ts';
 import type { DnsSettings } from './settings.ts';
 import { checkTogether } from './update-plan.ts';
 import { Warnings } from './warnings.ts';
@@ -84,7 +85,8 @@ export class Dns {
     const owners = await recordsOfNodes(snapshot, zones, nodes, hosts, this.#hosts.path, warnings);
     checkTogether(owners, isExternal(snapshot) ? undefined : serverName(zones.domain));
     const isClaimed = aliasClaims(snapshot);
-    await this.#update(snapshot, zones, { owners, isClaimed }, warnings);
+    const predecessors = predecessorsOf(snapshot, this.#ledgerFor(snapshot), owners, warnings);
+    await this.#update(snapshot, zones, { owners: new Map([...owners, ...predecessors]), isClaimed }, warnings);
     return warnings.list();
   }
 
@@ -92,12 +94,17 @@ export class Dns {
   async remove(snapshot: Snapshot, nodes: readonly string[]): Promise<string[]> {
     const zones = zonesOf(snapshot);
     const warnings = new Warnings();
-    const { ledger } = isExternal(snapshot) ? this.#externalServer(snapshot) : this.#localServer();
+    const ledger = this.#ledgerFor(snapshot);
     const unknown = nodes.filter((node) => ledger.of(node).size === 0);
     const doubtful = await likelyRecords(snapshot, zones, unknown, this.#hosts.read());
-    const owners = new Map(nodes.map((node) => [node, nothing]));
+    const predecessors = predecessorsOf(snapshot, ledger, doubtful, warnings);
+    const owners = new Map([...nodes.map((node) => [node, nothing] as const), ...predecessors]);
     await this.#update(snapshot, zones, { owners, doubtful }, warnings);
     return warnings.list();
+  }
+
+  #ledgerFor(snapshot: Snapshot): Ledger {
+    return (isExternal(snapshot) ? this.#externalServer(snapshot) : this.#localServer()).ledger;
   }
 
   async #update(snapshot: Snapshot, zones: Zones, wish: Wish, warnings: Warnings): Promise<void> {

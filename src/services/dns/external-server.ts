@@ -9,12 +9,21 @@ import type { DnsRecord } from './record.ts';
 import { inZone, serverFault } from './server-fault.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Change } from './update-plan.ts';
-import { messagesUnderWay, Updater } from './updater.ts';
+import { messagesUnderWay } from './sender.ts';
+import { Updater } from './updater.ts';
 import type { Warnings } from './warnings.ts';
 import { isIn } from './zone-file.ts';
 import { type Zones, zoneOf } from './zones.ts';
 
 const knownFor = 60_000;
+
+interface ZoneFound {
+  readonly zone?: string;
+  /** The server has it and does not let us change it. */
+  readonly refusal?: Fault;
+  /** The server could not load it, or does not have it and found nobody to ask: it cannot be told which. */
+  readonly failure?: Fault;
+}
 
 /** A name server elsewhere that lets us update its zones. */
 export class ExternalServer {
@@ -39,9 +48,10 @@ export class ExternalServer {
   async zonesFor(wanted: ReadonlyMap<string, Need>, warn: (text: string) => void): Promise<Map<string, string>> {
     const zones = new Map<string, string>();
     for (const [name, need] of wanted) {
-      const { zone, refusal } = await this.#zoneFor(name);
+      const { zone, refusal, failure } = await this.#zoneFor(name);
+      const fault = refusal ?? failure;
       if (zone !== undefined) zones.set(name, zone);
-      else if (refusal && need.isNoted) throw refusal;
+      else if (fault && need.isNoted) throw fault;
       else if (!need.isWished) continue;
       else if (name.endsWith('.arpa'))
         warn(`The name server ${this.#label} has no zone ${name} that we may change; names of addresses are left out.`);
@@ -55,7 +65,7 @@ export class ExternalServer {
   }
 
   /** The server's zone for a name. Whether we may change it is found out before anything is sent: nothing is done by halves. */
-  async #zoneFor(name: string): Promise<{ zone?: string; refusal?: Fault }> {
+  async #zoneFor(name: string): Promise<ZoneFound> {
     const known = this.#zones.get(name);
     if (known && known.until > Date.now()) return known;
     let zone: string | undefined;
@@ -69,6 +79,7 @@ export class ExternalServer {
       if (error.code === rcode.notauth) return {};
       const refusal = serverFault(this.#label, zone ? inZone(error, zone) : error);
       if (error.code === rcode.refused) return { refusal };
+      if (error.code === rcode.servfail && zone === undefined) return { failure: refusal };
       throw refusal;
     }
     this.#zones.set(name, { zone, until: Date.now() + knownFor });

@@ -16,18 +16,19 @@ const nothing: readonly Requirement[] = [];
 
 /** Lets additions require that nobody else's records stand in their way. `isNoted`: whether an alias is ours already. */
 export function guard(operations: readonly UpdateOperation[], isNoted: (alias: DnsRecord) => boolean): Guarded {
-  const given = new Map<string, UpdateOperation>();
+  const formerAliases = new Map<string, Requirement[]>();
   const aliases = new Set<string>();
-  for (const operation of operations) {
-    if (operation.remove) given.set(operation.name, operation);
-    else if (operation.type === 'CNAME') aliases.add(operation.name);
+  for (const { remove, name, type, data } of operations) {
+    if (type !== 'CNAME') continue;
+    if (!remove) aliases.add(name);
+    else formerAliases.set(name, [...(formerAliases.get(name) ?? []), { alias: data }]);
   }
   const added = new Set<string>();
   const first: GuardedOperation[] = [];
   const guarded: GuardedOperation[] = [];
   for (const operation of operations) {
     const { remove, name, type, data } = operation;
-    const former = given.get(name);
+    const former = formerAliases.get(name);
     if (remove) (type !== 'CNAME' && aliases.has(name) ? first : guarded).push({ ...operation, otherwise: nothing });
     else if (type !== 'CNAME') guarded.push({ remove, name, type, data, ...guardOfHost(former) });
     else if (!added.has(name)) {
@@ -46,12 +47,17 @@ interface Guard {
 
 const noAlias: Guard = { requires: 'no-alias', otherwise: nothing };
 
-const guardOfHost = (former: UpdateOperation | undefined): Guard =>
-  former?.type === 'CNAME' ? { requires: { alias: former.data }, otherwise: ['no-alias'] } : noAlias;
+/** Of several former aliases, of which a crash has left the notes, any may be the one that stands there. */
+function guardOfHost(former: readonly Requirement[] | undefined): Guard {
+  return former ? firstOf([...former, 'no-alias']) : noAlias;
+}
 
-function guardOfAlias(data: string, former: UpdateOperation | undefined, isNoted: boolean): Guard {
-  if (former?.type === 'CNAME') return { requires: { alias: former.data }, otherwise: ['unused', { alias: data }] };
-  return isNoted
-    ? { requires: { alias: data }, otherwise: ['unused'] }
-    : { requires: 'unused', otherwise: [{ alias: data }] };
+function guardOfAlias(data: string, former: readonly Requirement[] | undefined, isNoted: boolean): Guard {
+  const own = { alias: data };
+  if (former) return firstOf([...former, 'unused', own]);
+  return isNoted ? { requires: own, otherwise: ['unused'] } : { requires: 'unused', otherwise: [own] };
+}
+
+function firstOf([requires, ...otherwise]: readonly Requirement[]): Guard {
+  return { requires: requires!, otherwise };
 }

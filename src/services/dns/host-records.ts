@@ -30,20 +30,24 @@ export function recordsOfHost(
   const domain = (network.row['domain'] || siteDomain).toLowerCase();
   const name = qualified(host.name, domain);
   if (!isHostName(name)) return ignore('which is no name that DNS allows for a host');
-  if (!zoneOf(zones, name)) return ignore(`${name} is in no zone of this site`);
+  if (!isForHosts(zones, name)) return ignore(`${name} is in no zone of this site`);
   const records: DnsRecord[] = [{ name, type: ip.family === 4 ? 'A' : 'AAAA', data: address }];
   const backwards = reverseName(ip);
   if (zoneOf(zones, backwards)) records.push({ name: backwards, type: 'PTR', data: name });
   for (const other of host.aliases) {
     const alias = qualified(other, domain);
     if (alias === name || records.some((record) => record.name === alias)) continue;
-    if (!isHostName(alias) || !zoneOf(zones, alias))
+    if (!isHostName(alias) || !isForHosts(zones, alias))
       warn(`Ignoring ${shown(other)}, another name of ${name}: it is in no zone.`);
     else if (zones.has(alias)) warn(`Ignoring ${shown(other)}, another name of ${name}: it is the name of a zone.`);
     else records.push({ name: alias, type: 'CNAME', data: name });
   }
   return records;
 }
+
+/** Reverse zones have names of addresses only: another name there would keep an address from getting its own. */
+const isForHosts = (zones: ReadonlySet<string>, name: string): boolean =>
+  !name.endsWith('.arpa') && zoneOf(zones, name) !== undefined;
 
 /** A name without a dot belongs to the domain of the host's network. */
 function qualified(name: string, domain: string): string {

@@ -31,21 +31,30 @@ export class HostsReader {
   }
 }
 
+/** Asking for few nodes of a large file costs little: what is looked up is made ready when it is first asked for. */
 function mappingOf(lines: readonly HostLine[]): HostsMapping {
-  const pairs = new Set<string>();
-  const addresses = new Map<string, Ip>();
-  for (const { ip, names } of lines) {
-    if (!ip) continue;
-    const address = ipText(ip);
-    for (const name of names) {
-      const lower = name.toLowerCase();
-      pairs.add(`${address} ${lower}`);
-      if (ipKind(ip) === 'host' && !addresses.has(lower)) addresses.set(lower, ip);
-    }
-  }
+  let byAddress: Map<string, HostLine[]> | undefined;
+  let byName: Map<string, Ip> | undefined;
   return {
     lines,
-    has: (ip, names) => names.some((name) => pairs.has(`${ipText(ip)} ${name.toLowerCase()}`)),
-    addressOf: (name) => addresses.get(name.toLowerCase()),
+    has: (ip, names) => {
+      byAddress ??= Map.groupBy(lines, ({ address }) => address);
+      const wanted = names.map((name) => name.toLowerCase());
+      const found = byAddress.get(ipText(ip)) ?? [];
+      return found.some((line) => line.names.some((name) => wanted.includes(name.toLowerCase())));
+    },
+    addressOf: (name) => (byName ??= addressesByName(lines)).get(name.toLowerCase()),
   };
+}
+
+function addressesByName(lines: readonly HostLine[]): Map<string, Ip> {
+  const addresses = new Map<string, Ip>();
+  for (const { ip, names } of lines) {
+    if (!ip || ipKind(ip) !== 'host') continue;
+    for (const name of names) {
+      const lower = name.toLowerCase();
+      if (!addresses.has(lower)) addresses.set(lower, ip);
+    }
+  }
+  return addresses;
 }

@@ -6,13 +6,14 @@ import { writeFileAtomically } from '../../core/files.ts';
 import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
+import { DnsFault } from '../../protocols/dns/faults.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
 import { type Generation, generationOf, removeGenerations, writeGeneration } from './generation.ts';
 import { giveTo, provideKey, readKey } from './key-file.ts';
 import type { Layout } from './layout.ts';
 import { confHeading, type NamedOptions, renderConf } from './named-conf.ts';
 import { bindProgram, check, runTool } from './tools.ts';
-import { messagesUnderWay } from './updater.ts';
+import { messagesUnderWay } from './sender.ts';
 import { isLater } from './zone-file.ts';
 
 const servesWithin = 30_000;
@@ -203,7 +204,8 @@ export class Named {
         ready: () =>
           this.#asker.soa('.').then(
             () => true,
-            () => false,
+            // Whatever it answers.
+            (error: unknown) => error instanceof DnsFault && error.kind === 'refused',
           ),
       },
       { how, log: this.#log, directory },

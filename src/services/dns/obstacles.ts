@@ -1,3 +1,4 @@
+import { Fault } from '../../core/errors.ts';
 import { limiter } from '../../core/limiter.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
@@ -16,15 +17,23 @@ export interface Found {
   /** How names are that are as they may be. */
   readonly states: ReadonlyMap<string, Requirement>;
   /** What stands at names that others have taken. */
-  readonly obstacles: ReadonlyMap<string, readonly string[]>;
+  readonly obstacles: ReadonlyMap<string, Obstacle>;
+}
+
+export interface Obstacle {
+  /** The records as words; none if the server does not tell. */
+  readonly records: readonly string[];
+  /** Nothing goes with an alias; with anything else, only an alias does not. */
+  readonly isAlias: boolean;
 }
 
 const looksAtOnce = 128;
+const mostSentences = 20;
 
 /** Looks at the names of refused messages one by one. */
 export async function lookAt(clients: readonly DnsClient[], refusals: readonly Refusal[]): Promise<Found> {
   const states = new Map<string, Requirement>();
-  const obstacles = new Map<string, readonly string[]>();
+  const obstacles = new Map<string, Obstacle>();
   const seen = new Set<string>();
   const inTurn = limiter(looksAtOnce);
   const look = async (zone: string, { name, requires, otherwise }: GuardedOperation): Promise<void> => {
@@ -34,7 +43,8 @@ export async function lookAt(clients: readonly DnsClient[], refusals: readonly R
       states.set(name, each);
       return;
     }
-    obstacles.set(name, await client.records(name).catch(nothingTold));
+    const isAlias = !(await client.meets(zone, name, 'no-alias'));
+    obstacles.set(name, { records: await client.records(name).catch(nothingTold), isAlias });
   };
   const looks: Promise<void>[] = [];
   for (const { zone, operations } of refusals) {
@@ -65,13 +75,17 @@ export interface Yielding {
  * the hosts file only the names concerned are left out.
  */
 export function yieldTo(
-  obstacles: ReadonlyMap<string, readonly string[]>,
+  obstacles: ReadonlyMap<string, Obstacle>,
   wanted: ReadonlyMap<string, Records>,
   former: ReadonlyMap<string, Records>,
 ): Yielding {
   const owners = new Map(wanted);
   const sentences: string[] = [];
-  const stoppedOf = (records: Records): DnsRecord[] => [...records.values()].filter(({ name }) => obstacles.has(name));
+  const isStopped = ({ name, type }: DnsRecord): boolean => {
+    const obstacle = obstacles.get(name);
+    return obstacle !== undefined && (obstacle.isAlias || type === 'CNAME');
+  };
+  const stoppedOf = (records: Records): DnsRecord[] => [...records.values()].filter(isStopped);
   const taken = new Map<string, DnsRecord>();
   for (const records of wanted.values())
     if (stoppedOf(records).length === 0) for (const record of records.values()) taken.set(record.name, record);
@@ -79,14 +93,12 @@ export function yieldTo(
     const stopped = stoppedOf(records);
     if (stopped.length === 0) continue;
     for (const { name, type, data } of stopped) {
-      const there = obstacles.get(name)!.join(', ') || 'the server does not tell which';
+      const there = obstacles.get(name)!.records.join(', ') || 'the server does not tell which';
       const whose = owner === '' ? 'The hosts file' : `Node ${owner}`;
       sentences.push(`${whose}: ${name} cannot get ${type} ${data}: somebody else's records stand there (${there}).`);
     }
     const kept = owner === '' ? records : (former.get(owner) ?? records);
-    const free = [...kept.values()].filter(
-      (record) => !obstacles.has(record.name) && !clash(record, taken.get(record.name)),
-    );
+    const free = [...kept.values()].filter((record) => !isStopped(record) && !clash(record, taken.get(record.name)));
     owners.set(owner, keyed(free));
   }
   return { owners, sentences };
@@ -95,3 +107,12 @@ export function yieldTo(
 /** Whether another node of the change has got the name meanwhile, and one of both makes it an alias. */
 const clash = (record: DnsRecord, other: DnsRecord | undefined): boolean =>
   other !== undefined && (record.type === 'CNAME' || other.type === 'CNAME') && record.data !== other.data;
+
+export function obstacleFault(server: string, sentences: readonly string[]): Fault {
+  const shown = sentences.slice(0, mostSentences);
+  if (sentences.length > shown.length) shown.push(`${sentences.length - shown.length} more are left out here.`);
+  return new Fault('invalid', [
+    ...shown,
+    `Remove those records from the name server ${server}, or change the names or addresses, and repeat the request. All others have been served.`,
+  ]);
+}

@@ -1,27 +1,17 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { Fault } from '../../core/errors.ts';
-import type { DnsClient } from '../../protocols/dns/client.ts';
-import { isUnmet, rcode } from '../../protocols/dns/codes.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
-import type { Batch, Requirement } from '../../protocols/dns/update.ts';
-import { batchesFor } from './batches.ts';
+import type { DnsClient } from '../../protocols/dns/client.ts';
+import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Ledger, Records } from './ledger.ts';
-import { lookAt, type Refusal, yieldTo } from './obstacles.ts';
-import { inZone, serviceFault } from './server-fault.ts';
+import { lookAt, type Obstacle, obstacleFault, type Refusal, yieldTo } from './obstacles.ts';
+import { sendAll } from './sender.ts';
+import { serviceFault } from './server-fault.ts';
+import { countTogether } from './together.ts';
 import type { Turns } from '../../core/turns.ts';
 import { type Change, type Plan, planUpdate } from './update-plan.ts';
 
-/**
- * Messages under way at once, each on a connection of its own: the second answer on one connection would wait until the first is
- * acknowledged, which takes the kernel 40 ms.
- */
-export const messagesUnderWay = 4;
-/** Milliseconds before each further try: a name server that died is back in that time. */
-const pauses = [300, 1_200, 3_000];
 /** How often names are looked at and the rest is sent again, while others change the same names. */
 const mostRounds = 6;
-const mostSentences = 20;
 
 interface Request {
   readonly change: Change;
@@ -79,8 +69,10 @@ export class Updater {
   async #flush(): Promise<void> {
     const requests = this.#waiting;
     this.#waiting = [];
-    const batches = disjoint(requests);
-    for (const batch of batches) await this.#serve(batch);
+    while (requests.length > 0) {
+      const changes = requests.map(({ change }) => change);
+      await this.#serve(requests.splice(0, countTogether(changes, this.#ledger)));
+    }
   }
 
   /** All requests together; if the server refuses something, each by itself, so that only the one at fault fails. */
@@ -99,7 +91,7 @@ export class Updater {
     try {
       for (const { request, plan, sentences } of await this.#carryOut(planned)) {
         if (sentences.length === 0) request.resolve(plan.warnings);
-        else request.reject(this.#inTheWay(sentences));
+        else request.reject(obstacleFault(this.#server, sentences));
       }
     } catch (error) {
       const isTheirs = error instanceof DnsFault && error.kind === 'refused';
@@ -112,7 +104,7 @@ export class Updater {
   /** Sends it all; where records of others stand in the way, what remains. */
   async #carryOut(planned: readonly Planned[]): Promise<readonly Planned[]> {
     const states = new Map<string, Requirement>();
-    const obstacles = new Map<string, readonly string[]>();
+    const obstacles = new Map<string, Obstacle>();
     let current = planned;
     for (let rounds = 0; rounds < mostRounds; rounds++) {
       const refusals = await this.#send(current, states);
@@ -151,78 +143,9 @@ export class Updater {
       }
     }
     await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.before])));
-    if (first.size > 0) await this.#sendAll(first);
-    const refusals = await this.#sendAll(zones);
+    if (first.size > 0) await sendAll(this.#clients, first);
+    const refusals = await sendAll(this.#clients, zones);
     if (refusals.length === 0) await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.after])));
     return refusals;
   }
-
-  async #sendAll(zones: ReadonlyMap<string, GuardedOperation[]>): Promise<Refusal[]> {
-    const batches = batchesFor(zones);
-    const refusals: Refusal[] = [];
-    let failed = false;
-    const worker = async (client: DnsClient): Promise<void> => {
-      for (const { zone, batch, operations } of batches) {
-        if (failed) return;
-        try {
-          await sendOne(client, zone, batch);
-        } catch (error) {
-          if (error instanceof DnsFault && isUnmet(error.code)) {
-            refusals.push({ zone, operations });
-            continue;
-          }
-          failed = true;
-          throw error;
-        }
-      }
-    };
-    const ends = await Promise.allSettled(this.#clients.map(worker));
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    return refusals;
-  }
-
-  #inTheWay(sentences: readonly string[]): Fault {
-    const shown = sentences.slice(0, mostSentences);
-    if (sentences.length > shown.length) shown.push(`${sentences.length - shown.length} more are left out here.`);
-    return new Fault('invalid', [
-      ...shown,
-      `Remove those records from the name server ${this.#server}, or change the names or addresses, and repeat the request. All others have been served.`,
-    ]);
-  }
-}
-
-/** Updates say what shall be, so sending one twice does no harm. */
-async function sendOne(client: DnsClient, zone: string, batch: Batch): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await client.update(batch);
-    } catch (error) {
-      const wait = pauses[tries];
-      if (!(error instanceof DnsFault)) throw error;
-      if (wait === undefined || !mayPass(error)) throw inZone(error, zone);
-      await pause(wait);
-    }
-  }
-}
-
-const mayPass = ({ kind, code }: DnsFault): boolean => kind === 'unreachable' || code === rcode.servfail;
-
-/** Two changes of one node, or of one name, must follow each other; all others can go together. */
-function disjoint(requests: readonly Request[]): (readonly Request[])[] {
-  if (requests.length === 1) return [requests];
-  const batches: Request[][] = [];
-  let taken = new Set<string>();
-  for (const request of requests) {
-    const marks = [...request.change.owners].flatMap(([owner, records]) => [
-      `node ${owner}`,
-      ...[...records.values()].map(({ name }) => name),
-    ]);
-    if (batches.length === 0 || marks.some((mark) => taken.has(mark))) {
-      batches.push([]);
-      taken = new Set();
-    }
-    batches.at(-1)!.push(request);
-    for (const mark of marks) taken.add(mark);
-  }
-  return batches;
 }

@@ -15,12 +15,14 @@ export function checkHolders(
   entries: readonly HostEntry[],
   nodes: ReadonlySet<string>,
 ): void {
-  const wanted = new Map(entries.map((entry) => [ipKey(entry.ip), entry]));
-  for (const { ip, names } of lines) {
-    const entry = ip && wanted.get(ipKey(ip));
+  const wanted = new Map(entries.map((entry) => [ipText(entry.ip), entry]));
+  for (const line of lines) {
+    const entry = wanted.get(line.address);
     if (!entry) continue;
-    // Most lines are the entry's own; they must not cost much.
-    const others = names.filter((name) => name !== entry.short && name !== entry.long);
+    // Most of these lines are the entry's own; they must not cost much.
+    const others = line.names.filter(
+      (name) => name !== entry.short && name !== entry.long && !entry.others.includes(name),
+    );
     const holder = others
       .flatMap(nodesMeant)
       .find((node) => !nodes.has(node) && reader.nodeRow(node) && hasAddress(reader, node, entry.ip));

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { type Ip, parseIp } from '../../core/ip.ts';
+import { readFileSync, statSync } from 'node:fs';
+import { Fault } from '../../core/errors.ts';
+import { type Ip, ipText, parseIp } from '../../core/ip.ts';
 
 /** A line of a hosts file; comments, blank lines and lines without a valid address have no address. */
 export interface HostLine {
@@ -8,7 +9,50 @@ export interface HostLine {
   readonly ip: Ip | undefined;
   /** All names in their order. */
   readonly names: readonly string[];
+  /** The address as `ipText` spells it, to find lines by; of a line that has none, whatever stands in its place. */
+  readonly address: string;
+  /** The word behind it: the first name if it is an address. */
+  readonly first: string | undefined;
 }
+
+/** Most lines of a large file are nobody's business, so what costs time is found out when somebody asks. */
+class ParsedLine implements HostLine {
+  readonly text: string;
+  #words: readonly string[] | undefined;
+  #ip: Ip | undefined | null = null;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  get ip(): Ip | undefined {
+    if (this.#ip === null) this.#ip = parseIp(withoutZone(this.#allWords()[0]!));
+    return this.#ip;
+  }
+
+  get names(): readonly string[] {
+    return this.ip ? this.#allWords().slice(1) : [];
+  }
+
+  get address(): string {
+    const written = this.#allWords()[0]!;
+    // IPv4 addresses have one spelling only.
+    return written.includes(':') && this.ip ? ipText(this.ip) : written;
+  }
+
+  get first(): string | undefined {
+    return this.#allWords()[1];
+  }
+
+  #allWords(): readonly string[] {
+    if (this.#words) return this.#words;
+    const mark = this.text.indexOf('#');
+    return (this.#words = (mark < 0 ? this.text : this.text.slice(0, mark)).trim().split(/[ \t]+/));
+  }
+}
+
+/** A zone, as in fe80::1%lo, is not part of the address. */
+const withoutZone = (address: string): string => address.split('%', 1)[0]!;
 
 /** What a new file begins with. */
 export const beginning = '127.0.0.1 localhost\n';
@@ -16,20 +60,16 @@ export const beginning = '127.0.0.1 localhost\n';
 /** The lines of a hosts file; none if the file does not exist. */
 export function readHosts(path: string): HostLine[] {
   try {
+    // Reading a pipe would never end.
+    if (!statSync(path).isFile()) throw new Error('it is not a file');
     return parseHosts(readFileSync(path, 'latin1'));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return [];
+    throw new Fault('unavailable', `The hosts file ${path} cannot be read: ${message}.`, { cause: error });
   }
 }
 
 /** Bytes as latin1 text: whatever encoding other lines are in, they come out as they went in. */
-export const parseHosts = (text: string): HostLine[] => (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map(parseLine);
-
-function parseLine(text: string): HostLine {
-  const mark = text.indexOf('#');
-  const [address = '', ...names] = (mark < 0 ? text : text.slice(0, mark)).trim().split(/[ \t]+/);
-  // A zone, as in fe80::1%lo, is not part of the address.
-  const ip = parseIp(address.split('%', 1)[0]!);
-  return { text, ip, names: ip ? names : [] };
-}
+export const parseHosts = (text: string): HostLine[] =>
+  (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map((line) => new ParsedLine(line));

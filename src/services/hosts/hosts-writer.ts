@@ -1,12 +1,22 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import { type FileLock, tryLock } from '../../core/file-lock.ts';
-import { writeFileAtomically } from '../../core/files.ts';
+import { syncDirectory, writeFileAtomically } from '../../core/files.ts';
 import { Turns } from '../../core/turns.ts';
 import { beginning, type HostLine, parseHosts } from './hosts-file.ts';
-import { overwriteFile } from './overwrite.ts';
+import { isHalfWritten, overwriteFile } from './overwrite.ts';
 
 const lockInterval = 20;
 const maximumAttempts = 10;
@@ -62,11 +72,12 @@ export class HostsWriter {
 
   /** Where a link leads: the link stays. */
   #target(): string {
-    return existsSync(this.path) ? realpathSync(this.path) : this.path;
+    return lstatSync(this.path, { throwIfNoEntry: false }) ? realpathSync(this.path) : this.path;
   }
 }
 
 const newFile = (target: string): string => `${target}.muster-new`;
+const backupFile = (target: string): string => `${target}.muster-backup`;
 
 async function takeLock(target: string, patience: number): Promise<FileLock> {
   const deadline = Date.now() + patience;
@@ -89,44 +100,62 @@ function tidy(target: string): void {
       rmSync(join(dirname(target), name), { force: true });
   }
   if (!existsSync(newFile(target))) return;
-  overwriteFile(target, readFileSync(newFile(target)));
+  if (isBroken(target)) overwriteFile(target, readFileSync(newFile(target)));
   rmSync(newFile(target));
 }
 
+/** Whether the file was being written over; one that somebody has changed since is not ours to complete. */
+const isBroken = (target: string): boolean => isHalfWritten(target, backupFile(target), newFile(target));
+
 /** Editors know nothing of the lock, so what they have done meanwhile is looked for just before the new file takes its place. */
 function change(target: string, compute: (lines: readonly HostLine[]) => string): void {
-  for (let attempt = 1; attempt <= maximumAttempts; attempt++) {
-    const before = read(target);
-    const text = compute(parseHosts(before.text));
-    if (text === before.text && before.owner) return;
-    if (before.owner) writeFileAtomically(`${target}.muster-backup`, bytes(before.text), before.mode, before.owner);
-    if (read(target).mark === before.mark) return replace(target, text, before);
+  try {
+    for (let attempt = 1; attempt <= maximumAttempts; attempt++) {
+      const before = read(target);
+      const text = compute(parseHosts(before.text));
+      if (text === before.text && before.owner) return;
+      if (before.owner) writeFileAtomically(backupFile(target), bytes(before.text), before.mode, before.owner);
+      const owner = before.owner ?? { uid: process.getuid!(), gid: process.getgid!() };
+      writeFileAtomically(newFile(target), bytes(text), before.mode, owner);
+      if (markOf(statOf(target)) === before.mark) return putInPlace(target, bytes(text));
+    }
+    throw new Fault('unavailable', `Somebody else keeps changing ${target}; try again.`, { retryAfter: 5 });
+  } catch (error) {
+    // What was told to have failed must not be done by the next change.
+    if (!isBroken(target)) rmSync(newFile(target), { force: true });
+    throw error;
   }
-  throw new Fault('unavailable', `Somebody else keeps changing ${target}; try again.`, { retryAfter: 5 });
 }
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 
+const statOf = (target: string): BigIntStats | undefined => statSync(target, { bigint: true, throwIfNoEntry: false });
+
+const markOf = (found: BigIntStats | undefined): string =>
+  found ? `${found.ino} ${found.size} ${found.mtimeNs}` : 'none';
+
 function read(target: string): State {
-  const found = statSync(target, { bigint: true, throwIfNoEntry: false });
-  if (!found) return { text: beginning, mode: 0o644, owner: undefined, mark: '' };
-  const { uid, gid, mode, ino, size, mtimeNs } = found;
+  const found = statOf(target);
+  const mark = markOf(found);
+  if (!found) return { text: beginning, mode: 0o644, owner: undefined, mark };
+  if (!found.isFile()) throw new Error('it is not a file');
+  const { uid, gid, mode } = found;
   return {
     text: readFileSync(target, 'latin1'),
     mode: Number(mode) & 0o7777,
     owner: { uid: Number(uid), gid: Number(gid) },
-    mark: `${ino} ${size} ${mtimeNs}`,
+    mark,
   };
 }
 
-function replace(target: string, text: string, { mode, owner }: State): void {
+function putInPlace(target: string, content: Uint8Array): void {
   try {
-    writeFileAtomically(target, bytes(text), mode, owner ?? { uid: process.getuid!(), gid: process.getgid!() });
+    renameSync(newFile(target), target);
   } catch (error) {
     // A file that is mounted by itself, as /etc/hosts in a container, cannot be renamed over.
     if ((error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
-    writeFileAtomically(newFile(target), bytes(text), 0o600);
-    overwriteFile(target, bytes(text));
+    overwriteFile(target, content);
     rmSync(newFile(target));
   }
+  syncDirectory(dirname(target));
 }

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { parseIp } from '../../core/ip.ts';
+import { Turns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader, siteValue } from '../../objects/effective.ts';
 import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
@@ -32,6 +33,8 @@ export interface HostsOptions {
 export class Hosts {
   readonly #settings: NameSettings;
   readonly #writer: HostsWriter;
+  /** What was asked for later, and so knows later definitions, is written later. */
+  readonly #turns = new Turns();
 
   constructor(settings: NameSettings) {
     this.#settings = settings;
@@ -44,7 +47,7 @@ export class Hosts {
 
   /** Finds addresses of names that no definition gives one. */
   resolve(): Resolve {
-    return makeResolve(readHosts(this.path), this.#settings.lookup);
+    return makeResolve(() => readHosts(this.path), this.#settings.lookup);
   }
 
   /** Completes what a killed process has begun. */
@@ -53,7 +56,11 @@ export class Hosts {
   }
 
   /** Writes the lines of the nodes, or of all nodes that have an address; answers with what was left out. */
-  async write(snapshot: Snapshot, nodes: readonly string[] | undefined, options: HostsOptions): Promise<string[]> {
+  write(snapshot: Snapshot, nodes: readonly string[] | undefined, options: HostsOptions): Promise<string[]> {
+    return this.#turns.take(() => this.#write(snapshot, nodes, options));
+  }
+
+  async #write(snapshot: Snapshot, nodes: readonly string[] | undefined, options: HostsOptions): Promise<string[]> {
     const asked = nodes ?? nodesWithHostData(snapshot);
     const found = await hostEntries(snapshot, asked, this.resolve());
     const own = managementNode(snapshot);
@@ -73,13 +80,13 @@ export class Hosts {
   }
 
   /** Takes the lines of the nodes out. */
-  async remove(snapshot: Snapshot, nodes: readonly string[]): Promise<void> {
+  remove(snapshot: Snapshot, nodes: readonly string[]): Promise<void> {
     const reader = effectiveReader(snapshot);
     const named = nodes.flatMap((node) =>
       interfacesOf(reader, node).map(({ name, ip }) => ({ name, ip: parseIp(ip ?? '') })),
     );
     const own = managementNode(snapshot);
-    await this.#writer.update((lines) => removeHosts(lines, named, own));
+    return this.#turns.take(() => this.#writer.update((lines) => removeHosts(lines, named, own)));
   }
 }
 

@@ -6,23 +6,42 @@ import type { HostLine } from './hosts-file.ts';
 
 /** Each lookup keeps a thread of the few that file access needs too. */
 const lookupsAtOnce = 2;
-/** Milliseconds after which no further lookup is begun. */
+/** A lookup that takes so many milliseconds has found nobody to ask; after a few of them no further one is begun. */
+const silence = 1_000;
 const patience = 10_000;
+/** Milliseconds after which none is begun in any case. */
+const longest = 60_000;
 
 /** Finds addresses of names in the hosts file and, if told so, the way the operating system does. */
-export function makeResolve(lines: readonly HostLine[], askSystem: boolean): Resolve {
+export function makeResolve(readLines: () => readonly HostLine[], askSystem: boolean, lookUp: Resolve = ask): Resolve {
+  // Most requests are about nodes that have addresses; they do not pay for it.
+  let known: ReadonlyMap<string, Ip> | undefined;
+  const began = performance.now();
+  let lost = 0;
+  const inTurn = limiter(lookupsAtOnce);
+  return async (name) => {
+    const found = (known ??= addressesByName(readLines())).get(name.toLowerCase());
+    if (found || !askSystem) return found;
+    return inTurn(async () => {
+      const start = performance.now();
+      if (lost >= patience || start - began >= longest) return undefined;
+      const address = await lookUp(name);
+      const took = performance.now() - start;
+      if (took >= silence) lost += took;
+      return address;
+    });
+  };
+}
+
+/** The first address of each name, in lower case. */
+function addressesByName(lines: readonly HostLine[]): ReadonlyMap<string, Ip> {
   const known = new Map<string, Ip>();
   for (const { ip, names } of lines) {
-    if (!ip || ipKind(ip) !== 'host') continue;
-    for (const name of names) if (!known.has(name.toLowerCase())) known.set(name.toLowerCase(), ip);
+    const unknown = names.map((name) => name.toLowerCase()).filter((name) => !known.has(name));
+    if (!ip || unknown.length === 0 || ipKind(ip) !== 'host') continue;
+    for (const name of unknown) known.set(name, ip);
   }
-  const deadline = Date.now() + patience;
-  const inTurn = limiter(lookupsAtOnce);
-  return (name) => {
-    const found = known.get(name.toLowerCase());
-    if (found || !askSystem) return Promise.resolve(found);
-    return inTurn(async () => (Date.now() < deadline ? ask(name) : undefined));
-  };
+  return known;
 }
 
 async function ask(name: string): Promise<Ip | undefined> {

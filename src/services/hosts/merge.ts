@@ -1,9 +1,9 @@
-import { type Ip, ipText } from '../../core/ip.ts';
+import { ipText } from '../../core/ip.ts';
 import type { HostEntry } from '../../objects/host-names.ts';
 import type { ManagementNode } from '../../objects/management-node.ts';
 import type { HostLine } from './hosts-file.ts';
 import { formatLine, type LineFormat } from './line-format.ts';
-import { LineIndex } from './line-index.ts';
+import { LineIndex, type Wanted } from './line-index.ts';
 import { isOwnEntry, isOwnLine } from './own-lines.ts';
 
 export interface Merged {
@@ -22,7 +22,7 @@ export function mergeHosts(
   own: ManagementNode,
   format: LineFormat,
 ): Merged {
-  const index = new LineIndex(lines, (line) => isOwnLine(own, line), new Set(entries.map(({ short }) => short)));
+  const index = new LineIndex(lines, (line) => isOwnLine(own, line), entries.map(wantedOf));
   const ours: HostEntry[] = [];
   const warnings: string[] = [];
   for (const entry of entries) {
@@ -44,16 +44,14 @@ export function mergeHosts(
   return { text: assemble(lines, replaced, added), warnings };
 }
 
+const wantedOf = ({ short, ip }: HostEntry): Wanted => ({ name: short, ip });
+
 const ownWarning = ({ node, ip, short }: HostEntry): string =>
   `Ignoring ${ipText(ip)} ${short}: node '${node}' is the management node, whose lines stay as they are.`;
 
 /** The file without the lines that begin with one of the names, and without those that have a name together with its address. */
-export function removeHosts(
-  lines: readonly HostLine[],
-  named: readonly { readonly name: string; readonly ip: Ip | undefined }[],
-  own: ManagementNode,
-): string {
-  const index = new LineIndex(lines, (line) => isOwnLine(own, line), new Set(named.map(({ name }) => name)));
+export function removeHosts(lines: readonly HostLine[], named: readonly Wanted[], own: ManagementNode): string {
+  const index = new LineIndex(lines, (line) => isOwnLine(own, line), named);
   const removed = new Map<number, string>();
   for (const { name, ip } of named) {
     for (const line of index.named(name)) removed.set(line, '');

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 /**
  * Writes a file's content over what it holds. Readers may see a part of both; if it fails, the old content is put back. Only for
@@ -17,6 +17,18 @@ export function overwriteFile(file: string, content: Uint8Array): void {
   } finally {
     closeSync(handle);
   }
+}
+
+/**
+ * Whether a file has been overwritten in part: every byte of it is in its place that of the file before or that of the one that was to
+ * be. So it is after a kill at any moment, and hardly ever after somebody else's change.
+ */
+export function isHalfWritten(file: string, before: string, after: string): boolean {
+  if (![file, before, after].every((each) => existsSync(each))) return false;
+  const [now, old, next] = [file, before, after].map((each) => readFileSync(each)) as [Buffer, Buffer, Buffer];
+  if (now.equals(old)) return false;
+  if (now.length < Math.min(old.length, next.length) || now.length > Math.max(old.length, next.length)) return false;
+  return now.every((byte, i) => byte === old[i] || byte === next[i]);
 }
 
 function write(handle: number, content: Uint8Array): void {

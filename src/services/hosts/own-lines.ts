@@ -5,7 +5,7 @@ import type { ManagementNode } from '../../objects/management-node.ts';
 import type { HostLine } from './hosts-file.ts';
 
 /** Whether a line of the hosts file is this machine's own: loopback, localhost, one of its addresses, or its name. */
-export const isOwnLine = (own: ManagementNode, { ip, names }: HostLine): boolean =>
+export const isOwnLine = (own: ManagementNode, { ip, names }: Pick<HostLine, 'ip' | 'names'>): boolean =>
   ip !== undefined && (ipKind(ip) !== 'host' || own.hasAddress(ip) || names.some(own.hasName));
 
 /**

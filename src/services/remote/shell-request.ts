@@ -175,3 +175,13 @@ export function lineAs({ shownOptions: shown, command }: ShellRequest, user: str
   const words = [...(user === undefined ? [] : ['-l', user]), ...shown, command.replaceAll('\n', ';')];
   return words.filter((word) => word !== '').join(' ');
 }
+
+/** The request with another path in the place of that of the script or the environment; what else looks like it stays. */
+export function withPath(request: ShellRequest, path: string, other: string): ShellRequest {
+  const { command, script, shownOptions: shown } = request;
+  return {
+    ...request,
+    command: script?.path === path ? command.replace(path, () => other) : command,
+    shownOptions: shown.map((word) => (word === path ? other : word)),
+  };
+}

@@ -1,5 +1,7 @@
 import { asTheyCome } from '../../core/as-they-come.ts';
+import { Fault } from '../../core/errors.ts';
 import { quoteWord } from '../../protocols/ssh/quote.ts';
+import { shown } from '../../protocols/ssh/sftp/files.ts';
 import type { Attributes } from '../../protocols/ssh/sftp/wire.ts';
 import type { Placed, Sending } from './send-changed.ts';
 import type { WantedItem } from './wanted-files.ts';
@@ -7,6 +9,7 @@ import type { WantedItem } from './wanted-files.ts';
 const kindBits = 0o170000;
 const regular = 0o100000;
 const link = 0o120000;
+const directory = 0o040000;
 /** Questions that are on their way to a node at once. */
 const asksAtOnce = 64;
 /** Milliseconds in which a file may change again without getting another time. */
@@ -23,22 +26,25 @@ type State = 'changed' | 'unchanged' | 'compare';
  * another time, its hash decides. What is unchanged gets its mode and time.
  */
 export async function changedOf<T extends Placed>(sending: Sending, placed: readonly T[]): Promise<T[]> {
-  const states = new Map<Placed, State>();
-  const ask = async (each: Placed): Promise<void> => void states.set(each, await look(sending, each));
+  // Nothing is kept of those that are unchanged: trees may be large and nodes many.
+  const changed: T[] = [];
+  const unsure: T[] = [];
+  const ask = async (each: T): Promise<void> => {
+    const state = await look(sending, each);
+    if (state !== 'unchanged') (state === 'changed' ? changed : unsure).push(each);
+  };
   for await (const _ of asTheyCome(placed, asksAtOnce, ask));
-  const inState = (state: State): Placed[] => placed.filter((each) => states.get(each) === state);
-  const equal = await withEqualHash(sending, inState('compare'));
-  for (const each of equal) {
-    states.set(each, 'unchanged');
-    await setAll(sending, each);
-  }
-  return placed.filter((each) => states.get(each) !== 'unchanged');
+  const equal = await withEqualHash(sending, unsure);
+  for (const each of equal) await setAll(sending, each);
+  return [...changed, ...unsure.filter((each) => !equal.has(each))];
 }
 
 async function look(sending: Sending, { item, path }: Placed): Promise<State> {
   const { files, keepOwner } = sending;
   const there = await files.lstat(path);
   const kind = (there?.mode ?? 0) & kindBits;
+  if (kind === directory)
+    throw new Fault('invalid', `${shown(path)} is a directory there and has to be a ${item.kind}; take it away first.`);
   if (item.kind === 'link') {
     return kind === link && (await files.readLink(path)).equals(item.destination!) ? 'unchanged' : 'changed';
   }

@@ -7,12 +7,13 @@ if [ -e "$dst" ] && cmp -s "$new" "$dst"; then exit 0; fi
 if [ -L "$dst" ]; then cat "$new" > "$dst"; else mv -f "$new" "$dst"; fi
 echo changed`;
 
+/** With `-a` also the label that SELinux goes by. */
 const begin = `
 set -e
 umask 077
 new="$dst.$$.muster"
 trap 'rm -f "$new"' EXIT
-if [ -e "$dst" ]; then cp -p "$dst" "$new"; else cp -p "$1" "$new"; fi`;
+if [ -e "$dst" ]; then cp -aL "$dst" "$new"; else cp -p "$1" "$new"; fi`;
 
 /** The file as it was before the first time is kept, whole or not at all, and the rest is put behind it each time. */
 const appending = `dst=$1 org=$2 dir=$3 last=

@@ -18,6 +18,9 @@ const nextStep = /^#NEW_INSTALL_LIST#$/;
 const variable = /^#ENV:\s*([A-Za-z_][A-Za-z0-9_]*)=(.*?)\s*#$/;
 // What all package managers take as names, versions and architectures; no dash first, which would make it an option.
 const packageName = /^@?[A-Za-z0-9][A-Za-z0-9+._:~=^/-]*$/;
+// A group has a name of several words, and `^` before it if it is an environment.
+const groupName = /^@\^?[A-Za-z0-9][A-Za-z0-9+._:&(), /-]*$/;
+const groupLine = /^(-{0,2})@\s+(.+)$/;
 const deepest = 8;
 
 interface Step {
@@ -50,9 +53,14 @@ async function readInto(steps: Step[], path: string, read: Reader, above: readon
     if (included !== undefined) await readInto(steps, besides(path, included), read, [...above, path]);
     else if (nextStep.test(line)) steps.push(newStep());
     else if (setting) steps.at(-1)!.environment[setting[1]!] = setting[2]!;
-    else if (line !== '' && !line.startsWith('#'))
-      for (const word of line.split(/[\s,]+/)) add(steps.at(-1)!, word, where);
+    else if (line !== '' && !line.startsWith('#')) for (const word of wordsOf(line)) add(steps.at(-1)!, word, where);
   }
+}
+
+/** A blank behind `@` says that the rest of the line is the name of one group. */
+function wordsOf(line: string): string[] {
+  const group = groupLine.exec(line);
+  return group ? [`${group[1]}@${group[2]}`] : line.split(/[\s,]+/);
 }
 
 /** An included file that is no full path is beside the one that includes it. */
@@ -70,6 +78,6 @@ function add(step: Step, word: string, where: string): void {
 }
 
 function checkName(name: string, where: string): void {
-  if (!packageName.test(name))
+  if (!packageName.test(name) && !groupName.test(name))
     throw new Fault('invalid', `${where}: ${JSON.stringify(name)} is not the name of a package.`);
 }

@@ -1,8 +1,9 @@
 import { asTheyCome } from '../../core/as-they-come.ts';
+import { Fault } from '../../core/errors.ts';
 import { abortFault } from '../../protocols/ssh/faults.ts';
-import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
+import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
-import { isDirectory, makeDirectories, putLink } from '../remote/deliver.ts';
+import { makeDirectories, putLink } from '../remote/deliver.ts';
 import type { SourcePool } from '../remote/source-pool.ts';
 import { attributesOf, changedOf } from './compare-files.ts';
 import type { NodeShell } from './node-shell.ts';
@@ -24,6 +25,8 @@ export interface Sending {
   readonly keepOwner: boolean;
 }
 
+const kindBits = 0o170000;
+const directoryBits = 0o040000;
 /** Files that are on their way to a node at once. */
 const sendsAtOnce = 8;
 
@@ -64,7 +67,12 @@ async function makeAllDirectories(files: RemoteFiles, placed: readonly Placed[])
     const name = parent.toString('latin1');
     if (!parents.has(name)) await makeDirectories(files, parent);
     parents.add(name);
-    if (item.kind !== 'directory' || (await isDirectory(files, path))) continue;
+    if (item.kind !== 'directory') continue;
+    const there = await files.stat(path);
+    if (there) {
+      if (((there.mode ?? 0) & kindBits) === directoryBits) continue;
+      throw new Fault('invalid', `${shown(path)} is no directory there and has to be one; take it away first.`);
+    }
     await makeDirectories(files, path, item.mode | 0o700);
     made.push(each);
   }

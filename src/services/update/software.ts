@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
@@ -8,8 +7,9 @@ import { endOf, lastWords, type NodeShell } from './node-shell.ts';
 import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
 import { type PackageStep, readPackageLists } from './package-list.ts';
 import { parsePostscript } from './postscripts.ts';
+import { readList } from './read-list.ts';
 import { framed, type ScriptReport } from './run-scripts.ts';
-import { reading, telling } from './telling.ts';
+import { telling } from './telling.ts';
 
 /** The distribution's packages; others. The reference system has scripts of these names. */
 export type SoftwareName = 'ospkgs' | 'otherpkgs';
@@ -60,11 +60,7 @@ export class Software {
   }
 
   async #read(paths: readonly string[], name: SoftwareName): Promise<PackageStep[]> {
-    const read = (path: string): Promise<string> => {
-      const real = this.#sources.admit(path);
-      return reading(path, readFile(real, 'utf8'));
-    };
-    const steps = await readPackageLists(paths, read);
+    const steps = await readPackageLists(paths, (path) => readList(this.#sources, path));
     return name === 'ospkgs' ? steps : steps.map(withoutDirectories);
   }
 }

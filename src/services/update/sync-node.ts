@@ -1,34 +1,24 @@
-import { dirname, join as joinPath, normalize } from 'node:path';
+import { dirname, join as joinPath } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { commandLine } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
-import { join } from '../remote/cargo.ts';
 import { isDirectory, makeDirectories } from '../remote/deliver.ts';
+import { copiesOf } from './copies.ts';
 import { DueScripts } from './due-scripts.ts';
 import { appendFiles, mergeFiles } from './join-files.ts';
 import { type Placed, sendChanged, type Sending } from './send-changed.ts';
 import type { NodePlan, PlannedRule } from './sync-plan.ts';
 import type { SyncScript } from './synclist.ts';
-import { placeOf, sourceOf, type WantedTree } from './wanted-files.ts';
-
-/** A file of the node by the name of its source in the list. */
-interface Copied extends Placed {
-  readonly source: string;
-  /** The line that says so. */
-  readonly where: string;
-}
+import type { WantedTree } from './wanted-files.ts';
 
 /** Gives a node the files of its plan and runs what has to be run; what that printed. */
 export async function syncNode(sending: Sending, plan: NodePlan, storage: string): Promise<readonly string[]> {
-  // What a later line says of the same place counts.
-  const places = new Map<string, Copied>();
-  for (const rule of plan.copies)
-    for (const copy of await placed(sending.files, rule)) places.set(placeKey(copy.path), copy);
-  checkAppends(plan.appends, places);
-  const copies = [...places.values()];
+  const copies = await copiesOf(sending.files, plan, storage);
   const due = new DueScripts(sending.files, storage);
+  const named = new Set([...plan.scripts, ...plan.scriptsAlways].map(({ path }) => path));
+  const places = new Map(copies.flatMap(({ source, path }) => (named.has(source) ? [[source, path.toString()]] : [])));
   // A script may be for other nodes only.
-  const scripts = plan.scripts.filter(({ path }) => copies.some(({ source }) => source === path));
+  const scripts = plan.scripts.filter(({ path }) => places.has(path));
   const scriptsFor = (sources: Iterable<string>): SyncScript[] => {
     const names = new Set(sources);
     return scripts.filter(({ path }) => names.has(path.slice(0, -'.post'.length)));
@@ -46,39 +36,12 @@ export async function syncNode(sending: Sending, plan: NodePlan, storage: string
   let lines: readonly string[] = [];
   for (const script of scripts) {
     if (!(await due.has(script.path))) continue;
-    lines = lines.concat(await runScript(sending, script, copies));
+    lines = lines.concat(await runScript(sending, places.get(script.path)!));
     await due.remove(script.path);
   }
-  for (const script of plan.scriptsAlways) lines = lines.concat(await runScript(sending, script, copies));
+  for (const { path } of plan.scriptsAlways)
+    if (places.has(path)) lines = lines.concat(await runScript(sending, places.get(path)!));
   return lines;
-}
-
-const placeKey = (path: Buffer): string => normalize(path.toString('latin1'));
-
-/** What is put behind a file is put behind the file as the node had it, so nothing else may bring that file. */
-function checkAppends(appends: readonly PlannedRule[], places: ReadonlyMap<string, Copied>): void {
-  for (const { destination, where } of appends) {
-    const copy = places.get(placeKey(Buffer.from(destination)));
-    if (!copy) continue;
-    throw new Fault(
-      'invalid',
-      `${copy.where} copies a file to ${destination}, and ${where} appends to it; leave one of them out.`,
-    );
-  }
-}
-
-/** What of a rule goes where on the node; a file whose destination is a directory there goes into it. */
-async function placed(files: RemoteFiles, rule: PlannedRule): Promise<Copied[]> {
-  const copies: Copied[] = [];
-  for (const tree of rule.trees) {
-    const destination = Buffer.from(rule.destination);
-    const isFile = tree.items[0]!.kind !== 'directory';
-    const inside = rule.intoDirectory || (isFile && (await isDirectory(files, destination)));
-    const top = inside ? join(destination, tree.items[0]!.name) : destination;
-    for (const item of tree.items)
-      copies.push({ item, path: placeOf(item, top), source: sourceOf(tree, item), where: rule.where });
-  }
-  return copies;
 }
 
 /** Files that are joined with others; the sources whose destination changed. */
@@ -123,13 +86,5 @@ function stored(tree: WantedTree, directory: string): Placed {
   return { item: item!, path: Buffer.from(joinPath(directory, tree.path)) };
 }
 
-async function runScript(
-  { shell }: Sending,
-  script: SyncScript,
-  copies: readonly Copied[],
-): Promise<readonly string[]> {
-  const copy = copies.find(({ source }) => source === script.path);
-  // It may be for other nodes only.
-  if (!copy) return [];
-  return shell.must(commandLine([copy.path.toString()]), copy.path.toString());
-}
+const runScript = ({ shell }: Sending, path: string): Promise<readonly string[]> =>
+  shell.must(commandLine([path]), path);

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { Fault } from '../../core/errors.ts';
 import { expandRange } from '../../objects/cluster.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
@@ -6,15 +5,20 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { missedFault } from '../../noderange/index.ts';
 import type { Sources } from '../remote/sources.ts';
 import { imageOf, listFiles } from './node-image.ts';
+import { readList } from './read-list.ts';
 import { parseSynclist, type SyncRule, type Synclist, type SyncScript } from './synclist.ts';
-import { reading } from './telling.ts';
-import { expandWildcards, sourceOf, type WantedTree, wantedTree } from './wanted-files.ts';
+import { expandWildcards, sourceOf, type WantedItem, type WantedTree, wantedTree } from './wanted-files.ts';
 
 /** A rule with its sources as they are here. */
 export interface PlannedRule extends SyncRule {
   readonly trees: readonly WantedTree[];
   /** Wildcards that nothing matches. */
   readonly idle: readonly string[];
+}
+
+/** A script that no line of its list brings to the nodes. */
+export interface LooseScript extends SyncScript {
+  readonly item: WantedItem;
 }
 
 /** All that one node shall have. */
@@ -24,11 +28,13 @@ export interface NodePlan {
   readonly merges: readonly PlannedRule[];
   readonly scripts: readonly SyncScript[];
   readonly scriptsAlways: readonly SyncScript[];
+  readonly looseScripts: readonly LooseScript[];
   /** What of the lists has no effect. */
   readonly notes: readonly string[];
 }
 
 interface PlannedList extends Omit<Synclist, 'copies' | 'appends' | 'merges'> {
+  readonly looseScripts: readonly LooseScript[];
   readonly copies: readonly PlannedRule[];
   readonly appends: readonly PlannedRule[];
   readonly merges: readonly PlannedRule[];
@@ -53,13 +59,17 @@ export class SyncPlans {
     const copies = lists.flatMap((list) => forNode(list.copies));
     const appends = lists.flatMap((list) => forNode(list.appends));
     const merges = lists.flatMap((list) => forNode(list.merges));
-    if (copies.length + appends.length + merges.length === 0) return undefined;
+    const scriptsAlways = lists.flatMap((list) => list.scriptsAlways);
+    const looseScripts = lists.flatMap((list) => list.looseScripts);
+    const runsAlways = looseScripts.some(({ path }) => scriptsAlways.some((script) => script.path === path));
+    if (copies.length + appends.length + merges.length === 0 && !runsAlways) return undefined;
     return {
       copies,
       appends,
       merges,
       scripts: lists.flatMap(({ scripts }) => scripts),
-      scriptsAlways: lists.flatMap(({ scriptsAlways }) => scriptsAlways),
+      scriptsAlways,
+      looseScripts,
       notes: copies.flatMap(({ where, idle }) => idle.map((source) => `${where}: no file matches ${source}.`)),
     };
   }
@@ -75,7 +85,7 @@ export class SyncPlans {
   }
 
   async #readList(path: string): Promise<PlannedList> {
-    const list = parseSynclist(await reading(path, readFile(this.#admit(path), 'utf8')), path);
+    const list = parseSynclist(await readList(this.#sources, path), path);
     const planned = (rules: readonly SyncRule[]): Promise<PlannedRule[]> =>
       Promise.all(rules.map(async (rule) => ({ ...rule, ...(await this.#found(rule)) })));
     const [copies, appends, merges] = await Promise.all([
@@ -83,11 +93,26 @@ export class SyncPlans {
       planned(list.appends),
       planned(list.merges),
     ]);
-    checkScripts(list, copies);
-    return { ...list, copies, appends, merges };
+    return { ...list, copies, appends, merges, looseScripts: await this.#loose(list, copies) };
   }
 
-  async #found({ sources, where }: SyncRule): Promise<Pick<PlannedRule, 'trees' | 'idle'>> {
+  async #loose({ scripts, scriptsAlways }: Synclist, copies: readonly PlannedRule[]): Promise<LooseScript[]> {
+    const brought = new Set(
+      copies.flatMap(({ trees }) => trees.flatMap((tree) => tree.items.map((item) => sourceOf(tree, item)))),
+    );
+    const loose: LooseScript[] = [];
+    for (const { path, where } of [...scripts, ...scriptsAlways]) {
+      if (brought.has(path)) continue;
+      brought.add(path);
+      const { trees } = await this.#found({ sources: [path], where });
+      const item = trees[0]!.items[0]!;
+      if (item.kind !== 'file') throw new Fault('invalid', `${where}: ${path} is not a file, so it cannot be run.`);
+      loose.push({ path, where, item: { ...item, mode: item.mode | 0o500 } });
+    }
+    return loose;
+  }
+
+  async #found({ sources, where }: Pick<SyncRule, 'sources' | 'where'>): Promise<Pick<PlannedRule, 'trees' | 'idle'>> {
     const admit = (path: string): string => this.#admit(path);
     try {
       const paths = await Promise.all(sources.map((source) => expandWildcards(source, admit)));
@@ -112,20 +137,5 @@ export class SyncPlans {
       this.#ranges.set(range, (nodes = new Set(found)));
     }
     return nodes.has(node);
-  }
-}
-
-/** A script is run on the node, so it must be one of the files that get there. */
-function checkScripts({ scripts, scriptsAlways }: Synclist, copies: readonly PlannedRule[]): void {
-  const sources = new Set(
-    copies.flatMap(({ trees }) => trees.flatMap((tree) => tree.items.map((item) => sourceOf(tree, item)))),
-  );
-  for (const { path, where } of [...scripts, ...scriptsAlways]) {
-    if (!sources.has(path)) {
-      throw new Fault(
-        'invalid',
-        `${where}: ${path} is not a source of this list, so it does not get to the nodes; add it above.`,
-      );
-    }
   }
 }

@@ -32,7 +32,7 @@ const clauses = ['EXECUTE', 'EXECUTEALWAYS', 'APPEND', 'MERGE'] as const;
 type Clause = 'copy' | (typeof clauses)[number];
 
 const clauseLine = /^([A-Z]+):\s*(.*)$/;
-const ruleLine = /^(.*?)\s*->\s*(?:\(([^()]*)\)\s*)?(.*)$/;
+const ruleLine = /^(.*?)\s*->\s*(.*)$/;
 /** The files whose entries can be merged. */
 const mergeable: readonly string[] = ['/etc/passwd', '/etc/shadow', '/etc/group'];
 
@@ -78,6 +78,7 @@ function parseScripts(line: string, where: string, clause: Clause): SyncScript[]
     if (clause === 'EXECUTE' && !path.endsWith('.post')) {
       throw new Fault('invalid', `${where}: ${path} does not end in .post, so nobody knows which file it is run for.`);
     }
+    if (hasWildcard(path)) throw new Fault('invalid', `${where}: ${path} must name one script, without wildcards.`);
     return { where, path: absolute(path, where) };
   });
 }
@@ -86,13 +87,11 @@ function parseRule(line: string, where: string): SyncRule {
   const parts = ruleLine.exec(line);
   if (!parts) throw new Fault('invalid', `${where}: expected "source -> destination"; it is ${JSON.stringify(line)}.`);
   const sources = parts[1]!.split(/\s+/).filter((source) => source !== '');
-  const destination = parts[3]!;
+  const { range, rest: destination } = splitRange(parts[2]!, where);
   if (sources.length === 0) throw new Fault('invalid', `${where}: there is nothing before the arrow.`);
   if (/\s/.test(destination) || destination.includes('->')) {
     throw new Fault('invalid', `${where}: behind the arrow must stand one path; it is ${JSON.stringify(destination)}.`);
   }
-  const range = parts[2]?.trim();
-  if (range === '') throw new Fault('invalid', `${where}: the node range is empty; for all nodes leave out "()".`);
   return {
     where,
     sources: sources.map((source) => absolute(source, where)),
@@ -100,6 +99,22 @@ function parseRule(line: string, where: string): SyncRule {
     destination: absolute(destination, where),
     range,
   };
+}
+
+/** A range before the destination stands in parentheses and may hold others. */
+function splitRange(text: string, where: string): { readonly range: string | undefined; readonly rest: string } {
+  if (!text.startsWith('(')) return { range: undefined, rest: text };
+  let depth = 0;
+  let end = 0;
+  do {
+    if (text[end] === '(') depth++;
+    else if (text[end] === ')') depth--;
+    end++;
+  } while (depth > 0 && end < text.length);
+  if (depth > 0) throw new Fault('invalid', `${where}: the parenthesis before the node range is not closed.`);
+  const range = text.slice(1, end - 1).trim();
+  if (range === '') throw new Fault('invalid', `${where}: the node range is empty; for all nodes leave out "()".`);
+  return { range, rest: text.slice(end).trimStart() };
 }
 
 /** One file whose content goes into another. */
@@ -119,6 +134,9 @@ function parseMerge(line: string, where: string): SyncRule {
 
 function absolute(path: string, where: string): string {
   if (!path.startsWith('/')) throw new Fault('invalid', `${where}: ${path || 'a path'} must begin with a slash.`);
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  if (/[\x00-\x1f\x7f]/.test(path))
+    throw new Fault('invalid', `${where}: ${JSON.stringify(path)} contains a control character.`);
   if (path.split('/').includes('..')) throw new Fault('invalid', `${where}: ${path} must not go up with "..".`);
   return path === '/' ? path : path.replace(/\/+$/, '');
 }

@@ -116,6 +116,14 @@ describe('an update', () => {
     );
   });
 
+  it('requires an alias once, however many records come in its place', () => {
+    const operations = ['10.0.0.1', '10.0.0.2'].map(
+      (data) => ({ remove: false, name: 'y.test', type: 'A', data, requires: { alias: 'n2.test' } }) as const,
+    );
+    const { message } = updateMessage('test', operations, 0, 500, 3600);
+    expect([message.readUInt16BE(6), message.readUInt16BE(8)]).toEqual([1, 2]);
+  });
+
   it('takes no more than fits into a message', () => {
     const name = (i: number): string => `${String(i).padStart(60, 'x')}.${'y'.repeat(60)}.test`;
     const operations = Array.from({ length: 900 }, (_, i) => ({

@@ -72,4 +72,8 @@ describe('IPv6 groups', () => {
     expect(typeHash('')).toBe(0);
     expect(groups6('ab')).toEqual(['ff02::116', 'ff02::1:10e3']);
   });
+
+  it('of directory agents is one of its own', () => {
+    expect(groups6('service:directory-agent')).toEqual(['ff02::123']);
+  });
 });

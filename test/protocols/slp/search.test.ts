@@ -119,6 +119,18 @@ describe('directed requests', () => {
     expect(new Set(numbers).size).toBe(1);
   });
 
+  it('are repeated to those who are busy', async () => {
+    const busy = 10;
+    const asked = new Map<number, number>();
+    await agent(1, (request, send, packet) => {
+      const { fn, xid } = request;
+      asked.set(fn, (asked.get(fn) ?? 0) + 1);
+      if (asked.get(fn)! > 2) honest(good)(request, send, packet);
+      else send(fn === 6 ? attributeReply({ xid }, '', busy) : serviceReply({ xid }, [], busy));
+    });
+    expect(await find([good])).toEqual([service(good)]);
+  });
+
   it('find nothing where nobody is', async () => {
     expect(await find(['127.93.0.9'])).toEqual([]);
   });
@@ -248,6 +260,16 @@ describe('agents that misbehave harm nobody', () => {
     );
     expect(found).toHaveLength(512);
     expect(found.every(({ attributes }) => attributes.size === 0)).toBe(true);
+  });
+
+  it('many that tell of hundreds of services each are bounded together', async () => {
+    const urls = Array.from({ length: 512 }, (_, i) => url(`h${i}`));
+    const agents = Array.from({ length: 40 }, (_, i) =>
+      agent(i + 1, ({ xid, subject }, send) => {
+        if (subject === type) send(serviceReply({ xid }, urls));
+      }),
+    );
+    expect(await find(await Promise.all(agents), 1_500)).toHaveLength(16_384);
   });
 
   it('reads the longest datagram there is', async () => {

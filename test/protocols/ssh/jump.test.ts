@@ -1,3 +1,6 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Unreachable } from '../../../src/core/errors.ts';
 import type { SshClient } from '../../../src/protocols/ssh/client.ts';
@@ -48,6 +51,32 @@ it('carries large outputs', async () => {
   expect(stdout).toBe('x'.repeat(1_000_000));
 });
 
+it('notices that a node behind another has died, and connects again when it is back', async () => {
+  const target = behind(11, 20);
+  expect((await run(client, target, 'echo one')).stdout).toBe('one\n');
+  lab.sever(11);
+  await sleep(200);
+  expect((await run(client, target, 'echo two')).stdout).toBe('two\n');
+  const running = complaint(run(client, target, 'sleep 60', { commandDeadline: 5_000 }));
+  await sleep(500);
+  lab.sever(11);
+  expect(await running).toContain('was lost');
+  expect((await run(client, target, 'echo three')).stdout).toBe('three\n');
+});
+
+it('survives that a command is cancelled whose node has just closed the stream', async () => {
+  const target = behind(12, 20);
+  for (const pause of [0, 1, 2, 5]) {
+    const leaving = new AbortController();
+    const running = complaint(run(client, target, 'sleep 60', { signal: leaving.signal }));
+    await sleep(300);
+    lab.sever(12);
+    await sleep(pause);
+    leaving.abort();
+    expect(await running).toMatch(/cancelled|was lost/);
+  }
+});
+
 it('tells which machine on the way failed', async () => {
   const refused = await run(client, behind(1, refusing), 'true').catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(Unreachable);
@@ -55,6 +84,17 @@ it('tells which machine on the way failed', async () => {
   expect(await complaint(run(client, behind(refusing, 20), 'true'))).toContain(
     `it is reached through t20, and there: it cannot reach ${lab.addresses[refusing]}:2224`,
   );
+});
+
+it('kills what runs on nodes, behind others too, when it is closed', async () => {
+  const other = clientOf(lab);
+  const pids = [13, 14].map((index) => join(lab.home(index), 'pid'));
+  const command = 'echo $$ > new; mv new pid; exec sleep 300';
+  const ends = [targetOf(lab, 13), behind(14, 20)].map((target) => run(other, target, command));
+  await expect.poll(() => pids.every((file) => existsSync(file)), { timeout: 5_000 }).toBe(true);
+  await other.close();
+  expect(await Promise.all(ends)).toMatchObject([{ signal: 'SIGTERM' }, { signal: 'SIGTERM' }]);
+  for (const file of pids) expect(existsSync(`/proc/${readFileSync(file, 'utf8').trim()}`)).toBe(false);
 });
 
 it('refuses a way without an end', async () => {

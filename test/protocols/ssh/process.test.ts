@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { keyFingerprint } from '../../../src/protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../../src/protocols/ssh/process.ts';
 import { commandLine } from '../../../src/protocols/ssh/quote.ts';
@@ -82,6 +82,22 @@ it('says why it failed', async () => {
   expect(await complaint(run(transport, targetOf(lab, 0, { password: 'x' }), 'true'))).toContain('password cannot be');
 });
 
+it('says which machine on the way failed', async () => {
+  const through = (jump: number, more: Partial<Target> = {}) => targetOf(lab, 0, { jump: targetOf(lab, jump, more) });
+  const { addresses, port } = lab;
+  expect(await complaint(run(transport, through(refusing), 'true'))).toMatch(
+    new RegExp(`^it is reached through t3, and there: its sshd at ${addresses[refusing]}:${port} cannot .* refused$`),
+  );
+  expect(await complaint(run(transport, through(2, { user: 'nobody-such' }), 'true'))).toContain(
+    `it is reached through t2, and there: its sshd at ${addresses[2]}:${port} does not accept user "nobody-such"`,
+  );
+  const behind = targetOf(lab, refusing, { jump: targetOf(lab, 2) });
+  expect(await complaint(run(transport, behind, 'true'))).toMatch(
+    / through t2 cannot be reached: stdio forwarding failed$/,
+  );
+  expect(await complaint(run(transport, through(hanging), 'true', { connectDeadline: 1_000 }))).toMatch(/ through t4 /);
+});
+
 it('tells a signal and a lost connection from an exit code of 255', async () => {
   const killed = await run(transport, targetOf(lab, 0), 'echo out; kill -KILL $$');
   expect(killed).toEqual({ stdout: 'out\n', stderr: '', code: undefined, signal: 'unknown' });
@@ -104,6 +120,16 @@ it.each<[string, (index: number) => Partial<Target>]>([
   controller.abort();
   expect(await complaint(work)).toBe('the command was cancelled.');
   await expect.poll(() => pids.some(isAlive), { timeout: 10_000 }).toBe(false);
+});
+
+it('kills what runs on a node when it is closed', async () => {
+  const other = new SshProcesses({ keyFile: lab.privateKeyFile, hostKeys });
+  const file = join(lab.home(0), 'closing');
+  const work = run(other, targetOf(lab, 0), 'echo $$ > new; mv new closing; exec sleep 300');
+  await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+  await other.close();
+  expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
+  expect(await work).toMatchObject({ signal: 'unknown' });
 });
 
 it('stops a command when its time is over, not later', async () => {
@@ -164,6 +190,26 @@ it('takes no options from commands and names', async () => {
     expect(await complaint(run(transport, target, 'true'))).toMatch(/is (neither|not)/);
   }
   expect(existsSync(mark)).toBe(false);
+});
+
+it("minds a site's configuration for its nodes by name, and leaves no process behind though that asks for it", async () => {
+  const configuration = join(lab.home(0), 'ssh_config');
+  const kept = join(lab.home(0), 'kept');
+  const blocks = [
+    `Host t1\n  IdentityFile ${lab.privateKeyFile}`,
+    `Host *\n  IdentitiesOnly yes\n  IdentityFile /dev/null\n  HostName nowhere.invalid\n  ControlMaster auto\n  ControlPersist 60`,
+    `  ControlPath ${kept}\n  RequestTTY force\n`,
+  ];
+  writeFileSync(configuration, blocks.join('\n'));
+  const other = new SshProcesses({ configuration, hostKeys: memoryHostKeys() });
+  const open = lab.connections(1);
+  expect(await run(other, targetOf(lab, 1), 'echo $LAB_NAME')).toMatchObject({ stdout: 't1\n', code: 0 });
+  expect(await complaint(run(other, targetOf(lab, 0), 'true'))).toContain('does not accept');
+  const behind = targetOf(lab, 1, { jump: targetOf(lab, 1) });
+  expect(await run(other, behind, 'echo $LAB_NAME')).toMatchObject({ stdout: 't1\n', code: 0 });
+  await other.close();
+  await vi.waitFor(() => expect(lab.connections(1)).toBe(open));
+  expect(existsSync(kept)).toBe(false);
 });
 
 it('gives up a host that fills the log', { timeout: 20_000 }, async () => {

@@ -182,6 +182,23 @@ it('networks that are reached through relays only, with nowhere to boot from, ar
   expect(await served()).toEqual(macs(1));
 });
 
+it('relays are answered, also where no network is on the wire they speak on', { timeout: 60_000 }, async () => {
+  wire = makeWire(['10.77.0.1/16', 'fd77::1/64']);
+  const own = machineWith(wire.serverNic, ['10.77.0.1', 'fd77::1']);
+  setting = await openSetting(own, { prefix: wire.server.command('env') });
+  const far = { netname: 'far', net: '198.18.0.0', mask: '255.254.0.0', dynamicrange: '198.18.9.1-198.18.9.9' };
+  const far6 = { netname: 'far6', net: 'fd99::', mask: '/64', dynamicrange: 'fd99::1001-fd99::1001' };
+  await setting.store.put(['networks', far], ['networks', far6], ...node('n1', '198.18.0.7', mac(1)));
+  await setting.configure();
+  await setting.reserve('n1');
+  for (const address of ['10.77.0.9/16', '198.18.0.1/15', 'fd77::9/64'])
+    wire.client.run('ip', 'address', 'add', address, 'dev', wire.clientNic);
+  wire.server.run('ip', 'route', 'add', '198.18.0.0/15', 'via', '10.77.0.9');
+  expect(await wire.askAsRelay('198.18.0.1', '10.77.0.1', '198.18.0.1', mac(1))).toBe('198.18.0.7');
+  expect(await wire.askAsRelay('198.18.0.1', '10.77.0.1', '198.18.0.1', mac(2))).toMatch(/^198\.18\.9\.\d$/);
+  expect(await wire.askAsRelay('fd77::9', 'fd77::1', 'fd99::1', mac(3))).toMatch(/^fd99:.*:1001$/);
+});
+
 it('a configuration of somebody else is kept aside', { timeout: 60_000 }, async () => {
   const { setting: at } = await onWire('none');
   mkdirSync(place('.'), { recursive: true });

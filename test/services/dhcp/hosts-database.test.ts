@@ -132,6 +132,30 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     expect(await control.tell('status-get')).toMatchObject({ pid: (before as { pid: number }).pid });
   });
 
+  it('that was not made yet is an error that says how, and what was asked for is done afterwards', async () => {
+    postgres.query('ALTER TABLE hosts RENAME TO elsewhere');
+    await expect(setting.reserve('n2')).rejects.toThrow(/"kea-admin db-init pgsql" makes Kea's tables/);
+    postgres.query('ALTER TABLE elsewhere RENAME TO hosts');
+    await expect.poll(names, { timeout: 30_000 }).toEqual(['-', '-', 'n1', 'n2', 'n3', 'six1']);
+    await setting.release('n2');
+  });
+
+  it('is used, or no more, from the next configuration on; until then nothing is put where Kea does not look', async () => {
+    const changed = 'The setting dhcp.hostsDatabase has changed since DHCP was configured.';
+    await setting.reopen({ hostsDatabase: undefined });
+    await expect(setting.reserve('n2')).rejects.toThrow(changed);
+    await expect(setting.release('n1')).rejects.toThrow(changed);
+    await setting.configure();
+    await setting.reserve('n2');
+    expect((await wire.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
+    await setting.reopen();
+    await expect(setting.reserve('n2')).rejects.toThrow(changed);
+    await setting.configure();
+    await setting.release('n2');
+    expect(names()).toEqual(['-', '-', 'n1', 'n3', 'six1']);
+    expect((await wire.ask(mac(2)))?.['ip']).toMatch(/^10\.77\.200\.\d+$/);
+  });
+
   it('takes thousands at once', async () => {
     const count = 10_000;
     await setting.store.put(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KeaControl } from '../../../src/protocols/kea/control.ts';
 import { makeWire, type Wire } from '../../lab/dhcp.ts';
@@ -80,6 +81,7 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     ['BIOS', { 93: '0000' }, 'undionly.kpxe'],
     ['UEFI x64', { 93: '0007' }, 'ipxe.efi'],
     ['UEFI x64, the other number', { 93: '0009' }, 'ipxe.efi'],
+    ['a list of architectures', { 93: '00070009' }, 'ipxe.efi'],
     ['UEFI arm64', { 93: '000b' }, 'ipxe-arm64.efi'],
     ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/ipxe.efi'],
     ['HTTP boot on arm64', { 93: '0013' }, 'http://10.77.0.1/ipxe-arm64.efi'],
@@ -141,6 +143,17 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     expect(await wire.ask6(mac(53))).toBe('fd77::50');
   });
 
+  it('gets its address again when it is reserved again, though it has declined it', async () => {
+    await setting.store.put(...node('shy', '10.77.1.70', mac(70)));
+    await setting.reserve('shy');
+    wire.server.run('ip', 'address', 'add', '10.77.1.70/16', 'dev', wire.serverNic);
+    expect((await wire.ask(mac(70), { looks: true }))?.['ip']).toMatch(/^10\.77\.200\.\d+$/);
+    wire.server.run('ip', 'address', 'del', '10.77.1.70/16', 'dev', wire.serverNic);
+    expect((await wire.ask(mac(70)))?.['ip']).toMatch(/^10\.77\.200\.\d+$/);
+    await setting.reserve('shy');
+    expect((await wire.ask(mac(70)))?.['ip']).toBe('10.77.1.70');
+  });
+
   it('leaves its address to another when it was taken back, and keeps its lease when it is only reserved again', async () => {
     const leased = async () => (await setting.dhcp.leases()).map(({ address }) => address);
     await setting.store.put(...node('old', '10.77.1.60', mac(60)), ...node('new', '10.77.1.60', mac(61)));
@@ -171,6 +184,20 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
   });
 });
 
+it('an IPv6 address is preferred as long as it is valid, so that clients take it however short that is', {
+  timeout: 60_000,
+}, async () => {
+  await wire.ask6(mac(11));
+  const kea6 = new KeaControl(join(setting.data, 'dhcp/kea6.sock'));
+  const lease = await kea6.tell('lease6-get', { 'ip-address': 'fd77::11' });
+  expect(lease).toMatchObject({ 'preferred-lft': 7_200, 'valid-lft': 7_200 });
+});
+
+it('Kea does not note every question how it is', async () => {
+  await kea().tell('status-get');
+  expect(readFileSync(join(setting.data, 'dhcp/kea-dhcp4.log'), 'utf8')).not.toContain('status-get');
+});
+
 it('an interface that has come since Kea was started is served', { timeout: 60_000 }, async () => {
   wire.server.run('ip', 'link', 'add', 'late0', 'type', 'veth', 'peer', 'late1');
   wire.server.run('ip', 'link', 'set', 'late0', 'up');
@@ -181,7 +208,26 @@ it('an interface that has come since Kea was started is served', { timeout: 60_0
   await setting.configure();
 });
 
+it('what is asked for while the networks are configured anew is served', { timeout: 60_000 }, async () => {
+  await setting.store.put(...node('n7', '10.77.1.7', mac(7)));
+  const configured = setting.configure();
+  await pause(20);
+  await Promise.all([configured, setting.reserve('n7')]);
+  expect((await wire.ask(mac(7)))?.['ip']).toBe('10.77.1.7');
+});
+
 describe('what is wrong changes nothing', { timeout: 60_000 }, () => {
+  it.each([
+    ['dhcplease', '0', 'Site attribute dhcplease: "0" is not a number of seconds.'],
+    ['httpport', '65536', 'Site attribute httpport: "65536" is not a port.'],
+  ])('site attribute %s %s', async (key, value, message) => {
+    const before = [state(), setting.store.current.get('site', key)?.['value'] ?? ''] as const;
+    await setting.store.put(['site', { key, value }]);
+    await expect(setting.configure()).rejects.toThrow(message);
+    await setting.store.put(['site', { key, value: before[1] }]);
+    expect(state()).toBe(before[0]);
+  });
+
   it.each([
     [['twin'], `Node twin, mac.mac: the MAC address ${mac(1)} is reserved for node n1 already.`],
     [['same'], `Node same, hosts.ip: the address 10.77.1.1 is reserved for ${mac(1)} of node n1 already.`],

@@ -62,6 +62,9 @@ describe('muster with Kea', { timeout: 240_000 }, () => {
       gateway: '10.77.0.254',
       dynamicrange: '10.77.200.1-10.77.200.50',
     });
+    // An address with a label, as older scripts give a second one.
+    wire.server.run('ip', 'address', 'add', '10.78.0.1/16', 'dev', wire.serverNic, 'label', `${wire.serverNic}:1`);
+    await ok('POST', '/networks/second', { net: '10.78.0.0', mask: '255.255.0.0' });
     await ok('POST', '/groups/compute', { ip: '|\\D+(\\d+)|10.77.1.($1)|', mac: '|\\D+(\\d+)|52:54:01:00:00:($1)|' });
     await ok('POST', '/nodes/n10-n59', { groups: 'all,compute' });
   }, 120_000);

@@ -49,8 +49,8 @@ export interface Setting {
   configure(): Promise<readonly string[]>;
   reserve(...nodes: string[]): Promise<readonly string[]>;
   release(...nodes: string[]): Promise<void>;
-  /** Ends the service and begins another on the same data, as a restart of muster does. */
-  reopen(): Promise<void>;
+  /** Ends the service and begins another on the same data, as a restart of muster does, with other settings if there are any. */
+  reopen(changed?: Partial<DhcpSettings>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -60,9 +60,9 @@ export async function openSetting(
 ): Promise<Setting> {
   const store = await memoryStore();
   const data = mkdtempSync(join(tmpdir(), 'muster-dhcp-'));
-  const open = (): Dhcp => {
+  const open = (changed: Partial<DhcpSettings> = {}): Dhcp => {
     const opened = openDhcp(
-      { ...usualSettings, ...settings },
+      { ...usualSettings, ...settings, ...changed },
       { data, store: store.store, log: createLog('silent'), machine, prefix },
     );
     opened.resume();
@@ -78,9 +78,9 @@ export async function openSetting(
     configure: () => dhcp.configure(store.current),
     reserve: (...nodes) => dhcp.reserve(store.current, nodes, testOrigin),
     release: (...nodes) => dhcp.release(nodes, testOrigin),
-    async reopen() {
+    async reopen(changed) {
       await dhcp.close();
-      dhcp = open();
+      dhcp = open(changed);
     },
     async close() {
       await dhcp.close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Row } from '../../../src/database/tables.ts';
-import { prefixText } from '../../../src/core/ip.ts';
+import { ipText, prefixText } from '../../../src/core/ip.ts';
 import { rangeText } from '../../../src/services/dhcp/address-ranges.ts';
 import { subnetIds } from '../../../src/services/dhcp/subnet-ids.ts';
 import { planSubnets } from '../../../src/services/dhcp/subnets.ts';
@@ -30,8 +30,8 @@ const network = (more: Row = {}): Rows[number] => [
 const site = (key: string, value: string): Rows[number] => ['site', { key, value }];
 const plan = async (rows: Rows, on = machine) => {
   await store.put(...rows);
-  const { subnets, messages } = await planSubnets(store.current, on);
-  return { subnets, messages, first: subnets[0]! };
+  const { subnets, reachable, messages } = await planSubnets(store.current, on);
+  return { subnets, reachable, messages, first: subnets[0]! };
 };
 
 describe('the subnet of a network', () => {
@@ -75,6 +75,17 @@ describe('the subnet of a network', () => {
       site('master', '10.1.0.1'),
     ]);
     expect(first).toMatchObject({ nic: undefined, bootServer: '10.1.0.1' });
+  });
+
+  it.each([
+    ['', ['eth0 10.1.0.1', 'eth0 fd01::1', 'eth1 10.2.0.1']],
+    ['eth1', ['eth1 10.2.0.1']],
+    ['service|eth1', []],
+  ])('may be reached at all own addresses on interfaces that dhcpinterfaces "%s" names', async (nics, expected) => {
+    const second = machineWith('eth1', ['10.2.0.1', 'fe80::2', '169.254.0.2']);
+    const on = { ...machine, addresses: () => [...machine.addresses(), ...second.addresses()] };
+    const { reachable } = await plan([network(), site('dhcpinterfaces', nics)], on);
+    expect(reachable.map(({ nic, ip }) => `${nic} ${ipText(ip)}`)).toEqual(expected);
   });
 
   it.each([

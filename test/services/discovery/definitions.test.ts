@@ -343,6 +343,7 @@ describe('names', () => {
     ['(hostname=mm-1.example.org)', 'mm-1'],
     ['(hostname=),(machinetype-model=M),(serial-number=S)', 'Server-M-SNS'],
     ['(hostname=../../etc),(machinetype-model=M),(serial-number=S)', 'Server-M-SNS'],
+    ['(machinetype-model=A/B \\2c),(serial-number=../x)', 'Server-A-B---SN---x'],
     ['(hostname=-x)', '10.0.0.1'],
     [`(hostname=${'x'.repeat(64)})`, '10.0.0.1'],
     ['(hostname=a\\0ab)', 'ab'],
@@ -358,6 +359,13 @@ describe('names', () => {
       'same',
       'same-10.0.0.2',
     ]);
+  });
+
+  it('of a node whose service processor announces itself in two ways is told once', () => {
+    const known = new KnownNodes(snapshotOf({ nodelist: [{ node: 'n5' }], ipmi: [{ node: 'n5', bmc: '10.0.0.5' }] }));
+    const processor = announced(`${hardware}:integrated-management-module2`, '10.0.0.5', '(serial-number=S)');
+    const devices = [processor, advertisedDevice({ address: '10.0.0.5', uuid: '' })];
+    expect(shown(devices, known)).toEqual({ n5: expect.objectContaining({ bmc: '10.0.0.5', serial: 'S' }) as object });
   });
 
   it('are those of the nodes that are defined already', () => {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { exitOf } from '../../harness/server.ts';
@@ -28,8 +28,21 @@ async function startForeign(directory: string): Promise<void> {
       pid-file none; session-keyfile none; recursion no; };
     ${zones.join('\n')}\n`;
   writeFileSync(join(directory, 'named.conf'), conf);
-  foreign = spawn('named', ['-g', '-c', join(directory, 'named.conf')], { stdio: 'ignore' });
-  await vi.waitFor(() => expect(ask('cluster.test', 'SOA')).toHaveLength(1), { timeout: 15_000 });
+  await startAgain(directory);
+}
+
+/** With a changed configuration, if it is to be changed. */
+async function startAgain(directory: string, change = (conf: string): string => conf): Promise<void> {
+  const conf = join(directory, 'changed.conf');
+  writeFileSync(conf, change(readFileSync(join(directory, 'named.conf'), 'utf8')));
+  foreign = spawn('named', ['-g', '-c', conf], { stdio: 'ignore' });
+  await vi.waitFor(() => expect(dig(port, 'version.bind', 'CH', 'TXT')).toHaveLength(1), { timeout: 15_000 });
+}
+
+async function kill(): Promise<void> {
+  const ended = exitOf(foreign);
+  foreign.kill('SIGKILL');
+  await ended;
 }
 
 const ask = (...question: string[]): string[] => {
@@ -132,10 +145,42 @@ describe('a name server elsewhere', () => {
     expect([reply.status, reply.json.error[0]]).toEqual([503, expect.stringContaining('no zone for nowhere.test')]);
   });
 
+  it('that has not loaded a zone keeps our records, and so do our notes', async () => {
+    const directory = join(site.data, 'foreign');
+    await site.server.ok('POST', '/nodes/n2/dns');
+    await kill();
+    // muster would remember for a minute which zones the server has.
+    await site.server.stop();
+    await site.startMuster();
+    await startAgain(directory, (conf) => conf.replaceAll('file "db.', 'file "lost.'));
+    const reply = await site.server.call('DELETE', '/nodes/n2/dns');
+    expect([reply.status, reply.json.error[0]]).toEqual([503, expect.stringContaining('SERVFAIL')]);
+    await kill();
+    await startAgain(directory);
+    expect(ask('n2.cluster.test')).toEqual(['10.77.1.2']);
+    await site.server.ok('DELETE', '/nodes/n2/dns');
+    expect([ask('n2.cluster.test'), ask('-x', '10.77.1.2')]).toEqual([[], []]);
+  });
+
+  it('may show its zones to the holder of the key only', async () => {
+    const directory = join(site.data, 'foreign');
+    await kill();
+    await site.server.stop();
+    await site.startMuster();
+    const zones = /zone .*/s;
+    await startAgain(directory, (conf) =>
+      conf.replace(zones, (text) => `view "ours" { match-clients { key "corp_key"; }; ${text} }; view "all" { };`),
+    );
+    nsupdate(port, keyFile, 'zone cluster.test', 'update add n2.cluster.test 60 CNAME www.corp.test.');
+    const reply = await post('/nodes/n2/dns');
+    expect(reply.json.error[0]).toContain('(CNAME www.corp.test)');
+    nsupdate(port, keyFile, 'zone cluster.test', 'update delete n2.cluster.test CNAME');
+    await site.server.ok('POST', '/nodes/n2/dns');
+    expect([ask('n2.cluster.test'), ask('-k', keyFile, 'n2.cluster.test')]).toEqual([[], ['10.77.1.2']]);
+  });
+
   it('that is away is a clear error', async () => {
-    const ended = exitOf(foreign);
-    foreign.kill('SIGKILL');
-    await ended;
+    await kill();
     const reply = await post('/nodes/n1/dns');
     expect([reply.status, reply.json.error[0]]).toEqual([503, expect.stringMatching(/127\.0\.0\.1:\d+ cannot be/)]);
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { keyed, Ledger } from '../../../src/services/dns/ledger.ts';
 import type { DnsRecord } from '../../../src/services/dns/record.ts';
+import { countTogether } from '../../../src/services/dns/together.ts';
 import { type Change, checkTogether, planUpdate } from '../../../src/services/dns/update-plan.ts';
 
 let directory: string;
@@ -61,6 +62,27 @@ describe('the ledger', () => {
     const before = statSync(file).size;
     await ledger.set(owned({ n1: [a('n1', '10.0.0.1')], n2: [] }));
     expect(statSync(file).size).toBe(before);
+  });
+});
+
+describe('changes', () => {
+  it.each<[string, Record<string, DnsRecord[]>, Record<string, DnsRecord[]>[], number]>([
+    ['one', {}, [{ n1: [] }], 1],
+    ['different nodes and names', {}, [{ n1: [a('n1', '1.1.1.1')] }, { n2: [a('n2', '2.2.2.2')] }], 2],
+    ['one node', {}, [{ n1: [a('n1', '1.1.1.1')] }, { n2: [] }, { n1: [] }], 2],
+    ['one name', {}, [{ n1: [cname('x', 'n1')] }, { n2: [cname('x', 'n2')] }], 1],
+    ['a name that both had', { n1: [a('s', '1.1.1.1')], n2: [a('s', '1.1.1.1')] }, [{ n1: [] }, { n2: [] }], 1],
+    ['a name that another gives up', { n1: [cname('x', 'n1')] }, [{ n1: [] }, { n2: [cname('x', 'n2')] }], 1],
+    [
+      'names of one third node',
+      { n3: [cname('x', 'n3'), cname('y', 'n3')] },
+      [{ n1: [cname('x', 'n1')] }, { n2: [cname('y', 'n2')] }],
+      1,
+    ],
+  ])('of %s: how many go together', async (_what, before, wanted, count) => {
+    const ledger = new Ledger(file);
+    await ledger.set(owned(before));
+    expect(countTogether(wanted.map(change), ledger)).toBe(count);
   });
 });
 
@@ -126,6 +148,12 @@ describe('a plan', () => {
       { n1: [cname('x', 'n1')] },
       { n1: [a('x', '1.1.1.1')] },
       [0, [{ alias: 'n1.t' }, 'no-alias']],
+    ],
+    [
+      'a host of whose former states a crash has left the notes',
+      { n1: [cname('x', 'n1'), cname('x', 'n2'), a('x', '1.1.1.1')] },
+      { n1: [a('x', '2.2.2.2')] },
+      [0, [{ alias: 'n1.t' }, { alias: 'n2.t' }, 'no-alias']],
     ],
     [
       'an alias that was a host, which is removed before',

@@ -175,6 +175,7 @@ describe('records of ours', () => {
     const reply = await post('q1');
     expect([reply.status, reply.json.error[0]]).toEqual([403, expect.stringContaining('(TXT)')]);
     expect(site.dig('q-x.cluster.test', 'TXT')).toEqual(['"theirs"']);
-    expect(site.dig('q1.cluster.test')).toEqual(['10.77.9.1']);
+    expect([site.dig('q1.cluster.test'), site.dig('q-x.cluster.test')]).toEqual([['10.77.9.1'], ['10.77.9.2']]);
+    expect(site.dig('-x', '10.77.9.2')).toEqual(['q-x.cluster.test.']);
   });
 });

@@ -166,3 +166,18 @@ describe('zone files', () => {
     );
   });
 });
+
+it('other names of hosts are not in reverse zones', () => {
+  const snapshot = networks({ netname: 'n', net: '10.0.0.0', mask: '255.0.0.0' });
+  const told: string[] = [];
+  const records = (name: string, ...aliases: string[]): string[] =>
+    recordsOfHost(snapshot, zonesOf(snapshot), { name, aliases, ip: parseIp('10.0.0.7')! }, (text) =>
+      told.push(text),
+    ).map((record) => `${record.name} ${record.type}`);
+  expect(records('n7', '8.0.0.10.in-addr.arpa')).toEqual(['n7.cluster.test A', '7.0.0.10.in-addr.arpa PTR']);
+  expect(records('8.0.0.10.in-addr.arpa')).toEqual([]);
+  expect(told).toEqual([
+    'Ignoring "8.0.0.10.in-addr.arpa", another name of n7.cluster.test: it is in no zone.',
+    'Ignoring host "8.0.0.10.in-addr.arpa", 8.0.0.10.in-addr.arpa is in no zone of this site.',
+  ]);
+});

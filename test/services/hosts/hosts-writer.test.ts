@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tryLock } from '../../../src/core/file-lock.ts';
-import type { HostLine } from '../../../src/services/hosts/hosts-file.ts';
+import { type HostLine, readHosts } from '../../../src/services/hosts/hosts-file.ts';
 import { HostsWriter } from '../../../src/services/hosts/hosts-writer.ts';
 
 const isRoot = process.getuid!() === 0;
@@ -79,6 +79,16 @@ describe('a change of the hosts file', () => {
     await new HostsWriter(path).update(adding('b\n'));
     expect(lstatSync(path).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(directory, 'real/file'), 'utf8')).toBe('a\nb\n');
+  });
+
+  it('refuses a link that leads nowhere, and what is no file', async () => {
+    symlinkSync('nowhere', path);
+    await expect(new HostsWriter(path).update(adding('b\n'))).rejects.toThrow(/could not be changed.*ENOENT/);
+    expect(lstatSync(path).isSymbolicLink()).toBe(true);
+    rmSync(path);
+    mkdirSync(path);
+    await expect(new HostsWriter(path).update(adding('b\n'))).rejects.toThrow('as it was: it is not a file.');
+    expect(() => readHosts(path)).toThrow(`The hosts file ${path} cannot be read: it is not a file.`);
   });
 
   it('takes in what an editor has written meanwhile', async () => {
@@ -174,11 +184,48 @@ describe.skipIf(!isRoot)('a hosts file that is mounted by itself', () => {
   });
 
   it('is completed at the next start after a kill in the middle', async () => {
+    writeFileSync(`${path}.muster-backup`, 'a\na\na\na\n');
     writeFileSync(`${path}.muster-new`, 'new\n');
     writeFileSync(path, 'new\na\na\n');
     await new HostsWriter(path).finishInterrupted();
     expect(text()).toBe('new\n');
     expect(existsSync(`${path}.muster-new`)).toBe(false);
+  });
+
+  it('is whole again after kills at any moment', { timeout: 60_000 }, async () => {
+    const whole = /^(a\n)*(10\.9\.0\.1 \w+-\d+\n)*(#{3000000} end\n)?$/;
+    for (let round = 0; round < 5; round++) {
+      const child = writerProcess(`r${round}`, 1_000, 3_000_000);
+      await once(child.stdout!, 'data');
+      await setTimeout(Math.random() * 60);
+      child.kill('SIGKILL');
+      await once(child, 'close');
+      await new HostsWriter(path).finishInterrupted();
+      expect(whole.test(text())).toBe(true);
+    }
+  });
+
+  it.each([
+    ['was generated anew', (file: string) => writeFileSync(file, 'other\n')],
+    ['nothing has happened to', () => {}],
+  ])('is not touched at the next start if it %s since', async (_name, happens) => {
+    writeFileSync(`${path}.muster-backup`, text());
+    writeFileSync(`${path}.muster-new`, 'new\n');
+    happens(path);
+    const before = text();
+    await new HostsWriter(path).finishInterrupted();
+    expect(text()).toBe(before);
+    expect(existsSync(`${path}.muster-new`)).toBe(false);
+  });
+
+  it('that cannot be written stays, and a change that failed is not made later', async () => {
+    const before = text();
+    execFileSync('mount', ['-o', 'remount,ro,bind', path]);
+    await expect(new HostsWriter(path).update(adding('b\n'))).rejects.toThrow(/could not be changed.*EROFS/);
+    execFileSync('mount', ['-o', 'remount,rw,bind', path]);
+    appendFileSync(path, 'edited\n');
+    await new HostsWriter(path).update(adding('c\n'));
+    expect(text()).toBe(`${before}edited\nc\n`);
   });
 });
 
@@ -204,6 +251,28 @@ describe('several writers', () => {
     ]);
     for (const name of ['a', 'b', 'c']) expect(linesOf(name)).toHaveLength(40);
     expect(text()).toContain('# foreign\n');
+  });
+
+  it('lose next to nothing of a program that knows no lock', { timeout: 60_000 }, async () => {
+    writeFileSync(path, '# foreign\n');
+    const script = `for i in $(seq 300); do echo "10.8.0.1 app-$i" >> "$0"; sleep 0.005; done`;
+    const program = spawn('bash', ['-c', script, path], { stdio: 'inherit' });
+    const writer = new HostsWriter(path);
+    let running = true;
+    const ended = once(program, 'close').then(() => (running = false));
+    let changes = 0;
+    while (running) {
+      await writer
+        .update((lines) => `10.9.0.1 c-${changes}\n${textOf(lines)}`)
+        .then(
+          () => changes++,
+          (error: unknown) => expect(error).toMatchObject({ kind: 'unavailable' }),
+        );
+      await setTimeout(5);
+    }
+    await ended;
+    expect(linesOf('c')).toHaveLength(changes);
+    expect(linesOf('app').length).toBeGreaterThanOrEqual(298);
   });
 
   it('that are killed at any moment leave a whole file, old or new', { timeout: 120_000 }, async () => {

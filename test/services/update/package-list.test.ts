@@ -29,6 +29,9 @@ describe('a package list', () => {
       '@base\nlibc6:amd64\ng++=4:12.2\nrpms/x/foo-1.2',
       [step({ install: ['@base', 'libc6:amd64', 'g++=4:12.2', 'rpms/x/foo-1.2'] })],
     ],
+    ['@ X Window System\n@  base\nvim', [step({ install: ['@X Window System', '@base', 'vim'] })]],
+    ['@base @core', [step({ install: ['@base', '@core'] })]],
+    ['@^minimal-environment', [step({ install: ['@^minimal-environment'] })]],
     ['a\n#NEW_INSTALL_LIST#\nb', [step({ install: ['a'] }), step({ install: ['b'] })]],
     ['#ENV:LIC=yes it is#\na', [step({ install: ['a'], environment: { LIC: 'yes it is' } })]],
   ])('%j', async (text, expected) => {
@@ -44,14 +47,26 @@ describe('a package list', () => {
     await expect(read({ '/a': '#INCLUDE:/b#', '/b': '#INCLUDE:/a#' }, '/a')).rejects.toThrow('includes it again');
   });
 
-  it.each(['$(reboot)', 'a;b', "'x'", '`x`', '---force', '@', 'a|b', '../x', '*'])(
-    'refuses %j as a name',
-    async (name) => {
-      await expect(read({ '/l': `ok\n${name}` }, '/l')).rejects.toThrow('/l, line 2');
-    },
-  );
+  it.each([
+    '$(reboot)',
+    'a;b',
+    "'x'",
+    '`x`',
+    '---force',
+    '@',
+    'a|b',
+    '../x',
+    '*',
+    '@ $(x)',
+    '@ a;b',
+    '@ -x',
+    '@^',
+    '^x',
+  ])('refuses %j as a name', async (name) => {
+    await expect(read({ '/l': `ok\n${name}` }, '/l')).rejects.toThrow('/l, line 2');
+  });
 
-  it.each(['-@tools', '--@tools'])('refuses to remove a group, %s', async (word) => {
+  it.each(['-@tools', '--@tools', '-@ tools'])('refuses to remove a group, %s', async (word) => {
     await expect(read({ '/l': word }, '/l')).rejects.toThrow('/l, line 1: @tools is a group; name the packages');
   });
 });
@@ -78,6 +93,11 @@ describe('the command for', () => {
     for (const part of [install, remove, installed, 'install -- late']) expect(command).toContain(part);
     expect(command.indexOf('for p in old')).toBeLessThan(command.indexOf(install));
     expect(command.indexOf('install -- late')).toBeLessThan(command.indexOf('for p in gone'));
+  });
+
+  it('dnf names a group of several words as one', () => {
+    const command = packageCommand('dnf', [step({ install: ['@X Window System', '@^minimal-environment'] })]);
+    expect(command).toContain(`'@X Window System' '@^minimal-environment'`);
   });
 
   it.each([

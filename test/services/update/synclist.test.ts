@@ -23,6 +23,7 @@ describe('a line of a synclist', () => {
     ['/a/?.conf -> /c', '/a/?.conf >> /c'],
     ['/a -> (n1-n3,@rack1) /b', '/a > /b @n1-n3,@rack1'],
     ['/a -> (n1)/b', '/a > /b @n1'],
+    ['/a -> (/n(1|2),n3) /b(c)', '/a > /b(c) @/n(1|2),n3'],
     ['/a -> (n1) /b/', '/a >> /b @n1'],
     ['/a\'$(x)"; -> /b`y`', '/a\'$(x)"; > /b`y`'],
   ])('%j is %s', (line, expected) => {
@@ -39,6 +40,9 @@ describe('a line of a synclist', () => {
     ['/a ->', 'must begin with a slash'],
     ['a -> /b', 'a must begin with a slash'],
     ['/a -> () /b', 'the node range is empty'],
+    ['/a -> (n1 /b', 'is not closed'],
+    ['/a -> /b\0c', 'contains a control character'],
+    ['/a\x1b -> /b', 'contains a control character'],
     ['/a -> b', 'b must begin with a slash'],
     ['/a -> /b /c', 'must stand one path'],
     ['/a -> /b -> /c', 'must stand one path'],
@@ -87,6 +91,7 @@ describe('clauses of a synclist', () => {
     ['EXECUTE:\n/a', 'does not end in .post'],
     ['EXECUTE:\n/a.post -> /b.post', 'stand names of scripts'],
     ['EXECUTEALWAYS:\na', 'must begin with a slash'],
+    ['EXECUTEALWAYS:\n/a/*', 'without wildcards'],
   ])('%j is refused: %s', (text, message) => {
     expect(() => parse(text)).toThrow(message);
   });

@@ -48,6 +48,9 @@ export interface Attributes {
   readonly modified?: number | undefined;
 }
 
+/** There is nothing before 1970 and after 2106. */
+const time = (seconds: number): number => Math.min(Math.max(seconds, 0), 0xffff_ffff);
+
 /** Puts together a request: length, type and id are filled in by the session. */
 export class RequestWriter {
   #parts: Buffer[] = [];
@@ -75,7 +78,7 @@ export class RequestWriter {
     this.word((owner ? 2 : 0) | (mode === undefined ? 0 : 4) | (times ? 8 : 0));
     if (owner) this.word(uid).word(gid);
     if (mode !== undefined) this.word(mode & 0o7777);
-    if (times) this.word(accessed).word(modified);
+    if (times) this.word(time(accessed)).word(time(modified));
     return this;
   }
 

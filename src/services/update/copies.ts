@@ -1,0 +1,74 @@
+import { join as joinPath, normalize } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
+import { join } from '../remote/cargo.ts';
+import { isDirectory } from '../remote/deliver.ts';
+import type { Placed } from './send-changed.ts';
+import type { NodePlan, PlannedRule } from './sync-plan.ts';
+import { placeOf, sourceOf, type WantedTree } from './wanted-files.ts';
+
+/** A file of the node by the name of its source in the list. */
+export interface Copied extends Placed {
+  readonly source: string;
+  /** The line that says so. */
+  readonly where: string;
+  /** The same for all ways to write the path. */
+  readonly key: string;
+}
+
+const placeKey = (path: Buffer): string => normalize(path.toString('latin1'));
+
+/** All files of a plan; what a later line says of the same place counts. */
+export async function copiesOf(files: RemoteFiles, plan: NodePlan, storage: string): Promise<readonly Copied[]> {
+  const places = new Map<string, Copied>();
+  for (const rule of plan.copies) for (const copy of await placed(files, rule)) places.set(copy.key, copy);
+  checkAppends(plan.appends, places);
+  for (const { item, path: source, where } of plan.looseScripts) {
+    const path = Buffer.from(joinPath(storage, 'scripts', source));
+    places.set(placeKey(path), { item, path, source, where, key: placeKey(path) });
+  }
+  return [...places.values()];
+}
+
+/** What is put behind a file is put behind the file as the node had it, so nothing else may bring that file. */
+function checkAppends(appends: readonly PlannedRule[], places: ReadonlyMap<string, Copied>): void {
+  for (const { destination, where } of appends) {
+    const copy = places.get(placeKey(Buffer.from(destination)));
+    if (!copy) continue;
+    throw new Fault(
+      'invalid',
+      `${copy.where} copies a file to ${destination}, and ${where} appends to it; leave one of them out.`,
+    );
+  }
+}
+
+/** What of a rule goes where on the node; a file whose destination is a directory there goes into it. */
+async function placed(files: RemoteFiles, rule: PlannedRule): Promise<readonly Copied[]> {
+  const copies: Copied[] = [];
+  for (const tree of rule.trees) {
+    const destination = Buffer.from(rule.destination);
+    const isFile = tree.items[0]!.kind !== 'directory';
+    const inside = rule.intoDirectory || (isFile && (await isDirectory(files, destination)));
+    const top = inside ? join(destination, tree.items[0]!.name) : destination;
+    for (const copy of copiesTo(tree, top, rule.where)) copies.push(copy);
+  }
+  return copies;
+}
+
+/** Kept as long as the trees are: thousands of files times hundreds of nodes would not fit into memory. */
+const known = new WeakMap<WantedTree, Map<string, readonly Copied[]>>();
+
+function copiesTo(tree: WantedTree, top: Buffer, where: string): readonly Copied[] {
+  const byPlace = known.get(tree) ?? new Map<string, readonly Copied[]>();
+  known.set(tree, byPlace);
+  const name = top.toString('latin1');
+  let copies = byPlace.get(name);
+  if (!copies) {
+    copies = tree.items.map((item) => {
+      const path = placeOf(item, top);
+      return { item, path, source: sourceOf(tree, item), where, key: placeKey(path) };
+    });
+    byPlace.set(name, copies);
+  }
+  return copies;
+}

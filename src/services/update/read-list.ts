@@ -1,0 +1,24 @@
+import { Fault } from '../../core/errors.ts';
+import { openReal } from '../../core/open-real.ts';
+import type { Sources } from '../remote/sources.ts';
+import { reading } from './telling.ts';
+
+/** Bytes of a list; whoever names an image of a disk instead shall not fill the memory with it. */
+const longest = 4 * 1024 * 1024;
+
+/** The text of a list of files or packages. */
+export function readList(sources: Sources, path: string): Promise<string> {
+  return reading(path, readText(sources.admit(path), path));
+}
+
+async function readText(real: string, path: string): Promise<string> {
+  const file = await openReal(real);
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size > longest)
+      throw new Fault('invalid', `${path} cannot be read: it is not a file of at most ${longest} bytes.`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}

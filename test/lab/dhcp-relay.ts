@@ -1,0 +1,58 @@
+/**
+ * A DHCP relay for one question: `dhcp-relay.ts FROM SERVER LINK MAC` asks SERVER from the address FROM for a machine on the network of
+ * LINK, the relay's own address there, and prints the address offered. A program of its own, so that it can be in another network
+ * namespace.
+ */
+import { createSocket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import { parseIp } from '../../src/core/ip.ts';
+
+const [from = '', server = '', link = '', mac = ''] = process.argv.slice(2);
+const hardware = Buffer.from(mac.replaceAll(':', ''), 'hex');
+
+const bytes = (address: string): Buffer => {
+  const { family, value } = parseIp(address)!;
+  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
+};
+
+/** A DHCPDISCOVER with the relay's address. */
+function discover(): Buffer {
+  const packet = Buffer.alloc(240);
+  packet.set([1, 1, hardware.length, 1, 1, 2, 3, 4]);
+  packet.set(bytes(link), 24);
+  packet.set(hardware, 28);
+  packet.set([0x63, 0x82, 0x53, 0x63], 236);
+  return Buffer.concat([packet, Buffer.from([53, 1, 1, 255])]);
+}
+
+const option6 = (code: number, value: Buffer): Buffer =>
+  Buffer.concat([Buffer.from([0, code, value.length >> 8, value.length & 255]), value]);
+
+/** A SOLICIT in the envelope of a relay. */
+function relayedSolicit(): Buffer {
+  const machine = option6(1, Buffer.concat([Buffer.from([0, 3, 0, 1]), hardware]));
+  const solicit = Buffer.concat([Buffer.from([1, 1, 2, 3]), machine, option6(3, Buffer.alloc(12, 1))]);
+  return Buffer.concat([Buffer.from([12, 0]), bytes(link), bytes('fe80::1'), option6(9, solicit)]);
+}
+
+/** The address of the first address option. */
+function offered6(reply: Buffer): string {
+  const start = reply.indexOf(Buffer.from([0, 5, 0, 24]));
+  return start < 0
+    ? ''
+    : reply
+        .subarray(start + 4, start + 20)
+        .toString('hex')
+        .replaceAll(/(....)(?=.)/g, '$1:');
+}
+
+const six = isIPv6(server);
+const port = six ? 547 : 67;
+const socket = createSocket(six ? 'udp6' : 'udp4');
+const late = setTimeout(() => socket.close(), 5_000);
+socket.on('message', (reply) => {
+  console.log(six ? offered6(reply) : [...reply.subarray(16, 20)].join('.'));
+  clearTimeout(late);
+  socket.close();
+});
+socket.bind(port, from, () => socket.send(six ? relayedSolicit() : discover(), port, server));
