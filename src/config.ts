@@ -27,6 +27,8 @@ export interface Config {
   audit: boolean;
   /** Root's password at the first start. */
   rootPassword: string | undefined;
+  /** Variables that look like settings and are none. */
+  unknownVariables: readonly string[];
 }
 
 export interface Limits {
@@ -112,12 +114,12 @@ const sections = new Set(Object.keys(settings).flatMap((key) => (key.includes('.
 
 type Values = Map<string, unknown>;
 
-/** Reads one value; `where` says where the user finds it, since that is where a wrong one has to be changed. */
-function readValue(key: string, value: unknown, base: string, where: string): unknown {
+/** Reads one value; errors say where a wrong one stands (`where`) and as what (`written`), since it has to be changed there. */
+function readValue(key: string, value: unknown, base: string, where: string, written = value): unknown {
   const kind = settings[key]?.kind;
   const result = kind?.read(value, base);
   if (result !== undefined) return result;
-  throw new Fault('invalid', `${where} must be ${kind?.expected}; it is ${JSON.stringify(value)}.`);
+  throw new Fault('invalid', `${where} must be ${kind?.expected}; it is ${JSON.stringify(written)}.`);
 }
 
 function fromFile(file: string): Values {
@@ -159,9 +161,20 @@ function fromEnvironment(environment: Environment): Values {
   const values: Values = new Map();
   for (const [key, { kind, variable }] of Object.entries(settings)) {
     const text = environment[variable];
-    if (text) values.set(key, readValue(key, kind.fromText(text), process.cwd(), `Environment variable ${variable}`));
+    if (!text) continue;
+    values.set(key, readValue(key, kind.fromText(text), process.cwd(), `Environment variable ${variable}`, text));
   }
   return values;
+}
+
+/** Somebody may have misspelt one that protects something. */
+function unknownVariables(environment: Environment): string[] {
+  const known = new Set([
+    'MUSTER_CONFIG',
+    'MUSTER_ROOT_PASSWORD',
+    ...Object.values(settings).map((each) => each.variable),
+  ]);
+  return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !known.has(name));
 }
 
 function fromFlags(flags: Flags): Values {
@@ -260,6 +273,7 @@ export function loadConfig(flags: Flags, environment: Environment): Config {
     logLevel: get('logLevel'),
     audit: get('audit'),
     rootPassword: environment.MUSTER_ROOT_PASSWORD || undefined,
+    unknownVariables: unknownVariables(environment),
   };
 }
 

@@ -20,7 +20,12 @@ const program = new Command('muster')
   )
   .showHelpAfterError();
 
-const settings = () => loadConfig(program.opts<Flags>(), process.env);
+const settings = () => {
+  const config = loadConfig(program.opts<Flags>(), process.env);
+  // Passwords among them; what muster starts, as named, Kea and ssh, has no use for them.
+  for (const name of Object.keys(process.env)) if (name.startsWith('MUSTER_')) delete process.env[name];
+  return config;
+};
 
 program.action(async () => {
   const { serve } = await import('./serve.ts');

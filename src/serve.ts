@@ -17,6 +17,8 @@ const patience = 30_000;
 /** Runs the service until it is told to stop. */
 export async function serve(config: Config): Promise<void> {
   const context = await openContext(config);
+  for (const name of config.unknownVariables)
+    context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
   });

@@ -51,6 +51,7 @@ describe('loadConfig', () => {
       logLevel: 'info',
       audit: true,
       rootPassword: undefined,
+      unknownVariables: [],
     });
   });
 
@@ -152,6 +153,7 @@ describe('loadConfig', () => {
       logLevel: 'debug',
       audit: false,
       rootPassword: undefined,
+      unknownVariables: [],
     });
   });
 
@@ -201,8 +203,20 @@ describe('loadConfig', () => {
     expect(() => loadConfig({ config: file(content) }, {})).toThrow(message);
   });
 
+  it('finds variables that are no settings', () => {
+    const environment = {
+      MUSTER_DATA: '/d',
+      MUSTER_CONFIG: '',
+      MUSTER_ROOT_PASSWORD: 'x',
+      MUSTER_HARDWARE_NETWORK: '10/8',
+    };
+    expect(loadConfig({}, { ...environment, HOME: '/root' }).unknownVariables).toEqual(['MUSTER_HARDWARE_NETWORK']);
+  });
+
   it('names the variable or option that is wrong, and a file that is not there', () => {
-    expect(() => loadConfig({}, { MUSTER_REQUEST_TIMEOUT: 'soon' })).toThrow(/variable MUSTER_REQUEST_TIMEOUT must be/);
+    expect(() => loadConfig({}, { MUSTER_REQUEST_TIMEOUT: 'soon' })).toThrow(
+      /variable MUSTER_REQUEST_TIMEOUT must be .*; it is "soon"/,
+    );
     expect(() => loadConfig({ listen: ['8443'] }, {})).toThrow(/^--listen must be .*; it is \["8443"\]/);
     expect(() => loadConfig({ config: '/nowhere/muster.toml' }, {})).toThrow(/\/nowhere\/muster\.toml cannot be read/);
   });

@@ -47,7 +47,8 @@ export const chdef = change<ChdefArgs>({
 /** The reference system stores any text here; who writes one that means nothing is told so. */
 function lifetimeMessages(draft: Draft): string[] {
   const value = draft.get('site', 'tokenexpiredays')?.['value'];
-  if (!value || readLifetime(value) !== undefined) return [];
+  const isNew = value !== draft.base.get('site', 'tokenexpiredays')?.['value'];
+  if (!value || !isNew || readLifetime(value) !== undefined) return [];
   return [`Site attribute tokenexpiredays: "${value}" is neither a number of days nor never; tokens live for one day.`];
 }
 

@@ -63,15 +63,19 @@ async function* lookAtAll(
     else yield { node: seen.node, value: { nodestat: seen.state } };
   }
   if (update) await scope.status.flush();
-  const states = scope.hardware.each(
+  yield* powerOf(snapshot, off, scope, signal);
+}
+
+async function* powerOf(
+  snapshot: Snapshot,
+  nodes: readonly string[],
+  { hardware, caller }: Scope,
+  signal: AbortSignal,
+): AsyncIterable<NodeResult> {
+  const states = hardware.each(
     snapshot,
-    off,
-    {
-      command: 'nodestat',
-      needs: 'power',
-      user: scope.caller.user,
-      run: (device, _node, aborted) => device.state(aborted),
-    },
+    nodes,
+    { command: 'nodestat', needs: 'power', user: caller.user, run: (device, _node, aborted) => device.state(aborted) },
     signal,
   );
   for await (const result of states) {

@@ -38,7 +38,9 @@ export const updatenode = perNode<UpdatenodeArgs>({
     const updates = new Updates({ remote, snapshot, user, nodes, steps: stepsOf(args), signal });
     const update = async (node: string): Promise<NodeResult> => {
       try {
-        return await remote.updateTurns.take(node, signal, () => updateOne(updates, status, node));
+        return await remote.updateTurns.take(node, signal, () =>
+          remote.places.take(caller.user, signal, () => updateOne(updates, status, node)),
+        );
       } catch (error) {
         // Cancelled before its turn came: nothing was done, and its state stays what it is.
         if (error instanceof Fault) return nodeFailure(node, error);

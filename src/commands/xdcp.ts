@@ -5,7 +5,8 @@ import { type Cargo, type CargoRoot, loadCargo } from '../services/remote/cargo.
 import { copyAllowance } from '../services/remote/copy-allowance.ts';
 import type { CopyRequest } from '../services/remote/copy-request.ts';
 import { deliver } from '../services/remote/deliver.ts';
-import { nodeFailure } from '../services/remote/node-failure.ts';
+import { failed, nodeFailure } from '../services/remote/node-failure.ts';
+import type { Remote } from '../services/remote/remote.ts';
 import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
 import { SourcePool } from '../services/remote/source-pool.ts';
 import { type NodeResult, perNode, selectNodes } from './command.ts';
@@ -40,18 +41,23 @@ export const xdcp = perNode<XdcpArgs>({
       const allowed = (real: string) => isAllowedByParameters(snapshot, asking, lineWith(real), [lineWith(elsewhere)]);
       return { path, real: remote.sources.admit(path, allowed) };
     });
-    return copy(roots, target, nodes, remote.as(snapshot, user), remote.fanOut, signal);
+    return copy({ roots, target, nodes, remote, targets: remote.as(snapshot, user), user: caller.user, signal });
   },
 });
 
-async function* copy(
-  roots: readonly CargoRoot[],
-  target: string,
-  nodes: readonly string[],
-  targets: RemoteNodes,
-  fanOut: number,
-  signal: AbortSignal,
-): AsyncIterable<NodeResult> {
+interface Copy {
+  readonly roots: readonly CargoRoot[];
+  readonly target: string;
+  readonly nodes: readonly string[];
+  readonly remote: Remote;
+  readonly targets: RemoteNodes;
+  /** Who asks. */
+  readonly user: string;
+  readonly signal: AbortSignal;
+}
+
+async function* copy({ roots, target, nodes, remote, targets, user, signal }: Copy): AsyncIterable<NodeResult> {
+  const { fanOut } = remote;
   const cargo = await loaded(roots);
   if (cargo instanceof Fault) {
     for (const node of nodes) yield nodeFailure(node, cargo);
@@ -60,16 +66,12 @@ async function* copy(
   const pool = new SourcePool();
   const allowance = copyAllowance(cargo, Math.min(fanOut, nodes.length));
   const send = async (node: string): Promise<NodeResult> => {
-    try {
-      await targets.withFiles(node, signal, (files, over) => deliver(files, cargo, pool, target, over), allowance);
-      return { node, value: [] };
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      return nodeFailure(node, error);
-    }
+    await targets.withFiles(node, signal, (files, over) => deliver(files, cargo, pool, target, over), allowance);
+    return { node, value: [] };
   };
+  const takeTurn = (node: string) => remote.places.take(user, signal, () => send(node));
   try {
-    yield* asTheyCome(nodes, fanOut, send);
+    yield* asTheyCome(nodes, fanOut, (node) => takeTurn(node).catch(failed(node)));
   } finally {
     await pool.close();
   }

@@ -2,10 +2,10 @@ import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { managementNode } from '../objects/management-node.ts';
-import { CollectedOutput } from '../protocols/ssh/collected.ts';
+import { CollectedOutput, type Room } from '../protocols/ssh/collected.ts';
 import { type Exit, unknownSignal } from '../protocols/ssh/transport.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
-import { nodeFailure } from '../services/remote/node-failure.ts';
+import { failed, nodeFailure } from '../services/remote/node-failure.ts';
 import { NodeOutput } from '../services/remote/node-output.ts';
 import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
 import { type Instruction, instructionFor } from '../services/remote/shell-command.ts';
@@ -28,7 +28,12 @@ export const xdsh = perNode<XdshArgs>({
   isNotedFirst: true,
   select: selectNodes,
   // What is refused is refused here, before the first result.
-  run(snapshot, { shell, failsOnErrorOutput }, { remote, caller, selection }, signal): AsyncIterable<NodeResult> {
+  run(
+    snapshot,
+    { shell, failsOnErrorOutput },
+    { remote, caller, selection, signal: left },
+    signal,
+  ): AsyncIterable<NodeResult> {
     const nodes = selection.nodes ?? [];
     if (shell.password !== undefined) refuseOwnNode(snapshot, nodes);
     const asking = { ...caller, command: 'xdsh', nodes };
@@ -43,10 +48,12 @@ export const xdsh = perNode<XdshArgs>({
       instruction: instructionFor(shell, admit, remote.publicKey),
       targets: remote.as(snapshot, user),
       limit: remote.outputLimit(nodes.length),
+      room: remote.keptOutput.until(left(), caller.user),
       failsOnErrorOutput,
       signal,
     };
-    return asTheyCome(nodes, shell.fanOut ?? remote.fanOut, (node) => runOn(node, job));
+    const takeTurn = (node: string) => remote.places.take(caller.user, signal, () => runOn(node, job));
+    return asTheyCome(nodes, shell.fanOut ?? remote.fanOut, (node) => takeTurn(node).catch(failed(node)));
   },
 });
 
@@ -63,13 +70,14 @@ interface Job {
   readonly targets: RemoteNodes;
   /** Bytes of output to keep. */
   readonly limit: number;
+  readonly room: Room;
   readonly failsOnErrorOutput: boolean;
   readonly signal: AbortSignal;
 }
 
 async function runOn(node: string, job: Job): Promise<NodeResult> {
-  const { shell, instruction, targets, limit, signal } = job;
-  const collected = new CollectedOutput(limit);
+  const { shell, instruction, targets, limit, room, signal } = job;
+  const collected = new CollectedOutput(limit, room);
   const options = {
     signal,
     stdin: instruction.stdin,

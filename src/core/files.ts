@@ -11,7 +11,10 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-/** Puts a whole file in place or leaves the old one: temporary name, sync, rename, sync of the directory. */
+/**
+ * Puts a whole file in place or leaves the old one: temporary name, sync, rename, sync of the directory. Others may own the directory,
+ * as named does its own: what they have put at the temporary name is not followed.
+ */
 export function writeFileAtomically(
   file: string,
   content: string | Uint8Array,
@@ -21,7 +24,8 @@ export function writeFileAtomically(
 ): void {
   const temporary = `${file}.${process.pid}.tmp`;
   try {
-    const handle = openSync(temporary, 'w', mode);
+    rmSync(temporary, { force: true });
+    const handle = openSync(temporary, 'wx', mode);
     try {
       if (owner) {
         fchownSync(handle, owner.uid, owner.gid);

@@ -61,6 +61,8 @@ const dotted = (number: number): string =>
 /** Equal for equal addresses and for no others: numbers stand for IPv4. */
 export const ipKey = ({ family, value }: Ip): number | bigint => (family === 4 ? Number(value) : value);
 
+export const isSameIp = (a: Ip, b: Ip): boolean => a.family === b.family && a.value === b.value;
+
 const digitsOf = (value: bigint, length: number): string => value.toString(16).padStart(length, '0');
 
 function longestZeros(groups: readonly string[]): { at: number; length: number } {

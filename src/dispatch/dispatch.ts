@@ -22,6 +22,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { checkAffected, checkPermission, checkStillGoverned, type Permission, policyOf } from './permission.ts';
 import { peerNames } from './peer-names.ts';
 import type { Run, Runs } from './runs.ts';
+import { shortened } from './shortened.ts';
 
 /** One request for a command, from wherever it came. */
 export interface Request {
@@ -235,12 +236,15 @@ function runPerNode(
 ): Outcome {
   const snapshot = services.store.current;
   const scope = admit(services, request, command, snapshot, permission);
-  run.nodes = scope.selection.nodes?.length ?? 0;
+  const nodes = scope.selection.nodes?.length ?? 0;
+  checkLoad(services.runs, request.user, nodes);
+  run.nodes = nodes;
   const abort = run.abort!;
   if (!outlivesClient(request)) {
     // Not AbortSignal.any: asking what that returns whether it is aborted costs more, and every node's work asks often.
     const left = request.signal();
-    left.addEventListener('abort', () => abort.abort(left.reason), { once: true });
+    if (left.aborted) abort.abort(left.reason);
+    else left.addEventListener('abort', () => abort.abort(left.reason), { once: true });
   }
   const results = command.run(snapshot, request.args, scope, abort.signal);
   return {
@@ -249,6 +253,22 @@ function runPerNode(
     snapshot,
     answer: { shape: 'stream', results: noted(services.runs, run, results) },
   };
+}
+
+/** Every node that is worked on takes memory, which is all users'. One request alone may be larger. */
+const maximumUnderWay = 100_000;
+/** As many requests as a user may have at a time are not too much with fewer nodes. */
+const few = 100;
+
+function checkLoad(runs: Runs, user: string, nodes: number): void {
+  if (nodes < few) return;
+  const underWay = runs.nodesUnderWay(user);
+  if (underWay === 0 || underWay + nodes <= maximumUnderWay) return;
+  throw new Fault(
+    'unavailable',
+    `Commands of user "${user}" are at work on ${underWay} nodes; with these it would be more than ${maximumUnderWay}. Try again when some are done.`,
+    { retryAfter: 5 },
+  );
 }
 
 function outlivesClient({ command, args }: Request): boolean {
@@ -291,17 +311,13 @@ async function reachRevision(services: DispatchServices, request: Request): Prom
   }
 }
 
-const maximumAuditText = 2_048;
-const clip = (text: string): string =>
-  text.length > maximumAuditText ? `${text.slice(0, maximumAuditText)}...` : text;
-
 export const auditRecord = (request: Request, status: string): AuditRecord => ({
   time: Date.now(),
   user: request.user,
   client: request.client,
   command: request.command.name,
-  noderange: clip(request.range),
-  args: clip(request.line),
+  noderange: shortened(request.range),
+  args: shortened(request.line),
   status: request.note === '' ? status : `${status} (${request.note})`,
   request: request.id,
 });

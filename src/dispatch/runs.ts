@@ -96,6 +96,13 @@ export class Runs implements RunBoard {
     run.errorcode = errorcode;
   }
 
+  /** Nodes that the user's commands are at work on. */
+  nodesUnderWay(user: string): number {
+    let nodes = 0;
+    for (const run of this.#runs.values()) if (run.finished === undefined && run.user === user) nodes += run.nodes;
+    return nodes;
+  }
+
   show(id: string, user: string, seesAll: boolean): unknown {
     const { results, weight: _weight, abort: _abort, started, finished, ...run } = this.#find(id, user, seesAll);
     return {

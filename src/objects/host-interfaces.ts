@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { ipKey, parseIp } from '../core/ip.ts';
+import { isSameIp, parseIp } from '../core/ip.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
 import { nicParts } from './node-attributes.ts';
@@ -51,7 +51,7 @@ function isSame(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   if (a === b || !a.includes(':')) return a === b;
   const [left, right] = [parseIp(a), parseIp(b)];
-  return left !== undefined && right !== undefined && ipKey(left) === ipKey(right);
+  return left !== undefined && right !== undefined && isSameIp(left, right);
 }
 
 const words = (text: string): string[] => text.split(/[\s,]+/).filter((word) => word !== '');

@@ -2,11 +2,11 @@ import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../core/errors.ts';
 import { type Ip, ipKey, ipKind, ipText, isNetworkEnd, parseIp } from '../core/ip.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader, siteValue } from './effective.ts';
+import { type EffectiveReader, effectiveReader } from './effective.ts';
 import { checkHostName } from './host-name-check.ts';
+import { HostNameClaims } from './host-name-claims.ts';
 import { type HostInterface, interfacesOf } from './host-interfaces.ts';
-import { type ManagementNode, managementNode } from './management-node.ts';
-import { brokenNetworks, domainOf, networkOf, networksOf } from './networks.ts';
+import { brokenNetworks, domainOf, networkOf } from './networks.ts';
 
 /** An address of a node and the names it has there. */
 export interface HostEntry {
@@ -64,21 +64,18 @@ export async function hostEntries(
 class Collection {
   readonly reader: EffectiveReader;
   readonly #snapshot: Snapshot;
-  readonly #own: ManagementNode;
   readonly #entries: HostEntry[] = [];
   readonly #warnings: string[];
   readonly #invalid: { node: string; ip: string }[] = [];
   readonly #holders = new Map<number | bigint, HostEntry>();
   /** Those that have been checked. */
   readonly #domains = new Set<string>();
-  readonly #clusterDomains: ReadonlySet<string>;
-  readonly #interfaceNames = new Map<string, string>();
+  readonly #names: HostNameClaims;
 
   constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot;
-    this.#own = managementNode(snapshot);
     this.reader = effectiveReader(snapshot);
-    this.#clusterDomains = clusterDomains(snapshot);
+    this.#names = new HostNameClaims(snapshot, this.reader);
     this.#warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
   }
 
@@ -123,8 +120,9 @@ class Collection {
         'invalid',
         `Node ${node}, ${attribute}: ${ipText(ip)} is the first or last address of network ${network.name}, which no node can have.`,
       );
-    const entry: HostEntry = { node, ip, ...namesOf(found, domain), others, attribute };
-    this.#checkNames(entry, found);
+    const names = namesOf(found, domain);
+    this.#names.claim(node, found, names);
+    const entry: HostEntry = { node, ip, ...names, others, attribute };
     this.#claimAddress(entry);
     this.#entries.push(entry);
   }
@@ -134,43 +132,6 @@ class Collection {
     const network = networkOf(this.#snapshot, ip);
     checkHostName(domain, network?.row['domain'] ? `Network ${network.name}, domain` : 'Site attribute domain');
     this.#domains.add(domain);
-  }
-
-  #checkNames({ node, short, long, others }: HostEntry, found: HostInterface): void {
-    const names = `Node ${node}, ${found.nameAttribute}`;
-    checkHostName(long, names);
-    if (found.name !== node) {
-      this.#checkFree(short, node, names);
-      this.#claimName(short, node, names);
-    }
-    for (const other of others) {
-      const where = `Node ${node}, ${found.othersAttribute}`;
-      checkHostName(other, where);
-      this.#checkFree(other, node, where);
-    }
-  }
-
-  #checkFree(name: string, node: string, where: string): void {
-    const meant = this.#nodeMeant(name);
-    if (meant !== undefined && meant !== node)
-      throw new Fault('invalid', `${where}: "${name}" is the name of another node.`);
-    if (this.#own.hasName(name) && !this.#own.hasName(node))
-      throw new Fault('invalid', `${where}: "${name}" belongs to the management node.`);
-  }
-
-  /** The node whose name it is: names of hosts are the same in capital letters, and with a domain of the cluster. */
-  #nodeMeant(name: string): string | undefined {
-    const dot = name.indexOf('.');
-    const short = dot > 0 && this.#clusterDomains.has(name.slice(dot + 1).toLowerCase()) ? name.slice(0, dot) : name;
-    return [short, short.toLowerCase()].find((each) => this.reader.nodeRow(each));
-  }
-
-  /** Two nodes that give an interface the same name would take each other's line. */
-  #claimName(name: string, node: string, where: string): void {
-    const other = this.#interfaceNames.get(name.toLowerCase());
-    if (other !== undefined && other !== node)
-      throw new Fault('invalid', `${where}: "${name}" is the name of an interface of node ${other} too.`);
-    this.#interfaceNames.set(name.toLowerCase(), node);
   }
 
   #claimAddress(entry: HostEntry): void {
@@ -184,13 +145,6 @@ class Collection {
     this.#holders.set(key, entry);
   }
 }
-
-const clusterDomains = (snapshot: Snapshot): ReadonlySet<string> =>
-  new Set(
-    [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])].flatMap(
-      (domain) => domain?.toLowerCase() || [],
-    ),
-  );
 
 function checkKind(node: string, { attribute }: HostInterface, text: string, ip: Ip): void {
   const kind = ipKind(ip);

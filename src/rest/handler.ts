@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Fault } from '../core/errors.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
+import { shortened } from '../dispatch/shortened.ts';
 import { acceptedTypes } from './accept.ts';
 import type { Identity } from './authenticate.ts';
 import { parseBody } from './body.ts';
@@ -126,7 +127,7 @@ async function auditRefusal(
       user,
       client: request.ip,
       command: endpoint.command.name,
-      noderange: range.slice(0, 2_048),
+      noderange: shortened(range),
       args: '',
       status,
       request: request.id,
@@ -170,7 +171,10 @@ function makeCall(
 /** Made only when asked for, since most requests are done before the client could leave. */
 function leftSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
-  response.once('close', () => controller.abort(new Fault('unavailable', 'The client left.')));
+  const leave = (): void => controller.abort(new Fault('unavailable', 'The client left.'));
+  // It may have left while its password was checked; then nobody says so again.
+  if (response.destroyed) leave();
+  else response.once('close', leave);
   return controller.signal;
 }
 

@@ -3,6 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 /** How long, in milliseconds, a serialisation may hold the event loop. */
 export const slice = 3;
 
+/** Characters of a piece that takes time by itself. */
+const long = 16_384;
+
 /** Makes one value for each name, with pauses. */
 export async function pacedMap<V>(names: readonly string[], make: (name: string) => V): Promise<Map<string, V>> {
   const values = new Map<string, V>();
@@ -32,8 +35,9 @@ export class PacedText {
   /** What it returns must be awaited; most of the time that is nothing. */
   add(text: string): Promise<void> | undefined {
     this.#part += text;
-    // The clock costs as much as a small piece, so it is not read for each.
-    if ((++this.#count & 15) !== 0 || performance.now() - this.#began <= slice) return undefined;
+    // The clock costs as much as a small piece, so it is not read for each; the output of a node may be a large one.
+    if ((++this.#count & 15) !== 0 && text.length < long) return undefined;
+    if (performance.now() - this.#began <= slice) return undefined;
     return this.#pause();
   }
 

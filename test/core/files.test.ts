@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -24,4 +24,13 @@ it('removes its temporary file when it cannot finish', () => {
   expect(() => writeFileAtomically(file, 'x', 0o600)).toThrow(/ENOENT/);
   expect(() => writeFileAtomically(directory, 'x', 0o600)).toThrow();
   expect(readdirSync(directory)).toEqual([]);
+});
+
+it('does not follow a link that somebody has put at its temporary name', () => {
+  const [file, foreign] = [join(directory, 'a'), join(directory, 'foreign')];
+  writeFileSync(foreign, 'not ours');
+  symlinkSync(foreign, `${file}.${process.pid}.tmp`);
+  writeFileAtomically(file, 'new', 0o600);
+  expect([readFileSync(file, 'utf8'), readFileSync(foreign, 'utf8')]).toEqual(['new', 'not ours']);
+  expect(readdirSync(directory)).toEqual(['a', 'foreign']);
 });

@@ -47,3 +47,12 @@ export function startChild(program: string, args: readonly string[], options: Ch
 
 export const hasEnded = ({ process: child }: LabChild): boolean =>
   child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

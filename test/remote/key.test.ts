@@ -88,7 +88,9 @@ describe("muster's key", () => {
     mkdirSync(join(home, '.ssh'));
     writeFileSync(join(home, '.ssh/authorized_keys'), 'ssh-ed25519 AAAA somebody');
     for (const name of ['.ssh', '.ssh/authorized_keys']) chownSync(join(home, name), account.id, account.id);
-    expect((await whoAmI()).json.error[0]).toContain(`does not accept user "${account.name}" with muster's key`);
+    expect((await whoAmI()).json.error[0]).toContain(
+      `does not accept user "${account.name}" with muster's key; the line of GET /services/sshkey must be in`,
+    );
     for (let time = 0; time < 2; time++) {
       const { status, json } = await setUp(password);
       expect([status, json]).toEqual([201, { k1: [] }]);

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isAlive } from '../lab/child.ts';
 import { errorOf } from '../harness/errors.ts';
 import { type RemoteWorld, startWorld } from './world.ts';
 
@@ -241,14 +242,5 @@ const read = (file: string): string => {
     return readFileSync(file, 'utf8');
   } catch {
     return '';
-  }
-};
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 };

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isAlive } from '../lab/child.ts';
 import { type RemoteWorld, startWorld } from './world.ts';
 
 let world: RemoteWorld;
@@ -34,9 +35,9 @@ describe('the same by ssh processes', () => {
     const begun = await world.begin('/nodes/t0,t1/nodeshell', { command });
     await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
     const pid = Number(readFileSync(file, 'utf8'));
-    expect(existsSync(`/proc/${pid}`)).toBe(true);
+    expect(isAlive(pid)).toBe(true);
     begun.leave();
-    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
   });
 
   it('copies files', async () => {

@@ -160,10 +160,12 @@ describe('nodestat of nodes that do not answer', () => {
   let services: RedfishLab;
   const tools = temporaryDirectory();
   const bare = temporaryDirectory();
+  const hold = join(tools, 'hold');
 
   beforeAll(async () => {
-    // Everything on loopback answers pings, so here some are not asked: those whose address ends in 9. The second round takes long.
-    writeFileSync(join(tools, 'fping'), `#!/bin/sh\ncase "$*" in *-r1*) sleep 1;; esac\ngrep -v '9$'\nexit 1\n`);
+    // Everything on loopback answers pings, so here some are not asked: those whose address ends in 9. The second round can be held.
+    const holding = `case "$*" in *-r1*) while [ -e '${hold}' ]; do sleep 0.05; done;; esac`;
+    writeFileSync(join(tools, 'fping'), `#!/bin/sh\n${holding}\ngrep -v '9$'\nexit 1\n`);
     chmodSync(join(tools, 'fping'), 0o755);
     [far, services] = await Promise.all([
       startServer({ environment: { PATH: `${tools}:${process.env.PATH}` } }),
@@ -200,9 +202,11 @@ describe('nodestat of nodes that do not answer', () => {
   });
 
   test('a run that is cancelled does not say that they are away', async () => {
+    writeFileSync(hold, '');
     const stream = await openStream(far, 'GET', '/nodes/here,gone,bare/nodestat');
     await vi.waitFor(() => expect(stream.lines).toHaveLength(1), 15_000);
     await far.ok('DELETE', `/runs/${stream.run}`);
+    rmSync(hold);
     await stream.ended;
     const error = 'the command was cancelled.';
     expect(stream.lines.map(({ json }) => json as unknown)).toEqual([

@@ -297,9 +297,7 @@ describe('APPEND', () => {
     expect(world.lab.read(0, '/var/xcat/node/syncfiles/org/opt/hosts').toString()).toBe('original');
     expect(world.lab.read(1, '/opt/absent').toString()).toBe('2');
   });
-});
 
-describe('APPEND', () => {
   it('makes the directories that are missing, as copies do', async () => {
     await sync(['APPEND:', `${world.source('one', '1\n')} -> /opt/missing/so/far`]);
     expect(world.lab.read(0, '/opt/missing/so/far').toString()).toBe('1\n');

@@ -1,15 +1,25 @@
 import { GatheredBytes } from './gathered-bytes.ts';
 import type { Output } from './transport.ts';
 
+/** Room that many share. */
+export interface Room {
+  /** Takes so many bytes of it, or what is left: the answer is how many. */
+  take(bytes: number): number;
+}
+
+const endless: Room = { take: (bytes) => bytes };
+
 /** What a command printed, kept up to a limit; the rest is counted and thrown away. */
 export class CollectedOutput implements Output {
   readonly #limit: number;
+  readonly #room: Room;
   readonly #streams = { stdout: new GatheredBytes(), stderr: new GatheredBytes() };
   #lost = 0;
 
-  /** `limit` is in bytes, for both streams together. */
-  constructor(limit: number) {
+  /** `limit` is in bytes, for both streams together; `room` may hold less. */
+  constructor(limit: number, room: Room = endless) {
     this.#limit = limit;
+    this.#room = room;
   }
 
   stdout(chunk: Buffer): void {
@@ -34,14 +44,17 @@ export class CollectedOutput implements Output {
   /** What to tell of what was thrown away, if anything was. */
   get note(): string | undefined {
     if (this.#lost === 0) return undefined;
-    return `The output was cut after ${this.#limit} bytes; ${this.#lost} more are not shown.`;
+    const { stdout, stderr } = this.#streams;
+    return `The output was cut after ${stdout.length + stderr.length} bytes; ${this.#lost} more are not shown.`;
   }
 
   #take(stream: GatheredBytes, chunk: Buffer): void {
     const { stdout, stderr } = this.#streams;
-    const room = this.#limit - stdout.length - stderr.length;
-    stream.append(chunk.length <= room ? chunk : chunk.subarray(0, room));
-    this.#lost += Math.max(0, chunk.length - room);
+    // Once something is missing, what comes later would stand in its place.
+    const wanted = this.#lost > 0 ? 0 : Math.min(chunk.length, this.#limit - stdout.length - stderr.length);
+    const kept = this.#room.take(wanted);
+    stream.append(kept === chunk.length ? chunk : chunk.subarray(0, kept));
+    this.#lost += chunk.length - kept;
   }
 }
 

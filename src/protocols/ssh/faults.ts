@@ -39,7 +39,7 @@ export function lostFault(target: Target, cause?: unknown): Fault {
 export function loginFault(target: Target): Fault {
   const how =
     target.password === undefined
-      ? "with muster's key; the public key must be in the user's .ssh/authorized_keys on the node."
+      ? "with muster's key; the line of GET /services/sshkey must be in the user's .ssh/authorized_keys there."
       : 'with the password given.';
   return new Fault('invalid', `its sshd at ${placeOf(target)} does not accept user "${target.user}" ${how}`);
 }

@@ -23,6 +23,7 @@ export function endIn(log: string): 'code' | 'signal' | undefined {
 }
 
 const cannotReach = /timed out|refused|No route|unreachable|Could not resolve|stdio forwarding failed/i;
+const wasLost = /closed by|reset by|Broken pipe/i;
 
 /** Why ssh has failed. Its log is apart from what the command printed, and those on the way write into the same. */
 export function failureIn(log: string, target: Target, keys: HostKeys): Fault {
@@ -55,6 +56,8 @@ function unnamedReason(lines: readonly string[], hop: Target): Fault {
   const unreached = lines.find((line) => cannotReach.test(line));
   if (unreached !== undefined) return new Unreachable(`its sshd at ${place} cannot be reached: ${unreached}`);
   const last = lines.at(-1);
+  if (last !== undefined && lines.some((line) => wasLost.test(line)))
+    return new Unreachable(`the connection to its sshd at ${place} was lost: ${last}`);
   if (last !== undefined) return new Fault('invalid', `ssh to ${place} failed: ${last}`);
   return new Fault(
     'invalid',

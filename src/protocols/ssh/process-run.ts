@@ -58,19 +58,7 @@ export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Pro
       unwatchAbort(signal, watch);
     };
     watchAbort(signal, watch);
-    for (const name of ['stdout', 'stderr'] as const) {
-      const stream = child[name]!;
-      stream.on('data', (chunk: Buffer) => {
-        try {
-          const taken = output[name](chunk);
-          if (taken === undefined) return;
-          stream.pause();
-          taken.then(() => stream.resume(), stop);
-        } catch (error) {
-          stop(error);
-        }
-      });
-    }
+    passOn(child, output, stop);
     child.once('error', (error) => stop(unstartedFault(error)));
     child.once('close', (code) => {
       leave();
@@ -80,6 +68,23 @@ export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Pro
     // It may have been meanwhile, before anybody watched.
     if (signal.aborted) watch.aborted();
   });
+}
+
+/** Reads no more of a stream until what came is taken. */
+function passOn(child: ChildProcess, output: Output, failed: (error: unknown) => void): void {
+  for (const name of ['stdout', 'stderr'] as const) {
+    const stream = child[name]!;
+    stream.on('data', (chunk: Buffer) => {
+      try {
+        const taken = output[name](chunk);
+        if (taken === undefined) return;
+        stream.pause();
+        taken.then(() => stream.resume(), failed);
+      } catch (error) {
+        failed(error);
+      }
+    });
+  }
 }
 
 async function feed({ stdin }: ChildProcess, input: ExecOptions['stdin']): Promise<void> {

@@ -92,6 +92,7 @@ export class SshProcesses implements Transport {
   }
 
   async close(): Promise<void> {
+    // What is being ended already is not to be killed a second time.
     await Promise.all(this.#leaving);
     const ends = [...this.#running.keys()].map((child) => new Promise((resolve) => child.once('close', resolve)));
     for (const end of this.#running.values()) end();

@@ -22,7 +22,7 @@ export const replies: Readonly<Record<Exclude<ReplyShape, 'none'>, Reply>> = {
       additionalProperties: { type: 'object', additionalProperties: { anyOf: [text, texts] } },
     },
   },
-  list: { key: 'List', description: 'An array of names.', schema: texts },
+  list: { key: 'List', description: 'An array of strings: names, or what was done, in lines.', schema: texts },
   lines: {
     key: 'Lines',
     description: 'Nodes by name, each with an array of lines.',

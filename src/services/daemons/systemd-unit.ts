@@ -120,7 +120,7 @@ export class SystemdUnit implements Daemon {
     const { unit } = this.#spec;
     const { failed, output } = await run('systemctl', ...command, unit);
     if (!failed) return;
-    // Otherwise systemctl itself says why.
+    // Of a job it says only that it failed; of all else it says why.
     const said = output.startsWith('Job for') ? await this.#lastWords() : output;
     throw this.#fault(`systemctl ${command.join(' ')} ${unit} failed`, said);
   }

@@ -21,7 +21,8 @@ export async function readConfiguration(file: string): Promise<string | undefine
 export async function writeCandidate({ configuration: file, reader }: Places, text: string): Promise<string> {
   const candidate = `${file}.new`;
   try {
-    const handle = await open(candidate, 'w', 0o600);
+    await removeFile(candidate);
+    const handle = await open(candidate, 'wx', 0o600);
     try {
       await handle.writeFile(text);
       await handle.sync();

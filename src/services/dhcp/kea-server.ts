@@ -222,11 +222,16 @@ export class KeaServer {
         // Kea may run where its programs are, and only its sockets here.
         const missing = 'code' in error && error.code === 'ENOENT';
         if (missing && !this.#daemon) return resolve();
-        if (missing) return reject(new Fault('unavailable', `${this.name} is not installed (no program ${program}).`));
+        if (missing) return reject(this.#notInstalled());
         const said = `${stdout}\n${stderr}`.split('\n').findLast((line) => /error|failed/i.test(line)) ?? error.message;
         reject(new Refused(`${this.name} refuses it, and keeps what it has: ${said.trim().slice(0, 500)}`));
       });
     });
+  }
+
+  #notInstalled(): Fault {
+    const how = `install Kea (Debian: apt install ${this.name}-server)`;
+    return new Fault('unavailable', `${this.name} is not installed on this machine; ${how}.`);
   }
 }
 

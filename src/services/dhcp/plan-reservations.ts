@@ -49,14 +49,7 @@ export async function planReservations(
   const own = new Set(machine.addresses().map(({ ip }) => ipText(ip)));
   const reader = effectiveReader(snapshot);
   const byNode = new Map<string, Reservation[]>(nodes.map((node) => [node, []]));
-  const messages: string[] = [];
-  const wishes: Wish[] = [];
-  for (const [i, node] of nodes.entries()) {
-    if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
-    const text = reader.row(macTable, node)?.['mac'];
-    if (!text) messages.push(`Unable to find mac address for ${node}`);
-    else for (const part of text.split('|')) wishes.push(...wishesOf(reader, node, part));
-  }
+  const { wishes, messages } = await allWishes(reader, nodes);
   const looked = await lookUp(wishes, resolve);
   const servers = new ServerNames(reader, resolve);
   // Whether any row could name one.
@@ -87,6 +80,21 @@ export async function planReservations(
     list.push({ node, mac, ip, address, hostname: host, nextServer });
   }
   return { byNode, messages };
+}
+
+async function allWishes(
+  reader: EffectiveReader,
+  nodes: readonly string[],
+): Promise<{ readonly wishes: readonly Wish[]; readonly messages: string[] }> {
+  const wishes: Wish[] = [];
+  const messages: string[] = [];
+  for (const [i, node] of nodes.entries()) {
+    if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
+    const text = reader.row(macTable, node)?.['mac'];
+    if (!text) messages.push(`Unable to find mac address for ${node}`);
+    else for (const part of text.split('|')) wishes.push(...wishesOf(reader, node, part));
+  }
+  return { wishes, messages };
 }
 
 const fault = ({ node }: Pick<Wish, 'node'>, attribute: string, what: string): Fault =>
@@ -152,7 +160,7 @@ function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet,
     throw fault(wish, wish.attribute, `${what}, where any machine may get it; give the node another address`);
   }
   if (isNetworkEnd(prefix, ip))
-    throw fault(wish, wish.attribute, `${ipText(ip)} is the first or last address of network ${network}`);
+    throw fault(wish, wish.attribute, `${address} is the first or last address of network ${network}`);
 }
 
 /** The servers that nodes load boot files from, where they have one of their own (noderes.tftpserver). */

@@ -1,5 +1,15 @@
 import { Fault } from '../../core/errors.ts';
-import { contains, type Ip, ipKind, ipText, isNetworkEnd, parseIp, type Prefix, prefixText } from '../../core/ip.ts';
+import {
+  contains,
+  type Ip,
+  ipKind,
+  ipText,
+  isNetworkEnd,
+  isSameIp,
+  parseIp,
+  type Prefix,
+  prefixText,
+} from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { siteValue } from '../../objects/effective.ts';
 import { checkHostName } from '../../objects/host-name-check.ts';
@@ -201,7 +211,7 @@ class Planner {
   #isOwn(server: string): boolean {
     const ip = parseIp(server);
     if (server === ownAddress || server === siteValue(this.#snapshot, 'master')) return true;
-    return ip !== undefined && this.#own.some((own) => own.ip.family === ip.family && own.ip.value === ip.value);
+    return ip !== undefined && this.#own.some((own) => isSameIp(own.ip, ip));
   }
 
   #gateway({ name, row, prefix }: Network, own: Ip | undefined): string | undefined {

@@ -77,10 +77,10 @@ export class ExternalServer {
       if (!(error instanceof DnsFault)) throw error;
       // A cache has told of a zone that is elsewhere.
       if (error.code === rcode.notauth) return {};
-      const refusal = serverFault(this.#label, zone ? inZone(error, zone) : error);
-      if (error.code === rcode.refused) return { refusal };
-      if (error.code === rcode.servfail && zone === undefined) return { failure: refusal };
-      throw refusal;
+      const fault = serverFault(this.#label, zone ? inZone(error, zone) : error);
+      if (error.code === rcode.refused) return { refusal: fault };
+      if (error.code === rcode.servfail && zone === undefined) return { failure: fault };
+      throw fault;
     }
     this.#zones.set(name, { zone, until: Date.now() + knownFor });
     return { zone };

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
-import { type Ip, ipKind, ipText } from '../../core/ip.ts';
-import { type HostLine, readHosts } from '../hosts/hosts-file.ts';
+import { type Ip, ipText } from '../../core/ip.ts';
+import { addressesByName, type HostLine, readHosts } from '../hosts/hosts-file.ts';
 
 /** The hosts file as DNS sees it: which address has which names. */
 export interface HostsMapping {
@@ -34,7 +34,7 @@ export class HostsReader {
 /** Asking for few nodes of a large file costs little: what is looked up is made ready when it is first asked for. */
 function mappingOf(lines: readonly HostLine[]): HostsMapping {
   let byAddress: Map<string, HostLine[]> | undefined;
-  let byName: Map<string, Ip> | undefined;
+  let byName: ReadonlyMap<string, Ip> | undefined;
   return {
     lines,
     has: (ip, names) => {
@@ -45,16 +45,4 @@ function mappingOf(lines: readonly HostLine[]): HostsMapping {
     },
     addressOf: (name) => (byName ??= addressesByName(lines)).get(name.toLowerCase()),
   };
-}
-
-function addressesByName(lines: readonly HostLine[]): Map<string, Ip> {
-  const addresses = new Map<string, Ip>();
-  for (const { ip, names } of lines) {
-    if (!ip || ipKind(ip) !== 'host') continue;
-    for (const name of names) {
-      const lower = name.toLowerCase();
-      if (!addresses.has(lower)) addresses.set(lower, ip);
-    }
-  }
-  return addresses;
 }

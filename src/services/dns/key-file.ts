@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chownSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lchownSync, readFileSync, statSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
@@ -30,7 +30,10 @@ export function readKey(file: string): TsigKey | undefined {
   return { name, algorithm: 'hmac-sha256', secret: Buffer.from(secret, 'base64') };
 }
 
-/** Files for named are owned by who it runs as; without the right to do so they stay ours, as does named. */
+/**
+ * Files for named are owned by who it runs as; without the right to do so they stay ours, as does named. It may put links into its
+ * directory: what they lead to is not given away.
+ */
 export function giveTo(file: string, user: User | undefined): void {
-  if (user && process.getuid?.() === 0) chownSync(file, user.uid, user.gid);
+  if (user && process.getuid?.() === 0) lchownSync(file, user.uid, user.gid);
 }

@@ -124,28 +124,33 @@ export class Updater {
 
   /** Resolves with the messages that were refused because names are not as they are required to be. */
   async #send(planned: readonly Planned[], states: ReadonlyMap<string, Requirement>): Promise<Refusal[]> {
-    const first = new Map<string, GuardedOperation[]>();
-    const zones = new Map<string, GuardedOperation[]>();
-    for (const { change, plan } of planned) {
-      for (const [list, into] of [
-        [plan.first, first],
-        [plan.operations, zones],
-      ] as const) {
-        for (const operation of list) {
-          const zone = change.zoneOf(operation.name);
-          if (zone === undefined) continue;
-          const state = operation.remove ? undefined : states.get(operation.name);
-          const whole = state === undefined ? operation : { ...operation, requires: state };
-          const operations = into.get(zone);
-          if (operations) operations.push(whole);
-          else into.set(zone, [whole]);
-        }
-      }
-    }
+    const first = byZone(planned, states, ({ plan }) => plan.first);
+    const others = byZone(planned, states, ({ plan }) => plan.operations);
     await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.before])));
     if (first.size > 0) await sendAll(this.#clients, first);
-    const refusals = await sendAll(this.#clients, zones);
+    const refusals = await sendAll(this.#clients, others);
     if (refusals.length === 0) await this.#ledger.set(new Map(planned.flatMap(({ plan }) => [...plan.after])));
     return refusals;
   }
+}
+
+/** Operations by their zones; what a name was seen to be is required of it. */
+function byZone(
+  planned: readonly Planned[],
+  states: ReadonlyMap<string, Requirement>,
+  operationsOf: (each: Planned) => readonly GuardedOperation[],
+): Map<string, GuardedOperation[]> {
+  const zones = new Map<string, GuardedOperation[]>();
+  for (const each of planned) {
+    for (const operation of operationsOf(each)) {
+      const zone = each.change.zoneOf(operation.name);
+      if (zone === undefined) continue;
+      const state = operation.remove ? undefined : states.get(operation.name);
+      const whole = state === undefined ? operation : { ...operation, requires: state };
+      const operations = zones.get(zone);
+      if (operations) operations.push(whole);
+      else zones.set(zone, [whole]);
+    }
+  }
+  return zones;
 }

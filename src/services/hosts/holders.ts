@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { type Ip, ipKey, ipText, parseIp } from '../../core/ip.ts';
+import { type Ip, ipText, isSameIp, parseIp } from '../../core/ip.ts';
 import type { EffectiveReader } from '../../objects/effective.ts';
 import { interfacesOf } from '../../objects/host-interfaces.ts';
 import type { HostEntry } from '../../objects/host-names.ts';
@@ -49,7 +49,7 @@ function hasAddress(reader: EffectiveReader, node: string, ip: Ip): boolean {
   try {
     return interfacesOf(reader, node).some((found) => {
       const other = parseIp(found.ip ?? '');
-      return other !== undefined && ipKey(other) === ipKey(ip);
+      return other !== undefined && isSameIp(other, ip);
     });
   } catch (error) {
     // A definition that cannot be read is refused where it is used; it keeps no address from others.

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
-import { type Ip, ipText, parseIp } from '../../core/ip.ts';
+import { type Ip, ipKind, ipText, parseIp } from '../../core/ip.ts';
 
 /** A line of a hosts file; comments, blank lines and lines without a valid address have no address. */
 export interface HostLine {
@@ -73,3 +73,14 @@ export function readHosts(path: string): HostLine[] {
 /** Bytes as latin1 text: whatever encoding other lines are in, they come out as they went in. */
 export const parseHosts = (text: string): HostLine[] =>
   (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).map((line) => new ParsedLine(line));
+
+/** The first address of each name, in lower case, that can be a node's. */
+export function addressesByName(lines: readonly HostLine[]): ReadonlyMap<string, Ip> {
+  const known = new Map<string, Ip>();
+  for (const { ip, names } of lines) {
+    const unknown = names.map((name) => name.toLowerCase()).filter((name) => !known.has(name));
+    if (!ip || unknown.length === 0 || ipKind(ip) !== 'host') continue;
+    for (const name of unknown) known.set(name, ip);
+  }
+  return known;
+}

@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import { type FileLock, tryLock } from '../../core/file-lock.ts';
 import { syncDirectory, writeFileAtomically } from '../../core/files.ts';
@@ -43,7 +43,11 @@ export class HostsWriter {
 
   /** Changes the file to what is computed from its lines; what was there before is kept as a backup. */
   update(compute: (lines: readonly HostLine[]) => string): Promise<void> {
-    return this.#turns.take(() => this.#underLock((target) => change(target, compute)));
+    return this.#turns.take(async () => {
+      // A change of a large file takes a while by itself; many that wait must not keep everybody else waiting too.
+      await setImmediate();
+      await this.#underLock((target) => change(target, compute));
+    });
   }
 
   /** Completes a change of a file that cannot be renamed if a process was killed in the middle of it. */

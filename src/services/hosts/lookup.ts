@@ -1,8 +1,8 @@
 import { lookup } from 'node:dns/promises';
-import { type Ip, ipKind, parseIp } from '../../core/ip.ts';
+import { type Ip, parseIp } from '../../core/ip.ts';
 import { limiter } from '../../core/limiter.ts';
 import type { Resolve } from '../../objects/host-names.ts';
-import type { HostLine } from './hosts-file.ts';
+import { addressesByName, type HostLine } from './hosts-file.ts';
 
 /** Each lookup keeps a thread of the few that file access needs too. */
 const lookupsAtOnce = 2;
@@ -31,17 +31,6 @@ export function makeResolve(readLines: () => readonly HostLine[], askSystem: boo
       return address;
     });
   };
-}
-
-/** The first address of each name, in lower case. */
-function addressesByName(lines: readonly HostLine[]): ReadonlyMap<string, Ip> {
-  const known = new Map<string, Ip>();
-  for (const { ip, names } of lines) {
-    const unknown = names.map((name) => name.toLowerCase()).filter((name) => !known.has(name));
-    if (!ip || unknown.length === 0 || ipKind(ip) !== 'host') continue;
-    for (const name of unknown) known.set(name, ip);
-  }
-  return known;
 }
 
 async function ask(name: string): Promise<Ip | undefined> {

@@ -3,11 +3,9 @@ import { Fault } from '../../core/errors.ts';
 import { abortFault } from '../../protocols/ssh/faults.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
+import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import { type Cargo, type CargoItem, join } from './cargo.ts';
 import type { SourcePool } from './source-pool.ts';
-
-const kindBits = 0o170000;
-const directoryBits = 0o040000;
 
 /**
  * Puts cargo on a node. A target that is a directory, ends with a slash, or gets more than a single file is a directory, which is
@@ -50,8 +48,7 @@ export async function deliver(
 }
 
 export async function isDirectory(files: RemoteFiles, path: Buffer): Promise<boolean> {
-  const found = await files.stat(path);
-  return found !== undefined && ((found.mode ?? 0) & kindBits) === directoryBits;
+  return kindOf(await files.stat(path)) === fileKinds.directory;
 }
 
 /** The directory and those it is in, as far as they are missing; `mode` is its own. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../../core/errors.ts';
+import { Fault } from '../../core/errors.ts';
 
 export interface NodeFailure {
   readonly node: string;
@@ -16,3 +16,11 @@ export function nodeFailure(node: string, { kind, sentences }: Fault): NodeFailu
   const error = text.length > longest ? `${text.slice(0, longest)}...` : text;
   return { node, error, ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
 }
+
+/** Makes a fault, such as that the command was cancelled before its turn came, the node's result. */
+export const failed =
+  (node: string) =>
+  (error: unknown): NodeFailure => {
+    if (error instanceof Fault) return nodeFailure(node, error);
+    throw error;
+  };

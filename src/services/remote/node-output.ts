@@ -51,5 +51,8 @@ export class NodeOutput {
 
 function linesOf(text: string, limit?: number): string[] {
   if (text === '') return [];
-  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n', limit).map((line) => line.replace(/\r$/, ''));
+  // Line by line it would take several times as long, and a node may print a million of them.
+  return withoutEnd(withoutEnd(text, '\n'), '\r').replaceAll('\r\n', '\n').split('\n', limit);
 }
+
+const withoutEnd = (text: string, end: string): string => (text.endsWith(end) ? text.slice(0, -end.length) : text);

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AddressGuard } from '../../core/address-guard.ts';
+import { NamedPlaces } from '../../core/places.ts';
 import { NamedTurns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
@@ -10,6 +11,7 @@ import type { Transport } from '../../protocols/ssh/transport.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import { SshHostKeys } from '../ssh-host-keys.ts';
 import { openSshKeys, type SshKeys } from '../ssh-keys.ts';
+import { KeptOutput } from './kept-output.ts';
 import { RemoteNodes } from './remote-nodes.ts';
 import { Sources } from './sources.ts';
 import { Targets } from './targets.ts';
@@ -32,6 +34,8 @@ export interface RemoteSettings {
 /** Bytes of output of one command that are kept for all nodes together, as long as each may keep a little. */
 const allOutput = 32 * 1024 * 1024;
 const leastOutput = 4 * 1024;
+/** Nodes that are worked on for one user at once, by all that the user has asked for: each takes a connection. */
+const nodesPerUser = 1_024;
 
 /** Runs commands on nodes and sends files to them. */
 export class Remote {
@@ -44,6 +48,9 @@ export class Remote {
   readonly postscripts: string;
   /** Of nodes that are brought up to date: each by one at a time. */
   readonly updateTurns = new NamedTurns();
+  /** By the user of the API. */
+  readonly places = new NamedPlaces(nodesPerUser);
+  readonly keptOutput = new KeptOutput();
   readonly #settings: RemoteSettings;
   readonly #hosts: Hosts;
   readonly #guard: AddressGuard;

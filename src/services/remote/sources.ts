@@ -20,7 +20,7 @@ export class Sources {
     if (!isAbsolute(path)) {
       throw new Fault('invalid', `"${path}" is not an absolute path of a file on the management node.`);
     }
-    const directories = this.#directories.flatMap((directory) => realPath(directory) ?? []);
+    const directories = this.#directories.map((directory) => realPath(directory) ?? resolve(directory));
     const real = realPath(path);
     const isInside = directories.some((directory) => isBelow(real ?? resolve(path), directory));
     // Whether a file exists elsewhere is nobody's business.

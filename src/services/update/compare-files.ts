@@ -2,14 +2,10 @@ import { asTheyCome } from '../../core/as-they-come.ts';
 import { Fault } from '../../core/errors.ts';
 import { quoteWord } from '../../protocols/ssh/quote.ts';
 import { shown } from '../../protocols/ssh/sftp/files.ts';
-import type { Attributes } from '../../protocols/ssh/sftp/wire.ts';
+import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import type { Placed, Sending } from './send-changed.ts';
 import type { WantedItem } from './wanted-files.ts';
 
-const kindBits = 0o170000;
-const regular = 0o100000;
-const link = 0o120000;
-const directory = 0o040000;
 /** Questions that are on their way to a node at once. */
 const asksAtOnce = 64;
 /** Milliseconds in which a file may change again without getting another time. */
@@ -42,13 +38,13 @@ export async function changedOf<T extends Placed>(sending: Sending, placed: read
 async function look(sending: Sending, { item, path }: Placed): Promise<State> {
   const { files, keepOwner } = sending;
   const there = await files.lstat(path);
-  const kind = (there?.mode ?? 0) & kindBits;
-  if (kind === directory)
+  const kind = kindOf(there);
+  if (kind === fileKinds.directory)
     throw new Fault('invalid', `${shown(path)} is a directory there and has to be a ${item.kind}; take it away first.`);
   if (item.kind === 'link') {
-    return kind === link && (await files.readLink(path)).equals(item.destination!) ? 'unchanged' : 'changed';
+    return kind === fileKinds.link && (await files.readLink(path)).equals(item.destination!) ? 'unchanged' : 'changed';
   }
-  if (there === undefined || kind !== regular || there.size !== item.size) return 'changed';
+  if (there === undefined || kind !== fileKinds.regular || there.size !== item.size) return 'changed';
   if (there.modified !== item.modified) return 'compare';
   const sameOwner = !keepOwner || (there.uid === item.uid && there.gid === item.gid);
   if (!sameOwner || (there.mode! & 0o7777) !== item.mode) await setAll(sending, { item, path });

@@ -3,6 +3,7 @@ import { Fault } from '../../core/errors.ts';
 import { abortFault } from '../../protocols/ssh/faults.ts';
 import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
+import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import { makeDirectories, putLink } from '../remote/deliver.ts';
 import type { SourcePool } from '../remote/source-pool.ts';
 import { attributesOf, changedOf } from './compare-files.ts';
@@ -25,8 +26,6 @@ export interface Sending {
   readonly keepOwner: boolean;
 }
 
-const kindBits = 0o170000;
-const directoryBits = 0o040000;
 /** Files that are on their way to a node at once. */
 const sendsAtOnce = 8;
 
@@ -69,10 +68,9 @@ async function makeAllDirectories(files: RemoteFiles, placed: readonly Placed[])
     parents.add(name);
     if (item.kind !== 'directory') continue;
     const there = await files.stat(path);
-    if (there) {
-      if (((there.mode ?? 0) & kindBits) === directoryBits) continue;
+    if (kindOf(there) === fileKinds.directory) continue;
+    if (there)
       throw new Fault('invalid', `${shown(path)} is no directory there and has to be one; take it away first.`);
-    }
     await makeDirectories(files, path, item.mode | 0o700);
     made.push(each);
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { isAlive } from '../../lab/child.ts';
 import { keyFingerprint } from '../../../src/protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../../src/protocols/ssh/process.ts';
 import { commandLine } from '../../../src/protocols/ssh/quote.ts';
@@ -102,16 +103,16 @@ it('tells a signal and a lost connection from an exit code of 255', async () => 
   const killed = await run(transport, targetOf(lab, 0), 'echo out; kill -KILL $$');
   expect(killed).toEqual({ stdout: 'out\n', stderr: '', code: undefined, signal: 'unknown' });
   const cut = run(transport, targetOf(lab, 2), 'kill -KILL $PPID; sleep 5');
-  expect(await complaint(cut)).toMatch(/was lost|closed by|reset by/);
+  expect(await complaint(cut)).toContain('was lost');
 });
 
-it.each<[string, (index: number) => Partial<Target>]>([
+it.each<[string, () => Partial<Target>]>([
   ['a node', () => ({})],
   ['a node behind another', () => ({ jump: targetOf(lab, 2) })],
 ])('kills what runs on %s when it is cancelled, whatever it has started', async (_name, more) => {
   const controller = new AbortController();
   const command = "trap '' TERM; sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait; wait; sleep 300";
-  const work = run(transport, targetOf(lab, 0, more(0)), command, { signal: controller.signal });
+  const work = run(transport, targetOf(lab, 0, more()), command, { signal: controller.signal });
   const file = join(lab.home(0), 'pids');
   await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
   const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number);
@@ -237,15 +238,6 @@ it('keeps the keys of hosts whose names have capital letters', async () => {
   hostKeys.keys.set('Rack_1A', lab.hostKey(2));
   expect(await complaint(run(transport, targetOf(lab, 0, { name: 'Rack_1A' }), 'true'))).toContain('has changed');
 });
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 it('says so when there is no ssh program', async () => {
   const { PATH } = process.env;

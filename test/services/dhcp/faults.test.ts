@@ -2,7 +2,6 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { KeaControl } from '../../../src/protocols/kea/control.ts';
@@ -215,24 +214,18 @@ it('thousands at once are one configuration, and so are many requests of a momen
   const address = (i: number): string => `10.77.${10 + Math.floor(i / 250)}.${(i % 250) + 1}`;
   await at.store.put(...Array.from({ length: count + 21 }, (_, i) => node(name(i), address(i), mac(i + 1_000))).flat());
   await at.configure();
-  const timed = async (work: () => Promise<unknown>): Promise<number> => {
-    const began = performance.now();
-    await work();
-    return Math.round(performance.now() - began);
-  };
-  const all = await timed(() => at.reserve(...Array.from({ length: count }, (_, i) => name(i))));
-  const one = await timed(() => at.reserve(name(count)));
-  const many = await timed(() => Promise.all(Array.from({ length: 20 }, (_, i) => at.reserve(name(count + 1 + i)))));
-  const text = readFileSync(place('kea-dhcp4.json'), 'utf8');
-  const floor = await timed(() => control().tell('config-set', text, 60_000));
-  console.info(
-    `${count} reservations ${all} ms, one more ${one} ms, 20 at once ${many} ms, Kea's own config-set ${floor} ms`,
-  );
+  const configurations = (): number =>
+    readFileSync(place('kea-dhcp4.log'), 'utf8').split('DHCP4_CONFIG_COMPLETE').length - 1;
+  const before = configurations();
+  await at.reserve(...Array.from({ length: count }, (_, i) => name(i)));
+  await at.reserve(name(count));
+  expect(configurations() - before).toBe(2);
+  await Promise.all(Array.from({ length: 20 }, (_, i) => at.reserve(name(count + 1 + i))));
+  // The first goes alone if the others come too late for it.
+  expect(configurations() - before).toBeLessThanOrEqual(4);
   expect(await served()).toHaveLength(count + 21);
   expect((await on.ask(mac(1_000 + 7_777)))?.['ip']).toBe(address(7_777));
-  // Twenty requests one after the other would be twenty configurations.
-  expect(many).toBeLessThan(floor * 8 + 1_000);
-  expect(await timed(() => at.release(...Array.from({ length: count + 21 }, (_, i) => name(i))))).toBeLessThan(60_000);
+  await at.release(...Array.from({ length: count + 21 }, (_, i) => name(i)));
   expect(await served()).toEqual([]);
 });
 
@@ -259,22 +252,11 @@ describe('thousands of leases', { timeout: 180_000 }, () => {
     await leasedAll((i) => mac(i + 1_000));
     expect(await leases()).toBe(count);
     await at.store.put(...all.map((i) => ['mac', { node: name(i), mac: mac(i + 9_000) }] as const));
-    const delay = monitorEventLoopDelay({ resolution: 5 });
-    delay.enable();
-    const began = performance.now();
     await at.reserve(...all.map(name));
-    const moved = performance.now() - began;
     expect(await leases()).toBe(0);
     await leasedAll((i) => mac(i + 9_000));
-    const beganRemoval = performance.now();
     await at.release(...all.map(name));
-    const removed = performance.now() - beganRemoval;
-    delay.disable();
     expect(await leases()).toBe(0);
-    console.info(
-      `${count} leases moved ${moved.toFixed()} ms, removed ${removed.toFixed()} ms, longest pause ${(delay.max / 1e6).toFixed()} ms`,
-    );
-    expect(Math.max(moved, removed)).toBeLessThan(60_000);
   });
 });
 

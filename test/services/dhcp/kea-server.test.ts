@@ -49,6 +49,13 @@ it('the configuration of somebody else is kept, also if Kea does not start with 
   }
 });
 
+it('what is to be installed is told where Kea is not there', async () => {
+  const kea = new KeaServer(4, places, ['/nowhere/kea-dhcp4'], daemon(done));
+  await kea.load();
+  await expect(kea.check(base, [])).rejects.toThrow('Debian: apt install kea-dhcp4-server');
+  expect(written()).toBe(example);
+});
+
 it.runIf(process.getuid!() === 0)('the user that Kea runs as can read its configuration, others cannot', async () => {
   const kea = await server(done, { name: 'somebody', uid: 4_711, gid: 4_712 });
   await kea.configure(base, []);

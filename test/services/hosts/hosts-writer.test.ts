@@ -42,6 +42,26 @@ const textOf = (lines: readonly HostLine[]): string => lines.map((line) => line.
 const adding = (line: string) => (lines: readonly HostLine[]) => textOf(lines) + line;
 
 describe('a change of the hosts file', () => {
+  it('lets others work before the next of many that wait', async () => {
+    const writer = new HostsWriter(path);
+    let turns = 0;
+    const count = (): void => {
+      turns++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const at: number[] = [];
+    const changes = Array.from({ length: 20 }, (_, i) =>
+      writer.update((lines) => {
+        at.push(turns);
+        return adding(`10.0.0.${i + 1} n${i}\n`)(lines);
+      }),
+    );
+    await Promise.all(changes);
+    clearImmediate(counting);
+    expect(new Set(at).size).toBe(20);
+  });
+
   it('keeps every other byte, mode and owner, and what was there before as a backup', async () => {
     const before = '# \xe4\xff comment\r\n10.9.9.9\tother \x01\n\n';
     writeFileSync(path, before, 'latin1');
@@ -272,7 +292,7 @@ describe('several writers', () => {
     }
     await ended;
     expect(linesOf('c')).toHaveLength(changes);
-    expect(linesOf('app').length).toBeGreaterThanOrEqual(298);
+    expect(linesOf('app').length).toBeGreaterThanOrEqual(290);
   });
 
   it('that are killed at any moment leave a whole file, old or new', { timeout: 120_000 }, async () => {

@@ -48,6 +48,11 @@ export interface Attributes {
   readonly modified?: number | undefined;
 }
 
+export const fileKinds = { directory: 0o040000, regular: 0o100000, link: 0o120000 } as const;
+
+/** One of `fileKinds` or another; 0 for what is not there. */
+export const kindOf = (found: Attributes | undefined): number => (found?.mode ?? 0) & 0o170000;
+
 /** There is nothing before 1970 and after 2106. */
 const time = (seconds: number): number => Math.min(Math.max(seconds, 0), 0xffff_ffff);
 
