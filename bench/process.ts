@@ -31,8 +31,7 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 function launch(command: readonly string[], core: number | undefined, env: Readonly<Record<string, string>> = {}) {
-  const cores = core === undefined ? `0-${cpus().length - 1}` : String(core);
-  const child = spawn('taskset', ['-c', cores, ...command], {
+  const child = spawn('taskset', ['-c', coresText(core), ...command], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -89,6 +88,12 @@ export async function run(
   if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}:\n${output()}`);
   return output();
 }
+
+/** Binds this process to a core, or lets it use all, and so what it starts from then on. */
+export const bindTo = (core: number | undefined): Promise<string> =>
+  run(['taskset', '-a', '-c', '-p', coresText(core), String(process.pid)]);
+
+const coresText = (core: number | undefined): string => (core === undefined ? `0-${cpus().length - 1}` : String(core));
 
 /** Milliseconds of processor time that all threads of a process have used, user and system. */
 export function processorTime(pid: number): number {

@@ -8,7 +8,7 @@ import { hosts } from './hosts.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
 import { nodestat } from './nodestat.ts';
-import { clientCore, run } from './process.ts';
+import { bindTo, clientCore } from './process.ts';
 import { type Benchmark, formatRow, heading, isMet } from './report.ts';
 import { single } from './single.ts';
 import { ssh } from './ssh.ts';
@@ -39,7 +39,7 @@ if (chosen.length === 0) {
 
 await ensureTools();
 // Servers run on one core, this process and the other clients on the other.
-await run(['taskset', '-a', '-c', '-p', String(clientCore), String(process.pid)]);
+await bindTo(clientCore);
 let missed = 0;
 console.log(heading);
 for (const benchmark of chosen) {

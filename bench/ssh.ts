@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installMissing, testPackages } from '../scripts/packages.ts';
 import { type SshLab, startSsh } from '../test/lab/ssh.ts';
-import { run, serverCore } from './process.ts';
+import { bindTo, clientCore, run } from './process.ts';
 import { atMost, type Benchmark, compare, figure, median, type Row } from './report.ts';
 import { newDirectory } from './server.ts';
 import type { Farm } from './ssh-fan-out.ts';
@@ -25,6 +25,16 @@ const peersFanOut = '64';
 const copySize = 1024 * 1024;
 const tmpfs = '/dev/shm';
 
+/** On all cores, and so are those who use it: on one core the time would be that of sshd alone, whoever asks. */
+async function startFarm(count: number): Promise<SshLab> {
+  await bindTo(undefined);
+  try {
+    return await startSsh({ count, prefix: '127.125', directory: tmpfs });
+  } finally {
+    await bindTo(clientCore);
+  }
+}
+
 /** The same sshd for all, and curve25519 for all: the default key exchange would cost the peers seven times as much. */
 function configurationFor(lab: SshLab): string {
   const file = join(newDirectory(), 'ssh_config');
@@ -42,10 +52,10 @@ function configurationFor(lab: SshLab): string {
   return file;
 }
 
-/** Runs a program with all it starts, on the core that muster has else, and tells what that cost. */
+/** Runs a program with all it starts and tells what that cost. */
 async function timed(words: readonly string[], env: Record<string, string>): Promise<Cost & { output: string }> {
   const script = `TIMEFORMAT='time %3R %3U %3S'; time "$@"`;
-  const output = await run(['bash', '-c', script, 'bash', ...words], { core: serverCore, env });
+  const output = await run(['bash', '-c', script, 'bash', ...words], { env });
   const [wall, user, system] = /^time ([\d.]+) ([\d.]+) ([\d.]+)$/m.exec(output)!.slice(1).map(Number);
   return { wall: wall! * 1e3, processor: (user! + system!) * 1e3, output };
 }
@@ -78,7 +88,7 @@ async function pdcp(lab: SshLab, configuration: string, source: string): Promise
 }
 
 async function muster(farm: string, ...rounds: string[]): Promise<OwnCost[]> {
-  const output = await run([process.execPath, fanOutProgram, farm, ...rounds], { core: serverCore });
+  const output = await run([process.execPath, fanOutProgram, farm, ...rounds]);
   const lines = [...output.matchAll(/^round \S+ ([\d.]+) ([\d.]+) (\d+)$/gm)];
   if (lines.length !== rounds.length)
     throw new Error(`The transport did not do all of ${rounds.join(', ')}.\n${output}`);
@@ -101,7 +111,7 @@ const middle = (costs: readonly Cost[]): Cost => ({
 });
 
 async function* hostnames(count: number, repeats: number): AsyncIterable<Row> {
-  const lab = await startSsh({ count, prefix: '127.125', directory: tmpfs });
+  const lab = await startFarm(count);
   try {
     const [configuration, farm] = [configurationFor(lab), farmFile(lab)];
     const all = { pdsh: [] as Cost[], clush: [] as Cost[], cold: [] as OwnCost[], warm: [] as OwnCost[] };
@@ -128,7 +138,7 @@ async function* hostnames(count: number, repeats: number): AsyncIterable<Row> {
 }
 
 async function* copies(count: number, repeats: number): AsyncIterable<Row> {
-  const lab = await startSsh({ count, prefix: '127.125', directory: tmpfs });
+  const lab = await startFarm(count);
   try {
     const [configuration, farm] = [configurationFor(lab), farmFile(lab)];
     const source = join(newDirectory(), 'source');

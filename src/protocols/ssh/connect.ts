@@ -2,10 +2,12 @@ import { connect as connectTcp } from 'node:net';
 import type { Duplex } from 'node:stream';
 import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
+import type { Slices } from '../../core/slices.ts';
 import { algorithmsFor } from './algorithms.ts';
 import { Connection } from './connection.ts';
 import { asFault, connectDeadlineFault, lostFault } from './faults.ts';
 import { checkHostKey, type HostKeys, keyText } from './host-keys.ts';
+import { PacedReading } from './paced-reading.ts';
 import { portOf, type Target } from './target.ts';
 
 /** A peer that is silent for about four times this long, in milliseconds, is given up. */
@@ -17,29 +19,48 @@ export interface ConnectOptions {
   readonly deadline: number;
   /** A stream to the target through another machine, instead of a TCP connection. */
   readonly through?: Duplex | undefined;
+  /** Shared by all connections. */
+  readonly slices: Slices;
 }
 
 /** Opens a connection and logs in. `abandon` ends the attempt. */
 export function connect(target: Target, options: ConnectOptions): { opened: Promise<Connection>; abandon(): void } {
-  const { key, hostKeys, deadline, through } = options;
-  const client = new ssh2.Client();
+  const { deadline, slices, through } = options;
   const socket = through ?? connectTcp({ host: target.address, port: portOf(target), noDelay: true });
   const opened = new Promise<Connection>((resolve, reject) => {
-    let refused: Fault | undefined;
     const fail = (error: unknown): void => {
       clearTimeout(timer);
       socket.destroy();
-      reject(refused ?? asFault(target, error));
+      reject(asFault(target, error));
     };
     const timer = setTimeout(() => fail(connectDeadlineFault(target, deadline)), deadline);
-    const connection = new Connection(target, client, socket);
+    socket.once('error', fail);
+    const begin = (): void =>
+      slices.add(() => {
+        socket.off('error', fail);
+        if (socket.destroyed) return fail(lostFault(target));
+        logIn(target, socket, options)
+          .finally(() => clearTimeout(timer))
+          .then(resolve, fail);
+      });
+    // Whoever cannot be reached costs no more than the attempt.
+    if (through) begin();
+    else socket.once('connect', begin);
+    socket.once('close', () => reject(lostFault(target)));
+  });
+  return { opened, abandon: () => socket.destroy() };
+}
+
+function logIn(target: Target, socket: Duplex, { key, hostKeys, slices }: ConnectOptions): Promise<Connection> {
+  const client = new ssh2.Client();
+  return new Promise((resolve, reject) => {
+    let refused: Fault | undefined;
+    const fail = (error: unknown): void => reject(refused ?? asFault(target, error));
+    const connection = new Connection(target, client, socket, new PacedReading(socket, slices));
     // It stays for the life of the connection: what breaks later shows as the end of sessions.
     client.on('error', fail);
     client.once('close', () => fail(lostFault(target)));
-    client.once('ready', () => {
-      clearTimeout(timer);
-      resolve(connection);
-    });
+    client.once('ready', () => resolve(connection));
     const verify = async (blob: Buffer, accept: (accepted: boolean) => void): Promise<void> => {
       refused = await checkHostKey(target, keyText(blob), hostKeys);
       accept(refused === undefined);
@@ -55,7 +76,6 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
       keepaliveCountMax: 3,
     });
   });
-  return { opened, abandon: () => socket.destroy() };
 }
 
 function authentication({ user, password }: Target, key: ParsedKey): AnyAuthMethod {

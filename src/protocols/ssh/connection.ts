@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
 import { killCommand, killDeadline } from './kill-command.ts';
+import type { PacedReading } from './paced-reading.ts';
 import { placeOf, portOf, type Target } from './target.ts';
 
 /** Milliseconds a peer has to close its side of an ended connection. */
@@ -13,11 +14,11 @@ export class Connection {
   readonly target: Target;
   readonly #client: Client;
   readonly #socket: Socket | Duplex;
+  readonly #reading: PacedReading;
   readonly #ended: Promise<void>;
   #open = true;
   #uses = 0;
   #timesUsed = 0;
-  #stalls = 0;
   #killing = false;
   idleSince = performance.now();
   /** Called when the last use is over. */
@@ -25,10 +26,11 @@ export class Connection {
   /** Called when it is closed, from either side. */
   onEnd: (() => void) | undefined;
 
-  constructor(target: Target, client: Client, socket: Socket | Duplex) {
+  constructor(target: Target, client: Client, socket: Socket | Duplex, reading: PacedReading) {
     this.target = target;
     this.#client = client;
     this.#socket = socket;
+    this.#reading = reading;
     const gone = (): void => {
       this.#open = false;
       this.onEnd?.();
@@ -107,10 +109,7 @@ export class Connection {
 
   /** Stops reading while output is not taken, until the returned function is called, so that little of it is held here. */
   stall(): () => void {
-    if (this.#stalls++ === 0) this.#socket.pause();
-    return () => {
-      if (--this.#stalls === 0) this.#socket.resume();
-    };
+    return this.#reading.hold();
   }
 
   /** Kills what its session runs, and closes. */

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { ParsedKey } from 'ssh2';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { Slices } from '../../core/slices.ts';
 import { connect } from './connect.ts';
 import type { Connection } from './connection.ts';
 import { abortFault, asFault, closedFault, lostFault, throughFault } from './faults.ts';
@@ -27,6 +28,7 @@ export class Connections {
   readonly #idleByKey = new Map<string, Connection[]>();
   readonly #jumps = new Jumps((jump, options) => this.#open(jump, options));
   readonly #ending = new Set<Promise<void>>();
+  readonly #slices = new Slices();
   /** What ends the attempts to open one. */
   readonly #attempts = new Set<() => void>();
   #closed = false;
@@ -71,7 +73,13 @@ export class Connections {
     const { key, hostKeys } = this.#options;
     const through = target.jump && (await this.#through(target, target.jump, { signal, connectDeadline }));
     if (this.#closed) throw closedFault();
-    const { opened, abandon } = connect(target, { key, hostKeys, deadline: connectDeadline, through });
+    const { opened, abandon } = connect(target, {
+      key,
+      hostKeys,
+      deadline: connectDeadline,
+      through,
+      slices: this.#slices,
+    });
     const watch = { aborted: abandon };
     watchAbort(signal, watch);
     this.#attempts.add(abandon);

@@ -1,0 +1,40 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Slices } from '../../src/core/slices.ts';
+
+function spin(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+test('work is done in order, and others have their turn in between', async () => {
+  const slices = new Slices();
+  const done: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    slices.add(() => {
+      spin(6);
+      done.push(i);
+    });
+  }
+  let turns = 0;
+  for (; done.length < 20; turns++) {
+    const before = done.length;
+    await turn();
+    expect(done.length - before).toBeLessThanOrEqual(2);
+  }
+  expect(turns).toBeGreaterThanOrEqual(10);
+  expect(done).toEqual(Array.from({ length: 20 }, (_, i) => i));
+});
+
+test('work that comes later, also from work itself, is done too', async () => {
+  const slices = new Slices();
+  const done: string[] = [];
+  slices.add(() => {
+    done.push('first');
+    slices.add(() => void done.push('second'));
+  });
+  while (done.length < 2) await turn();
+  slices.add(() => void done.push('third'));
+  while (done.length < 3) await turn();
+  expect(done).toEqual(['first', 'second', 'third']);
+});
