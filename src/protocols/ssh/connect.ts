@@ -46,7 +46,7 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
     // Whoever cannot be reached costs no more than the attempt.
     if (through) begin();
     else socket.once('connect', begin);
-    socket.once('close', () => reject(lostFault(target)));
+    socket.once('close', () => fail(lostFault(target)));
   });
   return { opened, abandon: () => socket.destroy() };
 }
