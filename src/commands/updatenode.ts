@@ -1,10 +1,9 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import { asTheyCome } from '../core/as-they-come.ts';
-import { Fault } from '../core/errors.ts';
 import type { NodeStatus, UpdateState } from '../services/node-status.ts';
 import { actingUser } from '../services/remote/acting-user.ts';
 import { NodeOutput } from '../services/remote/node-output.ts';
-import { nodeFailure } from '../services/remote/node-failure.ts';
+import { failed, nodeFailure } from '../services/remote/node-failure.ts';
 import { type Postscript, parsePostscript } from '../services/update/postscripts.ts';
 import { Updates, type UpdateSteps } from '../services/update/updates.ts';
 import { type NodeResult, perNode, selectNodes } from './command.ts';
@@ -36,17 +35,12 @@ export const updatenode = perNode<UpdatenodeArgs>({
       `${user === undefined ? '' : `-l ${user} `}${updateLine(args)}`.trim();
     const user = actingUser(snapshot, { ...caller, command: 'updatenode', nodes }, undefined, lineAs);
     const updates = new Updates({ remote, snapshot, user, nodes, steps: stepsOf(args), signal });
-    const update = async (node: string): Promise<NodeResult> => {
-      try {
-        return await remote.updateTurns.take(node, signal, () =>
-          remote.places.take(caller.user, signal, () => updateOne(updates, status, node)),
-        );
-      } catch (error) {
-        // Cancelled before its turn came: nothing was done, and its state stays what it is.
-        if (error instanceof Fault) return nodeFailure(node, error);
-        throw error;
-      }
-    };
+    const takeTurn = (node: string) =>
+      remote.updateTurns.take(node, signal, () =>
+        remote.places.take(caller.user, signal, () => updateOne(updates, status, node)),
+      );
+    // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
+    const update = (node: string): Promise<NodeResult> => takeTurn(node).catch(failed(node));
     return updateAll(updates, status, asTheyCome(nodes, remote.fanOut, update));
   },
 });
