@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
+import { Turns } from '../../core/turns.ts';
 import type { Daemon, DaemonSpec } from './daemon.ts';
 import { commandOf, isAlive, markingScript, type ProcessMark, readMark, removeMark } from './process-mark.ts';
 
@@ -29,7 +30,7 @@ export class SupervisedProcess implements Daemon {
   #pause = shortestPause;
   #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(spec: DaemonSpec, log: Logger, directory: string) {
     this.#spec = spec;
@@ -44,11 +45,11 @@ export class SupervisedProcess implements Daemon {
   }
 
   start(): Promise<void> {
-    return this.#inTurn(() => this.#start());
+    return this.#turns.take(() => this.#start());
   }
 
   reload(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       const mark = this.#living();
       if (!mark) return this.#start();
       signal(mark, 'SIGHUP');
@@ -56,14 +57,14 @@ export class SupervisedProcess implements Daemon {
   }
 
   restart(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#turns.take(async () => {
       await this.#stop();
       await this.#start();
     });
   }
 
   stop(): Promise<void> {
-    return this.#inTurn(() => this.#stop());
+    return this.#turns.take(() => this.#stop());
   }
 
   resume(): Promise<void> {
@@ -72,13 +73,6 @@ export class SupervisedProcess implements Daemon {
 
   close(): Promise<void> {
     return this.stop();
-  }
-
-  /** One thing at a time, whatever became of the one before. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work, work);
-    this.#turn = result.catch(() => {});
-    return result;
   }
 
   /** The process, if it lives; also one that an earlier muster has left behind. */
@@ -188,9 +182,11 @@ export class SupervisedProcess implements Daemon {
     this.#pause = Math.min(longestPause, wait * 2);
     this.#log.warn(`${this.#spec.name} has ended; it is started again in ${wait} ms`);
     this.#timer = setTimeout(() => {
-      this.#inTurn(async () => {
-        if (this.#wanted && !this.#living()) await this.#start();
-      }).catch((error: unknown) => this.#log.error({ err: error }, `${this.#spec.name} could not be started again`));
+      this.#turns
+        .take(async () => {
+          if (this.#wanted && !this.#living()) await this.#start();
+        })
+        .catch((error: unknown) => this.#log.error({ err: error }, `${this.#spec.name} could not be started again`));
     }, wait);
     this.#timer.unref();
   }
