@@ -3,7 +3,7 @@ import { comparePriority } from './policy-priority.ts';
 import { compileRule, isHostName, type PolicyRow, type Rule } from './policy-rule.ts';
 
 export { comparePriority, isPriority } from './policy-priority.ts';
-export type { PolicyRow } from './policy-rule.ts';
+export type { PolicyRow, Rule } from './policy-rule.ts';
 
 export interface PolicyRequest {
   /** Undefined or empty for an anonymous caller, who is always refused. */
@@ -11,13 +11,15 @@ export interface PolicyRequest {
   /** The peer's address and its forward-confirmed names, in lower case. */
   addresses: readonly string[];
   command: string;
-  /** Further names that rules may use for the command, such as tabdump for getAttribs. */
-  aliases?: readonly string[];
   /** The arguments joined by blanks, as the reference system writes them. */
   line: string;
   /** Undefined for a request that is not about nodes. */
   nodes: readonly string[] | undefined;
+  /** It is about every node as a whole: a rule that refuses some counts, one that permits some does not. */
+  every?: boolean | undefined;
   now: Date;
+  /** Why a rule that would permit does not count for this request; rules that refuse always count. */
+  objection?(rule: Rule): string | undefined;
 }
 
 export interface Decision {
@@ -30,14 +32,32 @@ export interface Decision {
 
 export type ExpandRange = (range: string) => ReadonlySet<string>;
 
+/** What one rule had to say on the way to a decision. */
+export interface Step {
+  priority: string;
+  says: string;
+}
+
+/** Hears of every rule that was looked at. */
+type Note = (rule: Rule, says: string) => void;
+const unheard: Note = () => undefined;
+
 export interface Policy {
   decide(request: PolicyRequest, expandRange: ExpandRange): Decision;
+  /** The decision with all that led to it; rules for other users and commands are left out. */
+  explain(request: PolicyRequest, expandRange: ExpandRange): Decision & { steps: readonly Step[] };
+  /** Whether some rule could permit the command to the user from there and now, whatever it is asked of. */
+  couldAllow(request: Omit<PolicyRequest, 'line' | 'nodes'>): boolean;
+  /** The nodes among the request's that the command is allowed on, each looked at by itself, with this line or a longer one. */
+  allowedNodes(request: PolicyRequest, expandRange: ExpandRange): ReadonlySet<string>;
+  /** The node ranges of all rules, those of other users too. */
+  readonly ranges: readonly string[];
   /** Whether the command is allowed to the user whatever else the request says. */
-  alwaysAllows(user: string, command: string, aliases: readonly string[] | undefined): boolean;
+  alwaysAllows(user: string, command: string): boolean;
   /** Whether some rule needs the names of the peer and not only its address. */
   readonly needsHostNames: boolean;
   /** Whether nodes or argument line can make a difference; if not, they need not be worked out. */
-  dependsOn(user: string | undefined, command: string, aliases?: readonly string[]): { nodes: boolean; line: boolean };
+  dependsOn(user: string | undefined, command: string): { nodes: boolean; line: boolean };
   /** Whether the user may do everything, always and from everywhere. */
   fullRights(user: string): boolean;
 }
@@ -45,11 +65,24 @@ export interface Policy {
 /** The rules that can decide for one user and command, up to the first that decides without a look at the request. */
 interface Plan {
   rules: readonly Rule[];
+  /** Also those that come after it, for requests for which not all count. */
+  all: readonly Rule[];
   nodes: boolean;
   line: boolean;
   /** Set if the first rule permits unconditionally. */
   permitted: Decision | undefined;
 }
+
+/** Commands on tables and what administrators call them; rules may use either name. */
+const tableCommands: Readonly<Record<string, string>> = {
+  getAttribs: 'tabdump',
+  getTablesAllNodeAttribs: 'tabdump',
+  getTablesAllRowAttribs: 'tabdump',
+  getTablesNodesAttribs: 'tabdump',
+  delEntries: 'tabch',
+  setAttribs: 'tabch',
+  setNodesAttribs: 'tabch',
+};
 
 const maximumPlans = 10_000;
 
@@ -59,28 +92,53 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
   const rules = sorted.map(compileRule).filter((rule) => rule !== undefined);
   const plans = new Map<string, Plan>();
 
-  function planFor(user: string, command: string, aliases: readonly string[] | undefined): Plan {
-    const key = aliases === undefined ? `${command}\0${user}` : `${command},${aliases.join()}\0${user}`;
+  function planFor(user: string, command: string): Plan {
+    const key = `${command}\0${user}`;
     let plan = plans.get(key);
     if (!plan) {
-      plan = makePlan(rules, user, aliases === undefined ? [command] : [command, ...aliases]);
+      plan = makePlan(rules, user, command);
       if (plans.size >= maximumPlans) plans.clear();
       plans.set(key, plan);
     }
     return plan;
   }
 
+  const evaluateFor = (request: PolicyRequest, user: string, expandRange: ExpandRange, note: Note): Decision => {
+    const plan = planFor(user, request.command);
+    return evaluate(request.objection ? plan.all : plan.rules, request, expandRange, note);
+  };
+
   return {
     needsHostNames: rules.some((rule) => rule.host !== undefined && isHostName(rule.host)),
+    ranges: [...new Set(rules.flatMap(({ range }) => range ?? []))],
     decide(request, expandRange) {
-      if (!request.user) return { allowed: false };
-      const plan = planFor(request.user, request.command, request.aliases);
-      return plan.permitted ?? evaluate(plan.rules, request, expandRange);
+      const { user, command, objection } = request;
+      if (!user) return { allowed: false };
+      const { permitted } = planFor(user, command);
+      return permitted && !objection ? permitted : evaluateFor(request, user, expandRange, unheard);
     },
-    alwaysAllows: (user, command, aliases) => user !== '' && planFor(user, command, aliases).permitted !== undefined,
-    dependsOn(user, command, aliases) {
+    explain(request, expandRange) {
+      const steps: Step[] = [];
+      if (!request.user) return { allowed: false, steps };
+      const note: Note = ({ priority }, says) => steps.push({ priority, says });
+      return { ...evaluateFor(request, request.user, expandRange, note), steps };
+    },
+    couldAllow({ user, command, addresses, now }) {
+      if (!user) return false;
+      return planFor(user, command).rules.some(
+        (rule) => rule.permits && unmetCondition(rule, addresses, now) === undefined,
+      );
+    },
+    allowedNodes(request, expandRange) {
+      const { user, command, nodes = [] } = request;
+      if (!user) return new Set();
+      const plan = planFor(user, command);
+      return plan.permitted ? new Set(nodes) : partition(plan.rules, { ...request, nodes }, expandRange);
+    },
+    alwaysAllows: (user, command) => user !== '' && planFor(user, command).permitted !== undefined,
+    dependsOn(user, command) {
       if (!user) return { nodes: false, line: false };
-      const { nodes, line } = planFor(user, command, aliases);
+      const { nodes, line } = planFor(user, command);
       return { nodes, line };
     },
     fullRights(user) {
@@ -99,17 +157,19 @@ function isUnconditional(rule: Rule): boolean {
   return rule.host === undefined && rule.line === undefined && rule.time === undefined && rule.range === undefined;
 }
 
-function makePlan(rules: readonly Rule[], user: string, names: readonly string[]): Plan {
-  const chosen: Rule[] = [];
-  for (const rule of rules) {
-    if (rule.user !== undefined && rule.user !== user) continue;
-    if (rule.commands !== undefined && !names.some((name) => rule.commands?.has(name))) continue;
-    chosen.push(rule);
-    if (isUnconditional(rule)) break;
-  }
+function makePlan(rules: readonly Rule[], user: string, command: string): Plan {
+  const alias = tableCommands[command];
+  const all = rules.filter(
+    (rule) =>
+      (rule.user === undefined || rule.user === user) &&
+      (rule.commands === undefined || rule.commands.has(command) || (alias !== undefined && rule.commands.has(alias))),
+  );
+  const last = all.findIndex(isUnconditional);
+  const chosen = last < 0 ? all : all.slice(0, last + 1);
   const first = chosen[0];
   return {
     rules: chosen,
+    all,
     nodes: chosen.some((rule) => rule.range !== undefined),
     line: chosen.some((rule) => rule.line !== undefined),
     permitted:
@@ -117,36 +177,79 @@ function makePlan(rules: readonly Rule[], user: string, names: readonly string[]
   };
 }
 
-function evaluate(rules: readonly Rule[], request: PolicyRequest, expandRange: ExpandRange): Decision {
+function evaluate(rules: readonly Rule[], request: PolicyRequest, expandRange: ExpandRange, note: Note): Decision {
   let nodes = request.nodes ?? [];
   for (const rule of rules) {
-    if (!conditionsHold(rule, request)) continue;
+    const passedOver = whyPassedOver(rule, request, nodes);
+    if (passedOver !== undefined) {
+      note(rule, passedOver);
+      continue;
+    }
     if (rule.range !== undefined) {
-      // A rule for nodes says nothing about a request without any.
-      if (nodes.length === 0) continue;
       const members = tryExpand(rule.range, expandRange);
       if (rule.permits) {
         const rest = members ? nodes.filter((node) => !members.has(node)) : nodes;
         if (rest.length > 0) {
+          note(rule, `allows it on ${nodes.length - rest.length} of ${nodes.length} nodes, those in "${rule.range}"`);
           nodes = rest;
           continue;
         }
       } else if (members) {
-        const hit = nodes.find((node) => members.has(node));
-        if (hit === undefined) continue;
+        const hit = request.every ? firstOf(members) : nodes.find((node) => members.has(node));
+        if (hit === undefined) {
+          note(rule, `refuses it on nodes in "${rule.range}", and none of these is there`);
+          continue;
+        }
+        note(rule, `refuses it on ${hit}`);
         return refuse(hit, rule.priority);
       }
     }
+    note(rule, rule.permits ? 'allows it' : 'refuses it');
     return rule.permits ? { allowed: true, priority: rule.priority } : refuse(nodes[0], rule.priority);
   }
   return refuse(nodes[0], undefined);
 }
 
-function conditionsHold(rule: Rule, request: PolicyRequest): boolean {
-  if (rule.host !== undefined && !request.addresses.some((address) => canonicalAddress(address) === rule.host))
-    return false;
-  if (rule.time !== undefined && !rule.time(request.now)) return false;
-  return rule.line === undefined || rule.line.test(request.line);
+/** Why the rule says nothing about the request; undefined if it does. */
+function whyPassedOver(rule: Rule, request: PolicyRequest, nodes: readonly string[]): string | undefined {
+  const unmet = unmetCondition(rule, request.addresses, request.now);
+  if (unmet !== undefined) return unmet;
+  if (rule.line !== undefined && !rule.line.test(request.line)) return 'has parameters that do not match the line';
+  const objection = rule.permits ? request.objection?.(rule) : undefined;
+  if (objection !== undefined) return `would allow it, but ${objection}`;
+  if (rule.range === undefined) return undefined;
+  if (request.every)
+    return rule.permits ? `is for nodes in "${rule.range}", and the request is about every node` : undefined;
+  if (nodes.length === 0) return `is for nodes in "${rule.range}", and the request is about none`;
+  return undefined;
+}
+
+function unmetCondition(rule: Rule, addresses: readonly string[], now: Date): string | undefined {
+  if (rule.host !== undefined && !addresses.some((address) => canonicalAddress(address) === rule.host))
+    return `is for requests from ${rule.host}`;
+  return rule.time !== undefined && !rule.time(now) ? 'is for other times' : undefined;
+}
+
+/** As evaluating each node by itself would tell, rule by rule for all of them at once. */
+function partition(
+  rules: readonly Rule[],
+  request: PolicyRequest & { nodes: readonly string[] },
+  expandRange: ExpandRange,
+): Set<string> {
+  const allowed = new Set<string>();
+  let open = request.nodes;
+  for (const rule of rules) {
+    if (open.length === 0) break;
+    if (unmetCondition(rule, request.addresses, request.now) !== undefined) continue;
+    // The line stands for many requests: what would be refused in one of them is not allowed.
+    if (rule.permits && rule.line !== undefined && !rule.line.test(request.line)) continue;
+    const members = rule.range === undefined ? undefined : tryExpand(rule.range, expandRange);
+    // A range that cannot be expanded covers no node for a rule that permits, and every one for a rule that refuses.
+    const covers = (node: string): boolean => members?.has(node) ?? (rule.range === undefined || !rule.permits);
+    if (rule.permits) for (const node of open) if (covers(node)) allowed.add(node);
+    open = open.filter((node) => !covers(node));
+  }
+  return allowed;
 }
 
 /** Undefined if the range cannot be expanded: then a rule that permits covers no node and one that refuses every node. */
@@ -157,6 +260,8 @@ function tryExpand(range: string, expandRange: ExpandRange): ReadonlySet<string>
     return undefined;
   }
 }
+
+const firstOf = (members: ReadonlySet<string>): string | undefined => members.values().next().value;
 
 function refuse(node: string | undefined, priority: string | undefined): Decision {
   return { allowed: false, ...(node !== undefined && { node }), ...(priority !== undefined && { priority }) };

@@ -6,7 +6,7 @@ import type { RowChange } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, snapshotTables, type Table, tableNamed, tables } from '../database/tables.ts';
-import { checkStillGoverned } from '../dispatch/permission.ts';
+import { checkStillGoverned } from '../dispatch/consequences.ts';
 import { accountKey } from '../objects/accounts.ts';
 import { ImportFaults } from './import-faults.ts';
 import { type ImportedTable, importTable, type TableFile } from './import-table.ts';

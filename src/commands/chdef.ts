@@ -5,6 +5,7 @@ import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
+import { definitionWords } from '../objects/shown-arguments.ts';
 import { type ObjectType, typeNamed } from '../objects/types.ts';
 import { change, noSelection, nothing, type Scope } from './command.ts';
 
@@ -31,9 +32,19 @@ export const chdef = change<ChdefArgs>({
         ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
         : namedObjects(snapshot, type, args.names, ranges);
     if ('names' in args) checkNamed(type, args, existing, missing);
-    else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing);
+    else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
     const newNames = 'rename' in args ? [args.rename] : [];
     return { objects: existing, missing, nodes: policyNodes(snapshot, type, [...existing, ...missing, ...newNames]) };
+  },
+  /** Each object is judged by what is said of it alone. */
+  questions(snapshot, args) {
+    if (!('definitions' in args)) return undefined;
+    const type = typeNamed(args.type);
+    return Object.entries(args.definitions).map(([name, attributes]) => ({
+      words: definitionWords(type.name, name, attributes),
+      objects: [name],
+      nodes: policyNodes(snapshot, type, [name]),
+    }));
   },
   plan(draft, args, scope) {
     const type = typeNamed(args.type);
@@ -67,7 +78,8 @@ type Named = Extract<ChdefArgs, { names: string }>;
 /** What is named must exist, unless it can be made of what is given. */
 function checkNamed(type: ObjectType, args: Named, existing: readonly string[], missing: readonly string[]): void {
   if (existing.length + missing.length === 0) throw emptyRange(args.names);
-  if (missing.length > 0 && ('rename' in args || !canBeMade(type, args, missing))) throw unknownObjects(type, missing);
+  if (missing.length > 0 && ('rename' in args || !canBeMade(type, args, missing)))
+    throw unknownObjects(type, missing, existing);
 }
 
 function canBeMade(

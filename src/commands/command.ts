@@ -43,6 +43,8 @@ export interface RunBoard {
 export interface Caller {
   readonly user: string;
   readonly client: string;
+  /** The client's address and, where a rule asks for them, its names. */
+  readonly addresses: readonly string[];
   /** The hash of the token the caller used, if any. */
   readonly token: string | undefined;
   /** Whether the policy lets the caller do everything. */
@@ -56,9 +58,22 @@ export interface Selection {
   /** Names of objects that do not exist; commands that cannot make them refuse them in `select`. */
   readonly missing?: readonly string[];
   readonly nodes: readonly string[] | undefined;
+  /** It is about every node as a whole, such as a service for all of them. */
+  readonly every?: boolean;
+}
+
+/** One thing the policy is asked about a request. */
+export interface Question {
+  /** The argument line as the reference system writes it, without secrets. */
+  readonly words: readonly string[];
+  /** The objects it is about, where there are several questions. */
+  readonly objects?: readonly string[];
+  readonly nodes: readonly string[] | undefined;
+  readonly every?: boolean | undefined;
 }
 
 export const noSelection: Selection = { objects: undefined, nodes: undefined };
+export const everyNode: Selection = { objects: undefined, nodes: undefined, every: true };
 
 /** The nodes of a range, each of which must exist; what works on them may want at least one. */
 export function selectNodes(
@@ -115,10 +130,12 @@ export const nothing: Answer = { shape: 'none' };
 interface CommandBase<Args> {
   /** What policies name. */
   readonly name: string;
-  /** Further names rules may use for it. */
-  readonly aliases?: readonly string[];
   /** Every account may run it for itself; no rule is asked. */
   readonly free?: boolean;
+  /** What the policy is asked, where one line for all that was selected does not tell it. */
+  questions?(snapshot: Snapshot, args: Args): readonly Question[] | undefined;
+  /** What is read on the way, for which the policy is asked whether the caller may list it. */
+  reads?(snapshot: Snapshot, args: Args): Question | undefined;
   /** Undefined: it touches no object of the cluster. */
   select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection;
 }

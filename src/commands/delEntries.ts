@@ -4,7 +4,6 @@ import { change, nothing } from './command.ts';
 
 export const delEntries = change<{ readonly table: string; readonly keys: string }>({
   name: 'delEntries',
-  aliases: ['tabch'],
   plan(draft, { table: name, keys }) {
     const table = writableTable(name);
     for (const row of matchingRows(draft.base, table, parseKeys(table, keys))) draft.remove(name, keyOf(table, row));

@@ -1,7 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import { tableNamed } from '../database/tables.ts';
 import { logRows } from '../objects/log-rows.ts';
-import { parseKeys, storedRows } from '../objects/table-access.ts';
+import { matchingRows, ownersOf, parseKeys, storedRows } from '../objects/table-access.ts';
 import { query } from './command.ts';
 
 export interface RowsArgs {
@@ -13,7 +13,13 @@ export interface RowsArgs {
 
 export const getAttribs = query<RowsArgs>({
   name: 'getAttribs',
-  aliases: ['tabdump'],
+  select(snapshot, { table: name, keys }) {
+    const table = tableNamed(name);
+    return {
+      objects: undefined,
+      nodes: ownersOf(snapshot, table, matchingRows(snapshot, table, parseKeys(table, keys))),
+    };
+  },
   async run(snapshot, { table: name, keys: text, columns }, { store }) {
     const table = tableNamed(name);
     const keys = parseKeys(table, text);

@@ -10,7 +10,6 @@ export interface AllNodeRowsArgs {
 /** Like the reading of named nodes, but only of those that have anything in the table. */
 export const getTablesAllNodeAttribs = query<AllNodeRowsArgs>({
   name: 'getTablesAllNodeAttribs',
-  aliases: ['tabdump'],
   select(snapshot) {
     const nodes = visibleNodes(snapshot);
     return { objects: nodes, nodes };

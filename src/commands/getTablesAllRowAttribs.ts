@@ -1,7 +1,7 @@
 import { tableNamed } from '../database/tables.ts';
 import { logRows } from '../objects/log-rows.ts';
 import { storedRows } from '../objects/table-access.ts';
-import { query, type Rows } from './command.ts';
+import { everyNode, noSelection, query, type Rows } from './command.ts';
 
 export interface AllRowsArgs {
   readonly tables: readonly string[];
@@ -10,7 +10,8 @@ export interface AllRowsArgs {
 
 export const getTablesAllRowAttribs = query<AllRowsArgs>({
   name: 'getTablesAllRowAttribs',
-  aliases: ['tabdump'],
+  select: (_snapshot, { tables }) =>
+    tables.some((name) => tableNamed(name).nodeColumn !== undefined) ? everyNode : noSelection,
   async run(snapshot, { tables, columns }, { store }) {
     const rows: Rows['tables'][number][] = [];
     for (const table of tables.map(tableNamed)) {

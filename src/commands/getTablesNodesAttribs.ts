@@ -9,7 +9,6 @@ export interface NodeRowsArgs {
 
 export const getTablesNodesAttribs = query<NodeRowsArgs>({
   name: 'getTablesNodesAttribs',
-  aliases: ['tabdump'],
   select: selectNodes,
   run(snapshot, { tables, columns }, { selection: { nodes = [] } }) {
     return {

@@ -23,12 +23,12 @@ export interface LsdefArgs {
 
 export const lsdef = query<LsdefArgs>({
   name: 'lsdef',
-  select(snapshot, { type: typeName, names, refuseEmpty }, { ranges }) {
+  select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }) {
     const type = typeNamed(typeName);
     if (names === undefined) {
       if (type.name === 'site') return noSelection;
       const all = objectNames(snapshot, type);
-      return { objects: all, nodes: type.name === 'node' ? all : undefined };
+      return { objects: all, nodes: short && type.name !== 'node' ? undefined : policyNodes(snapshot, type, all) };
     }
     const objects = existingObjects(snapshot, type, names, ranges);
     if (objects.length === 0 && refuseEmpty) throw emptyRange(names);

@@ -1,8 +1,9 @@
-import { query } from './command.ts';
+import { everyNode, query } from './command.ts';
 
 /** Addresses that machines have been given by DHCP for a time. */
 export const lsleases = query<Record<string, never>>({
   name: 'lsleases',
+  select: () => everyNode,
   async run(_snapshot, _args, { dhcp }) {
     const leases = await dhcp.leases();
     return {

@@ -1,10 +1,14 @@
-import { nodeTemplates, templateAttributes } from '../objects/templates.ts';
+import { isShipped, nodeTemplates, templateAttributes } from '../objects/templates.ts';
 import { nodeType } from '../objects/types.ts';
-import { query } from './command.ts';
+import { noSelection, query } from './command.ts';
 
 /** Templates are read with lsdef's option --template, so the policy knows this by that name. */
 export const lstemplate = query<{ readonly template: string | undefined }>({
   name: 'lsdef',
+  select(_snapshot, { template }) {
+    if (template === undefined || isShipped(nodeType, template)) return noSelection;
+    return { objects: [template], nodes: [template] };
+  },
   run(snapshot, { template }) {
     if (template === undefined) return { shape: 'list', items: [...nodeTemplates.keys()] };
     const attributes = templateAttributes(snapshot, nodeType, template);

@@ -1,4 +1,4 @@
-import { act, noSelection, selectNodes } from './command.ts';
+import { act, everyNode, selectNodes } from './command.ts';
 
 export interface MakedhcpArgs {
   /** Undefined: the service itself is set up. */
@@ -10,7 +10,7 @@ export interface MakedhcpArgs {
 export const makedhcp = act<MakedhcpArgs>({
   name: 'makedhcp',
   select: (snapshot, { range, refuseEmpty = false }, services) =>
-    range === undefined ? noSelection : selectNodes(snapshot, { range, refuseEmpty }, services),
+    range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
   async run(snapshot, { range, remove }, { dhcp, selection, caller: { user, client } }) {
     if (range === undefined) return { shape: 'none', messages: await dhcp.configure(snapshot) };
     const origin = { user, client, command: 'makedhcp', run: '' };

@@ -1,4 +1,4 @@
-import { act, noSelection, selectNodes } from './command.ts';
+import { act, everyNode, selectNodes } from './command.ts';
 
 export interface MakednsArgs {
   /** Undefined: the service itself is set up. */
@@ -10,7 +10,7 @@ export interface MakednsArgs {
 export const makedns = act<MakednsArgs>({
   name: 'makedns',
   select: (snapshot, { range, refuseEmpty = false }, services) =>
-    range === undefined ? noSelection : selectNodes(snapshot, { range, refuseEmpty }, services),
+    range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
   async run(snapshot, { range, remove }, { dns, selection }) {
     const nodes = selection.nodes ?? [];
     if (range === undefined) return { shape: 'none', messages: await dns.setUp(snapshot) };

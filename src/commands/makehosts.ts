@@ -1,4 +1,4 @@
-import { act, noSelection, selectNodes } from './command.ts';
+import { act, everyNode, selectNodes } from './command.ts';
 import type { NameOrder } from '../services/hosts/line-format.ts';
 
 export interface MakehostsArgs {
@@ -17,7 +17,7 @@ export interface MakehostsArgs {
 export const makehosts = act<MakehostsArgs>({
   name: 'makehosts',
   select: (snapshot, { range, refuseEmpty = false }, services) =>
-    range === undefined ? noSelection : selectNodes(snapshot, { range, refuseEmpty }, services),
+    range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
   async run(snapshot, { remove, order, longOthers = false, fresh = false }, { hosts, selection }) {
     if (!remove)
       return { shape: 'none', messages: await hosts.write(snapshot, selection.nodes, { order, longOthers, fresh }) };

@@ -1,7 +1,8 @@
 import { Fault } from '../core/errors.ts';
 import { checkAttributeNames, createObject, type Given, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
-import { fromTemplate } from '../objects/templates.ts';
+import { definitionWords } from '../objects/shown-arguments.ts';
+import { fromTemplate, isShipped } from '../objects/templates.ts';
 import { typeNamed } from '../objects/types.ts';
 import { change, nothing } from './command.ts';
 
@@ -20,6 +21,11 @@ export const mkdef = change<MkdefArgs>({
     const { existing, missing } = namedObjects(snapshot, typeNamed(type), names, ranges);
     if (existing.length + missing.length === 0) throw emptyRange(names);
     return { objects: existing, missing, nodes: policyNodes(snapshot, typeNamed(type), [...existing, ...missing]) };
+  },
+  reads(snapshot, { type: typeName, template }) {
+    const type = typeNamed(typeName);
+    if (template === undefined || isShipped(type, template)) return undefined;
+    return { words: definitionWords(typeName, template, {}), nodes: policyNodes(snapshot, type, [template]) };
   },
   plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }) {
     const type = typeNamed(typeName);

@@ -16,7 +16,6 @@ export interface SetAttribsArgs {
 
 export const setAttribs = change<SetAttribsArgs>({
   name: 'setAttribs',
-  aliases: ['tabch'],
   async prepare(args) {
     const { password } = args.columns;
     if (args.table !== 'passwd' || password === undefined || password === 'NULL') return args;

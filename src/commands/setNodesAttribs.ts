@@ -9,7 +9,6 @@ export interface SetNodesAttribsArgs {
 
 export const setNodesAttribs = change<SetNodesAttribsArgs>({
   name: 'setNodesAttribs',
-  aliases: ['tabch'],
   select: (snapshot, { range }, services) => selectNodes(snapshot, { range, refuseEmpty: true }, services),
   plan(draft, { tables }, { selection: { nodes = [] } }) {
     for (const [name, columns] of Object.entries(tables)) {

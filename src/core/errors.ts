@@ -24,6 +24,8 @@ export type ErrorKind = keyof typeof errorKinds;
 export interface FaultOptions {
   /** Seconds after which trying again makes sense; sent as Retry-After. */
   retryAfter?: number;
+  /** The nodes that were asked for, unknown ones too, where one of them is not known. */
+  about?: readonly string[];
   cause?: unknown;
 }
 
@@ -32,6 +34,7 @@ export class Fault extends Error {
   readonly kind: ErrorKind;
   readonly sentences: readonly string[];
   readonly retryAfter: number | undefined;
+  readonly about: readonly string[] | undefined;
 
   constructor(kind: ErrorKind, sentences: string | readonly string[], options: FaultOptions = {}) {
     const list = typeof sentences === 'string' ? [sentences] : sentences;
@@ -40,6 +43,7 @@ export class Fault extends Error {
     this.kind = kind;
     this.sentences = list;
     this.retryAfter = options.retryAfter;
+    this.about = options.about;
   }
 }
 

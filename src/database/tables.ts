@@ -13,6 +13,11 @@ export interface Table {
   readonly nodeColumn: string | undefined;
   readonly secret: ReadonlySet<string>;
   readonly volatile: ReadonlySet<string>;
+  /**
+   * Columns that decide whom muster trusts: where secrets go, whose machine a node is, who is in a group, what runs as root on a
+   * node. A policy rule that is limited to a node range does not cover them by itself.
+   */
+  readonly trust: ReadonlySet<string>;
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;
 }
@@ -23,6 +28,7 @@ interface TableEntry {
   nodeColumn?: string;
   secret?: string[];
   volatile?: string[];
+  trust?: string[] | true;
   log?: boolean;
 }
 
@@ -38,8 +44,15 @@ function makeTable(name: string, entry: TableEntry): Table {
     nodeColumn,
     secret: new Set(entry.secret),
     volatile: new Set(entry.volatile),
+    trust: trustColumns(entry),
     log: entry.log ?? false,
   };
+}
+
+/** A row that is disabled gives way to what the groups say, so that `disable` decides as much as the columns it hides. */
+function trustColumns({ columns, trust = [] }: TableEntry): Set<string> {
+  if (trust === true) return new Set(columns.filter((column) => column !== 'comments'));
+  return new Set(trust.length > 0 ? [...trust, 'disable'] : []);
 }
 
 export const tables: ReadonlyMap<string, Table> = new Map(

@@ -9,6 +9,7 @@ import type {
   NodeResult,
   PerNode,
   Query,
+  Question,
   Scope,
   Selection,
 } from '../commands/command.ts';
@@ -19,7 +20,9 @@ import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { checkAffected, checkPermission, checkStillGoverned, type Permission, policyOf } from './permission.ts';
+import { policyOf } from '../objects/policy.ts';
+import { checkConsequences, checkStillGoverned } from './consequences.ts';
+import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
 import { peerNames } from './peer-names.ts';
 import type { Run, Runs } from './runs.ts';
 import { shortened } from './shortened.ts';
@@ -29,7 +32,7 @@ export interface Request {
   readonly command: AnyCommand;
   readonly args: unknown;
   /** The argument line as the reference system writes it, without secrets. */
-  readonly line: string;
+  readonly words: readonly string[];
   /** The node range or object names, for the audit log. */
   readonly range: string;
   readonly user: string;
@@ -120,14 +123,19 @@ function execute(services: DispatchServices, request: Request, run: Run): Promis
       user: request.user,
       addresses,
       command: command.name,
-      aliases: command.aliases,
-      line: request.line,
+      words: request.words,
+      range: request.range,
     };
     if (command.kind === 'query') return runQuery(services, request, run, command, permission);
     if (command.kind === 'change') return runChange(services, request, run, command, permission);
     if (command.kind === 'act') return runAct(services, request, run, command, permission);
     return runPerNode(services, request, run, command, permission);
   }
+}
+
+/** A scope, and what the policy was asked for it. */
+interface Admitted extends Scope {
+  readonly questions: readonly Question[];
 }
 
 /** Resolves what the request is about and makes sure that the caller may ask for it. */
@@ -137,18 +145,67 @@ function admit(
   command: Command<unknown>,
   snapshot: Snapshot,
   permission: Permission,
-): Scope {
-  const selection = command.select?.(snapshot, request.args, services) ?? noSelection;
+): Admitted {
+  const limited = command.free ? services : viewOf(services, snapshot, permission);
+  const selection = select(limited, request, command, snapshot, permission);
+  const questions = askPolicy(request, command, snapshot, permission, selection);
   checkExpectation(request.expectNodes, selection);
-  if (!command.free) checkPermission(snapshot, permission, selection.nodes);
   const { user, client, token } = request;
-  const caller: Caller = { user, client, token, hasFullRights: () => policyOf(snapshot).fullRights(user) };
+  const { addresses } = permission;
+  const hasFullRights = (): boolean => policyOf(snapshot).fullRights(user);
+  const caller: Caller = { user, client, addresses, token, hasFullRights };
   // The services are inherited: a copy of them would cost every request more than the rest of this.
-  const scope = Object.create(services) as { -readonly [K in keyof Scope]: Scope[K] };
+  const scope = Object.create(limited) as { -readonly [K in keyof Admitted]: Admitted[K] };
+  scope.questions = questions;
   scope.caller = caller;
   scope.selection = selection;
   scope.signal = request.signal;
   return scope;
+}
+
+/** Ranges of callers who may not do everything pass over nodes that they may know nothing of. */
+function viewOf(services: DispatchServices, snapshot: Snapshot, permission: Permission): DispatchServices {
+  checkCouldBeAllowed(snapshot, permission);
+  const sees = sight(snapshot, permission);
+  if (!sees) return services;
+  const limited = Object.create(services) as { -readonly [K in keyof DispatchServices]: DispatchServices[K] };
+  limited.ranges = { ...services.ranges, sees };
+  return limited;
+}
+
+function select(
+  services: DispatchServices,
+  request: Request,
+  command: Command<unknown>,
+  snapshot: Snapshot,
+  permission: Permission,
+): Selection {
+  try {
+    return command.select?.(snapshot, request.args, services) ?? noSelection;
+  } catch (error) {
+    // What does not exist is told only to those who may ask for it if it did.
+    if (error instanceof Fault && error.kind === 'unknown-object' && !command.free)
+      checkPermission(snapshot, permission, error.about && [...error.about].sort());
+    throw error;
+  }
+}
+
+function askPolicy(
+  request: Request,
+  command: Command<unknown>,
+  snapshot: Snapshot,
+  permission: Permission,
+  selection: Selection,
+): readonly Question[] {
+  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
+  const policy = policyOf(snapshot);
+  if (command.free || policy.fullRights(request.user)) return whole;
+  const read = command.reads?.(snapshot, request.args);
+  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
+  if (policy.alwaysAllows(request.user, command.name)) return whole;
+  const questions = command.questions?.(snapshot, request.args) ?? whole;
+  for (const { words, nodes, every } of questions) checkPermission(snapshot, { ...permission, words }, nodes, every);
+  return questions;
 }
 
 function checkExpectation(expected: number | undefined, { objects }: Selection): void {
@@ -193,7 +250,7 @@ async function runChange(
     answer = command.plan(draft, prepared.args, scope);
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
-    if (!command.free) checkAffected(head, () => draft.snapshot(), permission);
+    if (!command.free) checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
     checkStillGoverned(changes, () => draft.snapshot());
     return changes;
   };
@@ -317,7 +374,7 @@ export const auditRecord = (request: Request, status: string): AuditRecord => ({
   client: request.client,
   command: request.command.name,
   noderange: shortened(request.range),
-  args: shortened(request.line),
+  args: shortened(request.words.join(' ')),
   status: request.note === '' ? status : `${status} (${request.note})`,
   request: request.id,
 });

@@ -1,39 +1,28 @@
-import { compilePolicy, type Policy, type PolicyRow } from '../access/policy.ts';
 import { Fault } from '../core/errors.ts';
-import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import type { SortedMap } from '../database/sorted-map.ts';
-import type { Row } from '../database/tables.ts';
-import { accountNames } from '../objects/accounts.ts';
-import { affectedNodes } from '../objects/catalog.ts';
-import { expandRange } from '../objects/cluster.ts';
-import { visibleNodes } from '../objects/groups.ts';
+import { expandSyntactic } from '../noderange/index.ts';
+import { allowedNodes, decide, policyOf } from '../objects/policy.ts';
 
-const policies = new WeakMap<SortedMap<Row>, Policy>();
-
-export function policyOf(snapshot: Snapshot): Policy {
-  const rows = snapshot.rows('policy');
-  let policy = policies.get(rows);
-  if (!policy) policies.set(rows, (policy = compilePolicy(rows.values() as unknown as PolicyRow[])));
-  return policy;
-}
-
+/** Who asks for which command. */
 export interface Permission {
   readonly user: string;
   readonly addresses: readonly string[];
   readonly command: string;
-  readonly aliases: readonly string[] | undefined;
-  readonly line: string;
+  /** The argument line, as words and as the reference system writes it. */
+  readonly words: readonly string[];
+  /** What the caller called the objects, to say so in refusals. */
+  readonly range: string;
 }
 
-const ruleRanges = new WeakMap<Snapshot, Map<string, ReadonlySet<string>>>();
+const identityOf = ({ user, addresses, command }: Permission) => ({ user, addresses, command });
 
-function rangeOfRule(snapshot: Snapshot, range: string): ReadonlySet<string> {
-  let ranges = ruleRanges.get(snapshot);
-  if (!ranges) ruleRanges.set(snapshot, (ranges = new Map()));
-  let nodes = ranges.get(range);
-  if (!nodes) ranges.set(range, (nodes = new Set(expandRange(snapshot, range).nodes)));
-  return nodes;
+/** Refuses who could not be permitted whatever they ask for, before anything of it is worked out. */
+export function checkCouldBeAllowed(snapshot: Snapshot, permission: Permission): void {
+  const { user, command } = permission;
+  const policy = policyOf(snapshot);
+  if (policy.alwaysAllows(user, command)) return;
+  if (!policy.couldAllow({ ...identityOf(permission), now: new Date() }))
+    throw denial(permission, permission.range, undefined);
 }
 
 /** Refuses what the policy of this snapshot does not allow. */
@@ -41,42 +30,69 @@ export function checkPermission(
   snapshot: Snapshot,
   permission: Permission,
   nodes: readonly string[] | undefined,
+  every?: boolean,
 ): void {
-  const { user, addresses, command, aliases, line } = permission;
-  const policy = policyOf(snapshot);
-  if (policy.alwaysAllows(user, command, aliases)) return;
-  const decision = policy.decide(
-    { user, addresses, command, line, nodes, now: new Date(), ...(aliases ? { aliases } : {}) },
-    (range) => rangeOfRule(snapshot, range),
-  );
-  if (decision.allowed) return;
-  const on = decision.node === undefined ? '' : ` on ${decision.node}`;
-  const rule =
-    decision.priority === undefined ? 'no policy rule allows it' : `policy rule ${decision.priority} refuses it`;
-  throw new Fault('denied', `User "${user}" may not run ${command}${on}: ${rule}.`);
+  const { user, command, words } = permission;
+  if (policyOf(snapshot).alwaysAllows(user, command)) return;
+  const decision = decide(snapshot, { ...identityOf(permission), line: words.join(' '), nodes, every });
+  if (!decision.allowed) throw denial(permission, calledNode(snapshot, permission, decision.node), decision.priority);
 }
 
-/** A write also needs permission for every node whose membership or inherited value it changes. */
-export function checkAffected(before: Snapshot, made: () => Snapshot, permission: Permission): void {
-  const { user, command, aliases } = permission;
-  if (!policyOf(before).dependsOn(user, command, aliases).nodes) return;
-  const after = made();
-  const affected = affectedNodes(before, after);
-  const names =
-    affected === 'all'
-      ? visibleNodes(before)
-      : [...affected].filter((name) => before.get('nodelist', name) ?? after.get('nodelist', name));
-  if (names.length > 0) checkPermission(before, permission, [...names].sort());
+/** Whether the policy allows it though only rules without the objection count. */
+export const isAllowedDespite = (
+  snapshot: Snapshot,
+  permission: Permission,
+  nodes: readonly string[] | undefined,
+  objection: Parameters<typeof decide>[1]['objection'],
+): boolean =>
+  decide(snapshot, {
+    ...identityOf(permission),
+    line: permission.words.join(' '),
+    nodes,
+    ...(objection ? { objection } : {}),
+  }).allowed;
+
+function denial({ user, command }: Permission, object: string, priority: string | undefined): Fault {
+  const on = object === '' ? '' : ` on ${object}`;
+  const rule = priority === undefined ? 'no policy rule allows it' : `policy rule ${priority} refuses it`;
+  return new Fault('denied', `User "${user}" may not run ${command}${on}: ${rule}.`);
 }
 
-/** Refuses a change that would leave nobody who may do everything. */
-export function checkStillGoverned(changes: readonly RowChange[], after: () => Snapshot): void {
-  if (!changes.some(({ table }) => table === 'policy' || table === 'passwd')) return;
-  const snapshot = after();
+const longestShown = 200;
+
+/**
+ * A node is named to those who named it themselves or may know of it; to others what they asked for is named, whether or not there
+ * is such a thing.
+ */
+export function calledNode(snapshot: Snapshot, permission: Permission, node: string | undefined): string {
+  const { range } = permission;
+  const called = range.length > longestShown ? `${range.slice(0, longestShown)}...` : range;
+  if (node === undefined || node === range) return called;
+  return isNamed(range, node) || sight(snapshot, permission)?.(node) !== false ? node : called;
+}
+
+/** Whether the range names the node without a look at the cluster. */
+function isNamed(range: string, node: string): boolean {
+  try {
+    return expandSyntactic(range).includes(node);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Which nodes the caller may know of: those the command is allowed on, and those that may be listed. Undefined: all, since the
+ * command is not limited to some.
+ */
+export function sight(snapshot: Snapshot, permission: Permission): ((node: string) => boolean) | undefined {
+  const { user, command, words } = permission;
   const policy = policyOf(snapshot);
-  if (accountNames(snapshot).some((user) => policy.fullRights(user))) return;
-  throw new Fault(
-    'invalid',
-    'After this change no account would have full rights; keep a rule such as {"name":"root","rule":"allow"} for one that exists.',
-  );
+  if (!policy.dependsOn(user, command).nodes || policy.alwaysAllows(user, 'lsdef')) return undefined;
+  let seen: ReadonlySet<string> | undefined;
+  return (node) => {
+    seen ??= allowedNodes(snapshot, { ...identityOf(permission), line: words.join(' ') }).union(
+      allowedNodes(snapshot, { user, addresses: permission.addresses, command: 'lsdef', line: '-t node' }),
+    );
+    return seen.has(node);
+  };
 }

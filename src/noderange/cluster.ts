@@ -8,6 +8,11 @@ export interface Cluster {
   /** All nodes a criterion selects. Throws a Fault (kind 'invalid') for an unknown table or column or a secret one. */
   select(criterion: Criterion): Iterable<string>;
   nodeNames(): Iterable<string>;
+  /**
+   * Whether the caller may know of the node. What is intersected or taken out passes over other nodes, so that no answer tells
+   * anything of them. Absent: of all.
+   */
+  sees?(name: string): boolean;
   /** Lines of a range file, or undefined if it cannot be read. Absent: `^file` is switched off. */
   file?(path: string): string[] | undefined;
 }

@@ -1,5 +1,5 @@
 import type { Cluster } from './cluster.ts';
-import { evaluate } from './range.ts';
+import { evaluate, seen } from './range.ts';
 import { startRun } from './run.ts';
 
 export interface Expansion {
@@ -31,7 +31,7 @@ export function expand(text: string, cluster: Cluster, options: ExpandOptions = 
   let missed = run.missed;
   if (exclude !== '') {
     const excluded = startRun(exclude, 'site attribute excludenodes', { cluster, verify, effort });
-    nodes = nodes.difference(evaluate(excluded));
+    nodes = nodes.difference(seen(excluded, evaluate(excluded)));
     missed = missed.concat(excluded.missed);
   }
   return { nodes: [...nodes].sort(), missed };

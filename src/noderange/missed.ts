@@ -2,15 +2,17 @@ import { Fault } from '../core/errors.ts';
 
 const mostShown = 50;
 
-/** The refusal of a range with unknown names in it. */
-export function missedFault(missed: readonly string[], text: string): Fault {
+/** The refusal of a range with unknown names in it; `found` are the known ones. */
+export function missedFault(missed: readonly string[], text: string, found: readonly string[] = []): Fault {
   const shown = missed
     .slice(0, mostShown)
     .map((name) => (name === '' ? 'a count (+n) after a name without a number' : name));
   const rest = missed.length > mostShown ? ` and ${missed.length - mostShown} more` : '';
   const column = columnOf(missed[0] ?? '', text);
   const place = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
-  return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${place}`);
+  return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${place}`, {
+    about: [...found, ...missed],
+  });
 }
 
 /** Where the name stands as a whole piece of the text; 0 if it came out of a range or a file. */

@@ -94,11 +94,16 @@ function addElement(run: Run, pairs: Pairs, slice: Slice, depth: number, out: Se
 }
 
 function combine(run: Run, nodes: Set<string>, operator: Operator, found: Set<string>): Set<string> {
-  if (operator === 'intersect') return nodes.intersection(found);
-  if (operator === 'remove') return nodes.difference(found);
+  if (operator === 'intersect') return nodes.intersection(seen(run, found));
+  if (operator === 'remove') return nodes.difference(seen(run, found));
   charge(run, found.size);
   for (const name of found) keep(run, nodes, name);
   return nodes;
+}
+
+export function seen({ cluster }: Pick<Run, 'cluster'>, names: Set<string>): Set<string> {
+  if (!cluster?.sees) return names;
+  return new Set([...names].filter((name) => cluster.sees!(name)));
 }
 
 /** The sign of an element and where the element goes on; after an `@` a minus means nothing. */

@@ -12,17 +12,24 @@ import {
   missedFault,
 } from '../noderange/index.ts';
 import { effectiveReader, siteValue } from './effective.ts';
-import { groupMembers, visibleNodes } from './groups.ts';
+import { allMembers, allNodes, groupExists, groupMembers, visibleNodes } from './groups.ts';
 
 const clusters = new WeakMap<Snapshot, { readonly rangeFiles: string | undefined; readonly cluster: Cluster }>();
 
+export interface RangeOptions {
+  readonly verify?: boolean | undefined;
+  readonly rangeFiles?: string | undefined;
+  readonly limit?: number | undefined;
+  /** Whether the caller may read the node; criteria and patterns select among these. Undefined: the caller may read all. */
+  readonly sees?: ((node: string) => boolean) | undefined;
+}
+
 /** A snapshot as node ranges see it. */
-export function clusterOf(snapshot: Snapshot, rangeFiles?: string): Cluster {
+export function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions = {}): Cluster {
   const known = clusters.get(snapshot);
-  if (known && known.rangeFiles === rangeFiles) return known.cluster;
-  const cluster = makeCluster(snapshot, rangeFiles);
-  clusters.set(snapshot, { rangeFiles, cluster });
-  return cluster;
+  let cluster = known?.rangeFiles === rangeFiles ? known?.cluster : undefined;
+  if (!cluster) clusters.set(snapshot, { rangeFiles, cluster: (cluster = makeCluster(snapshot, rangeFiles)) });
+  return sees ? seenBy(cluster, sees) : cluster;
 }
 
 function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluster {
@@ -31,38 +38,60 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
     hasNode: (name) => reader.nodeRow(name) !== undefined,
     group: (name) => groupMembers(snapshot, name),
     nodeNames: () => visibleNodes(snapshot),
-    select: (criterion) => select(snapshot, criterion),
+    select: (criterion) => select(snapshot, criterion, visibleNodes(snapshot)),
     ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
   };
 }
 
-export interface RangeOptions {
-  readonly verify?: boolean | undefined;
-  readonly rangeFiles?: string | undefined;
-  readonly limit?: number | undefined;
+function seenBy(cluster: Cluster, sees: (node: string) => boolean): Cluster {
+  return {
+    ...cluster,
+    sees,
+    nodeNames: () => [...cluster.nodeNames()].filter(sees),
+    select: (criterion) => [...cluster.select(criterion)].filter(sees),
+  };
 }
 
 export function expandRange(
   snapshot: Snapshot,
   text: string,
-  { verify = true, rangeFiles, limit }: RangeOptions = {},
+  { verify = true, limit, ...view }: RangeOptions = {},
 ): Expansion {
   const exclude = siteValue(snapshot, 'excludenodes');
-  return expand(text, clusterOf(snapshot, rangeFiles), { verify, exclude, limit });
+  return expand(text, clusterOf(snapshot, view), { verify, exclude, limit });
+}
+
+const ruleRanges = new WeakMap<Snapshot, Map<string, ReadonlySet<string>>>();
+
+/** The nodes a policy rule's range means: hidden ones and those that `excludenodes` keeps out of other ranges are among them. */
+export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<string> {
+  let ranges = ruleRanges.get(snapshot);
+  if (!ranges) ruleRanges.set(snapshot, (ranges = new Map()));
+  let nodes = ranges.get(text);
+  if (!nodes) {
+    const cluster: Cluster = {
+      ...clusterOf(snapshot),
+      group: (name) => (groupExists(snapshot, name) ? allMembers(snapshot, name) : undefined),
+      nodeNames: () => allNodes(snapshot),
+      select: (criterion) => select(snapshot, criterion, allNodes(snapshot)),
+    };
+    ranges.set(text, (nodes = new Set(expand(text, cluster).nodes)));
+  }
+  return nodes;
 }
 
 /** The nodes of a range in which every name must be known. */
 export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptions = {}): string[] {
   const { nodes, missed } = expandRange(snapshot, text, options);
-  if (missed.length > 0) throw missedFault(missed, text);
+  if (missed.length > 0) throw missedFault(missed, text, nodes);
   return nodes;
 }
 
-function* select(snapshot: Snapshot, criterion: Criterion): Iterable<string> {
+function* select(snapshot: Snapshot, criterion: Criterion, among: readonly string[]): Iterable<string> {
   const table = criterionTable(criterion);
   const holds = criterionTest(criterion);
   const reader = effectiveReader(snapshot);
-  for (const node of visibleNodes(snapshot)) {
+  for (const node of among) {
     const value = criterion.column === table.nodeColumn ? node : reader.row(table, node)?.[criterion.column];
     if (holds(value ?? '')) yield node;
   }

@@ -44,15 +44,24 @@ function groupIndex(snapshot: Snapshot): GroupIndex {
 const membership = (row: Row | undefined): readonly string[] =>
   row && isEnabled(row) ? listItems(row['groups'] ?? '') : [];
 
+const allNames = new WeakMap<SortedMap<Row>, readonly string[]>();
+
+/** All nodes, hidden ones too, in byte order. */
+export function allNodes(snapshot: Snapshot): readonly string[] {
+  const rows = snapshot.rows('nodelist');
+  let names = allNames.get(rows);
+  if (!names) {
+    names = [...rows.entries()].flatMap(([node, row]) => (isEnabled(row) ? node : []));
+    allNames.set(rows, names);
+  }
+  return names;
+}
+
 /** All nodes but hidden ones, in byte order. */
 export function visibleNodes(snapshot: Snapshot): readonly string[] {
   const rows = snapshot.rows('nodelist');
   let names = visibleNames.get(rows);
-  if (!names) {
-    const found: string[] = [];
-    for (const [node, row] of rows.entries()) if (isEnabled(row) && !isHidden(row)) found.push(node);
-    visibleNames.set(rows, (names = found));
-  }
+  if (!names) visibleNames.set(rows, (names = allNodes(snapshot).filter((node) => !isHidden(rows.get(node)!))));
   return names;
 }
 
@@ -73,15 +82,24 @@ export const isDynamic = (row: Row | undefined): boolean => row?.['grouptype'] =
 export const groupExists = (snapshot: Snapshot, group: string): boolean =>
   groupRow(snapshot, group) !== undefined || groupIndex(snapshot).has(group);
 
-/** Every member of a static group, hidden ones too: whom a change of the group concerns. */
+/** Every member of a static group, hidden ones too. */
 export function staticMembers(snapshot: Snapshot, group: string): string[] {
   return groupIndex(snapshot).get(group)?.keys() ?? [];
+}
+
+/** Every member of a group of either kind, hidden ones too, in byte order. */
+export function allMembers(snapshot: Snapshot, group: string): readonly string[] {
+  const row = groupRow(snapshot, group);
+  return isDynamic(row) ? dynamicMembers(snapshot, group, row!['wherevals'] ?? '') : staticMembers(snapshot, group);
 }
 
 /** Members in byte order, hidden ones left out; undefined if there is no such group. */
 export function groupMembers(snapshot: Snapshot, group: string): readonly string[] | undefined {
   const row = groupRow(snapshot, group);
-  if (isDynamic(row)) return dynamicMembers(snapshot, group, row!['wherevals'] ?? '');
+  if (isDynamic(row)) {
+    const rows = snapshot.rows('nodelist');
+    return allMembers(snapshot, group).filter((node) => !isHidden(rows.get(node)!));
+  }
   const members = groupIndex(snapshot).get(group);
   if (!members) return row ? [] : undefined;
   let visible = visibleMembers.get(members);
@@ -140,7 +158,7 @@ function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): r
     members =
       selections.length === 0
         ? []
-        : visibleNodes(snapshot).filter((node) =>
+        : allNodes(snapshot).filter((node) =>
             selections.every(({ attribute, holds }) => {
               const value = attribute === 'node' ? node : nodeAttribute(reader, node, attribute);
               return value !== undefined && value !== '' && holds(value);

@@ -1,10 +1,10 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { type EffectiveReader, siteValue } from './effective.ts';
+import type { EffectiveReader } from './effective.ts';
+import { clusterDomains } from './foreign-names.ts';
 import type { HostInterface } from './host-interfaces.ts';
 import { checkHostName } from './host-name-check.ts';
 import { type ManagementNode, managementNode } from './management-node.ts';
-import { networksOf } from './networks.ts';
 
 /** Sees to it that a name means one host of the cluster only. */
 export class HostNameClaims {
@@ -58,10 +58,3 @@ export class HostNameClaims {
     this.#interfaceNames.set(name.toLowerCase(), node);
   }
 }
-
-const clusterDomains = (snapshot: Snapshot): ReadonlySet<string> =>
-  new Set(
-    [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])].flatMap(
-      (domain) => domain?.toLowerCase() || [],
-    ),
-  );

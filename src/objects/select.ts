@@ -3,7 +3,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { expandRange, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
-import { staticMembers } from './groups.ts';
+import { allMembers } from './groups.ts';
 import { isNodeName } from './names.ts';
 import { groupType, nodeType, type ObjectType } from './types.ts';
 
@@ -14,17 +14,12 @@ export interface NamedObjects {
 }
 
 /** Node paths are ranges, all others comma lists of names. */
-export function namedObjects(
-  snapshot: Snapshot,
-  type: ObjectType,
-  text: string,
-  { rangeFiles, limit }: RangeOptions,
-): NamedObjects {
+export function namedObjects(snapshot: Snapshot, type: ObjectType, text: string, ranges: RangeOptions): NamedObjects {
   // A regular expression means the nodes it matches; every other unknown text may be the name of a node to come.
   const verify = text.startsWith('/');
   const names =
     type.name === 'node'
-      ? expandRange(snapshot, text, { rangeFiles, limit, verify })
+      ? expandRange(snapshot, text, { ...ranges, verify })
       : { nodes: [...new Set(listItems(text))].sort(), missed: [] };
   const existing: string[] = [];
   const missing = [...names.missed];
@@ -40,16 +35,16 @@ export function existingObjects(
   ranges: RangeOptions,
 ): readonly string[] {
   const { existing, missing } = namedObjects(snapshot, type, text, ranges);
-  if (missing.length > 0) throw unknownObjects(type, missing);
+  if (missing.length > 0) throw unknownObjects(type, missing, existing);
   return existing;
 }
 
 const maximumSentences = 20;
 
-export function unknownObjects(type: ObjectType, missing: readonly string[]): Fault {
+export function unknownObjects(type: ObjectType, missing: readonly string[], existing: readonly string[] = []): Fault {
   const sentences = missing.slice(0, maximumSentences).map((name) => `There is no ${type.name} named "${name}".`);
   if (missing.length > maximumSentences) sentences.push(`${missing.length - maximumSentences} more are unknown.`);
-  return new Fault('unknown-object', sentences);
+  return new Fault('unknown-object', sentences, type === nodeType ? { about: [...existing, ...missing] } : {});
 }
 
 export const emptyRange = (text: string): Fault => new Fault('invalid', `"${text}" selects nothing.`);
@@ -64,6 +59,6 @@ export function policyNodes(
   names: readonly string[],
 ): readonly string[] | undefined {
   if (type === nodeType) return names;
-  if (type === groupType) return [...new Set(names.flatMap((group) => staticMembers(snapshot, group)))].sort();
+  if (type === groupType) return [...new Set(names.flatMap((group) => allMembers(snapshot, group)))].sort();
   return undefined;
 }

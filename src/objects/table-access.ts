@@ -4,7 +4,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
 import { rowsNamed } from './define.ts';
 import { effectiveReader, listItems, redactRow } from './effective.ts';
-import { parseSelections } from './groups.ts';
+import { allMembers, parseSelections } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
@@ -73,6 +73,16 @@ export function matchingRows(snapshot: Snapshot, table: Table, keys: Row | undef
     .rows(table.name)
     .values()
     .filter((row) => wanted.every(([column, value]) => (row[column] ?? '') === value));
+}
+
+/** The nodes that rows of a table of nodes belong to; those of a group belong to its members. */
+export function ownersOf(snapshot: Snapshot, table: Table, rows: readonly Row[]): readonly string[] | undefined {
+  const { nodeColumn } = table;
+  if (nodeColumn === undefined || table.log) return undefined;
+  const owners = new Set(rows.map((row) => row[nodeColumn] ?? ''));
+  return [...new Set([...owners].flatMap((name) => [name, ...allMembers(snapshot, name)]))]
+    .filter((name) => snapshot.get('nodelist', name))
+    .sort();
 }
 
 /** `column=value` pairs of a path. */

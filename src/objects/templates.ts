@@ -11,6 +11,10 @@ export const nodeTemplates: ReadonlyMap<string, Attributes> = new Map(
   Object.entries(data as Record<string, Attributes>).sort(([a], [b]) => byText(a, b)),
 );
 
+/** Whether a template of this name comes with muster; every other name is that of an object. */
+export const isShipped = (type: ObjectType, template: string): boolean =>
+  type.name === 'node' && nodeTemplates.has(template);
+
 const mandatory = 'MANDATORY:';
 const optional = 'OPTIONAL:';
 

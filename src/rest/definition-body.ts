@@ -1,8 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { Mode } from '../objects/assign.ts';
 import type { Given } from '../objects/define.ts';
-import { typeNamed } from '../objects/types.ts';
-import { shownAttribute } from './shown-arguments.ts';
 
 /** Attributes whose value may be given as an array, and what joins it. */
 const listSeparator = (attribute: string): string | undefined => {
@@ -90,12 +88,6 @@ function optionEntries(given: unknown): [string, string][] {
       throw new Fault('malformed', `options: the value of "${flag}" must be a string.`);
     return [flag, String(value ?? '')];
   });
-}
-
-/** `name=value` arguments in the order given, secrets replaced. */
-export function attributeArguments(typeName: string, attributes: Given): string[] {
-  const type = typeNamed(typeName);
-  return Object.entries(attributes).map(([name, value]) => shownAttribute(type, name, value));
 }
 
 export function optionArguments({ append, remove, force, template }: Options): string[] {

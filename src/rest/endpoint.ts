@@ -14,6 +14,8 @@ export interface Input {
   readonly params: Readonly<Record<string, string>>;
   /** The JSON body without credentials and the common parameters. */
   readonly body: Readonly<Record<string, unknown>>;
+  /** The row's own query parameters that were sent. */
+  readonly query: Readonly<Record<string, string>>;
   /** X-Expect-Nodes was sent. */
   readonly expectsNodes: boolean;
 }
@@ -27,6 +29,8 @@ export interface Endpoint {
   readonly reply: ReplyShape;
   /** Members of the body; an object that is open takes attributes. */
   readonly body?: TSchema;
+  /** Query parameters of its own, with what they mean. */
+  readonly query?: Readonly<Record<string, string>>;
   args(input: Input): unknown;
   /** The argument line as the reference system writes it, secrets replaced; policies match on it and the audit log keeps it. */
   line(input: Input): readonly string[];
@@ -49,6 +53,7 @@ export interface Endpoint {
 
 export interface Example {
   readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly reply?: unknown;
 }

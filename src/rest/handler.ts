@@ -16,7 +16,7 @@ import { faultOf, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
 import { send } from './send.ts';
 import type { RestServices } from './service.ts';
-import { shownRange } from './shown-arguments.ts';
+import { shownRange } from '../objects/shown-arguments.ts';
 
 export interface Route {
   readonly services: RestServices;
@@ -39,22 +39,23 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (root.strict && !accepted.json && !accepted.ndjson) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
-    const { common, rest } = commonParameters(root, queryOf(request.raw), bodyGiven(root, request), endpoint.bulk);
+    const parameters = commonParameters(root, queryOf(request.raw), bodyGiven(root, request), endpoint);
+    const { common } = parameters;
     // Awaiting what is there already would cost a turn; most reads need none.
     const identified = identify(route, request, common);
     const identity = identified instanceof Promise ? await identified : identified;
     release = services.concurrency.enter(identity.user);
     let call: Request;
     try {
-      call = makeCall(route, request, response, headers, common, rest, identity);
+      call = makeCall(route, request, response, headers, parameters, identity);
     } catch (error) {
       return await auditRefusal(route, request, identity.user, 'Failed', error);
     }
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Revision'] = outcome.revision;
-    const { line } = call;
-    const sent = send({ services, endpoint, request, response, headers, outcome, common, line }, accepted.ndjson);
+    const { words } = call;
+    const sent = send({ services, endpoint, request, response, headers, outcome, common, words }, accepted.ndjson);
     if (sent) await sent;
   } catch (error) {
     const fault = faultOf(error, services.log, request.id);
@@ -141,17 +142,22 @@ function makeCall(
   request: FastifyRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
-  common: CommonParameters,
-  body: Record<string, unknown>,
+  { common, rest, own }: ReturnType<typeof commonParameters>,
   identity: Identity,
 ): Request {
   const params = request.params as Record<string, string>;
   const expectNodes = countHeader(request, 'x-expect-nodes');
-  const input: Input = { root, params, body: checkBody(endpoint, root, body), expectsNodes: expectNodes !== undefined };
+  const input: Input = {
+    root,
+    params,
+    query: own,
+    body: checkBody(endpoint, root, rest),
+    expectsNodes: expectNodes !== undefined,
+  };
   return {
     command: endpoint.command,
     args: endpoint.args(input),
-    line: endpoint.line(input).join(' '),
+    words: endpoint.line(input),
     range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,

@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { Root } from './roots.ts';
 
 /** The parameters every endpoint takes, from the query or the body; the query wins. */
@@ -33,14 +34,15 @@ const noParameters: CommonParameters = {
   dryRun: false,
 };
 
-/** Takes the common parameters out of query and body; `rest` is the body without them. */
+/** Takes the common parameters out of query and body; `rest` is the body without them, `own` what the row takes itself. */
 export function commonParameters(
   root: Root,
   query: string,
   body: Record<string, unknown>,
-  bulk = false,
-): { common: CommonParameters; rest: Record<string, unknown> } {
-  const given = query === '' ? new Map<string, string>() : readQuery(root, query);
+  { bulk = false, query: ownParameters = {} }: Pick<Endpoint, 'bulk' | 'query'> = {},
+): { common: CommonParameters; rest: Record<string, unknown>; own: Record<string, string> } {
+  const own: Record<string, string> = {};
+  const given = query === '' ? new Map<string, string>() : readQuery(root, query, ownParameters, own);
   let rest = body;
   for (const name of Object.keys(body)) {
     // In a body of many objects a member that is an object is one of them, whatever its name.
@@ -51,9 +53,10 @@ export function commonParameters(
     delete rest[name];
     if (!given.has(name)) given.set(name, commonText(name, body[name]));
   }
-  if (given.size === 0) return { common: noParameters, rest };
+  if (given.size === 0) return { common: noParameters, rest, own };
   return {
     rest,
+    own,
     common: {
       userName: given.get('userName'),
       userPW: given.get('userPW'),
@@ -73,13 +76,22 @@ function commonText(name: string, value: unknown): string {
   throw new Fault('malformed', `"${name}" must be a string.`);
 }
 
-function readQuery(root: Root, query: string): Map<string, string> {
+function readQuery(
+  root: Root,
+  query: string,
+  ownParameters: Readonly<Record<string, string>>,
+  own: Record<string, string>,
+): Map<string, string> {
   const given = new Map<string, string>();
   for (const [name, value] of queryPairs(query)) {
     if (looksLikeDryRun(name)) checkDryRun(name, value);
     if (names.includes(name)) given.set(name, value);
+    else if (Object.hasOwn(ownParameters, name)) own[name] = value;
     else if (root.strict && name !== '') {
-      throw new Fault('unknown-member', `There is no query parameter "${name}"; known are ${names.join(', ')}.`);
+      throw new Fault(
+        'unknown-member',
+        `There is no query parameter "${name}"; known are ${[...Object.keys(ownParameters), ...names].join(', ')}.`,
+      );
     }
   }
   return given;

@@ -21,7 +21,7 @@ interface Sending {
   readonly headers: Record<string, string | number>;
   readonly outcome: Outcome;
   readonly common: CommonParameters;
-  readonly line: string;
+  readonly words: readonly string[];
 }
 
 /** What it returns must be awaited; a short reply that can be made at once returns nothing. */
@@ -56,10 +56,10 @@ function sendAnswer(sending: Sending, answer: Answer | DryRun): Promise<void> | 
 }
 
 function sendMade(sending: Sending, made: Body, more: readonly string[]): Promise<void> | undefined {
-  const { endpoint, request, response, headers, outcome, common, line } = sending;
+  const { endpoint, request, response, headers, outcome, common, words } = sending;
   const messages = (): string[] => [
     `request ${request.id}`,
-    `${endpoint.command.name} ${line}`.trim(),
+    [endpoint.command.name, ...words].join(' ').trim(),
     `run ${outcome.run.id}`,
     `revision ${outcome.revision}`,
     ...more,

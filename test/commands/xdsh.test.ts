@@ -33,7 +33,13 @@ function fakeRemote(places: NamedPlaces, keptOutput: KeptOutput) {
 
 async function run(remote: object, left: AbortSignal, signal = new AbortController().signal): Promise<NodeResult[]> {
   const nodes = ['n1', 'n2', 'n3', 'n4'];
-  const caller = { user: 'alice', client: '127.0.0.1', token: undefined, hasFullRights: () => true };
+  const caller = {
+    user: 'alice',
+    client: '127.0.0.1',
+    addresses: ['127.0.0.1'],
+    token: undefined,
+    hasFullRights: () => true,
+  };
   const scope = { remote, caller, selection: { nodes }, signal: () => left } as unknown as Scope;
   const shell = readShellRequest({ command: 'date' });
   const args = { range: 'n1-n4', shell, failsOnErrorOutput: false };

@@ -87,7 +87,7 @@ export async function memoryStore(options: { audit?: boolean } = {}): Promise<Te
 const never = new AbortController().signal;
 
 const rootRequest: Omit<Request, 'command' | 'args'> = {
-  line: '',
+  words: [],
   range: '',
   user: 'root',
   client: '127.0.0.1',

@@ -90,7 +90,13 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
       if (row.method === 'POST' && row.range) await server.call('DELETE', examplePath(row));
       // Rows that revoke tokens must not revoke the ones this test works with.
       const token = row.path.startsWith('/tokens') ? await operatorToken() : server.token;
-      const reply = await server.call(row.method, examplePath(row), { root, token, ...body(row) });
+      const { query } = row.example;
+      const reply = await server.call(row.method, examplePath(row), {
+        root,
+        token,
+        ...(query && { query }),
+        ...body(row),
+      });
       // There is no hardware here; test/hardware tries these examples on a lab.
       if (row.command.kind === 'per-node' || ['bmcdiscover', 'lsslp', 'makedns'].includes(row.command.name)) {
         expect(reply.status).toBeLessThan(500);

@@ -114,11 +114,11 @@ describe.each([
     expect(errorOf(await server.call(method, path, { root, ...options }))).toEqual([row[column], code]);
   });
 
-  it('names user, command and first node in a refusal by the policy', async () => {
+  it('names user, command and what was asked for in a refusal by the policy', async () => {
     const reply = await server.call('GET', '/nodes/n2,n1', { root, token: stranger });
     const sentences = reply.json.error;
     if (root === '/xcatws') expect(sentences.shift()).toBe('Authentication failure');
-    expect(sentences).toEqual(['User "stranger" may not run lsdef on n1: no policy rule allows it.']);
+    expect(sentences).toEqual(['User "stranger" may not run lsdef on n2,n1: no policy rule allows it.']);
   });
 
   it('allows the methods of a path in a header', async () => {
@@ -197,12 +197,13 @@ const faults: [check: string, spoil: (rename: Rename) => void, sign: (reply: Rep
   ['JSON', (r) => (r.body = '{'), ({ text }) => text.includes('The body is not JSON')],
   ['credentials', (r) => (r.token = null), ({ status }) => status === 401],
   ['body', (r) => (r.body = '{}'), ({ text }) => text.includes('lacks the member')],
+  // Who may do nothing learns nothing about what there is.
+  ['policy', (r) => (r.token = stranger), ({ status, json: { errorcode } }) => status === 403 && errorcode === 2],
   [
     'range',
     (r) => (r.path = r.path.replace('n1', 'nosuch')),
     ({ status, json: { errorcode } }) => status === 404 && errorcode === 1,
   ],
-  ['policy', (r) => (r.token = stranger), ({ status, json: { errorcode } }) => status === 403 && errorcode === 2],
   ['run', (r) => (r.body = '{"newNode":"n2"}'), ({ status, json: { errorcode } }) => status === 403 && errorcode === 1],
 ];
 

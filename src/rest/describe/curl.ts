@@ -44,9 +44,12 @@ function wrapped(words: readonly string[]): string {
 
 export const baseUrl = ({ prefix }: Root): string => `https://HOST:8443${prefix}`;
 
+const queryText = (query: Readonly<Record<string, string>> | undefined): string =>
+  query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
+
 /** The command line of an endpoint's example. */
 export const exampleCurl = (root: Root, endpoint: Endpoint): string =>
-  curlLine(`${baseUrl(root)}${endpoint.example.path}`, {
+  curlLine(`${baseUrl(root)}${endpoint.example.path}${queryText(endpoint.example.query)}`, {
     method: endpoint.method,
     body: endpoint.example.body,
     withToken: !carriesAccount(endpoint),

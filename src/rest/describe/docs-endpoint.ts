@@ -29,6 +29,7 @@ export function endpointArticle(root: Root, endpoint: Endpoint): Html {
 <p>${summary}</p>
 ${description === undefined ? nothing : html`<p class="more">${description}</p>`}
 ${facts(endpoint)}
+${querySection(endpoint)}
 ${bodySection(endpoint)}
 </div><div>
 ${codeBox('Request', exampleCurl(root, endpoint))}
@@ -53,6 +54,16 @@ function facts(endpoint: Endpoint): Html {
 <dt>Reply</dt><dd>${status}, ${shape}</dd>
 ${extra.length === 0 ? nothing : html`<dt>Note</dt><dd>${extra.join(' ')}</dd>`}
 </dl>`;
+}
+
+function querySection({ query }: Endpoint): Html {
+  if (query === undefined) return nothing;
+  const rows = Object.entries(query).map(
+    ([name, description]) => html`<tr><td><code>${name}</code></td><td>${description}</td></tr>\n`,
+  );
+  return html`<h4>Query</h4>
+<table><tbody>
+${rows}</tbody></table>`;
 }
 
 function bodySection({ body }: Endpoint): Html {

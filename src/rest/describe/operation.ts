@@ -63,10 +63,17 @@ function parameters(endpoint: Endpoint): object[] {
     schema: { type: 'string', minLength: 1 },
     example,
   }));
+  const own = Object.entries(endpoint.query ?? {}).map(([name, description]) => ({
+    name,
+    in: 'query',
+    description,
+    schema: { type: 'string' },
+    ...(endpoint.example.query?.[name] === undefined ? {} : { example: endpoint.example.query[name] }),
+  }));
   const common = commonParameters
     .filter(({ takenBy }) => takenBy === undefined || takenBy(endpoint))
     .map(({ key }) => ref('parameters', key));
-  return [...inPath, ...common];
+  return [...inPath, ...own, ...common];
 }
 
 function requestBody(endpoint: Endpoint): object {

@@ -5,9 +5,9 @@ import { mkdef } from '../../commands/mkdef.ts';
 import { rmdef } from '../../commands/rmdef.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Given } from '../../objects/define.ts';
-import { attributeArguments, definitionBody, optionArguments, valueText, modeOf } from '../definition-body.ts';
+import { definitionBody, optionArguments, valueText, modeOf } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-import { shownRange } from '../shown-arguments.ts';
+import { definitionWords, shownRange } from '../../objects/shown-arguments.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
 export interface DefinitionRows {
@@ -51,7 +51,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
   const definition = (input: Input) => ({ type, names: named(input), ...definitionBody(input.body) });
   const definitionLine = (input: Input): string[] => {
     const { attributes, options } = definitionBody(input.body);
-    return ['-t', type, '-o', shown(input), ...optionArguments(options), ...attributeArguments(type, attributes)];
+    return definitionWords(type, named(input), attributes, optionArguments(options));
   };
   const change = (input: Input) => {
     const { names, attributes, options } = definition(input);
@@ -83,7 +83,8 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
         { additionalProperties: attributesBody, description: `name: attributes, as GET ${all}/ALLRESOURCES returns` },
       ),
       args: ({ body, expectsNodes }) => ({ type, definitions: bulkBody(body), mustExist: expectsNodes }),
-      line: ({ body }) => ['-t', type, '-o', Object.keys(body).join(',')],
+      line: ({ body }) =>
+        Object.entries(bulkBody(body)).flatMap(([each, attributes]) => definitionWords(type, each, attributes)),
       summary: `Define or change many ${plural} at once, each with its own attributes.`,
       description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are left alone.`,
       example: { path: all, body: { [name]: example, [newName]: newExample } },

@@ -3,7 +3,8 @@ import { chdef } from '../../commands/chdef.ts';
 import { lsdef } from '../../commands/lsdef.ts';
 import { Fault } from '../../core/errors.ts';
 import { siteObject } from '../../objects/definitions.ts';
-import { attributeArguments, definitionBody, modeOf } from '../definition-body.ts';
+import { definitionBody, modeOf } from '../definition-body.ts';
+import { attributeWords } from '../../objects/shown-arguments.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
@@ -47,7 +48,7 @@ export const globalconf: Endpoint[] = [
       }
       return { ...site, attributes, mode: modeOf(options) } as const;
     },
-    line: ({ body }) => ['-t', 'site', ...attributeArguments('site', definitionBody(body).attributes)],
+    line: ({ body }) => ['-t', 'site', ...attributeWords('site', definitionBody(body).attributes)],
     summary: 'Change or add attributes of the site; the body decides which.',
     example: { path: '/globalconf/attrs/domain', body: { domain: 'cluster.example' } },
   }),
@@ -57,7 +58,7 @@ export const globalconf: Endpoint[] = [
     command: chdef,
     reply: 'none',
     args: (input) => ({ ...site, attributes: cleared(input) }),
-    line: (input) => ['-t', 'site', ...attributeArguments('site', cleared(input))],
+    line: (input) => ['-t', 'site', ...attributeWords('site', cleared(input))],
     summary: 'Remove attributes of the site.',
     example: { path: '/globalconf/attrs/domain' },
   }),

@@ -3,7 +3,8 @@ import { localrest } from '../../commands/localrest.ts';
 import { makehosts } from '../../commands/makehosts.ts';
 import { makenetworks } from '../../commands/makenetworks.ts';
 import { type NameOrder, nameOrders } from '../../services/hosts/line-format.ts';
-import { attributeArguments, definitionBody } from '../definition-body.ts';
+import { definitionBody } from '../definition-body.ts';
+import { attributeWords } from '../../objects/shown-arguments.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 const range = 'noderange';
@@ -92,7 +93,7 @@ export const names: Endpoint[] = [
       { additionalProperties: true, description: 'attribute: value, for the networks that are made' },
     ),
     args: (input) => ({ attributes: networkAttributes(input) }),
-    line: (input) => attributeArguments('network', networkAttributes(input)),
+    line: (input) => attributeWords('network', networkAttributes(input)),
     summary: "Define the networks that the management node's interfaces are in.",
     description:
       'From the routes of the machine, IPv4 and IPv6. Networks that are defined already stay as they are. The attributes are for all that are made, so a gateway that is not inside each of them is an error.',

@@ -3,7 +3,7 @@ import { chdef } from '../../commands/chdef.ts';
 import { lsdef } from '../../commands/lsdef.ts';
 import { nodels } from '../../commands/nodels.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { shownRange } from '../shown-arguments.ts';
+import { shownRange } from '../../objects/shown-arguments.ts';
 import { definitionRows } from './definitions.ts';
 
 export const nodes: Endpoint[] = [

@@ -1,4 +1,5 @@
-import type { Endpoint } from '../endpoint.ts';
+import { lspolicy } from '../../commands/lspolicy.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
 import { definitionRows } from './definitions.ts';
 
 export const osimages: Endpoint[] = definitionRows({
@@ -39,7 +40,44 @@ export const networks: Endpoint[] = definitionRows({
   changeExample: { gateway: '10.1.0.254' },
 });
 
-export const policy: Endpoint[] = definitionRows({
+const explainPolicy = endpoint({
+  method: 'GET',
+  path: '/policy/explain',
+  command: lspolicy,
+  reply: 'object',
+  query: {
+    user: 'The account; required.',
+    command: 'The command, such as chdef, rpower or setNodesAttribs; required.',
+    noderange: 'The nodes it would be about; leave it out for a request that names none.',
+    line: 'The argument line that rules for parameters see, such as: -t node -o n1 bmc=10.1.0.1',
+    host: 'The address or name that the request would come from.',
+  },
+  args: ({ query: { user = '', command = '', noderange, line = '', host } }) => ({
+    user,
+    command,
+    range: noderange,
+    line,
+    host,
+  }),
+  line: ({ query: { user = '', command = '' } }) => ['-u', user, command],
+  summary:
+    'Why an account may run a command or not: what every rule for it says, and what the arguments decide about trust.',
+  description:
+    'Nothing is run. Arguments that decide trust (see docs/security.md) are judged apart, each under its name in trust: a rule that is limited to a noderange covers them only if its parameters speak of them.',
+  example: {
+    path: '/policy/explain',
+    query: { user: 'operator', command: 'chdef', noderange: 'n1', line: '-t node -o n1 bmc=10.1.0.1' },
+    reply: {
+      allowed: false,
+      fullRights: false,
+      node: 'n1',
+      why: ['No other rule allows it.'],
+      trust: { bmc: { allowed: false, why: ['No other rule allows it.'] } },
+    },
+  },
+});
+
+const policyRules = definitionRows({
   type: 'policy',
   collection: 'policy',
   segment: 'policy_priority',
@@ -51,6 +89,8 @@ export const policy: Endpoint[] = definitionRows({
   changeExample: { usercomment: 'the administrator' },
   postChanges: true,
 });
+
+export const policy: Endpoint[] = [explainPolicy, ...policyRules];
 
 export const groups: Endpoint[] = definitionRows({
   type: 'group',

@@ -10,7 +10,7 @@ import { Fault } from '../../core/errors.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-import { shownColumns, shownKeys } from '../shown-arguments.ts';
+import { shownColumns, shownKeys } from '../../objects/shown-arguments.ts';
 import { splitList } from './definitions.ts';
 
 const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);

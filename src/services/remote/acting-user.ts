@@ -1,14 +1,13 @@
-import { compilePolicy, type PolicyRow } from '../../access/policy.ts';
-import { compileRule, isHostName } from '../../access/policy-rule.ts';
+import type { Rule } from '../../access/policy.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { expandRange } from '../../objects/cluster.ts';
 import { listItems, siteValue } from '../../objects/effective.ts';
+import { decide } from '../../objects/policy.ts';
 
 /** Who asks for a command on which nodes. */
 export interface Asking {
   readonly user: string;
-  readonly client: string;
+  readonly addresses: readonly string[];
   readonly command: string;
   readonly nodes: readonly string[];
   hasFullRights(): boolean;
@@ -69,21 +68,16 @@ function mappedUser(snapshot: Snapshot, user: string): string {
  */
 export function isAllowedByParameters(
   snapshot: Snapshot,
-  { user, client, command, nodes }: Asking,
+  { user, addresses, command, nodes }: Asking,
   line: string,
   variants: readonly string[],
   others: readonly string[] = [],
 ): boolean {
-  const rows = [...(snapshot.rows('policy').values() as Iterable<unknown> as Iterable<PolicyRow>)].flatMap((row) => {
-    const rule = compileRule(row);
-    if (!rule) return [];
-    const fits = (text: string): boolean => rule.line?.test(text) === true;
+  const objection = ({ line: pattern }: Rule): string | undefined => {
+    const fits = (text: string): boolean => pattern?.test(text) === true;
     const bySlip = others.some(fits) && !variants.some(fits);
     const cares = fits(line) && !variants.every(fits) && !bySlip;
-    if (rule.permits) return cares ? row : [];
-    // The peer's names are not known here: a refusal counts without them.
-    return rule.host !== undefined && isHostName(rule.host) ? { ...row, host: '' } : row;
-  });
-  const request = { user, addresses: [client], command, line, nodes, now: new Date() };
-  return compilePolicy(rows).decide(request, (range) => new Set(expandRange(snapshot, range).nodes)).allowed;
+    return cares ? undefined : 'its parameters do not speak of it';
+  };
+  return decide(snapshot, { user, addresses, command, line, nodes, objection }).allowed;
 }

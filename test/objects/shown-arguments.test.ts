@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodeType, typeNamed } from '../../src/objects/types.ts';
-import { shownAttribute, shownColumn, shownKeys, shownRange } from '../../src/rest/shown-arguments.ts';
+import { shownAttribute, shownColumn, shownKeys, shownRange } from '../../src/objects/shown-arguments.ts';
 
 test.for([
   ['node', 'mgt', 'ipmi', 'mgt=ipmi'],

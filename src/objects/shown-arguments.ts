@@ -1,5 +1,5 @@
 import { type Row, tables } from '../database/tables.ts';
-import { isSecret, nodeType, type ObjectType, splitNic } from '../objects/types.ts';
+import { isSecret, nodeType, type ObjectType, splitNic, typeNamed } from './types.ts';
 
 /** What stands for a secret where arguments are shown: in the audit log, in debug replies and to policy patterns. */
 const hidden = 'xxxxxxxx';
@@ -10,6 +10,22 @@ export function shownAttribute(type: ObjectType, name: string, value: string): s
   const known = type.name === 'site' || mappings.length > 0;
   if (value !== '' && (!known || mappings.some(isSecret))) return `${name}=${hidden}`;
   return `${name}=${name === 'wherevals' ? shownRange(value) : value}`;
+}
+
+/** How the reference system writes what a definition command is told about one object. */
+export function definitionWords(
+  typeName: string,
+  name: string,
+  attributes: Row,
+  options: readonly string[] = [],
+): string[] {
+  return ['-t', typeName, '-o', shownRange(name), ...options, ...attributeWords(typeName, attributes)];
+}
+
+/** `name=value` arguments in the order given, secrets replaced. */
+export function attributeWords(typeName: string, attributes: Row): string[] {
+  const type = typeNamed(typeName);
+  return Object.entries(attributes).map(([name, value]) => shownAttribute(type, name, value));
 }
 
 export function shownColumn(table: string, column: string, value: string): string {

@@ -1,0 +1,57 @@
+import { Fault } from '../core/errors.ts';
+import { expandRange } from '../objects/cluster.ts';
+import { explain, type PolicyQuestion, policyOf } from '../objects/policy.ts';
+import { trustInLine, trustObjection } from '../objects/trust.ts';
+import { everyNode, query } from './command.ts';
+
+export interface LspolicyArgs {
+  readonly user: string;
+  readonly command: string;
+  readonly range?: string | undefined;
+  readonly line: string;
+  readonly host?: string | undefined;
+}
+
+/** Why the policy would allow something or not, rule by rule. Nothing is done. */
+export const lspolicy = query<LspolicyArgs>({
+  name: 'lspolicy',
+  select: () => everyNode,
+  run(snapshot, { user, command, range, line, host }, { ranges }) {
+    if (user === '' || command === '')
+      throw new Fault('missing-member', 'Say of whom and what to tell: ?user=NAME&command=COMMAND.');
+    const found = range === undefined ? undefined : expandRange(snapshot, range, ranges);
+    const nodes = found && [...found.nodes, ...found.missed].sort();
+    const question: PolicyQuestion = { user, addresses: host === undefined ? [] : [host], command, line, nodes };
+    const { allowed, node, priority, steps } = explain(snapshot, question);
+    const words = line.split(' ');
+    const trust = trustInLine(words).map((names) => ({
+      attribute: names[0]!,
+      ...explain(snapshot, { ...question, objection: trustObjection(words, names) }),
+    }));
+    return {
+      shape: 'value',
+      value: {
+        allowed: allowed && trust.every((one) => one.allowed),
+        fullRights: policyOf(snapshot).fullRights(user),
+        ...(priority === undefined ? {} : { rule: priority }),
+        ...(node === undefined ? {} : { node }),
+        why: whyLines(steps, allowed, priority),
+        trust: Object.fromEntries(
+          trust.map((one) => [
+            one.attribute,
+            { allowed: one.allowed, why: whyLines(one.steps, one.allowed, one.priority) },
+          ]),
+        ),
+      },
+    };
+  },
+});
+
+function whyLines(
+  steps: readonly { priority: string; says: string }[],
+  allowed: boolean,
+  decided: string | undefined,
+): string[] {
+  const lines = steps.map(({ priority, says }) => `Rule ${priority} ${says}.`);
+  return allowed || decided !== undefined ? lines : [...lines, 'No other rule allows it.'];
+}

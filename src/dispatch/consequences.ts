@@ -1,0 +1,232 @@
+import type { Question } from '../commands/command.ts';
+import { Fault } from '../core/errors.ts';
+import type { RowChange } from '../database/changeset.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { nodeTables } from '../database/tables.ts';
+import { accountNames } from '../objects/accounts.ts';
+import { affectedNodes } from '../objects/catalog.ts';
+import { claimsOf, isNameClaim } from '../objects/claims.ts';
+import { rangeOfRule } from '../objects/cluster.ts';
+import { effectiveReader, listItems } from '../objects/effective.ts';
+import { foreignNames } from '../objects/foreign-names.ts';
+import { allNodes, staticMembers } from '../objects/groups.ts';
+import { policyOf } from '../objects/policy.ts';
+import { type TrustChange, trustChanges, trustObjection } from '../objects/trust.ts';
+import { calledNode, checkPermission, isAllowedDespite, type Permission } from './permission.ts';
+
+/** A change set as the policy looks at it: what it changes beyond what the request names. */
+interface Consequences {
+  readonly before: Snapshot;
+  readonly after: Snapshot;
+  readonly changes: readonly RowChange[];
+  readonly permission: Permission;
+  readonly questions: readonly Question[];
+  /** Nodes whose definition may differ afterwards, also by inheritance. */
+  readonly affected: readonly string[];
+}
+
+/**
+ * Refuses a change set that reaches further than the policy lets its author: to nodes that only inherit what changes, to the sets of
+ * nodes that rules and groups with attributes stand for, to what decides trust, and to machines and names of others.
+ */
+export function checkConsequences(
+  before: Snapshot,
+  made: () => Snapshot,
+  changes: readonly RowChange[],
+  permission: Permission,
+  questions: readonly Question[],
+): void {
+  const { user, command } = permission;
+  const policy = policyOf(before);
+  if (changes.length === 0 || policy.fullRights(user)) return;
+  const isLimited = policy.dependsOn(user, command).nodes;
+  if (!isLimited && !changes.some(({ table }) => namingTables.has(table))) return;
+  const after = made();
+  const change = { before, after, changes, permission, questions, affected: affected(before, after) };
+  checkForeignNames(change);
+  if (!isLimited) return;
+  checkAffected(change);
+  checkTrust(change);
+  checkSets(change);
+  checkClaims(change);
+}
+
+const namingTables = new Set(['hosts', 'nics', 'nodelist']);
+
+function affected(before: Snapshot, after: Snapshot): readonly string[] {
+  const found = affectedNodes(before, after);
+  if (found === 'all') return allNodes(before);
+  return [...found].filter((name) => before.get('nodelist', name) ?? after.get('nodelist', name)).sort();
+}
+
+/** Every question must be allowed on the nodes: none of them may be more than the policy grants. */
+function checkAll({ before, permission, questions }: Consequences, nodes: readonly string[]): void {
+  for (const { words } of questions) checkPermission(before, { ...permission, words }, nodes);
+}
+
+function checkAffected(change: Consequences): void {
+  const asked = new Set(change.questions.flatMap(({ nodes = [] }) => nodes));
+  const others = change.affected.filter((node) => !asked.has(node));
+  if (others.length > 0) checkAll(change, others);
+}
+
+function checkTrust(change: Consequences): void {
+  const { before, after, changes, permission, questions } = change;
+  for (const { names, nodes, asking } of groupedByQuestion(trustChanges(before, after, changes), questions)) {
+    for (const { words } of asking) {
+      const asked = { ...permission, words };
+      if (isAllowedDespite(before, asked, nodes, trustObjection(words, names))) continue;
+      const [node] = nodes ?? [];
+      const of = node === undefined ? '' : ` of ${calledNode(before, permission, node)}`;
+      throw new Fault(
+        'denied',
+        `User "${permission.user}" may not change ${names[0]}${of}: it decides whom muster trusts, which needs a policy rule ` +
+          `for ${permission.command} without a noderange, or one whose parameters speak of it, such as "${names[0]}=".`,
+      );
+    }
+  }
+}
+
+interface Group {
+  readonly names: readonly string[];
+  readonly asking: readonly Question[];
+  nodes: string[] | undefined;
+}
+
+/** Changes of one column that the same question accounts for, taken together: thousands of nodes are mostly changed alike. */
+function groupedByQuestion(trust: readonly TrustChange[], questions: readonly Question[]): Iterable<Group> {
+  const groups = new Map<string, Group>();
+  for (const { names, owner, nodes } of trust) {
+    const asking = questionsAbout(questions, owner, names);
+    const key = `${names.join()} ${nodes === undefined} ${asking.map((question) => questions.indexOf(question)).join()}`;
+    const group = groups.get(key);
+    if (group) group.nodes?.push(...(nodes ?? []));
+    else groups.set(key, { names, asking, nodes: nodes && [...nodes] });
+  }
+  return groups.values();
+}
+
+/** What was said of the object; where no object is named, all that was said of the attribute, or anything. */
+function questionsAbout(
+  questions: readonly Question[],
+  owner: string | undefined,
+  names: readonly string[],
+): readonly Question[] {
+  if (questions.length === 1) return questions;
+  const own = questions.filter(({ objects }) => owner !== undefined && objects?.includes(owner));
+  if (own.length > 0) return own;
+  const speaking = questions.filter(({ words }) => words.some((word) => names.includes(word.split('=', 1)[0]!)));
+  return speaking.length > 0 ? speaking : questions;
+}
+
+/**
+ * What a rule's node range selects, and who is in a group that carries attributes, changes only with rights on all nodes that were
+ * and will be in it. Nodes that are removed need no more than the right to remove them.
+ */
+function checkSets(change: Consequences): void {
+  const { before, after } = change;
+  const exists = (node: string): boolean => after.get('nodelist', node) !== undefined;
+  for (const [was, willBe] of [...rangesOfRules(before, after), ...groupsWithAttributes(change)]) {
+    const remaining = [...was].filter(exists);
+    const moved = remaining.some((node) => !willBe.has(node)) || [...willBe].some((node) => !was.has(node));
+    if (!moved) continue;
+    // A set without members is nobody's; only who may do it on every node may fill it.
+    checkAll(change, remaining.sort());
+    checkAll(change, [...willBe].sort());
+  }
+}
+
+type Sets = (readonly [was: ReadonlySet<string>, willBe: ReadonlySet<string>])[];
+
+function rangesOfRules(before: Snapshot, after: Snapshot): Sets {
+  const expand = (snapshot: Snapshot, range: string): ReadonlySet<string> => {
+    try {
+      return rangeOfRule(snapshot, range);
+    } catch (error) {
+      // Such a range means no node for the rule either.
+      if (error instanceof Fault) return new Set();
+      throw error;
+    }
+  };
+  return policyOf(before).ranges.map((range) => [expand(before, range), expand(after, range)] as const);
+}
+
+function groupsWithAttributes({ before, after, changes }: Consequences): Sets {
+  const groups = new Set<string>();
+  for (const { table, before: old, after: row } of changes) {
+    if (table !== 'nodelist' || !row) continue;
+    const [was, willBe] = [old, row].map((each) => new Set(listItems(each?.['groups'] ?? '')));
+    for (const group of was!.symmetricDifference(willBe!)) groups.add(group);
+  }
+  return [...groups]
+    .filter((group) => carriesAttributes(before, group) || carriesAttributes(after, group))
+    .map((group) => [new Set(staticMembers(before, group)), new Set(staticMembers(after, group))] as const);
+}
+
+const carriesAttributes = (snapshot: Snapshot, group: string): boolean =>
+  nodeTables.some((table) => table.name !== 'nodelist' && effectiveReader(snapshot).ownRows(table, group).length > 0);
+
+/** Another's address, MAC, certificate, key or place is taken only with rights on that node. */
+function checkClaims(change: Consequences): void {
+  const { before, after, permission } = change;
+  const made = new Map<string, { node: string; what: string }>();
+  for (const node of change.affected) {
+    if (!after.get('nodelist', node)) continue;
+    const known = claimsOf(effectiveReader(before), node);
+    for (const [claim, what] of claimsOf(effectiveReader(after), node))
+      if (!known.has(claim)) made.set(claim, { node, what });
+  }
+  if (made.size === 0) return;
+  for (const [claim, { node, what }] of made) if (isNameClaim(claim)) checkNameClaim(change, node, what);
+  const reader = effectiveReader(before);
+  for (const other of allNodes(before)) {
+    for (const claim of claimsOf(reader, other).keys()) {
+      const found = made.get(claim);
+      if (!found || found.node === other) continue;
+      try {
+        checkAll(change, [other]);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        throw new Fault(
+          'denied',
+          `User "${permission.user}" may not give ${calledNode(before, permission, found.node)} ${found.what}: it belongs to a node that this needs rights on too.`,
+        );
+      }
+    }
+  }
+}
+
+function checkNameClaim({ before, permission, questions }: Consequences, node: string, what: string): void {
+  const limited = trustObjection([], ['it']);
+  if (questions.every(({ words }) => isAllowedDespite(before, { ...permission, words }, [node], limited))) return;
+  throw new Fault(
+    'denied',
+    `User "${permission.user}" may not give ${node} ${what}: whose machine a name leads to cannot be told. Give an address, or ask for a policy rule without a noderange.`,
+  );
+}
+
+/** In the hosts file such a name would lead the management node itself astray. */
+function checkForeignNames({ before, after, permission, affected: nodes }: Consequences): void {
+  for (const node of nodes) {
+    const known = foreignNames(before, node);
+    for (const name of foreignNames(after, node)) {
+      if (known.has(name)) continue;
+      throw new Fault(
+        'denied',
+        `User "${permission.user}" may not give ${calledNode(before, permission, node)} the name "${name}": it is outside the cluster's domains, which needs full rights.`,
+      );
+    }
+  }
+}
+
+/** Refuses a change that would leave nobody who may do everything. */
+export function checkStillGoverned(changes: readonly RowChange[], after: () => Snapshot): void {
+  if (!changes.some(({ table }) => table === 'policy' || table === 'passwd')) return;
+  const snapshot = after();
+  const policy = policyOf(snapshot);
+  if (accountNames(snapshot).some((user) => policy.fullRights(user))) return;
+  throw new Fault(
+    'invalid',
+    'After this change no account would have full rights; keep a rule such as {"name":"root","rule":"allow"} for one that exists.',
+  );
+}

@@ -1,0 +1,45 @@
+import type { Snapshot } from '../database/snapshot.ts';
+import { tableNamed } from '../database/tables.ts';
+import { effectiveReader, siteValue } from './effective.ts';
+import { nicParts } from './node-attributes.ts';
+import { networksOf } from './networks.ts';
+
+export const clusterDomains = (snapshot: Snapshot): ReadonlySet<string> =>
+  new Set(
+    [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])].flatMap(
+      (domain) => domain?.toLowerCase() || [],
+    ),
+  );
+
+const hostsTable = tableNamed('hosts');
+const nicsTable = tableNamed('nics');
+const words = (text: string): string[] => text.split(/[\s,|]+/).filter((word) => word !== '');
+
+/** The names a node would have outside the cluster's domains: in the hosts file they would redirect the management node itself. */
+export function foreignNames(snapshot: Snapshot, node: string): Set<string> {
+  const domains = [...clusterDomains(snapshot)];
+  const isForeign = (name: string): boolean => {
+    const lower = name.toLowerCase().replace(/\.$/, '');
+    // The end of no domain is a number, but a nic such as bond0.100 looks like it.
+    if (!lower.includes('.') || /\.\d+$/.test(lower)) return false;
+    return !domains.some((domain) => lower.endsWith(`.${domain}`) || lower === domain);
+  };
+  return new Set(namesOf(snapshot, node).filter(isForeign));
+}
+
+/** Every name that definitions give the node or its interfaces, however they are written. */
+function namesOf(snapshot: Snapshot, node: string): string[] {
+  const reader = effectiveReader(snapshot);
+  if (!reader.nodeRow(node)) return [];
+  const { hostnames = '', otherinterfaces = '' } = reader.row(hostsTable, node) ?? {};
+  const nics = reader.row(nicsTable, node) ?? {};
+  const parts = (column: string): string[] => nicParts(nics[column] ?? '').flatMap(([, value]) => words(value));
+  return [
+    node,
+    ...words(hostnames),
+    ...words(otherinterfaces).map((item) => item.split(/[:!]/, 1)[0]!),
+    ...parts('nicaliases'),
+    ...parts('nichostnamesuffixes').map((suffix) => node + suffix),
+    ...parts('nichostnameprefixes').map((prefix) => prefix + node),
+  ];
+}

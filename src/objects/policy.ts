@@ -1,0 +1,31 @@
+import { compilePolicy, type Decision, type Policy, type PolicyRequest, type PolicyRow } from '../access/policy.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import type { SortedMap } from '../database/sorted-map.ts';
+import type { Row } from '../database/tables.ts';
+import { rangeOfRule } from './cluster.ts';
+import { allNodes } from './groups.ts';
+
+const policies = new WeakMap<SortedMap<Row>, Policy>();
+
+export function policyOf(snapshot: Snapshot): Policy {
+  const rows = snapshot.rows('policy');
+  let policy = policies.get(rows);
+  if (!policy) policies.set(rows, (policy = compilePolicy(rows.values() as unknown as PolicyRow[])));
+  return policy;
+}
+
+/** What the policy is asked, now. */
+export type PolicyQuestion = Omit<PolicyRequest, 'now'>;
+
+/** What the policy of the snapshot says; ranges of rules mean its nodes. */
+export const decide = (snapshot: Snapshot, question: PolicyQuestion): Decision =>
+  policyOf(snapshot).decide({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
+
+export const explain = (snapshot: Snapshot, question: PolicyQuestion): ReturnType<Policy['explain']> =>
+  policyOf(snapshot).explain({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
+
+/** All nodes that the command may be run on with this argument line, or with a longer one. */
+export const allowedNodes = (snapshot: Snapshot, question: Omit<PolicyQuestion, 'nodes'>): ReadonlySet<string> =>
+  policyOf(snapshot).allowedNodes({ ...question, nodes: allNodes(snapshot), now: new Date() }, (range) =>
+    rangeOfRule(snapshot, range),
+  );

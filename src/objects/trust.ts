@@ -1,0 +1,154 @@
+import type { Rule } from '../access/policy.ts';
+import type { RowChange } from '../database/changeset.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { type Row, type Table, tableNamed, tables } from '../database/tables.ts';
+import { effectiveReader } from './effective.ts';
+import { allMembers, staticMembers } from './groups.ts';
+import { groupType, nodeType, objectTypes, splitNic } from './types.ts';
+
+/** A column that decides trust and is about to change. */
+export interface TrustChange {
+  /** As arguments name it: the attributes that are stored there, and `table.column`. */
+  readonly names: readonly string[];
+  /** The node or group whose row it is; undefined in tables that are not about nodes. */
+  readonly owner: string | undefined;
+  /** Whom it concerns; undefined: not nodes. */
+  readonly nodes: readonly string[] | undefined;
+}
+
+/**
+ * What decides trust in a change set, by what is in effect afterwards: to store what a node has anyway changes nothing. Rows that go
+ * because their node goes decide nothing either.
+ */
+export function trustChanges(before: Snapshot, after: Snapshot, changes: readonly RowChange[]): TrustChange[] {
+  const isGone = (name: string): boolean =>
+    before.get('nodelist', name) !== undefined && after.get('nodelist', name) === undefined;
+  return changes.flatMap((change) => {
+    const table = tableNamed(change.table);
+    const owner = ownerOf(change, table.nodeColumn);
+    if (table.trust.size === 0 || (change.after === undefined && owner !== undefined && isGone(owner))) return [];
+    const nodes = nodesOf(before, after, change.table, owner);
+    const changed = isInherited(table) && nodes?.length ? inEffect(before, after, table, nodes) : stored(change, nodes);
+    return changed.map(([column, concerned]) => ({ names: trustNames(table.name, column), owner, nodes: concerned }));
+  });
+}
+
+/** One row for each node or group, of which a node has what its groups have. */
+const isInherited = ({ name, nodeColumn, keys }: Table): boolean =>
+  nodeColumn !== undefined && keys.length === 1 && name !== 'nodelist';
+
+type Changed = readonly [column: string, nodes: readonly string[] | undefined][];
+
+function stored({ table: name, before, after }: RowChange, nodes: readonly string[] | undefined): Changed {
+  const { trust, nodeColumn } = tableNamed(name);
+  return [...trust]
+    .filter((column) => column !== nodeColumn && (before?.[column] ?? '') !== (after?.[column] ?? ''))
+    .map((column) => [column, nodes]);
+}
+
+function inEffect(before: Snapshot, after: Snapshot, table: Table, nodes: readonly string[]): Changed {
+  const changed = new Map<string, string[]>();
+  for (const node of nodes) {
+    const was = effectiveReader(before).row(table, node);
+    const willBe = effectiveReader(after).row(table, node);
+    for (const column of table.trust) {
+      if ((was?.[column] ?? '') === (willBe?.[column] ?? '')) continue;
+      const found = changed.get(column);
+      if (found) found.push(node);
+      else changed.set(column, [node]);
+    }
+  }
+  return [...changed];
+}
+
+function ownerOf({ table, before, after }: RowChange, nodeColumn: string | undefined): string | undefined {
+  const row: Row = after ?? before ?? {};
+  return table === 'nodegroup' ? row['groupname'] : nodeColumn === undefined ? undefined : row[nodeColumn];
+}
+
+/** The node itself and the members of a group of that name, as they were and as they will be. */
+function nodesOf(
+  before: Snapshot,
+  after: Snapshot,
+  table: string,
+  owner: string | undefined,
+): readonly string[] | undefined {
+  if (owner === undefined) return undefined;
+  const snapshots = [before, after];
+  if (table === 'nodegroup') return [...new Set(snapshots.flatMap((snapshot) => allMembers(snapshot, owner)))].sort();
+  const own = snapshots.some((snapshot) => snapshot.get('nodelist', owner)) ? [owner] : [];
+  return [...new Set([...own, ...snapshots.flatMap((snapshot) => staticMembers(snapshot, owner))])].sort();
+}
+
+const namesOfColumns = new Map<string, readonly string[]>();
+
+function trustNames(table: string, column: string): readonly string[] {
+  const place = `${table}.${column}`;
+  let names = namesOfColumns.get(place);
+  if (!names) {
+    const attributes = [...objectTypes.values()].flatMap((type) => type.uses.get(table)?.get(column) ?? []);
+    // Members of a group are written as the groups of nodes.
+    const members = place === 'nodelist.groups' ? ['members'] : [];
+    names = [...new Set([...attributes.map(({ attribute }) => attribute), ...members, place])];
+    namesOfColumns.set(place, names);
+  }
+  return names;
+}
+
+/** The names that an argument assigns to: `bmc=...` to bmc, `nicips.eth0=...` to nicips. */
+function assignedName(word: string): string | undefined {
+  const [, name] = /^([A-Za-z][\w.-]*)=/.exec(word) ?? [];
+  return name === undefined ? undefined : splitNic(name).base;
+}
+
+/** The arguments of a line that decide trust, each with all names of its column. */
+export function trustInLine(words: readonly string[]): (readonly string[])[] {
+  const found = new Map<string, readonly string[]>();
+  for (const word of words) {
+    const name = assignedName(word);
+    if (name === undefined) continue;
+    for (const names of columnsNamed(name)) found.set(names.join(), names);
+  }
+  return [...found.values()];
+}
+
+function columnsNamed(name: string): (readonly string[])[] {
+  if (name === 'members') return [trustNames('nodelist', 'groups')];
+  const mappings = [nodeType, groupType].flatMap((type) => type.attributes.get(name)?.at ?? []);
+  const [table, column] = name.split('.', 2);
+  const places = column === undefined ? mappings : [...mappings, { table: table!, column }];
+  return places.flatMap((place) =>
+    isTrusted(place.table, place.column) ? [trustNames(place.table, place.column)] : [],
+  );
+}
+
+const isTrusted = (table: string, column: string): boolean => tables.get(table)?.trust.has(column) === true;
+
+/**
+ * Why a rule does not cover a change of what these names stand for: rules that are limited to a node range count only if their
+ * parameters speak of it.
+ */
+export function trustObjection(words: readonly string[], names: readonly string[]): (rule: Rule) => string | undefined {
+  return ({ range, line }) => {
+    if (range === undefined || (line && speaksOf((text) => line.test(text), words, names))) return undefined;
+    return `it is limited to "${range}" and its parameters do not speak of ${names[0]}`;
+  };
+}
+
+/**
+ * Whether a pattern matches because of the arguments with these names: put under another name, alone or among the others, they must
+ * no longer match. A pattern that fits any argument, or fits because of another one, does not speak of them.
+ */
+function speaksOf(fits: (line: string) => boolean, words: readonly string[], names: readonly string[]): boolean {
+  const meant = words.flatMap((word, i) => (names.includes(assignedName(word) ?? '') ? i : []));
+  const others = words.filter((word) => assignedName(word) === undefined);
+  return (
+    meant.length > 0 &&
+    meant.every((at) => {
+      const word = words[at]!;
+      const renamed = word.replace(/^[^=]+/, (name) => 'z'.repeat(name.length));
+      const alone = fits([...others, word].join(' ')) && !fits([...others, renamed].join(' '));
+      return alone || !fits(words.with(at, renamed).join(' '));
+    })
+  );
+}

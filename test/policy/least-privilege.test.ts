@@ -1,0 +1,445 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../harness/server.ts';
+import { addUser } from '../harness/users.ts';
+
+/** An operator of three nodes: what such an account can reach beyond them. */
+let server: TestServer;
+let op: string;
+
+const commands = 'lsdef,chdef,mkdef,rmdef,rpower,tabch,tabdump,nodels';
+
+beforeAll(async () => {
+  server = await startServer();
+  op = await addUser(server, 'op');
+  await server.ok('PUT', '/globalconf/attrs/domain', { domain: 'cluster.example' });
+  await server.ok('POST', '/nodes/n1-n3', { groups: 'all,mine' });
+  await server.ok('POST', '/nodes/n10', {
+    groups: 'all,others',
+    mgt: 'ipmi',
+    bmc: '10.9.0.10',
+    ip: '10.2.0.10',
+    mac: '52:54:00:00:00:10',
+    arch: 'x86_64',
+    serial: 'S10',
+    mtm: 'M1',
+    postscripts: 'hidden-script',
+  });
+  await server.ok('POST', '/nodes/s1-s2', { groups: 'all,storage' });
+  await server.ok('PUT', '/groups/storage', { mgt: 'ipmi', bmcusername: 'storage', bmcpassword: 'of-storage' });
+  await server.ok('PUT', '/groups/mine', { mgt: 'ipmi', bmcpassword: 'of-mine' });
+  await server.ok('PUT', '/nodes/n3', { mgt: 'redfish' });
+  await server.ok('PUT', '/groups/empty', { mgt: 'ipmi', bmcpassword: 'of-empty' });
+  await server.ok('PUT', '/groups/plain', { usercomment: 'no attributes' });
+  await server.ok('POST', '/groups/racked', { grouptype: 'dynamic', wherevals: 'rack==r1' });
+  await server.ok('PUT', '/tables/spcert/rows/node=n10', { fingerprint: 'AA:BB' });
+  await server.ok('PUT', '/tables/sshhostkey/rows/node=n10', { hostkey: 'ssh-ed25519 AAAA' });
+});
+afterAll(() => server.stop());
+
+/** The rules below root's own, all for `op`. */
+const rules = async (...given: Record<string, string>[]) => {
+  for (const priority of await server.ok('GET', '/policy'))
+    if (priority !== '1') await server.ok('DELETE', `/policy/${priority}`);
+  for (const [i, rule] of given.entries())
+    await server.ok('POST', `/policy/${i + 2}`, { name: 'op', rule: 'allow', ...rule });
+};
+const mine = { commands, noderange: 'mine' };
+const call = (method: string, path: string, body?: object, token = op) =>
+  server.call(method, path, { token, ...(body ? { body } : {}) });
+const revision = async () => (await server.call('GET', '/nodes')).headers['x-muster-revision'];
+
+async function expectRefused(method: string, path: string, body?: object): Promise<string> {
+  const before = await revision();
+  const reply = await call(method, path, body);
+  expect([reply.status, reply.json?.errorcode, reply.text]).toEqual([403, 2, expect.anything()]);
+  expect(await revision()).toBe(before);
+  return reply.json.error.join(' ');
+}
+async function expectDone(method: string, path: string, body?: object): Promise<void> {
+  const reply = await call(method, path, body);
+  expect([reply.status, reply.text]).toEqual([method === 'POST' ? 201 : 200, expect.anything()]);
+}
+
+describe('a rule that is limited to a noderange', () => {
+  beforeEach(() => rules(mine));
+
+  it('covers what decides nothing about trust', async () => {
+    await expectDone('GET', '/nodes/mine');
+    await expectDone('PUT', '/nodes/n1-n3', { rack: 'r1', usercomment: 'x', arch: 'x86_64' });
+    await expectDone('PUT', '/groups/mine', { os: 'debian12' });
+    await expectDone('PUT', '/tables/nodepos/nodes/n1', { nodepos: { u: '7' } });
+    await expectDone('GET', '/tables/nodepos/rows/node=n1');
+    await expectDone('PUT', '/nodes/n1-n3', { rack: '' });
+  });
+
+  it('covers writing back what stands there', async () => {
+    const definition = (await call('GET', '/nodes/n1')).json.n1;
+    await expectDone('PUT', '/nodes/n1', definition);
+    await expectDone('PUT', '/nodes', { n1: definition });
+  });
+
+  it.each([
+    ['where a password is sent', 'PUT', '/nodes/n1', { bmc: '10.66.0.1' }],
+    ['to which port', 'PUT', '/nodes/n1', { bmcport: '6230' }],
+    ['by which protocol', 'PUT', '/nodes/n1', { mgt: 'redfish' }],
+    ['by which driver', 'PUT', '/nodes/n1', { power: 'openbmc' }],
+    ['which account is used', 'PUT', '/nodes/n1', { bmcusername: 'root' }],
+    ['the address of a node', 'PUT', '/nodes/n1', { ip: '10.66.0.1' }],
+    ['the MAC of a node', 'PUT', '/nodes/n1', { mac: '52:54:00:66:00:01' }],
+    ['other names of a node', 'PUT', '/nodes/n1', { hostnames: 'login' }],
+    ['addresses of interfaces', 'PUT', '/nodes/n1', { 'nicips.eth1': '10.66.0.1' }],
+    ['the way to a node', 'PUT', '/nodes/n1', { servicenode: 'n3' }],
+    ['the management node of a node', 'PUT', '/nodes/n1', { xcatmaster: '10.66.0.1' }],
+    ['the hypervisor of a machine', 'PUT', '/nodes/n1', { vmhost: 'n3' }],
+    ['what runs on a node', 'PUT', '/nodes/n1', { postscripts: 'mine' }],
+    ['what boots on a node', 'PUT', '/nodes/n1', { addkcmdline: 'init=/bin/sh' }],
+    ['what is done with a new machine', 'PUT', '/nodes/n1', { chain: 'runcmd=x' }],
+    ['which machine is meant', 'PUT', '/nodes/n1', { serial: 'S10', mtm: 'M1' }],
+    ['groups of a node', 'PUT', '/nodes/n1', { groups: 'all,mine,plain' }],
+    ['groups of a node, added', 'PUT', '/nodes/n1', { groups: 'plain', options: { '-p': '' } }],
+    ['groups of a node, taken', 'PUT', '/nodes/n1', { groups: 'mine', options: { '-m': '' } }],
+    ['members of its own group', 'PUT', '/groups/mine', { members: 'n1,n2' }],
+    ['what its own group selects', 'PUT', '/groups/mine', { grouptype: 'dynamic', wherevals: 'node=~.*' }],
+    ['the same by many', 'PUT', '/groups', { mine: { grouptype: 'dynamic', wherevals: 'node=~.*' } }],
+    [
+      'the same by force',
+      'POST',
+      '/groups/mine',
+      { grouptype: 'dynamic', wherevals: 'node=~.*', options: { '-f': '' } },
+    ],
+    ['the service processors of its own group', 'PUT', '/groups/mine', { bmc: '|n(\\d+)|10.66.0.($1)|' }],
+    ['a row by its table', 'PUT', '/tables/ipmi/nodes/n1', { ipmi: { bmc: '10.66.0.1' } }],
+    ['whether a row counts', 'PUT', '/tables/nodehm/nodes/n3', { nodehm: { disable: '1' } }],
+    ['a trusted certificate', 'PUT', '/tables/spcert/nodes/n1', { spcert: { fingerprint: 'CC' } }],
+    ['a trusted host key', 'PUT', '/tables/sshhostkey/nodes/n1', { sshhostkey: { hostkey: 'ssh-rsa X' } }],
+    [
+      'a reservation',
+      'PUT',
+      '/tables/dhcphost/nodes/n1',
+      { dhcphost: { mac: '52:54:00:00:00:10', ip: '10.2.0.10', nextserver: '10.66.0.1' } },
+    ],
+    ['a node by many', 'PUT', '/nodes', { n1: { bmc: '10.66.0.1' }, n2: { rack: 'r2' } }],
+    ['a node made anew', 'POST', '/nodes/n1', { groups: 'all,mine', bmc: '10.66.0.1', options: { '-f': '' } }],
+    ['a group', 'DELETE', '/groups/mine', undefined],
+  ] as const)('does not cover %s', async (_what, method, path, body) => {
+    const sentence = await expectRefused(method, path, body);
+    expect(sentence).toMatch(/decides whom muster trusts/);
+  });
+
+  it('says what would cover it', async () => {
+    expect(await expectRefused('PUT', '/nodes/n1', { bmc: '10.66.0.1' })).toBe(
+      'User "op" may not change bmc of n1: it decides whom muster trusts, which needs a policy rule for chdef without a noderange, or one whose parameters speak of it, such as "bmc=".',
+    );
+  });
+
+  it('covers the removal of its nodes', async () => {
+    await server.ok('POST', '/nodes/n4', { groups: 'all,mine', bmc: '10.9.0.4', mgt: 'ipmi' });
+    await expectDone('DELETE', '/nodes/n4');
+  });
+
+  it('does not cover a service for all nodes, nor a table of all', async () => {
+    await rules({ noderange: 'all' });
+    await expectRefused('POST', '/services/host');
+    await expectRefused('GET', '/tables/ipmi/rows');
+  });
+});
+
+describe('a rule whose parameters speak of an attribute', () => {
+  it('covers it, and no other', async () => {
+    await rules({ ...mine, parameters: '\\bbmc=10\\.1\\.' }, mine);
+    await expectDone('PUT', '/nodes/n1', { bmc: '10.1.0.1' });
+    await expectDone('PUT', '/nodes/n1', { rack: 'r7', bmc: '10.1.0.2' });
+    await expectDone('PUT', '/tables/ipmi/nodes/n1', { ipmi: { bmc: '10.1.0.3' } });
+    await expectRefused('PUT', '/nodes/n1', { bmc: '10.66.0.1' });
+    await expectRefused('PUT', '/nodes/n1', { bmc: '10.1.0.1', mgt: 'redfish' });
+    await expectRefused('PUT', '/nodes', { n1: { bmc: '10.1.0.4' }, n2: { bmc: '10.66.0.1' } });
+    await server.ok('PUT', '/nodes/n1', { bmc: '', rack: '' });
+  });
+
+  it('must mean it: another argument with its text in it is not it', async () => {
+    await rules({ ...mine, parameters: '\\bbmc=10\\.1\\.' }, mine);
+    await expectRefused('PUT', '/nodes/n1', { usercomment: 'bmc=10.1.0.1', bmc: '10.66.0.1' });
+    await expectRefused('PUT', '/nodes/n1', { usercomment: ' bmc=10.1.0.1 ', bmc: '10.66.0.1' });
+  });
+
+  it.each(['.*', 'n1', '-t node', '\\w+=', '=10\\.', '-o n1 .+', '^.{0,200}$'])(
+    'does not if it is %s, which fits anything',
+    async (parameters) => {
+      await rules({ ...mine, parameters }, mine);
+      await expectRefused('PUT', '/nodes/n1', { bmc: '10.1.0.1' });
+    },
+  );
+
+  it.each(['bmc=', '\\b(bmc|rack)=', '^-t node -o n1 bmc=\\S+$', '-o n1 rack=r1 bmc=10'])(
+    'may say it as %s',
+    async (parameters) => {
+      await rules({ ...mine, parameters }, mine);
+      await expectDone('PUT', '/nodes/n1', { ...(parameters.includes('rack=r1') && { rack: 'r1' }), bmc: '10.1.0.1' });
+      await server.ok('PUT', '/nodes/n1', { bmc: '', rack: '' });
+    },
+  );
+});
+
+describe('a rule without a noderange', () => {
+  it('covers what it did', async () => {
+    await rules({ commands });
+    await expectDone('PUT', '/nodes/n1', { bmc: '10.1.0.1', groups: 'all,mine,plain' });
+    await expectDone('PUT', '/groups/mine', { members: 'n1,n2,n3' });
+    await server.ok('PUT', '/nodes/n1', { bmc: '', groups: 'all,mine' });
+  });
+
+  it('refuses what another rule does, argument by argument, object by object', async () => {
+    await rules({ commands: 'chdef', parameters: '\\bbmc=', rule: 'deny' }, { commands });
+    await expectRefused('PUT', '/nodes/n1', { bmc: '10.1.0.1' });
+    await expectRefused('PUT', '/nodes', { n2: { rack: 'r1' }, n1: { bmc: '10.1.0.1' } });
+    const log = (await server.ok('GET', '/tables/auditlog/rows')).auditlog;
+    expect(log.findLast(({ status }: { status: string }) => status === 'Denied').args).toBe(
+      '-t node -o n2 rack=r1 -t node -o n1 bmc=10.1.0.1',
+    );
+    await expectDone('PUT', '/nodes', { n2: { rack: '' }, n1: { arch: 'x86_64' } });
+  });
+});
+
+describe('groups that a rule names, or that carry attributes,', () => {
+  const joins = { ...mine, parameters: '\\b(groups|members|wherevals|grouptype)=' };
+
+  it('change their members only with rights on all of them', async () => {
+    await rules(joins, mine);
+    await expectRefused('PUT', '/nodes/n1', { groups: 'all,mine,storage' });
+    await expectRefused('PUT', '/groups/mine', { members: 'n1,n2,n3,n10' });
+    await expectRefused('PUT', '/groups/mine', { grouptype: 'dynamic', wherevals: 'node=~.*' });
+    await expectRefused('PUT', '/nodes/n1', { groups: 'all,mine,empty' });
+    await expectDone('PUT', '/nodes/n1', { groups: 'all,mine,plain' });
+    await expectDone('PUT', '/groups/mine', { members: 'n1,n2,n3' });
+    await server.ok('PUT', '/nodes/n1', { groups: 'all,mine' });
+  });
+
+  it('do so too when an attribute makes the difference', async () => {
+    await rules({ commands, noderange: 'mine,n10' }, { name: 'somebody', noderange: 'racked' });
+    await server.ok('PUT', '/nodes/s1', { rack: 'r1' });
+    const sentence = await expectRefused('PUT', '/nodes/n1', { rack: 'r1' });
+    expect(sentence).not.toContain('s1');
+    await server.ok('PUT', '/nodes/s1', { rack: '' });
+    await server.ok('PUT', '/nodes/n10', { rack: 'r1' });
+    await expectDone('PUT', '/nodes/n1', { rack: 'r1' });
+    await server.ok('PUT', '/nodes/n1,n10', { rack: '' });
+  });
+});
+
+describe('hidden nodes', () => {
+  it('are covered by a rule for their group', async () => {
+    await server.ok('POST', '/nodes/h1', { groups: 'all,secretive', hidden: '1', rack: 'r9' });
+    await server.ok('POST', '/groups/dynamically', { grouptype: 'dynamic', wherevals: 'rack==r9' });
+    for (const noderange of ['secretive', 'dynamically', '/h.*', 'nodepos.rack==r9']) {
+      await rules({ noderange, rule: 'deny' }, {});
+      await expectRefused('GET', '/nodes/h1');
+      await expectRefused('PUT', '/nodes/h1', { arch: 'x86_64' });
+      await expectRefused('PUT', '/groups/secretive', { arch: 'x86_64' });
+    }
+    await server.ok('PUT', '/globalconf/attrs/excludenodes', { excludenodes: 'n2' });
+    await rules({ noderange: 'mine', rule: 'deny' }, {});
+    await expectRefused('GET', '/tables/nodepos/rows/node=n2');
+    await server.ok('DELETE', '/globalconf/attrs/excludenodes');
+  });
+});
+
+describe('what belongs to another node', () => {
+  const speaks = { ...mine, parameters: '\\b(bmc|ip|mac|fingerprint|hostkey|serial|mtm|nextserver)=' };
+
+  it.each([
+    ['its service processor', '/nodes/n1', { bmc: '10.9.0.10' }],
+    ['its address as a service processor', '/nodes/n1', { bmc: '10.2.0.10' }],
+    ['its address', '/nodes/n1', { ip: '10.2.0.10' }],
+    ['its service processor as an address', '/nodes/n1', { ip: '10.9.0.10' }],
+    ['its MAC', '/nodes/n1', { mac: '52:54:00:00:00:10' }],
+    ['its MAC, written otherwise', '/nodes/n1', { mac: '525400000010!alias' }],
+    ['its machine', '/nodes/n1', { serial: 'S10', mtm: 'M1' }],
+    ['a value computed to be so', '/nodes/n1', { bmc: '|n(\\d+)|10.9.0.($1+9)|' }],
+    ['its certificate', '/tables/spcert/nodes/n1', { spcert: { fingerprint: 'AA:BB' } }],
+    ['its host key', '/tables/sshhostkey/nodes/n1', { sshhostkey: { hostkey: 'ssh-ed25519 AAAA' } }],
+    ['its reservation', '/tables/dhcphost/nodes/n1', { dhcphost: { mac: '52:54:00:00:00:10' } }],
+  ])('is not taken without rights on that node: %s', async (_what, path, body) => {
+    await rules(speaks, mine);
+    const sentence = await expectRefused('PUT', path, body);
+    expect(sentence).toContain('it belongs to a node that this needs rights on too');
+    expect(sentence).not.toContain('n10');
+  });
+
+  it('is taken with rights on both', async () => {
+    await rules({ commands, noderange: 'mine,n10', parameters: 'bmc=' });
+    await expectDone('PUT', '/nodes/n1', { bmc: '10.9.0.10' });
+    await server.ok('PUT', '/nodes/n1', { bmc: '' });
+  });
+
+  it('cannot be told of a name', async () => {
+    await rules(speaks, mine);
+    expect(await expectRefused('PUT', '/nodes/n1', { bmc: 'bmc10.example.org' })).toContain('cannot be told');
+  });
+
+  it('is not copied by a template that may not be read', async () => {
+    await rules({ commands: 'mkdef' }, { commands: 'lsdef', noderange: 'mine' });
+    const template = (name: string) => ({ options: { '--template': name } });
+    const secret = await expectRefused('POST', '/nodes/n20', template('n10'));
+    const unknown = await expectRefused('POST', '/nodes/n20', template('n99'));
+    expect(secret.replace('n10', 'n99')).toBe(unknown);
+    await expectDone('POST', '/nodes/n20', template('n1'));
+    await server.ok('DELETE', '/nodes/n20');
+    await expectRefused('GET', '/templates/node', template('n10'));
+    await rules({ noderange: 'n10', rule: 'deny' }, {});
+    await expectRefused('GET', '/templates/node', template('n10'));
+  });
+});
+
+describe('names outside the domains of the cluster', () => {
+  it.each([
+    [{ hostnames: 'www.example.org' }],
+    [{ hostnames: 'login,WWW.Example.ORG' }],
+    [{ otherinterfaces: 'mail.example.org:10.3.0.1' }],
+    [{ 'nicips.eth1': '10.3.0.1', 'nicaliases.eth1': 'ntp.example.org' }],
+    [{ 'nicips.eth1': '10.3.0.1', 'nichostnamesuffixes.eth1': '.example.org' }],
+  ])('need full rights: %j', async (body) => {
+    await rules({ commands });
+    expect(await expectRefused('PUT', '/nodes/n1', body)).toMatch(/outside the cluster's domains/);
+    await server.ok('PUT', '/nodes/n1', body);
+    await expectDone('PUT', '/nodes/n1', { rack: 'r1' });
+    await server.ok('POST', '/nodes/n1', { groups: 'all,mine', options: { '-f': '' } });
+  });
+
+  it('are those of other domains only', async () => {
+    await rules({ commands });
+    await expectDone('PUT', '/nodes/n1', {
+      hostnames: 'login,login.cluster.example',
+      'nicips.bond0.100': '10.3.0.1',
+      'nichostnamesuffixes.bond0.100': '-bond0.100',
+    });
+    await server.ok('POST', '/nodes/n1', { groups: 'all,mine', options: { '-f': '' } });
+  });
+});
+
+describe('what a limited account learns of other nodes', () => {
+  beforeEach(() => rules(mine));
+
+  it('is the same whether or not they exist', async () => {
+    for (const [method, tail] of [
+      ['GET', ''],
+      ['PUT', ''],
+      ['DELETE', ''],
+      ['GET', '/power'],
+      ['GET', '/attrs/arch'],
+    ] as const) {
+      const body = method === 'PUT' ? { rack: 'r1' } : undefined;
+      const known = await expectRefused(method, `/nodes/n10${tail}`, body);
+      const unknown = await expectRefused(method, `/nodes/n99${tail}`, body);
+      expect(known.replaceAll('n10', 'n99')).toBe(unknown);
+    }
+    const both = await expectRefused('GET', '/nodes/n10,n99');
+    expect(both).toBe((await expectRefused('GET', '/nodes/n98,n99')).replaceAll('n98', 'n10'));
+    expect(await expectRefused('GET', '/nodes/storage')).toBe(
+      (await expectRefused('GET', '/nodes/nosuch')).replaceAll('nosuch', 'storage'),
+    );
+    expect(await expectRefused('GET', '/groups/storage')).toBe(
+      (await expectRefused('GET', '/groups/nosuch')).replaceAll('nosuch', 'storage'),
+    );
+  });
+
+  it('is the same however many they are', async () => {
+    const expecting = (count: string) =>
+      server.call('GET', '/nodes/storage', { token: op, headers: { 'X-Expect-Nodes': count } });
+    expect((await expecting('2')).text).toBe((await expecting('3')).text);
+  });
+
+  it.each([
+    'n10,@nodetype.arch==x86_64',
+    'n10,@nodetype.arch==ppc64',
+    'n10@others',
+    'n10@storage',
+    'others,@n10',
+    'storage,@n10',
+    'nodetype.arch==x86_64,@n10',
+    '/n10',
+    '/n99',
+    'ipmi.bmc==10.9.0.10',
+    'ipmi.bmc==10.9.0.99',
+  ])('does not depend on their attributes and groups: %s selects nothing', async (range) => {
+    expect(await expectRefused('GET', `/nodes/${encodeURIComponent(range)}`)).toBe(
+      `User "op" may not run lsdef on ${range}: no policy rule allows it.`,
+    );
+  });
+
+  it.each(['n10,-nodetype.arch==x86_64', 'n10,-nodetype.arch==ppc64', 'n10,-others', 'n10,-storage'])(
+    'does not depend on their attributes and groups: %s is refused',
+    async (range) => {
+      expect(await expectRefused('GET', `/nodes/${encodeURIComponent(range)}`)).toContain('on n10:');
+    },
+  );
+
+  it('is no name that a criterion or a group found', async () => {
+    expect(await expectRefused('GET', '/nodes/others')).toBe(
+      'User "op" may not run lsdef on others: no policy rule allows it.',
+    );
+    await expectDone('GET', '/nodes/mine,@nodetype.arch==x86_64');
+    expect(Object.keys((await call('GET', '/nodes/nodelist.groups=~mine')).json)).toEqual(['n1', 'n2', 'n3']);
+  });
+
+  it('is nothing without a rule for the command, whatever is asked', async () => {
+    await rules({ commands: 'rinv' });
+    for (const range of ['n10', 'n99', 'a[1-1000]b[1-999]', '/\\pL{900}', 'nosuch.column==1'])
+      expect(await expectRefused('GET', `/nodes/${encodeURIComponent(range)}`)).toMatch(
+        /^User "op" may not run lsdef on /,
+      );
+  });
+});
+
+describe('the policy explains', () => {
+  const explain = (query: Record<string, string>, token = server.token) =>
+    server.call('GET', '/policy/explain', { token, query });
+
+  it('what every rule says', async () => {
+    await rules({ ...mine, host: '10.0.0.9' }, { noderange: 's1', rule: 'deny' }, mine);
+    const { json } = await explain({ user: 'op', command: 'chdef', noderange: 'n1,s1', line: '-t node -o n1 rack=r1' });
+    expect(json).toEqual({
+      allowed: false,
+      fullRights: false,
+      rule: '3',
+      node: 's1',
+      why: ['Rule 2 is for requests from 10.0.0.9.', 'Rule 3 refuses it on s1.'],
+      trust: {},
+    });
+    expect((await explain({ user: 'op', command: 'chdef', noderange: 'n1' })).json).toMatchObject({
+      allowed: true,
+      rule: '4',
+    });
+    expect((await explain({ user: 'op', command: 'setNodesAttribs', noderange: 'n1' })).json.allowed).toBe(true);
+    expect((await explain({ user: 'root', command: 'chdef' })).json).toMatchObject({ allowed: true, fullRights: true });
+  });
+
+  it('what decides trust', async () => {
+    await rules({ ...mine, parameters: 'mgt=' }, mine);
+    const { json } = await explain({
+      user: 'op',
+      command: 'chdef',
+      noderange: 'n1',
+      line: '-t node -o n1 bmc=10.1.0.1 mgt=ipmi',
+    });
+    expect(json.allowed).toBe(false);
+    expect(json.trust.mgt).toEqual({ allowed: true, why: ['Rule 2 allows it.'] });
+    expect(json.trust.bmc).toEqual({
+      allowed: false,
+      why: [
+        'Rule 2 would allow it, but it is limited to "mine" and its parameters do not speak of bmc.',
+        'Rule 3 would allow it, but it is limited to "mine" and its parameters do not speak of bmc.',
+        'No other rule allows it.',
+      ],
+    });
+  });
+
+  it('itself to those whom it lets', async () => {
+    await rules(mine);
+    expect((await explain({ user: 'op', command: 'chdef' }, op)).status).toBe(403);
+    await rules({ commands: 'lspolicy' });
+    expect((await explain({ user: 'op', command: 'lspolicy' }, op)).json.allowed).toBe(true);
+    expect((await explain({ user: 'op' })).json.error).toEqual([
+      'Say of whom and what to tell: ?user=NAME&command=COMMAND.',
+    ]);
+  });
+});
