@@ -1,17 +1,8 @@
+import { Type } from 'typebox';
 import { expandAddresses } from '../core/address-range.ts';
 import { Fault } from '../core/errors.ts';
 import type { Found } from '../drivers/discovery.ts';
 import { query } from './command.ts';
-
-export interface BmcdiscoverArgs {
-  readonly addresses: string;
-  /** Only this kind; both if absent. `nmap`, as the reference system says, means both. */
-  readonly method: string | undefined;
-  readonly username: string | undefined;
-  readonly password: string | undefined;
-  /** Only says whether the account is accepted. */
-  readonly check?: boolean;
-}
 
 /** Whoever reads the line splits it at its commas, and what a service processor says of itself may hold anything. */
 const field = (value: string): string =>
@@ -26,8 +17,21 @@ export function discoveryLine({ address, kind, model, serial, mac, note }: Found
   return [...fields, ...(note === '' ? [] : [note])].map(field).join(',');
 }
 
-export const bmcdiscover = query<BmcdiscoverArgs>({
+export const bmcdiscover = query({
   name: 'bmcdiscover',
+  args: Type.Object({
+    addresses: Type.String(),
+    method: Type.Optional(
+      Type.String({ description: 'only this kind; nmap, as the reference system says, means both' }),
+    ),
+    username: Type.Optional(Type.String()),
+    password: Type.Optional(Type.String()),
+    check: Type.Optional(Type.Boolean({ description: 'only says whether the account is accepted' })),
+  }),
+  line({ addresses, method, username = '', check }) {
+    if (check) return ['-i', addresses, '-u', username, '-p', 'xxxxxxxx', '-c'];
+    return [...(method ? ['-s', method] : []), '--range', addresses];
+  },
   async run(_snapshot, { addresses: range, method, username = '', password = '', check }, { discovery, signal }) {
     const account = password === '' ? undefined : { username, password };
     if (check) {

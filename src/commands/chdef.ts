@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { readLifetime } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
@@ -5,25 +6,39 @@ import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
-import { definitionWords } from '../objects/shown-arguments.ts';
+import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
 import { type ObjectType, typeNamed } from '../objects/types.ts';
-import { change, noSelection, nothing, type Scope } from './command.ts';
+import { type Arguments, change, noSelection, nothing, type Scope, textMap } from './command.ts';
 
-export type ChdefArgs = { readonly type: string } & (
-  | {
-      readonly names: string;
-      readonly attributes: Given;
-      readonly mode?: Mode;
-      /** The caller counts on existing objects, so unknown ones are not made. */
-      readonly mustExist?: boolean;
-    }
-  | { readonly names: string; readonly rename: string }
-  /** Many objects, each with its own attributes. */
-  | { readonly definitions: Readonly<Record<string, Given>>; readonly mustExist?: boolean }
+const typeName = Type.String();
+const mustExist = Type.Optional(
+  Type.Boolean({ description: 'the caller counts on existing objects, so unknown ones are not made' }),
 );
+const changedAlike = Type.Object({
+  type: typeName,
+  names: Type.String(),
+  attributes: textMap,
+  mode: Type.Optional(Type.Enum(['set', 'append', 'remove'])),
+  mustExist,
+});
+const renamed = Type.Object({ type: typeName, names: Type.String(), rename: Type.String() });
+/** Many objects, each with its own attributes. */
+const many = Type.Object({ type: typeName, definitions: Type.Record(Type.String(), textMap), mustExist });
 
-export const chdef = change<ChdefArgs>({
+type Changed = Arguments<typeof changedAlike>;
+
+const modeFlags: Readonly<Record<Mode, readonly string[]>> = { set: [], append: ['-p'], remove: ['-m'] };
+
+export const chdef = change({
   name: 'chdef',
+  args: Type.Union([changedAlike, renamed, many]),
+  line(args) {
+    if ('definitions' in args)
+      return Object.entries(args.definitions).flatMap(([name, given]) => definitionWords(args.type, name, given));
+    if ('rename' in args) return [...definitionWords(args.type, args.names), '-n', args.rename];
+    if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
+    return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
+  },
   select(snapshot, args, { ranges }) {
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
@@ -73,7 +88,7 @@ function partition(
   return { existing, missing };
 }
 
-type Named = Extract<ChdefArgs, { names: string }>;
+type Named = Changed | Arguments<typeof renamed>;
 
 /** What is named must exist, unless it can be made of what is given. */
 function checkNamed(type: ObjectType, args: Named, existing: readonly string[], missing: readonly string[]): void {
@@ -84,17 +99,17 @@ function checkNamed(type: ObjectType, args: Named, existing: readonly string[], 
 
 function canBeMade(
   type: ObjectType,
-  { attributes, mustExist }: Extract<Named, { attributes: Given }>,
+  { attributes, mustExist: onlyExisting }: Changed,
   missing: readonly string[],
 ): boolean {
-  if (mustExist || Object.keys(attributes).length === 0) return false;
+  if (onlyExisting || Object.keys(attributes).length === 0) return false;
   return type.name !== 'node' || (Boolean(attributes['groups']) && allNewNodes(missing));
 }
 
 function changeAlike(
   draft: Draft,
   type: ObjectType,
-  { names, attributes, mode = 'set' }: { names: string; attributes: Given; mode?: Mode },
+  { names, attributes, mode = 'set' }: Changed,
   { ranges, selection }: Scope,
 ): void {
   checkAttributeNames(type, attributes);

@@ -1,3 +1,4 @@
+import { type Static, type TSchema, Type } from 'typebox';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
@@ -130,6 +131,10 @@ export const nothing: Answer = { shape: 'none' };
 interface CommandBase<Args> {
   /** What policies name. */
   readonly name: string;
+  /** What its arguments are, for whoever calls it from outside this program. */
+  readonly args: TSchema;
+  /** The argument line as the reference system writes it, secrets replaced: policies match on it and the audit log keeps it. */
+  line(args: Args): readonly string[];
   /** Every account may run it for itself; no rule is asked. */
   readonly free?: boolean;
   /** What the policy is asked, where one line for all that was selected does not tell it. */
@@ -194,10 +199,44 @@ export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | PerNode<Arg
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;
 
-export const query = <Args>(command: Omit<Query<Args>, 'kind'>): Query<Args> => ({ kind: 'query', ...command });
-export const change = <Args>(command: Omit<Change<Args>, 'kind'>): Change<Args> => ({ kind: 'change', ...command });
-export const act = <Args>(command: Omit<Act<Args>, 'kind'>): Act<Args> => ({ kind: 'act', ...command });
-export const perNode = <Args>(command: Omit<PerNode<Args>, 'kind'>): PerNode<Args> => ({
-  kind: 'per-node',
+/** Arguments as a schema says; a member that may be absent may be undefined too. */
+export type Arguments<Schema extends TSchema> = Relaxed<Static<Schema>>;
+type Relaxed<T> = T extends object
+  ? { readonly [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] }
+  : T;
+
+/** A command of one kind, declared: its arguments are typed by their schema. */
+type Declared<Kind, Schema extends TSchema> = Omit<Kind, 'kind' | 'args'> & { readonly args: Schema };
+
+export const query = <S extends TSchema>(command: Declared<Query<Arguments<S>>, S>): Query<Arguments<S>> => ({
+  kind: 'query',
   ...command,
 });
+export const change = <S extends TSchema>(command: Declared<Change<Arguments<S>>, S>): Change<Arguments<S>> => ({
+  kind: 'change',
+  ...command,
+});
+export const act = <S extends TSchema>(command: Declared<Act<Arguments<S>>, S>): Act<Arguments<S>> => ({
+  kind: 'act',
+  ...command,
+});
+export const perNode = <Args>(command: Omit<PerNode<Args>, 'kind' | 'args' | 'line'>): PerNode<Args> => ({
+  kind: 'per-node',
+  args: noArguments,
+  line: noLine,
+  ...command,
+});
+
+/** The nodes a command works on. What works on them may want at least one. */
+export const nodeArguments = { range: Type.String(), refuseEmpty: Type.Optional(Type.Boolean()) } as const;
+/** For services that know of nodes: without a range the service itself is set up. */
+export const serviceArguments = Type.Object({
+  range: Type.Optional(Type.String()),
+  refuseEmpty: Type.Optional(Type.Boolean()),
+  remove: Type.Optional(Type.Boolean()),
+});
+export const serviceLine = ({ range, remove }: Arguments<typeof serviceArguments>): readonly string[] =>
+  range === undefined ? ['-n'] : remove ? ['-d'] : [];
+export const textMap = Type.Record(Type.String(), Type.String());
+export const noArguments = Type.Object({});
+export const noLine = (): readonly string[] => [];

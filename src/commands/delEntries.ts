@@ -1,9 +1,13 @@
+import { Type } from 'typebox';
 import { keyOf } from '../database/tables.ts';
+import { shownKeys } from '../objects/shown-arguments.ts';
 import { matchingRows, parseKeys, writableTable } from '../objects/table-access.ts';
 import { change, nothing } from './command.ts';
 
-export const delEntries = change<{ readonly table: string; readonly keys: string }>({
+export const delEntries = change({
   name: 'delEntries',
+  args: Type.Object({ table: Type.String(), keys: Type.String() }),
+  line: ({ table, keys }) => [table, shownKeys(table, keys)],
   plan(draft, { table: name, keys }) {
     const table = writableTable(name);
     for (const row of matchingRows(draft.base, table, parseKeys(table, keys))) draft.remove(name, keyOf(table, row));

@@ -1,18 +1,19 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { tableNamed } from '../database/tables.ts';
 import { logRows } from '../objects/log-rows.ts';
+import { shownKeys } from '../objects/shown-arguments.ts';
 import { matchingRows, ownersOf, parseKeys, storedRows } from '../objects/table-access.ts';
 import { query } from './command.ts';
 
-export interface RowsArgs {
-  readonly table: string;
-  /** `column=value,...` as in the path. */
-  readonly keys: string;
-  readonly columns: readonly string[] | undefined;
-}
-
-export const getAttribs = query<RowsArgs>({
+export const getAttribs = query({
   name: 'getAttribs',
+  args: Type.Object({
+    table: Type.String(),
+    keys: Type.String({ description: 'column=value,...' }),
+    columns: Type.Optional(Type.Array(Type.String())),
+  }),
+  line: ({ table, keys }) => [table, shownKeys(table, keys)],
   select(snapshot, { table: name, keys }) {
     const table = tableNamed(name);
     return {

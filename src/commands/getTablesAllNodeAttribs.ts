@@ -1,15 +1,13 @@
+import { Type } from 'typebox';
 import { visibleNodes } from '../objects/groups.ts';
 import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
 import { query } from './command.ts';
 
-export interface AllNodeRowsArgs {
-  readonly tables: readonly string[];
-  readonly columns: readonly string[] | undefined;
-}
-
 /** Like the reading of named nodes, but only of those that have anything in the table. */
-export const getTablesAllNodeAttribs = query<AllNodeRowsArgs>({
+export const getTablesAllNodeAttribs = query({
   name: 'getTablesAllNodeAttribs',
+  args: Type.Object({ tables: Type.Array(Type.String()), columns: Type.Optional(Type.Array(Type.String())) }),
+  line: ({ tables }) => [tables.join(',')],
   select(snapshot) {
     const nodes = visibleNodes(snapshot);
     return { objects: nodes, nodes };

@@ -1,14 +1,15 @@
+import { Type } from 'typebox';
 import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
 import { query, selectNodes } from './command.ts';
 
-export interface NodeRowsArgs {
-  readonly tables: readonly string[];
-  readonly range: string;
-  readonly columns: readonly string[] | undefined;
-}
-
-export const getTablesNodesAttribs = query<NodeRowsArgs>({
+export const getTablesNodesAttribs = query({
   name: 'getTablesNodesAttribs',
+  args: Type.Object({
+    tables: Type.Array(Type.String()),
+    range: Type.String(),
+    columns: Type.Optional(Type.Array(Type.String())),
+  }),
+  line: ({ tables }) => [tables.join(',')],
   select: selectNodes,
   run(snapshot, { tables, columns }, { selection: { nodes = [] } }) {
     return {

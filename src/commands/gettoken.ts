@@ -1,12 +1,14 @@
 import { expiryText, hashToken, lifetimeDays, newToken } from '../access/tokens.ts';
 import { siteValue } from '../objects/effective.ts';
-import { change } from './command.ts';
+import { change, noArguments, noLine } from './command.ts';
 
 const day = 86_400_000;
 
 /** A new token for the caller. Only its hash is stored. */
-export const gettoken = change<object>({
+export const gettoken = change({
   name: 'gettoken',
+  args: noArguments,
+  line: noLine,
   free: true,
   plan(draft, _args, { caller }) {
     const id = newToken();

@@ -1,8 +1,10 @@
 import { localAdapters } from '../services/interfaces.ts';
-import { query } from './command.ts';
+import { noArguments, query } from './command.ts';
 
 /** What the management node has itself. */
-export const localrest = query<Record<string, never>>({
+export const localrest = query({
   name: 'localrest',
+  args: noArguments,
+  line: () => ['list', 'adapters'],
   run: () => ({ shape: 'value', value: localAdapters() }),
 });

@@ -1,28 +1,35 @@
+import { Type } from 'typebox';
 import { nodeTables } from '../database/tables.ts';
-import { chosenAttributes, objectAttributes, objectNames } from '../objects/definitions.ts';
+import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeAttributes } from '../objects/node-attributes.ts';
 import { emptyRange, existingObjects, policyNodes } from '../objects/select.ts';
+import { definitionWords } from '../objects/shown-arguments.ts';
 import { attributeNamed, groupType, nodeType, type ObjectType, typeNamed } from '../objects/types.ts';
 import { type Answer, noSelection, query } from './command.ts';
 
-export interface LsdefArgs {
-  readonly type: string;
-  /** A range or a list of names; undefined: all objects of the type. */
-  readonly names?: string;
-  /** Only these attributes. */
-  readonly attributes?: readonly string[];
-  /** Where this attribute comes from, instead of the attributes. */
-  readonly explain?: string;
-  /** The names alone. */
-  readonly short?: boolean;
-  /** Whether a range that selects nothing is refused. */
-  readonly refuseEmpty?: boolean;
-}
-
-export const lsdef = query<LsdefArgs>({
+export const lsdef = query({
   name: 'lsdef',
+  args: Type.Object({
+    type: Type.String(),
+    names: Type.Optional(
+      Type.String({ description: 'a range or a list of names; without it all objects of the type' }),
+    ),
+    attributes: Type.Optional(Type.Array(Type.String(), { description: 'only these' })),
+    explain: Type.Optional(Type.String({ description: 'where this attribute comes from, instead of the attributes' })),
+    short: Type.Optional(Type.Boolean({ description: 'the names alone' })),
+    refuseEmpty: Type.Optional(Type.Boolean({ description: 'whether a range that selects nothing is refused' })),
+  }),
+  line({ type, names, attributes, explain, short }) {
+    const chosen = attributes?.join(',') ?? explain;
+    return [
+      ...(names === undefined
+        ? ['-t', type, short ? '-s' : type === 'site' ? siteObject : '-l']
+        : definitionWords(type, names)),
+      ...(chosen === undefined ? [] : ['-i', chosen]),
+    ];
+  },
   select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }) {
     const type = typeNamed(typeName);
     if (names === undefined) {

@@ -1,8 +1,10 @@
-import { everyNode, query } from './command.ts';
+import { everyNode, noArguments, noLine, query } from './command.ts';
 
 /** Addresses that machines have been given by DHCP for a time. */
-export const lsleases = query<Record<string, never>>({
+export const lsleases = query({
   name: 'lsleases',
+  args: noArguments,
+  line: noLine,
   select: () => everyNode,
   async run(_snapshot, _args, { dhcp }) {
     const leases = await dhcp.leases();

@@ -1,20 +1,21 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { expandRange } from '../objects/cluster.ts';
 import { explain, type PolicyQuestion, policyOf } from '../objects/policy.ts';
 import { trustInLine, trustObjection } from '../objects/trust.ts';
 import { everyNode, query } from './command.ts';
 
-export interface LspolicyArgs {
-  readonly user: string;
-  readonly command: string;
-  readonly range?: string | undefined;
-  readonly line: string;
-  readonly host?: string | undefined;
-}
-
 /** Why the policy would allow something or not, rule by rule. Nothing is done. */
-export const lspolicy = query<LspolicyArgs>({
+export const lspolicy = query({
   name: 'lspolicy',
+  args: Type.Object({
+    user: Type.String(),
+    command: Type.String(),
+    range: Type.Optional(Type.String()),
+    line: Type.String(),
+    host: Type.Optional(Type.String()),
+  }),
+  line: ({ user, command }) => ['-u', user, command],
   select: () => everyNode,
   run(snapshot, { user, command, range, line, host }, { ranges }) {
     if (user === '' || command === '')

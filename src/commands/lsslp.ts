@@ -1,9 +1,12 @@
+import { Type } from 'typebox';
 import { KnownNodes } from '../services/discovery/known-nodes.ts';
 import { everyNode, query } from './command.ts';
 
 /** Devices that announce themselves on the networks, as definitions that could be made of them. */
-export const lsslp = query<{ readonly type: string | undefined }>({
+export const lsslp = query({
   name: 'lsslp',
+  args: Type.Object({ type: Type.Optional(Type.String()) }),
+  line: ({ type }) => (type === undefined ? ['-z'] : ['-z', '-s', type]),
   select: () => everyNode,
   async run(snapshot, { type }, { announcements }) {
     const found = await announcements.find(type, new KnownNodes(snapshot));

@@ -1,8 +1,10 @@
-import { query } from './command.ts';
+import { noArguments, noLine, query } from './command.ts';
 
 /** The caller's own tokens, without what would let somebody use them. */
-export const lstoken = query<object>({
+export const lstoken = query({
   name: 'lstoken',
+  args: noArguments,
+  line: noLine,
   free: true,
   run(snapshot, _args, { caller }) {
     const tokens = snapshot

@@ -1,14 +1,9 @@
-import { act, everyNode, selectNodes } from './command.ts';
+import { act, everyNode, selectNodes, serviceArguments, serviceLine } from './command.ts';
 
-export interface MakedhcpArgs {
-  /** Undefined: the service itself is set up. */
-  readonly range: string | undefined;
-  readonly refuseEmpty?: boolean;
-  readonly remove?: boolean;
-}
-
-export const makedhcp = act<MakedhcpArgs>({
+export const makedhcp = act({
   name: 'makedhcp',
+  args: serviceArguments,
+  line: serviceLine,
   select: (snapshot, { range, refuseEmpty = false }, services) =>
     range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
   async run(snapshot, { range, remove }, { dhcp, selection, caller: { user, client } }) {

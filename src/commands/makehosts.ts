@@ -1,21 +1,23 @@
+import { Type } from 'typebox';
 import { act, everyNode, selectNodes } from './command.ts';
-import type { NameOrder } from '../services/hosts/line-format.ts';
+import { type NameOrder, nameOrders } from '../services/hosts/line-format.ts';
 
-export interface MakehostsArgs {
-  /** Undefined: all nodes. */
-  readonly range: string | undefined;
-  readonly refuseEmpty?: boolean;
-  readonly remove?: boolean;
-  /** Which name comes first; undefined: as the site says. */
-  readonly order?: NameOrder | undefined;
-  /** Writes other names with their domain too. */
-  readonly longOthers?: boolean | undefined;
-  /** Drops all lines but the management node's own first. */
-  readonly fresh?: boolean | undefined;
-}
+const orderFlags: Readonly<Record<NameOrder, readonly string[]>> = { short: [], long: ['-l'], others: ['-o'] };
 
-export const makehosts = act<MakehostsArgs>({
+export const makehosts = act({
   name: 'makehosts',
+  args: Type.Object({
+    range: Type.Optional(Type.String({ description: 'without it all nodes' })),
+    refuseEmpty: Type.Optional(Type.Boolean()),
+    remove: Type.Optional(Type.Boolean()),
+    order: Type.Optional(Type.Enum([...nameOrders], { description: 'which name comes first; else as the site says' })),
+    longOthers: Type.Optional(Type.Boolean({ description: 'writes other names with their domain too' })),
+    fresh: Type.Optional(Type.Boolean({ description: "drops all lines but the management node's own first" })),
+  }),
+  line({ remove, order = 'short', longOthers, fresh }) {
+    if (remove) return ['-d'];
+    return [...(fresh ? ['-n'] : []), ...orderFlags[order], ...(longOthers ? ['-a'] : [])];
+  },
   select: (snapshot, { range, refuseEmpty = false }, services) =>
     range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
   async run(snapshot, { remove, order, longOthers = false, fresh = false }, { hosts, selection }) {

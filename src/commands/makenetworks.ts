@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { contains, ipText, type Prefix, prefixText, widthOf } from '../core/ip.ts';
 import { checkValue } from '../database/checks.ts';
@@ -5,23 +6,23 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, tableNamed } from '../database/tables.ts';
 import { checkAttributeNames, createObject, type Given } from '../objects/define.ts';
 import { objectExists } from '../objects/definitions.ts';
+import { attributeWords } from '../objects/shown-arguments.ts';
 import { networksOf } from '../objects/networks.ts';
 import { attributeNamed, typeNamed } from '../objects/types.ts';
 import { type ConnectedNetwork, localNetworks, type LocalNetworks } from '../services/interfaces.ts';
-import { change } from './command.ts';
-
-export interface MakenetworksArgs {
-  /** What the networks that are made get besides or instead of what the machine tells. */
-  readonly attributes: Given;
-  readonly local?: LocalNetworks;
-}
+import { change, textMap } from './command.ts';
 
 const type = typeNamed('network');
 const fromMachine = ['net', 'mask', 'netname'];
 const managementNode = '<xcatmaster>';
 
-export const makenetworks = change<MakenetworksArgs>({
+export const makenetworks = change({
   name: 'makenetworks',
+  args: Type.Object({
+    attributes: textMap,
+    local: Type.Optional(Type.Unsafe<LocalNetworks>({ description: 'what the machine tells; found out by prepare' })),
+  }),
+  line: ({ attributes }) => attributeWords('network', attributes),
   prepare: (args) => Promise.resolve({ ...args, local: localNetworks() }),
   plan(draft, { attributes, local }, { ranges }) {
     checkAttributeNames(type, attributes);

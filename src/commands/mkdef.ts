@@ -1,22 +1,25 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { checkAttributeNames, createObject, type Given, removeObject } from '../objects/define.ts';
+import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
 import { typeNamed } from '../objects/types.ts';
-import { change, nothing } from './command.ts';
+import { change, nothing, textMap } from './command.ts';
 
-export interface MkdefArgs {
-  readonly type: string;
-  readonly names: string;
-  readonly attributes: Given;
-  readonly template?: string;
-  /** Replaces what exists. */
-  readonly force?: boolean;
-}
-
-export const mkdef = change<MkdefArgs>({
+export const mkdef = change({
   name: 'mkdef',
+  args: Type.Object({
+    type: Type.String(),
+    names: Type.String(),
+    attributes: textMap,
+    template: Type.Optional(Type.String()),
+    force: Type.Optional(Type.Boolean({ description: 'replaces what exists' })),
+  }),
+  line({ type, names, attributes, template, force }) {
+    const flags = [...(force ? ['-f'] : []), ...(template === undefined ? [] : ['--template', template])];
+    return definitionWords(type, names, attributes, flags);
+  },
   select(snapshot, { type, names }, { ranges }) {
     const { existing, missing } = namedObjects(snapshot, typeNamed(type), names, ranges);
     if (existing.length + missing.length === 0) throw emptyRange(names);
@@ -25,7 +28,7 @@ export const mkdef = change<MkdefArgs>({
   reads(snapshot, { type: typeName, template }) {
     const type = typeNamed(typeName);
     if (template === undefined || isShipped(type, template)) return undefined;
-    return { words: definitionWords(typeName, template, {}), nodes: policyNodes(snapshot, type, [template]) };
+    return { words: definitionWords(typeName, template), nodes: policyNodes(snapshot, type, [template]) };
   },
   plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }) {
     const type = typeNamed(typeName);

@@ -1,7 +1,10 @@
-import { query, selectNodes } from './command.ts';
+import { Type } from 'typebox';
+import { nodeArguments, noLine, query, selectNodes } from './command.ts';
 
-export const nodels = query<{ readonly range: string }>({
+export const nodels = query({
   name: 'nodels',
+  args: Type.Object(nodeArguments),
+  line: noLine,
   select: selectNodes,
   run: (_snapshot, _args, { selection }) => ({ shape: 'list', items: selection.objects ?? [] }),
 });

@@ -1,15 +1,14 @@
+import { Type } from 'typebox';
 import { removeObject } from '../objects/define.ts';
 import { emptyRange, existingObjects, policyNodes } from '../objects/select.ts';
+import { definitionWords } from '../objects/shown-arguments.ts';
 import { typeNamed } from '../objects/types.ts';
 import { change, nothing } from './command.ts';
 
-export interface RmdefArgs {
-  readonly type: string;
-  readonly names: string;
-}
-
-export const rmdef = change<RmdefArgs>({
+export const rmdef = change({
   name: 'rmdef',
+  args: Type.Object({ type: Type.String(), names: Type.String() }),
+  line: ({ type, names }) => definitionWords(type, names),
   select(snapshot, { type, names }, { ranges }) {
     const objects = existingObjects(snapshot, typeNamed(type), names, ranges);
     if (objects.length === 0) throw emptyRange(names);

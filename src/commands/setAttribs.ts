@@ -1,21 +1,24 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { checkText } from '../database/checks.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import type { Row, Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
+import { shownColumns, shownKeys } from '../objects/shown-arguments.ts';
 import { matchingRows, parseKeys, writableTable, writeRows } from '../objects/table-access.ts';
-import { change, nothing } from './command.ts';
+import { change, nothing, textMap } from './command.ts';
 
-export interface SetAttribsArgs {
-  readonly table: string;
-  readonly keys: string;
-  readonly columns: Row;
-  /** The password in `columns` as an account stores it. */
-  readonly hashed?: string;
-}
-
-export const setAttribs = change<SetAttribsArgs>({
+export const setAttribs = change({
   name: 'setAttribs',
+  args: Type.Object({
+    table: Type.String(),
+    keys: Type.String(),
+    columns: textMap,
+    hashed: Type.Optional(
+      Type.String({ description: 'the password in columns as an account stores it; made by prepare' }),
+    ),
+  }),
+  line: ({ table, keys, columns }) => [table, shownKeys(table, keys), ...shownColumns(table, columns)],
   async prepare(args) {
     const { password } = args.columns;
     if (args.table !== 'passwd' || password === undefined || password === 'NULL') return args;

@@ -1,14 +1,12 @@
-import type { Row } from '../database/tables.ts';
+import { Type } from 'typebox';
+import { shownColumns } from '../objects/shown-arguments.ts';
 import { nodeTableNamed, writableTable, writeNodeRow } from '../objects/table-access.ts';
-import { change, nothing, selectNodes } from './command.ts';
+import { change, nothing, selectNodes, textMap } from './command.ts';
 
-export interface SetNodesAttribsArgs {
-  readonly range: string;
-  readonly tables: Readonly<Record<string, Row>>;
-}
-
-export const setNodesAttribs = change<SetNodesAttribsArgs>({
+export const setNodesAttribs = change({
   name: 'setNodesAttribs',
+  args: Type.Object({ range: Type.String(), tables: Type.Record(Type.String(), textMap) }),
+  line: ({ tables }) => Object.entries(tables).flatMap(([table, columns]) => shownColumns(table, columns)),
   select: (snapshot, { range }, services) => selectNodes(snapshot, { range, refuseEmpty: true }, services),
   plan(draft, { tables }, { selection: { nodes = [] } }) {
     for (const [name, columns] of Object.entries(tables)) {

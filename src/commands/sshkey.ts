@@ -1,8 +1,10 @@
-import { query } from './command.ts';
+import { noArguments, noLine, query } from './command.ts';
 
 /** The public key is for everybody who sets up nodes. */
-export const sshkey = query<undefined>({
+export const sshkey = query({
   name: 'sshkey',
+  args: noArguments,
+  line: noLine,
   free: true,
   run: (_snapshot, _args, { remote }) => ({ shape: 'list', items: [remote.publicKey] }),
 });

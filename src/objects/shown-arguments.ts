@@ -16,7 +16,7 @@ export function shownAttribute(type: ObjectType, name: string, value: string): s
 export function definitionWords(
   typeName: string,
   name: string,
-  attributes: Row,
+  attributes: Row = {},
   options: readonly string[] = [],
 ): string[] {
   return ['-t', typeName, '-o', shownRange(name), ...options, ...attributeWords(typeName, attributes)];

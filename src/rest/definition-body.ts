@@ -89,12 +89,3 @@ function optionEntries(given: unknown): [string, string][] {
     return [flag, String(value ?? '')];
   });
 }
-
-export function optionArguments({ append, remove, force, template }: Options): string[] {
-  return [
-    ...(append ? ['-p'] : []),
-    ...(remove ? ['-m'] : []),
-    ...(force ? ['-f'] : []),
-    ...(template === undefined ? [] : ['--template', template]),
-  ];
-}

@@ -32,8 +32,7 @@ export interface Endpoint {
   /** Query parameters of its own, with what they mean. */
   readonly query?: Readonly<Record<string, string>>;
   args(input: Input): unknown;
-  /** The argument line as the reference system writes it, secrets replaced; policies match on it and the audit log keeps it. */
-  line(input: Input): readonly string[];
+  line?(input: Input): readonly string[];
   /** The segment that names nodes or objects. */
   readonly range?: string;
   readonly summary: string;

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
 import { shortened } from '../dispatch/shortened.ts';
@@ -154,10 +155,11 @@ function makeCall(
     body: checkBody(endpoint, root, rest),
     expectsNodes: expectNodes !== undefined,
   };
+  const args = endpoint.args(input);
   return {
     command: endpoint.command,
-    args: endpoint.args(input),
-    words: endpoint.line(input),
+    args,
+    words: endpoint.line?.(input) ?? (endpoint.command as Command<unknown>).line(args),
     range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { chdef, type ChdefArgs } from '../../src/commands/chdef.ts';
+import { chdef } from '../../src/commands/chdef.ts';
 import { lsdef } from '../../src/commands/lsdef.ts';
 import { mkdef } from '../../src/commands/mkdef.ts';
 import { nodels } from '../../src/commands/nodels.ts';
@@ -29,7 +29,7 @@ const make = (type: string, names: string, attributes: Given, more: { force?: bo
   cluster.run(mkdef, { type, names, attributes, ...more });
 const modify = (type: string, names: string, attributes: Given, mode: 'set' | 'append' | 'remove' = 'set') =>
   cluster.run(chdef, { type, names, attributes, mode });
-const write = (args: ChdefArgs) => cluster.run(chdef, args);
+const write = (args: Parameters<typeof chdef.line>[0]) => cluster.run(chdef, args);
 const rename = (names: string, to: string) => cluster.run(chdef, { type: 'node', names, rename: to });
 const remove = (type: string, names: string) => cluster.run(rmdef, { type, names });
 const show = async (type: string, names: string) => answerOf(await cluster.run(lsdef, { type, names }));

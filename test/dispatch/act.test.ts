@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { act, selectNodes } from '../../src/commands/command.ts';
+import { Type } from 'typebox';
+import { act, nodeArguments, noLine, selectNodes } from '../../src/commands/command.ts';
 import { Fault } from '../../src/core/errors.ts';
 import { tableNamed } from '../../src/database/tables.ts';
 import { logRows } from '../../src/objects/log-rows.ts';
@@ -17,8 +18,10 @@ afterAll(() => cluster.close());
 const statuses = async (): Promise<string[]> =>
   (await logRows(cluster.store, tableNamed('auditlog'), { command: 'touch' }, ['status'])).map((row) => row['status']!);
 
-const touch = act<{ range: string; fails?: boolean }>({
+const touch = act({
   name: 'touch',
+  args: Type.Object({ ...nodeArguments, fails: Type.Optional(Type.Boolean()) }),
+  line: noLine,
   select: selectNodes,
   async run(_snapshot, { fails }, { selection }) {
     auditedBefore = await statuses();

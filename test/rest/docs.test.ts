@@ -3,7 +3,7 @@ import { assert, property, string } from 'fast-check';
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { type Cluster, expand } from '../../src/noderange/index.ts';
-import { query } from '../../src/commands/command.ts';
+import { noArguments, noLine, query } from '../../src/commands/command.ts';
 import { docsPage } from '../../src/rest/docs.ts';
 import { membersOf } from '../../src/rest/describe/body-members.ts';
 import { curlLine, exampleCurl, shellWord } from '../../src/rest/describe/curl.ts';
@@ -99,14 +99,13 @@ const hostile = `<script>alert('1')</script>"&amp;`;
 const hostileRow: Endpoint = endpoint<object>({
   method: 'PUT',
   path: `/${hostile.replaceAll('/', '')}/{${hostile.replaceAll('/', '')}}`,
-  command: query<object>({ name: hostile, run: () => ({ shape: 'none' }) }),
+  command: query({ name: hostile, args: noArguments, line: noLine, run: () => ({ shape: 'none' }) }),
   reply: 'attributes',
   body: Type.Object(
     { [hostile]: Type.String({ description: hostile }) },
     { additionalProperties: true, description: hostile },
   ),
   args: () => ({}),
-  line: () => [],
   summary: hostile,
   description: hostile,
   example: { path: `/${hostile}`, body: { [hostile]: hostile }, reply: { [hostile]: { a: hostile } } },

@@ -5,9 +5,8 @@ import { mkdef } from '../../commands/mkdef.ts';
 import { rmdef } from '../../commands/rmdef.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Given } from '../../objects/define.ts';
-import { definitionBody, optionArguments, valueText, modeOf } from '../definition-body.ts';
+import { definitionBody, valueText, modeOf } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-import { definitionWords, shownRange } from '../../objects/shown-arguments.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
 export interface DefinitionRows {
@@ -41,18 +40,12 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
   const all = `/${collection}`;
   const one = `/${collection}/{${segment}}`;
   const named = ({ params }: Input): string => params[segment]!;
-  const shown = (input: Input): string => shownRange(named(input));
-  const selected = (input: Input): string[] => (named(input) === allResources ? ['-l'] : ['-o', shown(input)]);
   const lsdefNames = (input: Input) => ({
     type,
     ...(named(input) === allResources ? {} : { names: named(input) }),
     refuseEmpty: input.root.refusesEmptyRanges,
   });
   const definition = (input: Input) => ({ type, names: named(input), ...definitionBody(input.body) });
-  const definitionLine = (input: Input): string[] => {
-    const { attributes, options } = definitionBody(input.body);
-    return definitionWords(type, named(input), attributes, optionArguments(options));
-  };
   const change = (input: Input) => {
     const { names, attributes, options } = definition(input);
     return { type, names, attributes, mode: modeOf(options), mustExist: input.expectsNodes } as const;
@@ -69,7 +62,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: lsdef,
       reply: 'list',
       args: () => ({ type, short: true }),
-      line: () => ['-t', type, '-s'],
       summary: `Names of all ${plural}.`,
       example: { path: all, reply: [name] },
     }),
@@ -83,8 +75,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
         { additionalProperties: attributesBody, description: `name: attributes, as GET ${all}/ALLRESOURCES returns` },
       ),
       args: ({ body, expectsNodes }) => ({ type, definitions: bulkBody(body), mustExist: expectsNodes }),
-      line: ({ body }) =>
-        Object.entries(bulkBody(body)).flatMap(([each, attributes]) => definitionWords(type, each, attributes)),
       summary: `Define or change many ${plural} at once, each with its own attributes.`,
       description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are left alone.`,
       example: { path: all, body: { [name]: example, [newName]: newExample } },
@@ -97,7 +87,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: lsdef,
       reply: 'attributes',
       args: lsdefNames,
-      line: (input) => ['-t', type, ...selected(input)],
       range: segment,
       summary: `All attributes of ${plural}; ALLRESOURCES names them all.`,
       example: { path: `${all}/${name}`, reply: { [name]: example } },
@@ -109,7 +98,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       reply: 'none',
       body: attributesBody,
       args: change,
-      line: definitionLine,
       range: segment,
       summary: `Change attributes of ${plural}.`,
       description:
@@ -124,7 +112,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
           reply: 'none',
           body: attributesBody,
           args: change,
-          line: definitionLine,
           range: segment,
           summary: `Create ${plural}, or change them if they exist.`,
           example: { path: `${all}/${newName}`, body: newExample },
@@ -136,7 +123,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
           reply: 'none',
           body: attributesBody,
           args: create,
-          line: definitionLine,
           range: segment,
           summary: `Create ${plural}.`,
           description:
@@ -150,7 +136,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: rmdef,
       reply: 'none',
       args: (input) => ({ type, names: named(input) }),
-      line: (input) => ['-t', type, '-o', shown(input)],
       range: segment,
       summary: `Remove ${plural}.`,
       example: { path: `${all}/${newName}` },
@@ -162,7 +147,6 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: lsdef,
       reply: 'attributes',
       args: (input) => ({ ...lsdefNames(input), attributes: splitList(input.params['attributes']!) }),
-      line: (input) => ['-t', type, ...selected(input), '-i', input.params['attributes']!],
       range: segment,
       summary: `The named attributes of ${plural}; ALLRESOURCES names them all.`,
       example: { path: `${all}/${name}/attrs/${Object.keys(example)[0]!}`, reply: { [name]: firstOf(example) } },

@@ -12,7 +12,6 @@ export const dhcp: Endpoint[] = [
     command: makedhcp,
     reply: 'none',
     args: () => ({ range: undefined }),
-    line: () => ['-n'],
     summary: 'Serves all defined networks by DHCP.',
     description:
       'Kea is configured with their gateways, name, time and log servers, domains, dynamic ranges and boot files, and started if it does not run. Reservations stay. Nothing changes if a network cannot be served as it is defined.',
@@ -24,7 +23,6 @@ export const dhcp: Endpoint[] = [
     command: lsleases,
     reply: 'objects',
     args: () => ({}),
-    line: () => [],
     summary: 'Addresses that machines have been given by DHCP for a time.',
     only: '/muster',
     example: {
@@ -47,7 +45,6 @@ export const dhcp: Endpoint[] = [
     reply: 'none',
     range,
     args: nodes,
-    line: () => [],
     summary: "Reserves the nodes' addresses for their MAC addresses.",
     description:
       'From attribute mac, whose form is mac[!host]|mac!*NOIP*: the host is the node itself or a name of one of its interfaces, *NOIP* makes DHCP ignore the MAC address. Served at once; if Kea is away it is an error, and done when Kea is back.',
@@ -60,7 +57,6 @@ export const dhcp: Endpoint[] = [
     reply: 'none',
     range,
     args: (input) => ({ ...nodes(input), remove: true }),
-    line: () => ['-d'],
     summary: 'Takes the reservations of the nodes back.',
     example: { path: '/nodes/n1/dhcp' },
   }),

@@ -8,7 +8,6 @@ export const dns: Endpoint[] = [
     command: makedns,
     reply: 'none',
     args: ({ params }) => ({ range: params['noderange']!, refuseEmpty: true }),
-    line: () => [],
     range: 'noderange',
     summary: 'Put the names of nodes into DNS.',
     description:
@@ -21,7 +20,6 @@ export const dns: Endpoint[] = [
     command: makedns,
     reply: 'none',
     args: ({ params }) => ({ range: params['noderange']!, refuseEmpty: true, remove: true }),
-    line: () => ['-d'],
     range: 'noderange',
     summary: 'Take the names of nodes out of DNS.',
     description:
@@ -34,7 +32,6 @@ export const dns: Endpoint[] = [
     command: makedns,
     reply: 'none',
     args: () => ({ range: undefined }),
-    line: () => ['-n'],
     summary: 'Set up the DNS service.',
     description:
       'Writes the configuration of BIND and zones for all domains and networks, checks them, lets named serve them, with all hosts of the hosts file in them. May be repeated at any time: named goes on serving, and keeps serving what it had if anything fails. With site.externaldns the hosts are sent to that server instead.',

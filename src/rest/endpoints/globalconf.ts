@@ -4,7 +4,6 @@ import { lsdef } from '../../commands/lsdef.ts';
 import { Fault } from '../../core/errors.ts';
 import { siteObject } from '../../objects/definitions.ts';
 import { definitionBody, modeOf } from '../definition-body.ts';
-import { attributeWords } from '../../objects/shown-arguments.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
@@ -19,7 +18,6 @@ export const globalconf: Endpoint[] = [
     command: lsdef,
     reply: 'attributes',
     args: () => ({ type: 'site' }),
-    line: () => ['-t', 'site', siteObject],
     summary: 'All attributes of the site.',
     example: { path: '/globalconf', reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
   }),
@@ -29,7 +27,6 @@ export const globalconf: Endpoint[] = [
     command: lsdef,
     reply: 'attributes',
     args: (input) => ({ type: 'site', attributes: named(input) }),
-    line: ({ params }) => ['-t', 'site', siteObject, '-i', params['attributes']!],
     summary: 'The named attributes of the site; unset ones are left out.',
     example: { path: '/globalconf/attrs/domain', reply: { [siteObject]: { domain: 'cluster.example' } } },
   }),
@@ -48,7 +45,6 @@ export const globalconf: Endpoint[] = [
       }
       return { ...site, attributes, mode: modeOf(options) } as const;
     },
-    line: ({ body }) => ['-t', 'site', ...attributeWords('site', definitionBody(body).attributes)],
     summary: 'Change or add attributes of the site; the body decides which.',
     example: { path: '/globalconf/attrs/domain', body: { domain: 'cluster.example' } },
   }),
@@ -58,7 +54,6 @@ export const globalconf: Endpoint[] = [
     command: chdef,
     reply: 'none',
     args: (input) => ({ ...site, attributes: cleared(input) }),
-    line: (input) => ['-t', 'site', ...attributeWords('site', cleared(input))],
     summary: 'Remove attributes of the site.',
     example: { path: '/globalconf/attrs/domain' },
   }),

@@ -4,7 +4,6 @@ import { makehosts } from '../../commands/makehosts.ts';
 import { makenetworks } from '../../commands/makenetworks.ts';
 import { type NameOrder, nameOrders } from '../../services/hosts/line-format.ts';
 import { definitionBody } from '../definition-body.ts';
-import { attributeWords } from '../../objects/shown-arguments.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 const range = 'noderange';
@@ -33,15 +32,6 @@ interface LineOptions {
   readonly fresh?: boolean;
 }
 
-const orderFlags: Readonly<Record<NameOrder, readonly string[]>> = { short: [], long: ['-l'], others: ['-o'] };
-
-const optionLine = ({ body }: Input): string[] => {
-  const { order = 'short', longOthers, fresh } = body as LineOptions;
-  return [...(fresh ? ['-n'] : []), ...orderFlags[order], ...(longOthers ? ['-a'] : [])];
-};
-
-const networkAttributes = ({ body }: Input) => definitionBody(body).attributes;
-
 const untouched =
   "Comments and lines of other hosts stay as they are; a line that has a node's address or begins with its name becomes the node's. Loopback lines and those of the management node are never touched.";
 
@@ -53,7 +43,6 @@ export const names: Endpoint[] = [
     reply: 'none',
     body: lineBody,
     args: (input) => ({ ...target(input), ...(input.body as LineOptions) }),
-    line: optionLine,
     range,
     summary: "Write nodes' names and addresses to the hosts file.",
     description: `${untouched} Nodes without an address or a domain are left out; debug=1 and the run name them.`,
@@ -65,7 +54,6 @@ export const names: Endpoint[] = [
     command: makehosts,
     reply: 'none',
     args: (input) => ({ ...target(input), remove: true }),
-    line: () => ['-d'],
     range,
     summary: "Take nodes' lines out of the hosts file.",
     example: { path: '/nodes/n1/host' },
@@ -78,7 +66,6 @@ export const names: Endpoint[] = [
     reply: 'none',
     body: fileBody,
     args: ({ body }) => ({ range: undefined, ...(body as LineOptions) }),
-    line: optionLine,
     summary: 'Write the names and addresses of all nodes to the hosts file.',
     description: `${untouched} A node whose address is none is an error; the lines of the others are written all the same.`,
     example: { path: '/services/host', body: {} },
@@ -92,8 +79,7 @@ export const names: Endpoint[] = [
       {},
       { additionalProperties: true, description: 'attribute: value, for the networks that are made' },
     ),
-    args: (input) => ({ attributes: networkAttributes(input) }),
-    line: (input) => attributeWords('network', networkAttributes(input)),
+    args: ({ body }) => ({ attributes: definitionBody(body).attributes }),
     summary: "Define the networks that the management node's interfaces are in.",
     description:
       'From the routes of the machine, IPv4 and IPv6. Networks that are defined already stay as they are. The attributes are for all that are made, so a gateway that is not inside each of them is an error.',
@@ -105,7 +91,6 @@ export const names: Endpoint[] = [
     command: localrest,
     reply: 'objects',
     args: () => ({}),
-    line: () => ['list', 'adapters'],
     summary: "The management node's own addresses, without loopback.",
     example: {
       path: '/localres/adapters',

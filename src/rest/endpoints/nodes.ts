@@ -3,7 +3,6 @@ import { chdef } from '../../commands/chdef.ts';
 import { lsdef } from '../../commands/lsdef.ts';
 import { nodels } from '../../commands/nodels.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { shownRange } from '../../objects/shown-arguments.ts';
 import { definitionRows } from './definitions.ts';
 
 export const nodes: Endpoint[] = [
@@ -24,7 +23,6 @@ export const nodes: Endpoint[] = [
     command: nodels,
     reply: 'list',
     args: ({ params }) => ({ range: params['noderange']! }),
-    line: () => [],
     range: 'noderange',
     summary: 'The names a node range selects.',
     example: { path: '/nodes/compute/nodels', reply: ['n1', 'n2'] },
@@ -40,7 +38,6 @@ export const nodes: Endpoint[] = [
       explain: params['attribute']!,
       refuseEmpty: root.refusesEmptyRanges,
     }),
-    line: ({ params }) => ['-t', 'node', '-o', shownRange(params['noderange']!), '-i', params['attribute']!],
     range: 'noderange',
     summary: 'Where an attribute comes from: the node, a group or a default, and by which pattern.',
     example: {
@@ -65,7 +62,6 @@ export const nodes: Endpoint[] = [
     reply: 'none',
     body: Type.Object({ newNode: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
     args: ({ params, body }) => ({ type: 'node', names: params['noderange']!, rename: body['newNode'] as string }),
-    line: ({ params, body }) => ['-t', 'node', '-o', shownRange(params['noderange']!), '-n', String(body['newNode'])],
     range: 'noderange',
     summary: 'Give a node another name.',
     description: 'The name changes in every table; mentions of the node in other rows stay as they are.',

@@ -59,7 +59,6 @@ const explainPolicy = endpoint({
     line,
     host,
   }),
-  line: ({ query: { user = '', command = '' } }) => ['-u', user, command],
   summary:
     'Why an account may run a command or not: what every rule for it says, and what the arguments decide about trust.',
   description:

@@ -11,7 +11,6 @@ export const runs: Endpoint[] = [
     command: lsrun,
     reply: 'object',
     args: ({ params }) => ({ id: params['id']! }),
-    line: ({ params }) => [params['id']!],
     summary: 'Progress and results of a run; its id is in the header X-Muster-Run of the reply.',
     example: {
       path: `/runs/${id}`,
@@ -35,7 +34,6 @@ export const runs: Endpoint[] = [
     command: stoprun,
     reply: 'none',
     args: ({ params }) => ({ id: params['id']! }),
-    line: ({ params }) => [params['id']!],
     summary: 'Cancel a run.',
     example: { path: `/runs/${id}` },
   }),

@@ -11,7 +11,6 @@ export const slp: Endpoint[] = [
     command: lsslp,
     reply: 'attributes',
     args: () => ({ type: undefined }),
-    line: () => ['-z'],
     summary: 'Devices that announce themselves on the networks.',
     description,
     example: {
@@ -38,7 +37,6 @@ export const slp: Endpoint[] = [
     command: lsslp,
     reply: 'attributes',
     args: ({ params }) => ({ type: params['type'] }),
-    line: ({ params }) => ['-z', '-s', params['type']!],
     summary: 'Devices of one type that announce themselves on the networks.',
     description,
     example: {

@@ -10,7 +10,6 @@ import { Fault } from '../../core/errors.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-import { shownColumns, shownKeys } from '../../objects/shown-arguments.ts';
 import { splitList } from './definitions.ts';
 
 const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);
@@ -21,8 +20,6 @@ function oneTable(input: Input): string {
     throw new Fault('malformed', 'Row keys go with exactly one table; name one in the path.');
   return table;
 }
-
-const keysOf = (input: Input): string => shownKeys(oneTable(input), input.params['keys']!);
 
 const columnsOf = ({ params }: Input): string[] | undefined =>
   params['attrlist'] === undefined ? undefined : splitList(params['attrlist']);
@@ -65,7 +62,6 @@ export const tables: Endpoint[] = [
       command: getTablesAllNodeAttribs,
       reply: 'object',
       args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
-      line: ({ params }) => [params['tablelist']!],
       summary: 'Rows of all nodes that have any, as they are in effect.',
       example: {
         path: path.replace('{tablelist}', 'nodetype').replace('{attrlist}', 'arch'),
@@ -80,7 +76,6 @@ export const tables: Endpoint[] = [
       command: getTablesNodesAttribs,
       reply: 'object',
       args: (input) => ({ tables: tableList(input), range: input.params['noderange']!, columns: columnsOf(input) }),
-      line: ({ params }) => [params['tablelist']!],
       range: 'noderange',
       summary: 'Rows of nodes as they are in effect, with what the groups give.',
       example: {
@@ -96,7 +91,6 @@ export const tables: Endpoint[] = [
     reply: 'none',
     body: Type.Object({}, { additionalProperties: columnsBody, description: 'table: columns' }),
     args: (input) => ({ range: input.params['noderange']!, tables: nodeValues(input) }),
-    line: (input) => Object.entries(nodeValues(input)).flatMap(([table, columns]) => shownColumns(table, columns)),
     range: 'noderange',
     summary: 'Set columns of nodes; an empty value hides what the groups give.',
     example: {
@@ -111,7 +105,6 @@ export const tables: Endpoint[] = [
       command: getTablesAllRowAttribs,
       reply: 'object',
       args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
-      line: ({ params }) => [params['tablelist']!],
       summary: 'All rows of tables as they are stored.',
       example: {
         path: path.replace('{tablelist}', 'routes').replace('{attrlist}', 'routename,net,mask,gateway'),
@@ -126,7 +119,6 @@ export const tables: Endpoint[] = [
       command: getAttribs,
       reply: 'object',
       args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: columnsOf(input) }),
-      line: (input) => [oneTable(input), keysOf(input)],
       summary: 'The rows of a table that have the given values.',
       example: {
         path: path
@@ -144,7 +136,6 @@ export const tables: Endpoint[] = [
     reply: 'none',
     body: columnsBody,
     args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: rowValues(input.body) }),
-    line: (input) => [oneTable(input), keysOf(input), ...shownColumns(oneTable(input), rowValues(input.body))],
     summary: 'Change the rows that have the given values, or make one.',
     example: {
       path: '/tables/routes/rows/routename=lab',
@@ -157,7 +148,6 @@ export const tables: Endpoint[] = [
     command: delEntries,
     reply: 'none',
     args: (input) => ({ table: oneTable(input), keys: input.params['keys']! }),
-    line: (input) => [oneTable(input), keysOf(input)],
     summary: 'Remove the rows that have the given values.',
     example: { path: '/tables/routes/rows/routename=lab' },
   }),

@@ -22,7 +22,6 @@ export const templates: Endpoint[] = [
     reply: 'attributes',
     body: Type.Object({ options: Type.Object({ '--template': Type.String() }) }),
     args: (input) => ({ template: templateName(input) }),
-    line: (input) => ['--template', templateName(input)],
     summary: 'The attributes a template gives to new nodes.',
     example: {
       path: '/templates/node',
@@ -36,7 +35,6 @@ export const templates: Endpoint[] = [
     command: lstemplate,
     reply: 'list',
     args: () => ({ template: undefined }),
-    line: () => ['--template', '-a'],
     summary: 'Names of the templates for nodes.',
     example: { path: '/templates/node/all', reply: ['pdu-template', 'switch-template'] },
   }),

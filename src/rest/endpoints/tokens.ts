@@ -4,8 +4,6 @@ import { lstoken } from '../../commands/lstoken.ts';
 import { rmtoken } from '../../commands/rmtoken.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 
-const none = (): string[] => [];
-
 export const tokens: Endpoint[] = [
   endpoint({
     method: 'POST',
@@ -17,7 +15,6 @@ export const tokens: Endpoint[] = [
       { additionalProperties: false, description: 'the account; may also be given in the query' },
     ),
     args: () => ({}),
-    line: none,
     byAccount: true,
     summary: 'A token to send in the header X-Auth-Token instead of account and password.',
     description: 'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never.',
@@ -33,7 +30,6 @@ export const tokens: Endpoint[] = [
     command: lstoken,
     reply: 'object',
     args: () => ({}),
-    line: none,
     summary: 'Your own tokens, without their ids.',
     example: {
       path: '/tokens',
@@ -51,7 +47,6 @@ export const tokens: Endpoint[] = [
     command: rmtoken,
     reply: 'none',
     args: () => ({ all: false }),
-    line: none,
     summary: 'Revoke the token sent in X-Auth-Token.',
     example: { path: '/tokens' },
     only: '/muster',
@@ -63,7 +58,6 @@ export const tokens: Endpoint[] = [
     command: rmtoken,
     reply: 'none',
     args: () => ({ all: true }),
-    line: () => ['all'],
     summary: 'Revoke all your tokens.',
     example: { path: '/tokens/all' },
     only: '/muster',
