@@ -72,14 +72,28 @@ export function isInstalled(program: string): boolean {
 
 function apt(...args: string[]) {
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  const [program = '', ...rest] = [...asRoot, 'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-qq', ...args];
+  // Somebody else who installs something just now is waited for.
+  const wait = ['-o', 'DPkg::Lock::Timeout=600'];
+  const [program = '', ...rest] = [
+    ...asRoot,
+    'env',
+    'DEBIAN_FRONTEND=noninteractive',
+    'apt-get',
+    '-qq',
+    ...wait,
+    ...args,
+  ];
   return spawnSync(program, rest, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
 }
 
 function install(packages: readonly DebianPackage[], purpose: string): void {
   if (packages.length === 0) return;
   const reasons = packages.map(({ name, why }) => `${name} (${why})`).join(', ');
-  console.error(`muster: installing for ${purpose} with apt-get: ${reasons}`);
+  if (process.env['MUSTER_INSTALL'] === 'no') {
+    console.error(`muster: not installing for ${purpose}, as MUSTER_INSTALL is no: ${reasons}`);
+    return;
+  }
+  console.error(`muster: installing for ${purpose} with apt-get (MUSTER_INSTALL=no prevents it): ${reasons}`);
   const attempt = () => apt('install', '-y', '--no-install-recommends', ...packages.map(({ name }) => name));
   let result = attempt();
   if (result.status !== 0) {

@@ -7,7 +7,7 @@ import {
   startService,
   stopService,
   temporaryDirectory,
-} from '../service/process.ts';
+} from '../process/process.ts';
 
 /** Asks a server from inside the network namespace; prints status and body. */
 const asking = `const [url, method, body] = process.argv.slice(1);

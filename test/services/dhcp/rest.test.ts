@@ -11,7 +11,7 @@ import {
   startService,
   stopService,
   temporaryDirectory,
-} from '../../service/process.ts';
+} from '../../process/process.ts';
 
 /** A whole muster in the server's namespace, spoken to by curl from there. */
 describe('muster with Kea', { timeout: 240_000 }, () => {

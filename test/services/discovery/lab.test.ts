@@ -11,7 +11,7 @@ import {
   startService,
   stopService,
   temporaryDirectory,
-} from '../../service/process.ts';
+} from '../../process/process.ts';
 
 let lab: SlpLab;
 let inside: Service;
