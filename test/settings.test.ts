@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { settingsTable, withTable } from '../scripts/settings-table.ts';
+import { allSettings } from '../src/config.ts';
 import { Count, kind, oneOf, Path, Paths, setting, Switch, type ValuesOf } from '../src/core/settings.ts';
 import { loadSettings, unknownVariables } from '../src/load-settings.ts';
 
@@ -96,4 +98,21 @@ describe('one declared line', () => {
     writeFileSync(config, 'key = "k"');
     expect(() => loadSettings(tree, { config }, {})).toThrow(/no setting key\. The settings are cache.*, home\.$/);
   });
+
+  it('is a row of the table', () => {
+    expect(settingsTable(tree).split('\n').slice(2)).toEqual([
+      '| `cache.maxEntries`, `--cache-max-entries NUMBER` | `MUSTER_CACHE_MAX_ENTRIES` | `100` | entries that are kept |',
+      '| `cache.directories` (list) | `MUSTER_CACHE_DIRS` | in memory | where they are kept |',
+      '| `cache.mode` | `MUSTER_CACHE_MODE` | `lazy` | when they are made: `lazy`, `eager` |',
+      '| `cache.enabled` | `MUSTER_CACHE_ENABLED` | `true` | whether they are kept |',
+      '| `home`, `--home DIR` | `MUSTER_HOME` | `/home` | where it lives |',
+      '| | `MUSTER_KEY` | none | its key |',
+      '',
+    ]);
+  });
+});
+
+it('README.md has the table of all settings', () => {
+  const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
+  expect(withTable(readme, allSettings)).toBe(readme);
 });
