@@ -1,8 +1,10 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { type Flags, loadConfig } from './config.ts';
+import { Type } from 'typebox';
+import { allSettings, loadConfig } from './config.ts';
 import { Fault } from './core/errors.ts';
+import { entriesOf, type Flags } from './load-settings.ts';
 import { version } from './version.ts';
 
 // Compiling all modules anew takes longer than everything else at a start.
@@ -12,13 +14,19 @@ const program = new Command('muster')
   .description('Cluster management over HTTPS. Without a command it serves.')
   .version(version)
   .option('--config <file>', 'settings in TOML')
-  .option('--data <dir>', 'where everything persistent lives (default: var/ in the checkout)')
-  .option(
-    '--listen <host:port>',
-    'where to listen; may be given several times',
-    (value: string, list: string[] | undefined) => [...(list ?? []), value],
-  )
   .showHelpAfterError();
+
+for (const { option, setting, defaultText } of entriesOf(allSettings)) {
+  if (option === undefined) continue;
+  const several = Type.IsArray(setting);
+  const description = `${setting.description}${several ? '; may be given several times' : ''}`;
+  const flag = new Option(
+    `${option} <${setting.flag}>`,
+    `${description} (default: ${defaultText.replaceAll('`', '')})`,
+  );
+  if (several) flag.argParser((value, list: string[] | undefined) => [...(list ?? []), value]);
+  program.addOption(flag);
+}
 
 const settings = () => {
   const config = loadConfig(program.opts<Flags>(), process.env);

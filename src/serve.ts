@@ -12,7 +12,7 @@ import { localNames } from './rest/local-names.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
 
-const patience = 30_000;
+const closeTimeout = 30_000;
 
 /** Runs the service until it is told to stop. */
 export async function serve(config: Config): Promise<void> {
@@ -87,7 +87,7 @@ function reloadOnHangup({ config, log }: Context, servers: readonly FastifyInsta
 async function finish(app: FastifyInstance<Server>): Promise<void> {
   const closed = app.close();
   const ended = closed.then(() => true);
-  for (const began = Date.now(); Date.now() - began < patience; ) {
+  for (const began = Date.now(); Date.now() - began < closeTimeout; ) {
     app.server.closeIdleConnections();
     if (await Promise.race([ended, wait(50, false)])) return;
   }

@@ -2,18 +2,13 @@ import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Concurrency } from './concurrency.ts';
-
-export interface RestLimits {
-  readonly maxConnectionsPerAddress: number;
-  /** Seconds a client may take to send a request. */
-  readonly requestTimeout: number;
-}
+import type { LimitSettings } from './settings.ts';
 
 /** What the REST face needs of the house. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
   readonly concurrency: Concurrency;
   readonly log: Logger;
-  readonly limits: RestLimits;
+  readonly limits: LimitSettings;
   readonly version: string;
 }

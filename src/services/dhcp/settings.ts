@@ -1,12 +1,29 @@
-/** `none`: somebody else runs Kea; muster writes its files and speaks to its sockets. */
-export type DhcpKeeper = 'auto' | 'systemd' | 'process' | 'none';
+import { Type } from 'typebox';
+import { kind, oneOf, Path, setting, type ValuesOf } from '../../core/settings.ts';
 
-export interface DhcpSettings {
-  readonly daemon: DhcpKeeper;
-  /** For configuration, control sockets and leases; undefined: where the distribution has them, or below the data directory. */
-  readonly directory: string | undefined;
-  /** A URL postgresql://user:password@host:port/name of Kea's host table; undefined: reservations are in the configuration. */
-  readonly hostsDatabase: string | undefined;
-  /** The URL of the script that iPXE loads; SERVER is replaced by the address of the server, ${...} by iPXE. */
-  readonly bootScript: string;
-}
+const PostgresUrl = kind(
+  'a URL postgresql://user:password@host:port/name',
+  Type.Refine(Type.String(), (text) => /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')),
+);
+const ScriptUrl = kind(
+  'a URL without blanks, quotes and commas, such as http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
+  Type.String({ pattern: /^(https?|tftp):\/\/[!#-+\--[\]-~]+$/ }),
+);
+
+export const dhcpSettings = Type.Object({
+  daemon: setting(
+    oneOf('auto', 'systemd', 'process', 'none'),
+    'who runs Kea; `process` is muster itself, `none` somebody else',
+    { default: 'auto' },
+  ),
+  directory: setting(Path, 'for configuration, control sockets and leases of Kea', {
+    defaultText: 'where the package has them, or `DIR/dhcp`',
+  }),
+  hostsDatabase: setting(PostgresUrl, "`postgresql://...` of Kea's own tables, where it reads reservations", {
+    defaultText: "none: they stand in Kea's configuration",
+  }),
+  bootScript: setting(ScriptUrl, 'script that iPXE loads; SERVER becomes the address of the server', {
+    default: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
+  }),
+});
+export type DhcpSettings = ValuesOf<typeof dhcpSettings>;

@@ -10,15 +10,7 @@ import { askable, kinds, servicesOf } from './kinds.ts';
 import type { KnownNodes } from './known-nodes.ts';
 import { neighbours } from './neighbours.ts';
 import { type Attributes, definitionsOf } from './rows.ts';
-
-export interface DiscoverySettings {
-  /** Interfaces to search on; undefined: all but loopback. */
-  readonly interfaces: readonly string[] | undefined;
-  /** Address ranges of SLP agents that are asked one by one. */
-  readonly addresses: readonly string[] | undefined;
-  /** Seconds a search may take. */
-  readonly seconds: number;
-}
+import type { DiscoverySettings } from './settings.ts';
 
 const servicesPerTurn = 1_000;
 
@@ -63,14 +55,14 @@ export class NetworkDiscovery {
       types.length > 0 ? findServices({ ...question, types, agents }, signal) : [],
       !asked || asked.includes(kinds.redfish) ? findRedfish(question, signal) : [],
     ]);
-    const told: Device[] = [];
+    const found: Device[] = [];
     for (const [i, service] of announced.entries()) {
       // There may be as many as a flood brings; others get their turn meanwhile.
       if (i % servicesPerTurn === servicesPerTurn - 1) await setImmediate();
       const device = announcedDevice(service);
-      if (device) told.push(device);
+      if (device) found.push(device);
     }
-    const devices = foldDevices([...told, ...advertised.map(advertisedDevice)]);
+    const devices = foldDevices([...found, ...advertised.map(advertisedDevice)]);
     // Some answer whatever they are asked for.
     return asked ? devices.filter(({ kind }) => asked.includes(kind)) : devices;
   }

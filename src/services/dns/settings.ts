@@ -1,16 +1,23 @@
-import type { ListenAddress } from '../../core/listen-address.ts';
+import { Type } from 'typebox';
+import { kind, ListenAddresses, oneOf, Path, setting, type ValuesOf } from '../../core/settings.ts';
 
-/** `none`: muster runs no name server here, only one elsewhere can be updated. */
-export type DnsKeeper = 'auto' | 'systemd' | 'process' | 'none';
+const UserName = kind('the name of a user of this machine', Type.String({ pattern: /^[a-z_][a-z0-9_-]*$/ }));
 
-export interface DnsSettings {
-  readonly daemon: DnsKeeper;
-  /** For zones and key; undefined: where the distribution lets named write, or below the data directory. */
-  readonly directory: string | undefined;
-  /** The file named reads first; undefined: that of the distribution, or in the directory. */
-  readonly configuration: string | undefined;
-  /** The user that named runs as, where muster starts it; undefined: muster's own. */
-  readonly user: string | undefined;
-  /** Where named serves; undefined: port 53 on all addresses, or on those of `site.dnsinterfaces`. */
-  readonly listen: readonly ListenAddress[] | undefined;
-}
+export const dnsSettings = Type.Object({
+  daemon: setting(
+    oneOf('auto', 'systemd', 'process', 'none'),
+    'who runs named; `process` is muster itself, with `none` there is none here',
+    { default: 'auto' },
+  ),
+  directory: setting(Path, 'where its zones and its key are kept', {
+    defaultText: 'where the package lets named write, or `DIR/dns`',
+  }),
+  configuration: setting(Path, 'file that named reads first', { defaultText: "the package's, or in the directory" }),
+  user: setting(UserName, 'user that named runs as; where muster starts it, this needs a directory outside `DIR`', {
+    defaultText: "the package's, or muster's own",
+  }),
+  listen: setting(ListenAddresses, 'where named serves', {
+    defaultText: 'port 53 on all addresses, or on those of `site.dnsinterfaces`',
+  }),
+});
+export type DnsSettings = ValuesOf<typeof dnsSettings>;

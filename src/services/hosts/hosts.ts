@@ -14,12 +14,7 @@ import type { NameOrder } from './line-format.ts';
 import { makeResolve } from './lookup.ts';
 import { mergeHosts, removeHosts } from './merge.ts';
 import { isOwnLine } from './own-lines.ts';
-
-export interface NameSettings {
-  readonly hostsFile: string;
-  /** Whether names of nodes without an address are looked up outside the hosts file. */
-  readonly lookup: boolean;
-}
+import type { NameSettings } from './settings.ts';
 
 export interface HostsOptions {
   /** Which name comes first; undefined: as the site attribute FQDNfirst says. */

@@ -13,23 +13,9 @@ import { SshHostKeys } from '../ssh-host-keys.ts';
 import { openSshKeys, type SshKeys } from '../ssh-keys.ts';
 import { KeptOutput } from './kept-output.ts';
 import { RemoteNodes } from './remote-nodes.ts';
+import type { RemoteSettings } from './settings.ts';
 import { Sources } from './sources.ts';
 import { Targets } from './targets.ts';
-
-export interface RemoteSettings {
-  readonly transport: 'ssh2' | 'process';
-  readonly sshConfig: string | undefined;
-  readonly port: number;
-  readonly hostKeys: 'first-use' | 'strict';
-  readonly fanOut: number;
-  readonly connectSeconds: number;
-  readonly commandSeconds: number;
-  readonly keepSeconds: number;
-  readonly outputLimit: number;
-  readonly sources: readonly string[] | undefined;
-  readonly networks: readonly string[] | undefined;
-  readonly postscripts: string | undefined;
-}
 
 /** Bytes of output of one command that are kept for all nodes together, as long as each may keep a little. */
 const allOutput = 32 * 1024 * 1024;

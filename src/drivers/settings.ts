@@ -1,0 +1,19 @@
+import { Type } from 'typebox';
+import { Count, kind, Networks, Path, setting } from '../core/settings.ts';
+
+const CipherSuites = kind('a list of the IPMI cipher suites 17 and 3', Type.Array(Type.Enum([17, 3]), { minItems: 1 }));
+
+export const hardwareSettings = Type.Object({
+  powerDeadline: setting(Count, 'seconds until a power command must have reached its state', {
+    default: 60,
+    variable: 'MUSTER_POWER_DEADLINE',
+  }),
+  ipmiSuites: setting(CipherSuites, 'IPMI cipher suites that may be used, in this order', {
+    default: [17, 3],
+    variable: 'MUSTER_IPMI_SUITES',
+  }),
+  networks: setting(Networks, 'networks that service processors are in; elsewhere no account is sent', {
+    defaultText: 'anywhere',
+  }),
+  ca: setting(Path, 'authority, in PEM, that vouches for Redfish certificates', { defaultText: 'trust on first use' }),
+});

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { parse } from 'smol-toml';
+import { type StaticDecode, type TSchema, Type } from 'typebox';
+import { Check, Decode } from 'typebox/value';
+import { Fault } from './core/errors.ts';
+import type { Setting, Settings } from './core/settings.ts';
+
+/** What was given on the command line: the file, and values by their settings, where `remotePort` is the one of remote.port. */
+export type Flags = Readonly<Record<string, string | readonly string[] | undefined>> & { readonly config?: string };
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A setting with its names. */
+export interface Entry {
+  /** In the file. */
+  readonly name: string;
+  readonly variable: string;
+  /** On the command line, if it has one there. */
+  readonly option: string | undefined;
+  /** In Markdown. */
+  readonly defaultText: string;
+  readonly setting: Setting;
+}
+
+type Values = Map<string, unknown>;
+
+/** Every setting; the names of its variable and its option follow from where it is. */
+export function entriesOf(settings: Settings, section = ''): Entry[] {
+  return Object.entries(settings.properties).flatMap(([key, each]) => {
+    const name = section + key;
+    if ('properties' in each) return entriesOf(each, `${name}.`);
+    const words = name.replaceAll('.', '-').replaceAll(/[A-Z]/g, '-$&');
+    return {
+      name,
+      variable: each.variable ?? `MUSTER_${words.replaceAll('-', '_').toUpperCase()}`,
+      option: each.flag && `--${words.toLowerCase()}`,
+      defaultText: each.defaultText ?? `\`${[each.default].flat().join(', ')}\``,
+      setting: each,
+    };
+  });
+}
+
+/** The values of settings. What comes later wins: defaults, configuration file, environment, command line. */
+export function loadSettings<S extends Settings>(settings: S, flags: Flags, environment: Environment): StaticDecode<S> {
+  const entries = entriesOf(settings);
+  const file = flags.config ?? environment['MUSTER_CONFIG'];
+  const values: Values = new Map([
+    ...(file ? fromFile(file, settings, entries) : []),
+    ...fromEnvironment(environment, entries),
+    ...fromFlags(flags, entries),
+  ]);
+  return Decode(settings, nested(settings, values));
+}
+
+/** Variables that look like settings and are none: somebody may have misspelt one that protects something. */
+export function unknownVariables(settings: Settings, environment: Environment): string[] {
+  const known = new Set(['MUSTER_CONFIG', ...entriesOf(settings).map(({ variable }) => variable)]);
+  return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !known.has(name));
+}
+
+function fromFile(file: string, { properties }: Settings, entries: readonly Entry[]): Values {
+  const flat = Object.entries(parseFile(file)).flatMap(([key, value]) => {
+    if (!Object.hasOwn(properties, key) || !('properties' in properties[key]!)) return [[key, value] as const];
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw new Fault('invalid', `${file}: ${key} must be a table, written as [${key}].`);
+    }
+    return Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, each] as const);
+  });
+  const known = new Map(
+    entries.flatMap(({ name, setting }) => (setting.onlyVariable ? [] : [[name, setting] as const])),
+  );
+  const base = dirname(resolve(file));
+  return new Map(
+    flat.map(([name, value]) => {
+      const setting = known.get(name);
+      if (!setting) {
+        const names = [...known.keys()].join(', ');
+        throw new Fault('invalid', `${file}: there is no setting ${name}. The settings are ${names}.`);
+      }
+      return [name, checked(setting, value, base, `${file}: ${name}`)];
+    }),
+  );
+}
+
+function parseFile(file: string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Fault('invalid', `The configuration file ${file} cannot be read: ${(error as Error).message}.`);
+  }
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new Fault('invalid', `The configuration file ${file} is not valid TOML: ${(error as Error).message.trim()}`);
+  }
+}
+
+function fromEnvironment(environment: Environment, entries: readonly Entry[]): Values {
+  const values: Values = new Map();
+  for (const { name, variable, setting } of entries) {
+    const text = environment[variable];
+    if (text) values.set(name, fromText(setting, text, `Environment variable ${variable}`));
+  }
+  return values;
+}
+
+function fromFlags(flags: Flags, entries: readonly Entry[]): Values {
+  const values: Values = new Map();
+  for (const { name, option, setting } of entries) {
+    if (option === undefined) continue;
+    const text = flags[name.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase())];
+    if (text !== undefined) values.set(name, fromText(setting, text, option));
+  }
+  return values;
+}
+
+function fromText(setting: Setting, text: string | readonly string[], where: string): unknown {
+  return checked(setting, readText(setting, text), process.cwd(), where, text);
+}
+
+const booleans = new Map<unknown, boolean>([
+  ['true', true],
+  ['false', false],
+]);
+
+/** Lists are separated by commas; texts become numbers and the like where the schema wants these. */
+function readText(schema: TSchema, text: string | readonly string[]): unknown {
+  if (Type.IsArray(schema)) {
+    const pieces = typeof text === 'string' ? text.split(',').map((piece) => piece.trim()) : text;
+    return pieces.map((piece) => readText(schema.items, piece));
+  }
+  return [text, Number(text), booleans.get(text)].find((reading) => Check(schema, reading)) ?? text;
+}
+
+/** Errors say where a wrong value stands (`where`) and as what (`written`), since it has to be changed there. */
+function checked(setting: Setting, value: unknown, base: string, where: string, written = value): unknown {
+  const found = Type.IsArray(setting) && typeof value === 'string' ? [value] : value;
+  if (Check(setting, found)) return withPaths(setting, found, base);
+  throw new Fault('invalid', `${where} must be ${setting.expected}; it is ${JSON.stringify(written)}.`);
+}
+
+function withPaths(schema: TSchema, value: unknown, base: string): unknown {
+  if (Type.IsArray(schema) && Array.isArray(value)) return value.map((each) => withPaths(schema.items, each, base));
+  return 'format' in schema && schema.format === 'path' && typeof value === 'string' ? resolve(base, value) : value;
+}
+
+const nested = ({ properties }: Settings, values: Values, section = ''): object =>
+  Object.fromEntries(
+    Object.entries(properties).map(([key, each]) => {
+      const name = section + key;
+      return [key, 'properties' in each ? nested(each, values, `${name}.`) : values.get(name)];
+    }),
+  );
