@@ -15,6 +15,14 @@ export interface Table {
   readonly volatile: ReadonlySet<string>;
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;
+  readonly goesWith: GoesWith | undefined;
+}
+
+/** Says which rows of another table the rows of this one live by: those it narrows to, with the same value in the column. */
+export interface GoesWith {
+  readonly table: string;
+  readonly where: Row;
+  readonly column: string;
 }
 
 interface TableEntry {
@@ -24,6 +32,7 @@ interface TableEntry {
   secret?: string[];
   volatile?: string[];
   log?: boolean;
+  goesWith?: GoesWith;
 }
 
 const keySeparator = '\u0000';
@@ -39,6 +48,7 @@ function makeTable(name: string, entry: TableEntry): Table {
     secret: new Set(entry.secret),
     volatile: new Set(entry.volatile),
     log: entry.log ?? false,
+    goesWith: entry.goesWith,
   };
 }
 
