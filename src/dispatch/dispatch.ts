@@ -36,6 +36,8 @@ export interface Request {
   /** The peer's address. */
   readonly client: string;
   readonly token: string | undefined;
+  /** The stored hash that the caller's password was checked with. */
+  readonly login: string | undefined;
   /** How the caller showed who they are; noted in the audit log if unusual. */
   readonly note: string;
   readonly id: string;
@@ -141,8 +143,8 @@ function admit(
   const selection = command.select?.(snapshot, request.args, services) ?? noSelection;
   checkExpectation(request.expectNodes, selection);
   if (!command.free) checkPermission(snapshot, permission, selection.nodes);
-  const { user, client, token } = request;
-  const caller: Caller = { user, client, token, hasFullRights: () => policyOf(snapshot).fullRights(user) };
+  const { user, client, token, login } = request;
+  const caller: Caller = { user, client, token, login, hasFullRights: () => policyOf(snapshot).fullRights(user) };
   // The services are inherited: a copy of them would cost every request more than the rest of this.
   const scope = Object.create(services) as { -readonly [K in keyof Scope]: Scope[K] };
   scope.caller = caller;

@@ -156,6 +156,7 @@ function makeCall(
     user: identity.user,
     client: request.ip,
     token: identity.token,
+    login: identity.login,
     note: identity.note,
     id: request.id,
     dryRun: common.dryRun,
