@@ -19,6 +19,7 @@ import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkAffected, checkPermission, checkStillGoverned, type Permission, policyOf } from './permission.ts';
 import { peerNames } from './peer-names.ts';
 import type { Run, Runs } from './runs.ts';
@@ -283,7 +284,8 @@ async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>):
   const verdict = new Verdict();
   let ended = false;
   try {
-    for await (const result of results) {
+    for await (const told of results) {
+      const result = 'error' in told ? { ...told, error: sentenceWithoutSecrets(told.error) } : told;
       verdict.add(result);
       runs.add(run, result);
       yield result;
