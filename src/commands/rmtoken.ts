@@ -1,3 +1,4 @@
+import { tokensOf } from '../access/account-tokens.ts';
 import { change, nothing } from './command.ts';
 
 /** Revokes the token the caller used, or all of the caller's. */
@@ -5,9 +6,8 @@ export const rmtoken = change<{ readonly all: boolean }>({
   name: 'rmtoken',
   free: true,
   plan(draft, { all }, { caller }) {
-    for (const [id, row] of draft.base.rows('token').entries()) {
-      if (row['username'] === caller.user && (all || id === caller.token)) draft.remove('token', id);
-    }
+    const own = tokensOf(draft.base.rows('token'), caller.user);
+    for (const id of own.keys()) if (all || id === caller.token) draft.remove('token', id);
     return nothing;
   },
 });

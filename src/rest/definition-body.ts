@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Mode } from '../objects/assign.ts';
 import type { Given } from '../objects/define.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
 
 /** Attributes whose value may be given as an array, and what joins it. */
 const listSeparator = (attribute: string): string | undefined => {
@@ -95,6 +96,6 @@ export function optionArguments({ append, remove, force, template }: Options): s
     ...(append ? ['-p'] : []),
     ...(remove ? ['-m'] : []),
     ...(force ? ['-f'] : []),
-    ...(template === undefined ? [] : ['--template', template]),
+    ...(template === undefined ? [] : ['--template', withoutSecrets(template)]),
   ];
 }

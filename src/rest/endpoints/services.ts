@@ -1,5 +1,6 @@
 import { bmcdiscover } from '../../commands/bmcdiscover.ts';
 import { Fault } from '../../core/errors.ts';
+import { hidden, withoutSecrets } from '../../objects/secret-names.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 /**
@@ -42,7 +43,7 @@ const check = ({ params }: Input) => {
 
 const discoveryLine = (input: Input): string[] => {
   const { addresses, method } = discovery(input);
-  return [...(method ? ['-s', method] : []), '--range', addresses];
+  return [...(method ? ['-s', method] : []), '--range', addresses].map(withoutSecrets);
 };
 
 export const services: Endpoint[] = [
@@ -53,6 +54,7 @@ export const services: Endpoint[] = [
     reply: 'list',
     args: discovery,
     line: discoveryLine,
+    secretsInPath: true,
     summary: 'Service processors in an address range, by IPMI presence ping and Redfish.',
     description:
       'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";". Each line is: address, model, serial number, user, nothing, kind of node, kind of hardware, MAC address and, if it would not say more, why; a comma within one of these is shown as ";".',
@@ -68,6 +70,7 @@ export const services: Endpoint[] = [
     reply: 'list',
     args: discovery,
     line: discoveryLine,
+    secretsInPath: true,
     summary: 'The same with one slash in it, as that of the range 10.1.0.0/24.',
     description: 'Further slashes, such as those of more such ranges or of a password, are written as %2F.',
     example: {
@@ -81,15 +84,11 @@ export const services: Endpoint[] = [
     command: bmcdiscover,
     reply: 'list',
     args: check,
-    line: ({ params }) => [
-      '-i',
-      params['address']!,
-      '-u',
-      check({ params } as Input).username ?? '',
-      '-p',
-      'xxxxxxxx',
-      '-c',
-    ],
+    line: ({ params }) =>
+      ['-i', params['address']!, '-u', check({ params } as Input).username ?? '', '-p', hidden, '-c'].map(
+        withoutSecrets,
+      ),
+    secretsInPath: true,
     summary: 'Whether the service processor at an address accepts an account.',
     example: {
       path: '/services/checkbmcauth/127.10.0.1/bmcuser=admin,bmcpw=PASSWORD',

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { lstemplate } from '../../commands/lstemplate.ts';
 import { Fault } from '../../core/errors.ts';
+import { withoutSecrets } from '../../objects/secret-names.ts';
 import { definitionBody } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
@@ -22,7 +23,7 @@ export const templates: Endpoint[] = [
     reply: 'attributes',
     body: Type.Object({ options: Type.Object({ '--template': Type.String() }) }),
     args: (input) => ({ template: templateName(input) }),
-    line: (input) => ['--template', templateName(input)],
+    line: (input) => ['--template', withoutSecrets(templateName(input))],
     summary: 'The attributes a template gives to new nodes.',
     example: {
       path: '/templates/node',
