@@ -16,6 +16,7 @@ import { Hardware } from './drivers/hardware.ts';
 import type { DriverOptions } from './drivers/options.ts';
 import { makeDrivers } from './drivers/registry.ts';
 import { prepareFirstStart } from './first-start.ts';
+import { dropInitialPassword } from './initial-password.ts';
 import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
@@ -57,6 +58,7 @@ export async function openContext(config: Config): Promise<Context> {
     const seal = sealer(box);
     const guard = new AddressGuard(config.hardware.networks);
     await prepareFirstStart(store, seal, config);
+    await dropInitialPassword(config.data, store, log);
     const hosts = await openHosts(config, log);
     const machine = thisMachine(() => hosts.resolve());
     return {

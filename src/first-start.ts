@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { hashPassword } from './access/crypt.ts';
 import type { Config } from './config.ts';
 import { writeFileAtomically } from './core/files.ts';
 import { Draft, type Seal } from './database/draft.ts';
 import type { Store } from './database/store.ts';
 import { keyOf, tableNamed } from './database/tables.ts';
+import { initialPasswordFile } from './initial-password.ts';
 import { accountKey, accountNames } from './objects/accounts.ts';
 
 /** Gives a database without accounts its first account and the rule that lets it do everything. */
@@ -23,7 +23,7 @@ export async function prepareFirstStart(store: Store, seal: Seal, { data, rootPa
 
 function generatedPassword(data: string): string {
   const password = randomBytes(18).toString('base64url');
-  const file = join(data, 'initial-password');
+  const file = initialPasswordFile(data);
   writeFileAtomically(file, `${password}\n`, 0o600);
   process.stdout.write(
     `root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`,

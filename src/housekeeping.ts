@@ -15,7 +15,7 @@ function keptSince(snapshot: Snapshot, attribute: keyof typeof retention): numbe
 }
 
 /** Forgets what is past its time: old records, expired tokens, finished runs. */
-export async function keepHouse({ store, runs, seal }: Context): Promise<void> {
+export async function keepHouse({ store, runs, seal }: Pick<Context, 'store' | 'runs' | 'seal'>): Promise<void> {
   runs.expire();
   const { current } = store;
   await store.database.prune({

@@ -7,6 +7,7 @@ import { closeContext, type Context, openContext } from './context.ts';
 import { Fault } from './core/errors.ts';
 import { formatListen } from './core/listen-address.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { hintNetworks } from './network-hints.ts';
 import { ensureCertificates, loadCredentials } from './rest/certificates.ts';
 import { localNames } from './rest/local-names.ts';
 import { musterRoot } from './rest/roots.ts';
@@ -32,6 +33,9 @@ export async function serve(config: Config): Promise<void> {
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\n`);
+    hintNetworks(context).catch((error: unknown) =>
+      context.log.error({ err: error }, 'networks could not be looked at'),
+    );
     await stopped;
     clearInterval(housekeeping);
   } finally {

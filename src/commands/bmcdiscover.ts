@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { expandAddresses } from '../core/address-range.ts';
 import { Fault } from '../core/errors.ts';
+import { hidden, withoutSecrets } from '../objects/secret-names.ts';
 import type { Found } from '../drivers/discovery.ts';
 import { query } from './command.ts';
 
@@ -29,8 +30,8 @@ export const bmcdiscover = query({
     check: Type.Optional(Type.Boolean({ description: 'only says whether the account is accepted' })),
   }),
   line({ addresses, method, username = '', check }) {
-    if (check) return ['-i', addresses, '-u', username, '-p', 'xxxxxxxx', '-c'];
-    return [...(method ? ['-s', method] : []), '--range', addresses];
+    const account = ['-i', addresses, '-u', username, '-p', hidden, '-c'];
+    return (check ? account : [...(method ? ['-s', method] : []), '--range', addresses]).map(withoutSecrets);
   },
   async run(_snapshot, { addresses: range, method, username = '', password = '', check }, { discovery, signal }) {
     const account = password === '' ? undefined : { username, password };

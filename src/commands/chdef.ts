@@ -6,6 +6,7 @@ import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
 import { type ObjectType, typeNamed } from '../objects/types.ts';
 import { type Arguments, change, noSelection, nothing, type Scope, textMap } from './command.ts';
@@ -35,7 +36,7 @@ export const chdef = change({
   line(args) {
     if ('definitions' in args)
       return Object.entries(args.definitions).flatMap(([name, given]) => definitionWords(args.type, name, given));
-    if ('rename' in args) return [...definitionWords(args.type, args.names), '-n', args.rename];
+    if ('rename' in args) return [...definitionWords(args.type, args.names), '-n', withoutSecrets(args.rename)];
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },

@@ -48,6 +48,8 @@ export interface Caller {
   readonly addresses: readonly string[];
   /** The hash of the token the caller used, if any. */
   readonly token: string | undefined;
+  /** The stored hash that the caller's password was checked with, if one was. */
+  readonly login: string | undefined;
   /** Whether the policy lets the caller do everything. */
   hasFullRights(): boolean;
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { withoutSecrets } from '../objects/secret-names.ts';
 import { isShipped, nodeTemplates, templateAttributes } from '../objects/templates.ts';
 import { nodeType } from '../objects/types.ts';
 import { noSelection, query } from './command.ts';
@@ -7,7 +8,7 @@ import { noSelection, query } from './command.ts';
 export const lstemplate = query({
   name: 'lsdef',
   args: Type.Object({ template: Type.Optional(Type.String({ description: 'without it their names are listed' })) }),
-  line: ({ template }) => ['--template', template ?? '-a'],
+  line: ({ template }) => ['--template', template === undefined ? '-a' : withoutSecrets(template)],
   select(_snapshot, { template }) {
     if (template === undefined || isShipped(nodeType, template)) return noSelection;
     return { objects: [template], nodes: [template] };

@@ -1,3 +1,4 @@
+import { tokensOf } from '../access/account-tokens.ts';
 import { noArguments, noLine, query } from './command.ts';
 
 /** The caller's own tokens, without what would let somebody use them. */
@@ -7,16 +8,9 @@ export const lstoken = query({
   line: noLine,
   free: true,
   run(snapshot, _args, { caller }) {
-    const tokens = snapshot
-      .rows('token')
-      .values()
-      .filter((row) => row['username'] === caller.user)
-      .map(({ created = '', expire = '', access = '', tokenid }) => ({
-        created,
-        expire,
-        access,
-        current: tokenid === caller.token,
-      }));
+    const tokens = [...tokensOf(snapshot.rows('token'), caller.user)].map(
+      ([id, { created = '', expire = '', access = '' }]) => ({ created, expire, access, current: id === caller.token }),
+    );
     return { shape: 'value', value: { tokens } };
   },
 });

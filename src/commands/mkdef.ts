@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
 import { typeNamed } from '../objects/types.ts';
@@ -17,7 +18,10 @@ export const mkdef = change({
     force: Type.Optional(Type.Boolean({ description: 'replaces what exists' })),
   }),
   line({ type, names, attributes, template, force }) {
-    const flags = [...(force ? ['-f'] : []), ...(template === undefined ? [] : ['--template', template])];
+    const flags = [
+      ...(force ? ['-f'] : []),
+      ...(template === undefined ? [] : ['--template', withoutSecrets(template)]),
+    ];
     return definitionWords(type, names, attributes, flags);
   },
   select(snapshot, { type, names }, { ranges }) {

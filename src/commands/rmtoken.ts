@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { tokensOf } from '../access/account-tokens.ts';
 import { change, nothing } from './command.ts';
 
 /** Revokes the token the caller used, or all of the caller's. */
@@ -8,9 +9,8 @@ export const rmtoken = change({
   line: ({ all }) => (all ? ['all'] : []),
   free: true,
   plan(draft, { all }, { caller }) {
-    for (const [id, row] of draft.base.rows('token').entries()) {
-      if (row['username'] === caller.user && (all || id === caller.token)) draft.remove('token', id);
-    }
+    const own = tokensOf(draft.base.rows('token'), caller.user);
+    for (const id of own.keys()) if (all || id === caller.token) draft.remove('token', id);
     return nothing;
   },
 });

@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { RowChange } from './changeset.ts';
 import { checkText, checkValue } from './checks.ts';
+import { withDependents } from './dependents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { keyOf, type Row, type Table, tableNamed } from './tables.ts';
 
@@ -78,12 +79,13 @@ export class Draft {
     this.#set(table, keyOf(table, row), row);
   }
 
+  /** All that was put into it, and what goes with that. */
   changes(): RowChange[] {
     const changes: RowChange[] = [];
     for (const rows of this.#changes.values()) {
       for (const change of rows.values()) if (!sameRow(change.before, change.after)) changes.push(change);
     }
-    return changes;
+    return withDependents(this.base, changes);
   }
 
   /** The database as it would be with the changes so far. */

@@ -53,6 +53,7 @@ export class Store {
   #writing: Promise<void> | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
   #failure: unknown;
+  readonly #listeners = new Set<(current: Snapshot) => void>();
 
   private constructor(database: Database, snapshot: Snapshot) {
     this.#database = database;
@@ -104,6 +105,12 @@ export class Store {
         this.#schedule();
       }
     });
+  }
+
+  /** Tells of each new `current` before those who waited for it hear of it, until the returned function is called. */
+  onCommit(listener: (current: Snapshot) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** Resolves when the record is on disk. */
@@ -196,7 +203,7 @@ export class Store {
     }
     this.#failure = undefined;
     const last = batch.at(-1);
-    if (last) this.#current = last.after;
+    if (last) this.#publish(last.after);
     for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
     for (const { resolve } of audits) resolve();
   }
@@ -230,7 +237,12 @@ export class Store {
         entry.revision,
       );
     }
-    this.#current = snapshot;
+    this.#publish(snapshot);
     return true;
+  }
+
+  #publish(snapshot: Snapshot): void {
+    this.#current = snapshot;
+    for (const listener of this.#listeners) listener(snapshot);
   }
 }

@@ -20,6 +20,14 @@ export interface Table {
   readonly trust: ReadonlySet<string>;
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;
+  readonly goesWith: GoesWith | undefined;
+}
+
+/** Says which rows of another table the rows of this one live by: those it narrows to, with the same value in the column. */
+export interface GoesWith {
+  readonly table: string;
+  readonly where: Row;
+  readonly column: string;
 }
 
 interface TableEntry {
@@ -30,6 +38,7 @@ interface TableEntry {
   volatile?: string[];
   trust?: string[] | true;
   log?: boolean;
+  goesWith?: GoesWith;
 }
 
 const keySeparator = '\u0000';
@@ -46,6 +55,7 @@ function makeTable(name: string, entry: TableEntry): Table {
     volatile: new Set(entry.volatile),
     trust: trustColumns(entry),
     log: entry.log ?? false,
+    goesWith: entry.goesWith,
   };
 }
 

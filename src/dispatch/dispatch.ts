@@ -21,6 +21,7 @@ import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { policyOf } from '../objects/policy.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkConsequences, checkStillGoverned } from './consequences.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
 import { peerNames } from './peer-names.ts';
@@ -39,6 +40,8 @@ export interface Request {
   /** The peer's address. */
   readonly client: string;
   readonly token: string | undefined;
+  /** The stored hash that the caller's password was checked with. */
+  readonly login: string | undefined;
   /** How the caller showed who they are; noted in the audit log if unusual. */
   readonly note: string;
   readonly id: string;
@@ -151,10 +154,10 @@ function admit(
   const selection = select(limited, request, command, snapshot, permission);
   const questions = askPolicy(request, command, snapshot, permission, selection);
   checkExpectation(request.expectNodes, selection);
-  const { user, client, token } = request;
+  const { user, client, token, login } = request;
   const { addresses } = permission;
   const hasFullRights = (): boolean => policyOf(snapshot).fullRights(user);
-  const caller: Caller = { user, client, addresses, token, hasFullRights };
+  const caller: Caller = { user, client, addresses, token, login, hasFullRights };
   // The services are inherited: a copy of them would cost every request more than the rest of this.
   const scope = Object.create(limited) as { -readonly [K in keyof Admitted]: Admitted[K] };
   scope.questions = questions;
@@ -337,7 +340,8 @@ async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>):
   const verdict = new Verdict();
   let ended = false;
   try {
-    for await (const result of results) {
+    for await (const told of results) {
+      const result = 'error' in told ? { ...told, error: sentenceWithoutSecrets(told.error) } : told;
       verdict.add(result);
       runs.add(run, result);
       yield result;

@@ -13,7 +13,7 @@ export const hardwareSettings = Type.Object({
     variable: 'MUSTER_IPMI_SUITES',
   }),
   networks: setting(Networks, 'networks that service processors are in; elsewhere no account is sent', {
-    defaultText: 'anywhere',
+    defaultText: 'anywhere, which the log tells at the start',
   }),
   ca: setting(Path, 'authority, in PEM, that vouches for Redfish certificates', { defaultText: 'trust on first use' }),
 });

@@ -1,15 +1,14 @@
 import { type Row, tables } from '../database/tables.ts';
-import { isSecret, nodeType, type ObjectType, splitNic, typeNamed } from './types.ts';
-
-/** What stands for a secret where arguments are shown: in the audit log, in debug replies and to policy patterns. */
-const hidden = 'xxxxxxxx';
+import { hidden, isSecretName, shownName, withoutSecrets } from './secret-names.ts';
+import { isSecret, type ObjectType, splitNic, typeNamed } from './types.ts';
 
 /** Secrets are hidden, and so is what was given for an attribute that is none: it may be a secret under a mistyped name. */
 export function shownAttribute(type: ObjectType, name: string, value: string): string {
   const mappings = type.attributes.get(name)?.at ?? type.attributes.get(splitNic(name).base)?.at ?? [];
-  const known = type.name === 'site' || mappings.length > 0;
-  if (value !== '' && (!known || mappings.some(isSecret))) return `${name}=${hidden}`;
-  return `${name}=${name === 'wherevals' ? shownRange(value) : value}`;
+  // The site has attributes of any name.
+  const open = type.name === 'site' ? !isSecretName(name) : mappings.length > 0 && !mappings.some(isSecret);
+  if (value !== '' && !open) return `${shownName(name)}=${hidden}`;
+  return `${shownName(name)}=${name === 'wherevals' ? shownRange(value) : value}`;
 }
 
 /** How the reference system writes what a definition command is told about one object. */
@@ -31,8 +30,9 @@ export function attributeWords(typeName: string, attributes: Row): string[] {
 export function shownColumn(table: string, column: string, value: string): string {
   const definition = tables.get(table);
   const open = definition?.columns.includes(column) && !definition.secret.has(column);
-  if (value !== '' && !open) return `${table}.${column}=${hidden}`;
-  return `${table}.${column}=${column === 'wherevals' ? shownRange(value) : value}`;
+  const name = `${table}.${shownName(column)}`;
+  if (value !== '' && !open) return `${name}=${hidden}`;
+  return `${name}=${column === 'wherevals' ? shownRange(value) : value}`;
 }
 
 export const shownColumns = (table: string, columns: Row): string[] =>
@@ -47,17 +47,19 @@ export function shownKeys(table: string, keys: string): string {
     return !definition?.columns.includes(column) || definition.secret.has(column);
   });
   if (wrong < 0) return keys;
-  return [...parts.slice(0, wrong), `${parts[wrong]!.split('=', 1)[0]!}=${hidden}`].join(',');
+  // Without a name it may be the secret itself.
+  const part = parts[wrong]!;
+  return [...parts.slice(0, wrong), part.includes('=') ? shownName(part) : hidden].join(',');
 }
 
 /** A condition on a secret says what the secret may be, so nothing is shown from its value on. */
-export function shownRange(range: string): string {
-  if (!/[=~]/.test(range)) return range;
-  for (const condition of range.matchAll(/\b([A-Za-z]\w*)(?:\.(\w+))?\s*(?:==|=~|!=|!~|=)/g)) {
-    const [whole, name = '', column] = condition;
-    const secret =
-      column === undefined ? nodeType.attributes.get(name)?.at.some(isSecret) : tables.get(name)?.secret.has(column);
-    if (secret) return range.slice(0, condition.index + whole.length) + hidden;
-  }
-  return range;
-}
+export const shownRange = withoutSecrets;
+
+/** Settings of hardware whose values may be shown; any other, such as a mistyped password, may be a secret. */
+const openSettings =
+  /^(ip|ipsrc|netmask|gateway|backupgateway|garp|vlan|alert|hostname|ntp|ntpservers|userid|username|snmpdest\d*|autoreboot|powerrestorepolicy|timesyncmethod|cappingstatus|cappingvalue)$/;
+
+export const shownSettings = (settings: Readonly<Record<string, string>>): string[] =>
+  Object.entries(settings).map(
+    ([name, value]) => `${shownName(name)}=${openSettings.test(name) ? withoutSecrets(value) : hidden}`,
+  );

@@ -90,7 +90,12 @@ export function parseKeys(table: Table, text: string): Row {
   const keys: Record<string, string> = {};
   for (const part of text.split(',')) {
     const mark = part.indexOf('=');
-    if (mark < 0) throw new Fault('invalid', `"${part}" is not of the form column=value.`);
+    // It may be a secret whose name was left out.
+    if (mark < 0)
+      throw new Fault(
+        'invalid',
+        `Give the keys of a row of table "${table.name}" as column=value, separated by commas.`,
+      );
     const column = part.slice(0, mark).trim();
     if (!table.columns.includes(column)) throw new Fault('invalid', `Table "${table.name}" has no column "${column}".`);
     if (table.secret.has(column))

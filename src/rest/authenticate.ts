@@ -13,6 +13,8 @@ export interface Identity {
   readonly user: string;
   /** The hash of the token that was used. */
   readonly token: string | undefined;
+  /** The stored hash that the password was checked with. */
+  readonly login: string | undefined;
   /** What the audit log should say of it. */
   readonly note: string;
 }
@@ -62,10 +64,10 @@ export class Authenticator {
     if (expiry === undefined) this.#expiries.set(row, (expiry = parseExpiry(row['expire'] ?? '')));
     const now = Date.now();
     if (!(expiry > now)) throw failure();
-    // An account that was removed takes its tokens along.
+    // Its tokens went with an account that is gone, unless something else than muster wrote the tables.
     if (!accountRow(current, row['username'])) throw failure();
     if (now - (this.#seen.get(token) ?? 0) > accessInterval) this.#noteAccess(token, now);
-    return { user: row['username'], token, note: '' };
+    return { user: row['username'], token, login: undefined, note: '' };
   }
 
   #byPassword(name: string, password: string, address: string, connection: object): Identity | Promise<Identity> {
@@ -76,6 +78,7 @@ export class Authenticator {
     const identity = (how: string): Identity => ({
       user: name,
       token: undefined,
+      login: account?.stored,
       note: how === 'hash' ? 'by stored hash' : '',
     });
     if (!(result instanceof Promise)) return identity(result.how);

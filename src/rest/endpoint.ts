@@ -40,6 +40,8 @@ export interface Endpoint {
   readonly example: Example;
   /** How the lines of nodes become a reply that is one list. */
   together?(lines: ReadonlyMap<string, readonly string[]>): readonly string[];
+  /** The specification puts a secret into the path. */
+  readonly secretsInPath?: true;
   /** Offered at this root only. */
   readonly only?: '/muster';
   /** Takes large bodies. */

@@ -4,6 +4,7 @@ import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
 import { shortened } from '../dispatch/shortened.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
 import { acceptedTypes } from './accept.ts';
 import type { Identity } from './authenticate.ts';
 import { parseBody } from './body.ts';
@@ -13,6 +14,7 @@ import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
 import { endpoints } from './endpoints/index.ts';
 import { type CommonParameters, commonParameters } from './parameters.ts';
+import { refuseSecrets } from './path-secrets.ts';
 import { faultOf, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
 import { send } from './send.ts';
@@ -126,7 +128,7 @@ async function auditRefusal(
     const range = status === 'Failed' ? shownRange(rangeOf(endpoint, request.params as Record<string, string>)) : '';
     await services.store.audit({
       time: Date.now(),
-      user,
+      user: withoutSecrets(user),
       client: request.ip,
       command: endpoint.command.name,
       noderange: shortened(range),
@@ -147,6 +149,7 @@ function makeCall(
   identity: Identity,
 ): Request {
   const params = request.params as Record<string, string>;
+  refuseSecrets(endpoint, params);
   const expectNodes = countHeader(request, 'x-expect-nodes');
   const input: Input = {
     root,
@@ -164,6 +167,7 @@ function makeCall(
     user: identity.user,
     client: request.ip,
     token: identity.token,
+    login: identity.login,
     note: identity.note,
     id: request.id,
     dryRun: common.dryRun,

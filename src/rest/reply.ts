@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { type Root, sentencesAt, statusAt } from './roots.ts';
 import { sendBeforeBodyEnds } from './unread-body.ts';
 
@@ -23,7 +24,7 @@ export function sendBody(
 export function faultOf(error: unknown, log: Logger, id: string): Fault {
   if (error instanceof Fault) {
     if (error.kind === 'unavailable' && error.cause !== undefined)
-      log.error({ request: id, err: error.cause }, error.message);
+      log.error({ request: id, err: error.cause }, sentenceWithoutSecrets(error.message));
     return error;
   }
   log.error({ request: id, err: error }, 'a request failed unexpectedly');
@@ -40,7 +41,8 @@ export function sendFault(
 ): void {
   if (fault.retryAfter !== undefined) headers['Retry-After'] = fault.retryAfter;
   headers['Content-Type'] = jsonType;
-  const body = { error: sentencesAt(root, fault), errorcode: errorKinds[fault.kind].code };
+  // They may repeat what was sent, and with it a secret under a wrong name or in a wrong place.
+  const body = { error: sentencesAt(root, fault).map(sentenceWithoutSecrets), errorcode: errorKinds[fault.kind].code };
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   const status = statusAt(root, fault.kind);
   if (response.req.complete || response.destroyed) sendBody(response, status, headers, bytes);

@@ -20,6 +20,7 @@ import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendFault } from './reply.ts';
 import { musterRoot, type Root, roots } from './roots.ts';
 import type { RestServices } from './service.ts';
+import { shownPath } from './shown-path.ts';
 
 const maximumUrl = 65_536;
 const maximumBody = 1_048_576;
@@ -69,7 +70,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
   });
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
   app.setNotFoundHandler((request, reply) =>
-    refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${pathOf(request)}.`)),
+    refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${shownPath(request.url)}.`)),
   );
   for (const root of roots) addRoutes(app, services, root);
   // Otherwise node answers an unknown Expect itself, without a body.
@@ -83,16 +84,6 @@ function originForm(url: string): string {
   if (url.startsWith('/')) return url;
   const absolute = /^https?:\/\/[^/?#]*/i.exec(url);
   return absolute ? url.slice(absolute[0].length) || '/' : url;
-}
-
-/** The path for sentences, up to a password that may stand in it. */
-function pathOf(request: FastifyRequest): string {
-  const path = request.url.split('?', 1)[0]!;
-  const plain = path.replaceAll(/%([2-7][\da-f])/gi, (_, code: string) =>
-    String.fromCodePoint(Number.parseInt(code, 16)),
-  );
-  const secret = /(?:pw|passw(?:or)?d)=/i.exec(plain);
-  return secret ? `${plain.slice(0, secret.index).slice(0, 200)}${secret[0]}xxxxxxxx` : path.slice(0, 200);
 }
 
 const rootOf = (request: FastifyRequest): Root =>

@@ -80,6 +80,21 @@ describe('a dump of the reference system', () => {
     expect(Object.keys(entries[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
   });
 
+  it.each([
+    ['ends the tokens of accounts whose rows it changes', 'another', 0],
+    ['leaves the tokens of accounts it brings as they are', accountHash, 1],
+    ['leaves the tokens of accounts whose passwords it hides', '********', 1],
+  ])('%s', async (_what, password, left) => {
+    const token = { tokenid: 'c'.repeat(64), username: 'root', expire: 'never' };
+    await fill(data, { ...firstStart, token: [token] });
+    const before = data.store.current.revision;
+    writeDump(dump, { 'passwd.csv': `#key,username,password\n"xcat","root","${password}"\n` });
+    await importTables(data, dump);
+    expect(data.store.current.rows('token').size).toBe(left);
+    const entries = await data.store.database.journalAfter(before);
+    expect(entries.map(({ changes }) => Object.keys(changes).sort())).toEqual(left ? [] : [['passwd', 'token']]);
+  });
+
   it('needs no first start if it brings an account with full rights', async () => {
     writeDump(dump, {
       'passwd.csv': '#key,username,password\n"xcat","admin","secret"\n',

@@ -92,6 +92,7 @@ const rootRequest: Omit<Request, 'command' | 'args'> = {
   user: 'root',
   client: '127.0.0.1',
   token: undefined,
+  login: rootHash,
   note: '',
   id: 'request',
   dryRun: false,

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { nodeType, typeNamed } from '../../src/objects/types.ts';
-import { shownAttribute, shownColumn, shownKeys, shownRange } from '../../src/objects/shown-arguments.ts';
+import {
+  shownAttribute,
+  shownColumn,
+  shownKeys,
+  shownRange,
+  shownSettings,
+} from '../../src/objects/shown-arguments.ts';
 
 test.for([
   ['node', 'mgt', 'ipmi', 'mgt=ipmi'],
@@ -10,6 +16,8 @@ test.for([
   ['node', 'nicips.eth0', '10.0.0.1', 'nicips.eth0=10.0.0.1'],
   ['network', 'bmcpassword', 'hush', 'bmcpassword=xxxxxxxx'],
   ['site', 'anything', 'open', 'anything=open'],
+  ['site', 'adminpassword', 'hush', 'adminpassword=xxxxxxxx'],
+  ['node', 'bmcpassword=hush', '', 'bmcpassword=xxxxxxxx='],
   ['group', 'wherevals', 'mgt==ipmi', 'wherevals=mgt==ipmi'],
   ['group', 'wherevals', 'mgt==ipmi::bmcpassword=~hush', 'wherevals=mgt==ipmi::bmcpassword=~xxxxxxxx'],
 ] as const)('of a %s, %s=%s is shown as %s', ([type, name, value, shown]) => {
@@ -21,6 +29,7 @@ test.for([
   ['ipmi', 'password', 'hush', 'ipmi.password=xxxxxxxx'],
   ['ipmi', 'pasword', 'hush', 'ipmi.pasword=xxxxxxxx'],
   ['nosuch', 'password', 'hush', 'nosuch.password=xxxxxxxx'],
+  ['ipmi', 'password=hush', '1', 'ipmi.password=xxxxxxxx=xxxxxxxx'],
   ['nodegroup', 'wherevals', 'bmcpassword==hush', 'nodegroup.wherevals=bmcpassword==xxxxxxxx'],
 ] as const)('of table %s, %s=%s is shown as %s', ([table, column, value, shown]) => {
   expect(shownColumn(table, column, value)).toBe(shown);
@@ -32,6 +41,7 @@ test.for([
   ['passwd', 'password=hush,still hush', 'password=xxxxxxxx'],
   ['passwd', 'pass word=hush', 'pass word=xxxxxxxx'],
   ['nosuch', 'password=hush', 'password=xxxxxxxx'],
+  ['passwd', 'key=xcat,hush', 'key=xcat,xxxxxxxx'],
 ] as const)('row keys of table %s: %s is shown as %s', ([table, keys, shown]) => {
   expect(shownKeys(table, keys)).toBe(shown);
 });
@@ -42,8 +52,21 @@ test.for([
   ['all,ipmi.password==hush,n1', 'all,ipmi.password==xxxxxxxx'],
   ['(all@pdu.community=~hush)', '(all@pdu.community=~xxxxxxxx'],
   ['switches.sshpassword!=hush', 'switches.sshpassword!=xxxxxxxx'],
+  ['n1,password=hush', 'n1,password=xxxxxxxx'],
 ] as const)('the range %s is shown as %s', ([range, shown]) => {
   expect(shownRange(range)).toBe(shown);
+});
+
+test('settings are shown if they are known and no secrets', () => {
+  const given = { ip: '10.0.0.1', cappingstatus: 'on', password: 'hush', pasword: 'hush', 'password=hush': '' };
+  const shown = [
+    'ip=10.0.0.1',
+    'cappingstatus=on',
+    'password=xxxxxxxx',
+    'pasword=xxxxxxxx',
+    'password=xxxxxxxx=xxxxxxxx',
+  ];
+  expect(shownSettings(given)).toEqual(shown);
 });
 
 test('a long text without conditions is looked at once', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitOf, runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
-import { addUser } from '../harness/users.ts';
+import { addUser, logIn } from '../harness/users.ts';
 
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
@@ -217,5 +217,40 @@ describe('the first start', () => {
     });
     await server.stop();
     rmSync(data, { recursive: true });
+  });
+
+  it('leaves a file with root’s password that is there as long as root has it', async () => {
+    const data = temporaryDirectory();
+    const file = join(data, 'initial-password');
+    const row = '/tables/passwd/rows/key=xcat,username=root';
+    const first = await startServer({ data, environment: { MUSTER_ROOT_PASSWORD: '' } });
+    await first.stop();
+    const server = await startServer({ data });
+    const query = { userName: 'root', userPW: readFileSync(file, 'utf8').trim() };
+    for (const body of [{ comments: 'x' }, { password: '********' }]) {
+      await server.ok('PUT', row, body, { token: null, query });
+      expect(existsSync(file)).toBe(true);
+    }
+    await server.ok('PUT', '/tables/passwd/rows/key=xcat,username=other', { password: 'x' }, { token: null, query });
+    expect(existsSync(file)).toBe(true);
+    await server.ok('PUT', row, { password: 'changed' }, { token: null, query });
+    expect(existsSync(file)).toBe(false);
+    await server.stop();
+    expect(server.output()).toContain(`${file} was removed`);
+    rmSync(data, { recursive: true });
+  });
+
+  it('leaves it until the next start if the password is changed meanwhile', async () => {
+    const data = temporaryDirectory();
+    const dump = temporaryDirectory();
+    const file = join(data, 'initial-password');
+    await (await startServer({ data, environment: { MUSTER_ROOT_PASSWORD: '' } })).stop();
+    writeFileSync(join(dump, 'passwd.csv'), '#key,username,password\n"xcat","root","imported"\n');
+    expect(await runMuster(['import', dump, '--replace', '--data', data])).toMatchObject({ code: 0 });
+    const server = await startServer({ data });
+    expect(existsSync(file)).toBe(false);
+    await logIn(server, 'root', 'imported');
+    await server.stop();
+    for (const each of [data, dump]) rmSync(each, { recursive: true });
   });
 });

@@ -10,8 +10,10 @@ import { rsetboot } from '../../commands/rsetboot.ts';
 import { rspconfig } from '../../commands/rspconfig.ts';
 import { rvitals } from '../../commands/rvitals.ts';
 import { Fault } from '../../core/errors.ts';
+import { withoutSecrets } from '../../objects/secret-names.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { shownSettings } from '../../objects/shown-arguments.ts';
 import { splitList } from './definitions.ts';
 
 const range = 'noderange';
@@ -41,9 +43,16 @@ function energySetting({ body }: Input): { attribute: string; value: string } {
   return { attribute: entry[0], value: valueText(entry[0], entry[1]) };
 }
 
-/** Both forms of the body: {"ip":"10.0.0.1"} and {"value":"10.0.0.1"}. */
-function processorSettings({ root, params, body }: Input): Record<string, string> {
+function processorSetting({ params }: Input): string {
   const attribute = params['attribute']!;
+  if (!attribute.includes('=')) return attribute;
+  throw new Fault('invalid', 'The path names a setting; its value goes into the body of a PUT: {"value":"..."}.');
+}
+
+/** Both forms of the body: {"ip":"10.0.0.1"} and {"value":"10.0.0.1"}. */
+function processorSettings(input: Input): Record<string, string> {
+  const { root, body } = input;
+  const attribute = processorSetting(input);
   const { value, ...others } = body;
   const shortForm = value !== undefined;
   if (Object.keys(body).length === 0)
@@ -70,12 +79,6 @@ function neededList(input: Input, member: string): readonly string[] {
   return list;
 }
 
-/** Settings whose values may be shown; any other, such as a mistyped password, may be a secret. */
-const openSettings =
-  /^(ip|ipsrc|netmask|gateway|backupgateway|garp|vlan|alert|hostname|ntp|ntpservers|userid|username|snmpdest\d*|autoreboot|powerrestorepolicy|timesyncmethod)$/;
-const settingArguments = (settings: Readonly<Record<string, string>>): string[] =>
-  Object.entries(settings).map(([name, value]) => `${name}=${openSettings.test(name) ? value : 'xxxxxxxx'}`);
-
 export const hardware: Endpoint[] = [
   endpoint({
     method: 'GET',
@@ -98,7 +101,7 @@ export const hardware: Endpoint[] = [
       'of OpenBMC also bmcreboot, bmcstate',
     ),
     args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-action') }),
-    line: (input) => [needed(input, 'action', 'missing-action')],
+    line: (input) => [withoutSecrets(needed(input, 'action', 'missing-action'))],
     range,
     summary: 'Change the power state.',
     description:
@@ -143,7 +146,10 @@ export const hardware: Endpoint[] = [
       },
     ),
     args: (input) => ({ ...target(input), attributes: [], set: energySetting(input) }),
-    line: (input) => [`${energySetting(input).attribute}=${energySetting(input).value}`],
+    line: (input) => {
+      const { attribute, value } = energySetting(input);
+      return shownSettings({ [attribute]: value });
+    },
     range,
     summary: 'Set power capping.',
     example: { path: '/nodes/n1/energy', body: { cappingstatus: 'on' } },
@@ -153,8 +159,8 @@ export const hardware: Endpoint[] = [
     path: '/nodes/{noderange}/sp/{attribute}',
     command: rspconfig,
     reply: 'attributes',
-    args: (input) => ({ range: rangeOf(input), attribute: input.params['attribute']! }),
-    line: ({ params }) => [params['attribute']!.replace(/=.*/s, '=xxxxxxxx')],
+    args: (input) => ({ range: rangeOf(input), attribute: processorSetting(input) }),
+    line: (input) => [processorSetting(input)],
     range,
     summary: 'A setting of the service processors: ip, netmask, gateway, vlan, community and others.',
     example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '127.10.0.1' } } },
@@ -165,8 +171,8 @@ export const hardware: Endpoint[] = [
     command: rspconfig,
     reply: 'none',
     body: Type.Object({}, { additionalProperties: true, description: 'the attribute and its value, or value alone' }),
-    args: (input) => ({ ...target(input), attribute: input.params['attribute']!, set: processorSettings(input) }),
-    line: (input) => settingArguments(processorSettings(input)),
+    args: (input) => ({ ...target(input), attribute: processorSetting(input), set: processorSettings(input) }),
+    line: (input) => shownSettings(processorSettings(input)),
     range,
     summary: 'Change a setting of the service processors.',
     description:
@@ -204,7 +210,7 @@ export const hardware: Endpoint[] = [
       mode: input.body['mode'] as 'uefi' | 'legacy' | undefined,
     }),
     line: (input) => [
-      needed(input, 'order', 'missing-action'),
+      withoutSecrets(needed(input, 'order', 'missing-action')),
       ...(input.body['persistent'] === 'yes' ? ['-p'] : []),
       ...(input.body['mode'] === 'uefi' ? ['-u'] : []),
     ],
@@ -242,7 +248,7 @@ export const hardware: Endpoint[] = [
       { additionalProperties: false },
     ),
     args: (input) => ({ ...target(input), order: neededList(input, 'order') }),
-    line: (input) => [neededList(input, 'order').join(',')],
+    line: (input) => [withoutSecrets(neededList(input, 'order').join(','))],
     range,
     summary: 'Change what nodes try to boot from.',
     description: 'For good. What is not named stays behind what is, in the order it had.',
@@ -330,7 +336,7 @@ export const hardware: Endpoint[] = [
     reply: 'none',
     body: actionBody('on', 'off', 'blink'),
     args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-member') }),
-    line: (input) => [needed(input, 'action', 'missing-member')],
+    line: (input) => [withoutSecrets(needed(input, 'action', 'missing-member'))],
     range,
     summary: 'Switch the identification light.',
     example: { path: '/nodes/n1/beacon', body: { action: 'on' } },

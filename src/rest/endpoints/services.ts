@@ -47,6 +47,7 @@ export const services: Endpoint[] = [
     command: bmcdiscover,
     reply: 'list',
     args: discovery,
+    secretsInPath: true,
     summary: 'Service processors in an address range, by IPMI presence ping and Redfish.',
     description:
       'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";". Each line is: address, model, serial number, user, nothing, kind of node, kind of hardware, MAC address and, if it would not say more, why; a comma within one of these is shown as ";".',
@@ -61,6 +62,7 @@ export const services: Endpoint[] = [
     command: bmcdiscover,
     reply: 'list',
     args: discovery,
+    secretsInPath: true,
     summary: 'The same with one slash in it, as that of the range 10.1.0.0/24.',
     description: 'Further slashes, such as those of more such ranges or of a password, are written as %2F.',
     example: {
@@ -74,6 +76,7 @@ export const services: Endpoint[] = [
     command: bmcdiscover,
     reply: 'list',
     args: check,
+    secretsInPath: true,
     summary: 'Whether the service processor at an address accepts an account.',
     example: {
       path: '/services/checkbmcauth/127.10.0.1/bmcuser=admin,bmcpw=PASSWORD',

@@ -17,7 +17,8 @@ export const tokens: Endpoint[] = [
     args: () => ({}),
     byAccount: true,
     summary: 'A token to send in the header X-Auth-Token instead of account and password.',
-    description: 'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never.',
+    description:
+      'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never. It ends earlier when the account changes. An account has at most 5,000; when it takes one more, the tenth of them that was not used for longest ends.',
     example: {
       path: '/tokens',
       body: { userName: 'root', userPW: 'PASSWORD' },

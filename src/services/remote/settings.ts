@@ -20,7 +20,9 @@ export const remoteSettings = Type.Object({
   keepSeconds: setting(Count, 'seconds an unused connection is kept', { default: 30 }),
   outputLimit: setting(Count, "bytes of a node's output that are kept", { default: 1_048_576, defaultText: '1 MiB' }),
   sources: setting(Paths, 'directories that files may be sent from', { defaultText: '`DIR/files`, `/install`' }),
-  networks: setting(Networks, 'networks that nodes are in', { defaultText: 'anywhere' }),
+  networks: setting(Networks, 'networks that nodes are in', {
+    defaultText: 'anywhere, which the log tells at the start',
+  }),
   postscripts: setting(Path, 'directory of the scripts that nodes run', { defaultText: '`DIR/postscripts`' }),
 });
 export type RemoteSettings = ValuesOf<typeof remoteSettings>;

@@ -1,5 +1,6 @@
 import { normalize } from 'node:path';
 import { Fault } from '../../core/errors.ts';
+import { hidden, shownName } from '../../objects/secret-names.ts';
 import { commandLine, quoteWord } from '../../protocols/ssh/quote.ts';
 import { type Option, optionWords, parseOptions } from './option-words.ts';
 
@@ -160,7 +161,7 @@ const shownOptions = (options: ReadonlyMap<string, string>): string[] =>
 /** A rule that allows a command and nothing else is about a command without variables; their values may be secrets. */
 const shownVariables = (variables: Readonly<Record<string, string>>): string[] => {
   const names = Object.keys(variables);
-  return names.length === 0 ? [] : ['env', ...names.map((name) => `${name}=xxxxxxxx`)];
+  return names.length === 0 ? [] : ['env', ...names.map((name) => `${shownName(name)}=${hidden}`)];
 };
 
 function count(text: string | undefined, option: string, least: number, most: number): number | undefined {

@@ -1,0 +1,62 @@
+import { tables } from '../database/tables.ts';
+import { isSecret, nodeType } from './types.ts';
+
+/** What stands for a secret wherever a request is shown or kept. */
+export const hidden = 'xxxxxxxx';
+
+/** What people call a secret, whatever stands before it: bmcpw, userPW, MYSQL_PASSWORD, api-key. */
+const words =
+  /(?:pass|passw(?:or)?d|passwort|pass[-_]?(?:phrase|code)|pw|pwd|secret|community|token(?:id)?|credential|(?:auth|priv|private|api|access|shared|product)[-_]?key)s?$/i;
+
+const columns = [...tables.values()].flatMap((table) =>
+  table.columns.map((name) => ({ name, secret: table.secret.has(name) })),
+);
+/** Columns that are secret in every table that has them. */
+const secretColumns = new Set(columns.filter(({ secret }) => secret).map(({ name }) => name));
+for (const { name, secret } of columns) if (!secret) secretColumns.delete(name);
+
+/** Whether the values of what is called so are secrets: as the tables and attributes say, else as the words do. */
+export function isSecretName(name: string): boolean {
+  const [table = '', column = ''] = name.split('.', 2);
+  const definition = tables.get(table);
+  if (definition?.columns.includes(column)) return definition.secret.has(column);
+  const attribute = nodeType.attributes.get(name);
+  if (attribute) return attribute.at.some(isSecret);
+  return name.split('.').some((part) => secretColumns.has(part.toLowerCase()) || words.test(part));
+}
+
+/** A name and what sets its value off, also as it stands in an address: `=`, `==`, `=~`, `!=`, `!~`, `%3D`, and `:` right before it. */
+const assignment = /(?<![\w.-])([\w.-]+)"?\s*(?:[=!][=~]|=|%3d|:(?=[^\s/{[])|(?<="\s*):(?=\s*"))\s*/gi;
+
+/** Where the value of the first secret in a text begins, and what it is called. */
+export function secretIn(text: string): { readonly name: string; readonly at: number } | undefined {
+  if (!/[=~:]|%3d/i.test(text)) return undefined;
+  for (const found of text.matchAll(assignment)) {
+    const at = found.index + found[0].length;
+    const name = found[1]!;
+    if (isSecretName(name) && at < text.length && !isShown(text.slice(at, at + 12))) return { name, at };
+  }
+  return undefined;
+}
+
+/** What hides a secret already, or stands for one in an example. */
+const isShown = (value: string): boolean => /^(?:"?\.\.\.|x{8})(?!\w)/.test(value);
+
+/** The text up to the value of a secret. A password may hold anything, so all that follows may be part of it. */
+export function withoutSecrets(text: string): string {
+  const found = secretIn(text);
+  return found === undefined ? text : text.slice(0, found.at) + hidden;
+}
+
+/** The same for a sentence, which goes on behind the quotation marks that it repeats a text in. */
+export function sentenceWithoutSecrets(sentence: string): string {
+  const found = secretIn(sentence);
+  if (found === undefined) return sentence;
+  const before = sentence.slice(0, found.at);
+  const isQuoted = before.split('"').length % 2 === 0;
+  const end = isQuoted ? sentence.lastIndexOf('"') : -1;
+  return before + hidden + (end >= found.at ? sentence.slice(end) : '.');
+}
+
+/** A name holds no `=`; what follows one is a value that was put there by mistake. */
+export const shownName = (name: string): string => name.replace(/=.*/s, `=${hidden}`);
