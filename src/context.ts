@@ -69,7 +69,7 @@ export async function openContext(config: Config): Promise<Context> {
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
       runs: new Runs(),
-      hardware: new Hardware(makeDrivers(driverOptions(store, config)), new Governor(), box, guard),
+      hardware: new Hardware(makeDrivers(driverOptions(store, config, guard)), new Governor(), box),
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
@@ -95,9 +95,14 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
   return hosts;
 }
 
-function driverOptions(store: Store, { hardware: { powerDeadline, ca, ipmiSuites } }: Config): DriverOptions {
+function driverOptions(
+  store: Store,
+  { hardware: { powerDeadline, ca, ipmiSuites } }: Config,
+  guard: AddressGuard,
+): DriverOptions {
   const authority = ca === undefined ? undefined : readFileSync(ca, 'utf8');
-  return { powerDeadline: powerDeadline * 1_000, ipmiSuites, trust: new ServiceProcessorTrust(store, authority) };
+  const trust = new ServiceProcessorTrust(store, authority);
+  return { powerDeadline: powerDeadline * 1_000, ipmiSuites, trust, guard };
 }
 
 export async function closeContext({

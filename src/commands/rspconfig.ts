@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import type { Labelled, ServiceProcessor } from '../drivers/capabilities.ts';
-import { MovedFault } from '../drivers/moved.ts';
+import { MovedFault } from '../drivers/bmc/moved.ts';
 import { followMove } from '../services/service-processor-address.ts';
 import { type NodeValue, perNode, type Scope, selectNodes } from './command.ts';
 
@@ -60,8 +60,6 @@ async function move(
   address: string,
   signal: AbortSignal,
 ): Promise<NodeValue> {
-  // The account is shown at the new address, to see whether the service processor is there.
-  await scope.hardware.admit(address);
   const before = (await processor.get('ip', signal))['BMC IP'];
   const follow = async (): Promise<string | undefined> =>
     typeof before !== 'string' || before === address ? undefined : followed(scope, node, before, address);

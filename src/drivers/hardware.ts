@@ -1,12 +1,10 @@
-import { isIP } from 'node:net';
 import type { SecretBox } from '../access/secrets.ts';
-import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
-import { serviceProcessorAccess } from '../objects/service-processors.ts';
-import type { Access, Capabilities, Driver } from './capabilities.ts';
+import type { Capabilities, Driver, DriverTarget } from './capabilities.ts';
+import { driverNode } from './driver-node.ts';
 import type { Governor } from './governor.ts';
 
 export type Outcome<T> =
@@ -24,9 +22,8 @@ export interface Work<K extends keyof Capabilities, T> {
 /** What a node can do, and by which driver. */
 interface Found {
   readonly driver: Driver;
+  readonly target: DriverTarget;
   readonly capabilities: Capabilities;
-  /** What the governor knows the service processor by. */
-  readonly device: string;
 }
 
 const features: Readonly<Record<keyof Capabilities, string>> = {
@@ -50,12 +47,10 @@ export class Hardware {
   readonly #drivers: ReadonlyMap<string, Driver>;
   readonly #governor: Governor;
   readonly #box: SecretBox;
-  readonly #guard: AddressGuard;
   /** What was found for nodes, by what picks the driver: it holds as long as the snapshot. Opening secrets takes most of the time. */
   readonly #found = new WeakMap<EffectiveReader, { power: Map<string, Found>; other: Map<string, Found> }>();
 
-  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox, guard: AddressGuard) {
-    this.#guard = guard;
+  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox) {
     this.#drivers = drivers;
     this.#governor = governor;
     this.#box = box;
@@ -63,11 +58,6 @@ export class Hardware {
 
   async close(): Promise<void> {
     await Promise.all([...this.#drivers.values()].map((driver) => driver.close()));
-  }
-
-  /** Fails if no account of a service processor may be sent to the address. */
-  async admit(address: string): Promise<void> {
-    await this.#guard.admit(address);
   }
 
   /** Results as they come, one per node; no node waits for another. */
@@ -142,16 +132,17 @@ export class Hardware {
       started();
     };
     try {
-      const { driver, capabilities, device } = known.get(node) ?? (await this.#find(reader, node, work, known));
+      const { driver, target, capabilities } = known.get(node) ?? (await this.#find(reader, node, work, known));
       const capability = capabilities[work.needs];
       if (!capability) {
         const what = features[work.needs];
         throw new Fault('invalid', `${work.command} is not possible: mgt "${driver.name}" has no ${what}.`);
       }
-      const value = await this.#governor.run(device, work.user, signal, () => {
+      const begin = (): Promise<T> => {
         leave();
         return work.run(capability, node, signal);
-      });
+      };
+      const value = await this.#governor.run(target.device, work.user, signal, begin, target.width);
       return { node, value };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
@@ -175,16 +166,10 @@ export class Hardware {
     known: Map<string, Found>,
   ): Promise<Found> {
     const driver = this.#driverOf(reader, node, work);
-    const given = this.#accessOf(reader, node, driver);
-    const access = { ...given, address: await this.#guard.admit(given.address) };
-    // By the driver too: what does not answer to one protocol may answer to another.
-    const found = {
-      driver,
-      capabilities: driver.connect(access),
-      device: `${driver.name} ${access.address}:${access.port ?? ''}`,
-    };
-    // The address of a name may change at any time.
-    if (isIP(given.address) !== 0) known.set(node, found);
+    const made = driver.target(driverNode(reader, this.#box, node, driver));
+    const target = await made;
+    const found = { driver, target, capabilities: driver.connect(target.access) };
+    if (made === target) known.set(node, found);
     return found;
   }
 
@@ -206,15 +191,6 @@ export class Hardware {
       );
     }
     throw new Fault('invalid', `${command} is not possible: its attribute mgt is not set.`);
-  }
-
-  #accessOf(reader: EffectiveReader, node: string, driver: Driver): Access {
-    const { address, port, username, password, key } = serviceProcessorAccess(reader, this.#box, node, driver);
-    if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
-    const access = { node, address, port, username: username ?? '', password: password ?? '', key };
-    const problems = driver.validate(access);
-    if (problems.length > 0) throw new Fault('invalid', problems);
-    return access;
   }
 }
 
