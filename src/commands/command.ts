@@ -1,3 +1,4 @@
+import type { NodeValue } from '../core/results.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
@@ -11,10 +12,8 @@ import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
 import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
-import type { NodeProbes } from '../services/node-probes.ts';
-import type { NodeOutput } from '../services/remote/node-output.ts';
 import type { Remote } from '../services/remote/remote.ts';
-import type { NodeStatus } from '../services/node-status.ts';
+import type { PerNode } from './per-node.ts';
 
 /** What commands may use besides the data they are given. */
 export interface CommandServices {
@@ -23,13 +22,11 @@ export interface CommandServices {
   readonly ranges: RangeOptions;
   readonly runs: RunBoard;
   readonly hardware: Hardware;
-  readonly status: NodeStatus;
   readonly discovery: Discovery;
   readonly announcements: NetworkDiscovery;
   readonly hosts: Hosts;
   readonly dns: Dns;
   readonly dhcp: Dhcp;
-  readonly probes: NodeProbes;
   readonly remote: Remote;
 }
 
@@ -60,10 +57,16 @@ export interface Selection {
 
 export const noSelection: Selection = { objects: undefined, nodes: undefined };
 
-/** The nodes of a range, each of which must exist; what works on them may want at least one. */
+export interface RangeArgs {
+  readonly range: string;
+  /** What works on nodes may want at least one. */
+  readonly refuseEmpty?: boolean;
+}
+
+/** The nodes of a range, each of which must exist. */
 export function selectNodes(
   snapshot: Snapshot,
-  { range, refuseEmpty }: { readonly range: string; readonly refuseEmpty?: boolean },
+  { range, refuseEmpty }: RangeArgs,
   { ranges }: CommandServices,
 ): Selection {
   const nodes = knownNodes(snapshot, range, ranges);
@@ -88,9 +91,6 @@ export type Answer =
   | Objects
   | Rows;
 
-/** Attributes, some of which may be lists; or lines. */
-export type NodeValue = Readonly<Record<string, string | readonly string[]>> | readonly string[];
-
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
   readonly shape: 'objects';
@@ -112,7 +112,7 @@ export interface Rows {
 
 export const nothing: Answer = { shape: 'none' };
 
-interface CommandBase<Args> {
+export interface CommandBase<Args> {
   /** What policies name. */
   readonly name: string;
   /** Further names rules may use for it. */
@@ -137,16 +137,6 @@ export interface Change<Args> extends CommandBase<Args> {
   plan(draft: Draft, args: Args, scope: Scope): Answer;
 }
 
-/** Works on each node apart and tells results as they come. */
-export interface PerNode<Args> extends CommandBase<Args> {
-  readonly kind: 'per-node';
-  /** Whether the work goes on when the client leaves, as what changes something does. Absent: it does not. */
-  outlivesClient?(args: Args): boolean;
-  /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
-  readonly isNotedFirst?: boolean;
-  run(snapshot: Snapshot, args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
-}
-
 /**
  * Does one thing outside the database for all it names at once, such as writing a file or telling a daemon. What can be refused is
  * refused before anything is touched, and a failure leaves what was there. It goes on when the client leaves.
@@ -156,23 +146,7 @@ export interface Act<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
 }
 
-/**
- * `kind` says what kind of failure it was if that is more than "it failed": what all nodes share decides the status. `output` is what
- * a command that failed has printed.
- */
-export type NodeResult =
-  | { readonly node: string; readonly value: NodeValue | NodeOutput }
-  | {
-      readonly node: string;
-      readonly error: string;
-      readonly kind?: NodeFailure | undefined;
-      readonly output?: NodeOutput | undefined;
-    };
-
-/** Past the deadline; an answer that cannot be understood. */
-export type NodeFailure = 'deadline' | 'garbled';
-
-export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | PerNode<Args>;
+export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | PerNode<Args, unknown, unknown, unknown>;
 
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;
@@ -180,7 +154,3 @@ export type AnyCommand = Command<never>;
 export const query = <Args>(command: Omit<Query<Args>, 'kind'>): Query<Args> => ({ kind: 'query', ...command });
 export const change = <Args>(command: Omit<Change<Args>, 'kind'>): Change<Args> => ({ kind: 'change', ...command });
 export const act = <Args>(command: Omit<Act<Args>, 'kind'>): Act<Args> => ({ kind: 'act', ...command });
-export const perNode = <Args>(command: Omit<PerNode<Args>, 'kind'>): PerNode<Args> => ({
-  kind: 'per-node',
-  ...command,
-});

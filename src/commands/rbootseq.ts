@@ -1,30 +1,15 @@
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import type { RangeArgs } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
-export interface RbootseqArgs {
-  readonly range: string;
+export interface RbootseqArgs extends RangeArgs {
   /** What comes first; absent: only reads. */
   readonly order?: readonly string[];
-  readonly refuseEmpty?: boolean;
 }
 
-export const rbootseq = perNode<RbootseqArgs>({
-  name: 'rbootseq',
+export const rbootseq = perNode({
+  ...onHardware('rbootseq', 'bootSequence', async (sequence, { order }: RbootseqArgs, { signal }) => {
+    if (order) await sequence.set(order, signal);
+    return { bootorder: (await sequence.get(signal)).join(',') };
+  }),
   outlivesClient: ({ order }) => order !== undefined,
-  select: selectNodes,
-  run(snapshot, { order }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rbootseq',
-        needs: 'bootSequence',
-        user: caller.user,
-        async run(sequence, _node, aborted): Promise<NodeValue> {
-          if (order) await sequence.set(order, aborted);
-          return { bootorder: (await sequence.get(aborted)).join(',') };
-        },
-      },
-      signal,
-    );
-  },
 });

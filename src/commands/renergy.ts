@@ -1,32 +1,17 @@
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import type { RangeArgs } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
-export interface RenergyArgs {
-  readonly range: string;
+export interface RenergyArgs extends RangeArgs {
   /** The attributes to read; empty or `all`: everything. */
   readonly attributes: readonly string[];
   readonly set?: { readonly attribute: string; readonly value: string };
-  readonly refuseEmpty?: boolean;
 }
 
-export const renergy = perNode<RenergyArgs>({
-  name: 'renergy',
+export const renergy = perNode({
+  ...onHardware('renergy', 'energy', async (energy, { attributes, set }: RenergyArgs, { signal }) => {
+    if (!set) return energy.read(attributes.includes('all') ? [] : attributes, signal);
+    await energy.set(set.attribute, set.value, signal);
+    return {};
+  }),
   outlivesClient: ({ set }) => set !== undefined,
-  select: selectNodes,
-  run(snapshot, { attributes, set }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'renergy',
-        needs: 'energy',
-        user: caller.user,
-        async run(energy, _node, aborted): Promise<NodeValue> {
-          if (!set) return energy.read(attributes.includes('all') ? [] : attributes, aborted);
-          await energy.set(set.attribute, set.value, aborted);
-          return {};
-        },
-      },
-      signal,
-    );
-  },
 });

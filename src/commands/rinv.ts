@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { InventoryKind } from '../drivers/capabilities.ts';
-import { perNode, selectNodes } from './command.ts';
+import { type RangeArgs, selectNodes } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
 const kinds: readonly string[] = [
   'model',
@@ -19,32 +20,19 @@ const kinds: readonly string[] = [
   'hw',
 ];
 
-export interface RinvArgs {
-  readonly range: string;
+export interface RinvArgs extends RangeArgs {
   /** Empty or `all`: everything. */
   readonly kinds: readonly string[];
 }
 
-export const rinv = perNode<RinvArgs>({
-  name: 'rinv',
+export const rinv = perNode({
+  ...onHardware('rinv', 'inventory', (inventory, { kinds: wanted }: RinvArgs, { signal }) =>
+    inventory.read(wanted.includes('all') ? [] : (wanted as readonly InventoryKind[]), signal),
+  ),
   select(snapshot, args, services) {
     const unknown = args.kinds.find((kind) => kind !== 'all' && !kinds.includes(kind));
     if (unknown !== undefined)
       throw new Fault('invalid', `"${unknown}" is not a kind of inventory; known are all, ${kinds.join(', ')}.`);
     return selectNodes(snapshot, args, services);
-  },
-  run(snapshot, args, { hardware, selection, caller }, signal) {
-    const wanted = args.kinds.includes('all') ? [] : (args.kinds as readonly InventoryKind[]);
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rinv',
-        needs: 'inventory',
-        user: caller.user,
-        run: (inventory, _node, aborted) => inventory.read(wanted, aborted),
-      },
-      signal,
-    );
   },
 });

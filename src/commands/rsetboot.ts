@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { BootOrder } from '../drivers/capabilities.ts';
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import { type RangeArgs, selectNodes } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
 const orders: Readonly<Record<string, BootOrder>> = {
   net: 'net',
@@ -12,17 +13,19 @@ const orders: Readonly<Record<string, BootOrder>> = {
   setup: 'setup',
 };
 
-export interface RsetbootArgs {
-  readonly range: string;
+export interface RsetbootArgs extends RangeArgs {
   /** `stat` reads. */
   readonly order: string;
   readonly persistent?: boolean;
   readonly mode?: 'uefi' | 'legacy' | undefined;
-  readonly refuseEmpty?: boolean;
 }
 
-export const rsetboot = perNode<RsetbootArgs>({
-  name: 'rsetboot',
+export const rsetboot = perNode({
+  ...onHardware('rsetboot', 'nextBoot', async (boot, args: RsetbootArgs, { signal }) => {
+    const { order, persistent = false, mode } = args;
+    const wanted = orders[order];
+    return { nextboot: await (wanted ? boot.set(wanted, { persistent, mode }, signal) : boot.get(signal)) };
+  }),
   outlivesClient: ({ order }) => order !== 'stat',
   select(snapshot, args, services) {
     if (args.order !== 'stat' && !Object.hasOwn(orders, args.order)) {
@@ -32,21 +35,5 @@ export const rsetboot = perNode<RsetbootArgs>({
       );
     }
     return selectNodes(snapshot, args, services);
-  },
-  run(snapshot, { order, persistent = false, mode }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rsetboot',
-        needs: 'nextBoot',
-        user: caller.user,
-        async run(boot, _node, aborted): Promise<NodeValue> {
-          const wanted = orders[order];
-          return { nextboot: await (wanted ? boot.set(wanted, { persistent, mode }, aborted) : boot.get(aborted)) };
-        },
-      },
-      signal,
-    );
   },
 });

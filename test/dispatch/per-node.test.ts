@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type NodeResult, perNode, selectNodes } from '../../src/commands/command.ts';
+import { selectNodes } from '../../src/commands/command.ts';
+import { perNode } from '../../src/commands/per-node.ts';
 import { Fault } from '../../src/core/errors.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
@@ -13,12 +14,13 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.close());
 
-const look = perNode<{ range: string; seen?: AbortSignal[] }>({
+const look = perNode<{ range: string; seen?: AbortSignal[] }, AbortSignal[] | undefined, undefined>({
   name: 'look',
   select: selectNodes,
-  async *run(_snapshot, { seen }, { selection }, signal): AsyncIterable<NodeResult> {
+  prepare: (_snapshot, { seen }) => ({ shared: seen, target: () => undefined, width: 10 }),
+  async work(seen, _target, { node, signal }) {
     seen?.push(signal);
-    for (const node of selection.nodes ?? []) yield { node, value: [] };
+    return { node, value: [] };
   },
 });
 

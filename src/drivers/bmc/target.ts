@@ -14,6 +14,8 @@ export interface BmcAccess {
   readonly password: string;
   /** The key of the service processor itself (IPMI's K_g), where one is set: text, or hexadecimal after 0x. */
   readonly key?: string | undefined;
+  /** The fingerprint that its certificate must have, if one is known: for a process that has no database. */
+  readonly certificate?: string | undefined;
 }
 
 /** The attributes that tell how to reach a service processor. */
@@ -26,8 +28,8 @@ export interface BmcKind {
   readonly guard: AddressGuard;
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
-  /** The key of the service processor itself, where there is such a thing. */
-  keyOf?(node: DriverNode): string | undefined;
+  /** What only this kind has. */
+  extras(node: DriverNode): Pick<BmcAccess, 'key' | 'certificate'>;
 }
 
 /** From the node's own attributes, else the account of the kind in table passwd. A service processor does one thing at a time. */
@@ -45,7 +47,7 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
     port,
     username: bmcusername ?? account?.username ?? '',
     password: bmcpassword ?? account?.password ?? '',
-    key: kind.keyOf?.(node),
+    ...kind.extras(node),
   };
   const problems = kind.problems(access);
   if (problems.length > 0) throw new Fault('invalid', problems);

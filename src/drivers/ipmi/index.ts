@@ -115,7 +115,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
     name: 'ipmi',
     guard,
     problems: validateAccess,
-    keyOf: ({ attributes, account }) => account('ipmikg', attributes['bmcusername'])?.password,
+    extras: ({ attributes, account }) => ({ key: account('ipmikg', attributes['bmcusername'])?.password }),
   };
   return {
     name: 'ipmi',

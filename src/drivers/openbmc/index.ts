@@ -11,6 +11,7 @@ export function openbmcDriver(options: RedfishDriverOptions): Driver {
     powerDeadline: options.powerDeadline,
     addressDeadline: options.addressDeadline,
     guard: options.guard,
+    trust: options.trust,
     capabilities: openbmcCapabilities,
   });
 }

@@ -1,6 +1,6 @@
 import { AddressGuard } from '../../core/address-guard.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
-import type { RedfishClient, RedfishOptions, RedfishService } from '../../protocols/redfish/client.ts';
+import type { RedfishClient, RedfishOptions, RedfishService, Trust } from '../../protocols/redfish/client.ts';
 import { type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded, missingAccount } from '../bmc/target.ts';
 import type { Capabilities, Driver } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
@@ -16,6 +16,8 @@ export interface RedfishKind {
   readonly client: RedfishClient;
   readonly powerDeadline: number;
   readonly addressDeadline?: number | undefined;
+  /** The certificates that are known, by node. */
+  readonly trust?: Trust | undefined;
   /** Default: every address is fine. */
   readonly guard?: AddressGuard | undefined;
   capabilities(target: Target): Required<Capabilities>;
@@ -26,8 +28,13 @@ const defaultAddressDeadline = 60_000;
 /** A driver for services that speak Redfish; kinds differ in what they call things. */
 export function makeRedfishDriver(options: RedfishKind): Driver<BmcAccess> {
   const { name, client, powerDeadline, addressDeadline = defaultAddressDeadline, capabilities } = options;
-  const { guard = new AddressGuard(undefined) } = options;
-  const kind: BmcKind = { name, guard, problems: (access) => problemsOf(access, name) };
+  const { guard = new AddressGuard(undefined), trust } = options;
+  const kind: BmcKind = {
+    name,
+    guard,
+    problems: (access) => problemsOf(access, name),
+    extras: (node) => ({ certificate: trust?.known(node.name) }),
+  };
   const limits = new Map<string, number>();
   const connected = new WeakMap<RedfishService, Capabilities>();
   return {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rpower } from '../../../src/commands/rpower.ts';
 import { rvitals } from '../../../src/commands/rvitals.ts';
+import { Devices } from '../../../src/drivers/devices.ts';
 import { Governor } from '../../../src/drivers/governor.ts';
 import { Hardware } from '../../../src/drivers/hardware.ts';
-import { NodeStatus } from '../../../src/services/node-status.ts';
 import { memoryStore, type TestStore } from '../../harness/store.ts';
 import { filesDriver } from './index.ts';
 
@@ -24,11 +24,9 @@ beforeAll(async () => {
     ['vm', { node: 'vms', host: 'box1', storage: directory }],
     ['vm', { node: 'homeless', storage: '|.*||' }],
   );
-  const hardware = new Hardware(new Map([[driver.name, driver]]), new Governor(), cluster.box);
-  const failed = (error: unknown): never => {
-    throw error;
-  };
-  Object.assign(cluster.services, { hardware, status: new NodeStatus(cluster.store, failed) });
+  const drivers = new Map([[driver.name, driver]]);
+  const means = { devices: new Devices(drivers, new Governor()) };
+  Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), means });
 });
 afterAll(async () => {
   await cluster.close();
