@@ -10,6 +10,7 @@ import { type DataLock, lockDataDirectory } from './database/lock.ts';
 import { SqliteDatabase } from './database/sqlite/sqlite.ts';
 import { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
+import { Devices } from './drivers/devices.ts';
 import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
@@ -26,17 +27,21 @@ import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
+import { Effects } from './services/effects.ts';
 import { Hosts } from './services/hosts/hosts.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
-import { Remote } from './services/remote/remote.ts';
+import { openRemoteNodes, Remote } from './services/remote/remote.ts';
 import { ServiceProcessorTrust } from './services/service-processor-trust.ts';
+import { SshHostKeys } from './services/ssh-host-keys.ts';
+import { openSshKeys } from './services/ssh-keys.ts';
 import { version } from './version.ts';
 
 /** The one object that is handed to everything. */
 export interface Context extends RestServices {
   readonly config: Config;
   readonly lock: DataLock;
+  readonly status: NodeStatus;
 }
 
 export const databaseFile = (data: string): string => join(data, 'muster.sqlite');
@@ -61,6 +66,12 @@ export async function openContext(config: Config): Promise<Context> {
     await dropInitialPassword(config.data, store, log);
     const hosts = await openHosts(config, log);
     const machine = thisMachine(() => hosts.resolve());
+    const keys = openSshKeys(config.data);
+    const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
+    const certificates = openCertificates(store, config);
+    const drivers = makeDrivers(driverOptions(config, certificates, guard));
+    const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
+    const status = new NodeStatus(store, failed);
     return {
       config,
       lock,
@@ -71,15 +82,20 @@ export async function openContext(config: Config): Promise<Context> {
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
       runs: new Runs(),
-      hardware: new Hardware(makeDrivers(driverOptions(store, config)), new Governor(), box, guard),
+      hardware: new Hardware(drivers, box),
+      means: {
+        devices: new Devices(drivers, new Governor()),
+        remote: openRemoteNodes(config.remote, keys, hostKeys),
+        probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
+      },
+      effects: new Effects({ store, status, certificates, hostKeys }),
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
       dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
-      probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
-      remote: new Remote(config.remote, { data: config.data, store, hosts }),
-      status: new NodeStatus(store, (error) => log.error({ err: error }, 'the status of nodes could not be written')),
+      remote: new Remote(config.remote, { data: config.data, hosts, keys }),
+      status,
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
       concurrency: new Concurrency(config.limits.maxConcurrentPerUser),
@@ -97,24 +113,29 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
   return hosts;
 }
 
-function driverOptions(store: Store, { hardware: { powerDeadline, ca, ipmiSuites } }: Config): DriverOptions {
-  const authority = ca === undefined ? undefined : readFileSync(ca, 'utf8');
-  return { powerDeadline: powerDeadline * 1_000, ipmiSuites, trust: new ServiceProcessorTrust(store, authority) };
-}
+const openCertificates = (store: Store, { hardware: { ca } }: Config): ServiceProcessorTrust =>
+  new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
+
+const driverOptions = ({ hardware }: Config, trust: ServiceProcessorTrust, guard: AddressGuard): DriverOptions => ({
+  powerDeadline: hardware.powerDeadline * 1_000,
+  ipmiSuites: hardware.ipmiSuites,
+  trust,
+  guard,
+});
 
 export async function closeContext({
   store,
   lock,
-  hardware,
+  means,
   discovery,
   announcements,
   dns,
   dhcp,
-  remote,
   status,
 }: Context): Promise<void> {
   announcements.close();
-  await Promise.all([hardware.close(), discovery.close(), dns.close(), dhcp.close(), remote.close()]);
+  const { devices, remote } = means;
+  await Promise.all([devices.close(), discovery.close(), dns.close(), dhcp.close(), remote.close()]);
   await status.flush();
   await store.close();
   lock.release();

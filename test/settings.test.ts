@@ -30,7 +30,7 @@ describe('one declared line', () => {
   it('gives the type that the service gets', () => {
     expectTypeOf<ValuesOf<typeof cacheSettings>>().branded.toEqualTypeOf<{
       readonly maxEntries: number;
-      readonly directories?: string[] | undefined;
+      readonly directories?: readonly string[] | undefined;
       readonly mode: 'lazy' | 'eager';
       readonly enabled: boolean;
     }>();

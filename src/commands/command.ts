@@ -1,4 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Loose } from '../core/loose.ts';
+import type { NodeValue } from '../core/results.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
@@ -12,10 +14,8 @@ import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
 import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
-import type { NodeProbes } from '../services/node-probes.ts';
-import type { NodeOutput } from '../services/remote/node-output.ts';
 import type { Remote } from '../services/remote/remote.ts';
-import type { NodeStatus } from '../services/node-status.ts';
+import type { PerNode } from './per-node.ts';
 
 /** What commands may use besides the data they are given. */
 export interface CommandServices {
@@ -24,13 +24,11 @@ export interface CommandServices {
   readonly ranges: RangeOptions;
   readonly runs: RunBoard;
   readonly hardware: Hardware;
-  readonly status: NodeStatus;
   readonly discovery: Discovery;
   readonly announcements: NetworkDiscovery;
   readonly hosts: Hosts;
   readonly dns: Dns;
   readonly dhcp: Dhcp;
-  readonly probes: NodeProbes;
   readonly remote: Remote;
 }
 
@@ -78,10 +76,14 @@ export interface Question {
 export const noSelection: Selection = { objects: undefined, nodes: undefined };
 export const everyNode: Selection = { objects: undefined, nodes: undefined, every: true };
 
-/** The nodes of a range, each of which must exist; what works on them may want at least one. */
+/** The nodes a command works on. What works on them may want at least one. */
+export const nodeArguments = { range: Type.String(), refuseEmpty: Type.Optional(Type.Boolean()) } as const;
+export type RangeArgs = Arguments<TObject<typeof nodeArguments>>;
+
+/** The nodes of a range, each of which must exist. */
 export function selectNodes(
   snapshot: Snapshot,
-  { range, refuseEmpty }: { readonly range: string; readonly refuseEmpty?: boolean },
+  { range, refuseEmpty }: RangeArgs,
   { ranges }: CommandServices,
 ): Selection {
   const nodes = knownNodes(snapshot, range, ranges);
@@ -106,9 +108,6 @@ export type Answer =
   | Objects
   | Rows;
 
-/** Attributes, some of which may be lists; or lines. */
-export type NodeValue = Readonly<Record<string, string | readonly string[]>> | readonly string[];
-
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
   readonly shape: 'objects';
@@ -130,7 +129,7 @@ export interface Rows {
 
 export const nothing: Answer = { shape: 'none' };
 
-interface CommandBase<Args> {
+export interface CommandBase<Args> {
   /** What policies name. */
   readonly name: string;
   /** What its arguments are, for whoever calls it from outside this program. */
@@ -161,16 +160,6 @@ export interface Change<Args> extends CommandBase<Args> {
   plan(draft: Draft, args: Args, scope: Scope): Answer;
 }
 
-/** Works on each node apart and tells results as they come. */
-export interface PerNode<Args> extends CommandBase<Args> {
-  readonly kind: 'per-node';
-  /** Whether the work goes on when the client leaves, as what changes something does. Absent: it does not. */
-  outlivesClient?(args: Args): boolean;
-  /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
-  readonly isNotedFirst?: boolean;
-  run(snapshot: Snapshot, args: Args, scope: Scope, signal: AbortSignal): AsyncIterable<NodeResult>;
-}
-
 /**
  * Does one thing outside the database for all it names at once, such as writing a file or telling a daemon. What can be refused is
  * refused before anything is touched, and a failure leaves what was there. It goes on when the client leaves.
@@ -180,35 +169,16 @@ export interface Act<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
 }
 
-/**
- * `kind` says what kind of failure it was if that is more than "it failed": what all nodes share decides the status. `output` is what
- * a command that failed has printed.
- */
-export type NodeResult =
-  | { readonly node: string; readonly value: NodeValue | NodeOutput }
-  | {
-      readonly node: string;
-      readonly error: string;
-      readonly kind?: NodeFailure | undefined;
-      readonly output?: NodeOutput | undefined;
-    };
-
-/** Past the deadline; an answer that cannot be understood. */
-export type NodeFailure = 'deadline' | 'garbled';
-
-export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | PerNode<Args>;
+export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | PerNode<Args, unknown, unknown, unknown>;
 
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;
 
 /** Arguments as a schema says; a member that may be absent may be undefined too. */
-export type Arguments<Schema extends TSchema> = Relaxed<Static<Schema>>;
-type Relaxed<T> = T extends object
-  ? { readonly [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] }
-  : T;
+export type Arguments<Schema extends TSchema> = Loose<Static<Schema>>;
 
 /** A command of one kind, declared: its arguments are typed by their schema. */
-type Declared<Kind, Schema extends TSchema> = Omit<Kind, 'kind' | 'args'> & { readonly args: Schema };
+export type Declared<Kind, Schema extends TSchema> = Omit<Kind, 'kind' | 'args'> & { readonly args: Schema };
 
 export const query = <S extends TSchema>(command: Declared<Query<Arguments<S>>, S>): Query<Arguments<S>> => ({
   kind: 'query',
@@ -222,15 +192,6 @@ export const act = <S extends TSchema>(command: Declared<Act<Arguments<S>>, S>):
   kind: 'act',
   ...command,
 });
-export const perNode = <Args>(command: Omit<PerNode<Args>, 'kind' | 'args' | 'line'>): PerNode<Args> => ({
-  kind: 'per-node',
-  args: noArguments,
-  line: noLine,
-  ...command,
-});
-
-/** The nodes a command works on. What works on them may want at least one. */
-export const nodeArguments = { range: Type.String(), refuseEmpty: Type.Optional(Type.Boolean()) } as const;
 /** For services that know of nodes: without a range the service itself is set up. */
 export const serviceArguments = Type.Object({
   range: Type.Optional(Type.String()),

@@ -1,87 +1,41 @@
-import { asTheyCome } from '../core/as-they-come.ts';
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { type IpKind, ipKind, ipText, parseIp } from '../core/ip.ts';
-import type { Snapshot } from '../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
-import type { Resolve } from '../objects/host-names.ts';
+import type { NodeResult } from '../core/results.ts';
+import type { DeviceTarget } from '../drivers/devices.ts';
+import { effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import {
   type Application,
+  applicationsOf,
   applicationStatus,
   monitoredApplications,
   usualApplications,
 } from '../services/node-applications.ts';
-import { type NodeResult, perNode, type Scope, selectNodes } from './command.ts';
+import { nodeArguments, selectNodes } from './command.ts';
+import { perNode, type Task, useDevice } from './per-node.ts';
 
-export interface NodestatArgs {
-  readonly range: string;
-  readonly refuseEmpty?: boolean;
-  /** Writes what was seen to `status` and `appstatus`. */
-  readonly update?: boolean;
-  /** Asks the hardware of nodes that do not answer whether they are on. */
-  readonly power?: boolean;
-  /** Looks for the applications that table monsetting names. */
-  readonly monitored?: boolean;
-}
+const args = Type.Object({
+  ...nodeArguments,
+  update: Type.Optional(Type.Boolean({ description: 'writes what was seen to status and appstatus' })),
+  power: Type.Optional(
+    Type.Boolean({ description: 'asks the hardware of nodes that do not answer whether they are on' }),
+  ),
+  monitored: Type.Optional(Type.Boolean({ description: 'looks for the applications that table monsetting names' })),
+});
 
 /** Nodes looked at together: few enough to wait for in memory, enough to share processes and round trips. */
 const atOnce = 20_000;
 
-export const nodestat = perNode<NodestatArgs>({
-  name: 'nodestat',
-  select: selectNodes,
-  // What is refused is refused here, before the first result.
-  run(snapshot, args, scope, signal): AsyncIterable<NodeResult> {
-    const applications = args.monitored ? monitoredApplications(snapshot) : usualApplications;
-    return lookAtAll(snapshot, args, applications, scope, signal);
-  },
-});
+/** What is looked at: the node itself, or at second glance its hardware. */
+type Target = Look | { readonly power: DeviceTarget };
 
-async function* lookAtAll(
-  snapshot: Snapshot,
-  { update, power }: NodestatArgs,
-  applications: readonly Application[],
-  scope: Scope,
-  signal: AbortSignal,
-): AsyncIterable<NodeResult> {
-  const reader = effectiveReader(snapshot);
-  const resolve = scope.hosts.resolve();
-  const look = async (node: string): Promise<Seen> => {
-    const address = await addressOf(reader, resolve, node);
-    if (address === undefined)
-      return { node, state: `Please make sure ${node} exists in /etc/hosts or DNS or hosts table` };
-    const wanted = applications.filter(({ nodes }) => nodes?.has(node) ?? true);
-    const { alive, applications: running } = await scope.probes.look(address, wanted, signal);
-    const seen = alive ? await stateOf(reader, scope, node, address, running, signal) : away;
-    if (update && !signal.aborted) scope.status.keep(node, seen.status, applicationStatus(wanted, running));
-    return { node, ...seen };
-  };
-  const off: string[] = [];
-  for await (const seen of asTheyCome(scope.selection.nodes ?? [], atOnce, (node) => seenOf(node, look))) {
-    if ('error' in seen) yield seen;
-    else if (power && seen.status === away.status) off.push(seen.node);
-    else yield { node: seen.node, value: { nodestat: seen.state } };
-  }
-  if (update) await scope.status.flush();
-  yield* powerOf(snapshot, off, scope, signal);
-}
-
-async function* powerOf(
-  snapshot: Snapshot,
-  nodes: readonly string[],
-  { hardware, caller }: Scope,
-  signal: AbortSignal,
-): AsyncIterable<NodeResult> {
-  const states = hardware.each(
-    snapshot,
-    nodes,
-    { command: 'nodestat', needs: 'power', user: caller.user, run: (device, _node, aborted) => device.state(aborted) },
-    signal,
-  );
-  for await (const result of states) {
-    const told = 'error' in result ? result.error : result.value;
-    yield { node: result.node, value: { nodestat: `${away.state}(${told})` } };
-  }
+interface Look {
+  /** Undefined: none is known. */
+  readonly address: string | undefined;
+  /** What the node boots next, if that is known. */
+  readonly boots: string;
+  readonly applications: readonly Application[];
 }
 
 /** What is shown of a node, and what is kept of it where anything is. */
@@ -89,48 +43,79 @@ interface State {
   readonly state: string;
   readonly status?: string;
 }
-type Seen = { readonly node: string } & State;
 
 const away = { state: 'noping', status: 'unreachable' };
 
-/** An address that may not be looked at is the error of its node alone. */
-async function seenOf(
-  node: string,
-  look: (node: string) => Promise<Seen>,
-): Promise<Seen | { readonly node: string; readonly error: string }> {
-  try {
-    return await look(node);
-  } catch (error) {
-    if (error instanceof Fault) return { node, error: error.message };
-    throw error;
-  }
-}
+export const nodestat = perNode<typeof args, { readonly update: boolean }, Target, State>({
+  name: 'nodestat',
+  args,
+  line: ({ update, power, monitored }) => [
+    ...(update ? ['-u'] : []),
+    ...(power ? ['-p'] : []),
+    ...(monitored ? ['-m'] : []),
+  ],
+  select: selectNodes,
+  prepare(snapshot, { update = false, monitored }, { hosts }) {
+    const applications = applicationsOf(monitored ? monitoredApplications(snapshot) : usualApplications);
+    const reader = effectiveReader(snapshot);
+    const resolve = hosts.resolve();
+    return {
+      shared: { update },
+      async target(node) {
+        // Always a number: names are looked up here and nowhere else.
+        const given = nodeAttribute(reader, node, 'ip') || node;
+        const ip = parseIp(given) ?? (await resolve(given));
+        // Others, or this machine, would answer for the node.
+        if (ip && !ownKinds.includes(ipKind(ip)))
+          throw new Fault('invalid', `its address ${ipText(ip)} is none that a node can have.`);
+        const boots = nodeAttribute(reader, node, 'currstate') ?? '';
+        return { address: ip && ipText(ip), boots, applications: applications(node) };
+      },
+      width: atOnce,
+      burst: atOnce,
+    };
+  },
+  async work({ update }, target, task) {
+    const { node } = task;
+    if ('power' in target)
+      return useDevice(target.power, 'power', task, async (power) => ({ state: await power.state(task.signal) }));
+    const { address, applications } = target;
+    if (address === undefined)
+      return { node, value: { state: `Please make sure ${node} exists in /etc/hosts or DNS or hosts table` } };
+    const { alive, applications: running } = await task.probes.look(address, applications, task.signal);
+    const seen = alive ? await stateOf(address, target.boots, running, task) : away;
+    if (update && !task.signal.aborted)
+      task.tell({ kind: 'sighting', status: seen.status, applications: applicationStatus(applications, running) });
+    return { node, value: seen };
+  },
+  async *finish(results, { power, update = false }, { hardware, snapshot, again }): AsyncIterable<NodeResult> {
+    const off: string[] = [];
+    for await (const result of results) {
+      if (!('value' in result)) yield result;
+      else if (power && result.value.status === away.status) off.push(result.node);
+      else yield { node: result.node, value: { nodestat: result.value.state } };
+    }
+    if (off.length === 0) return;
+    const targets = hardware.targets(snapshot, 'nodestat', 'power');
+    const plan = { shared: { update }, target: async (node: string) => ({ power: await targets(node) }) };
+    for await (const result of again(off, plan)) {
+      const told = 'value' in result ? result.value.state : 'error' in result ? result.error : '';
+      yield { node: result.node, value: { nodestat: `${away.state}(${told})` } };
+    }
+  },
+});
 
 /** Addresses that belong to one machine. */
 const ownKinds: readonly IpKind[] = ['host', 'loopback', 'link-local'];
 
-/** Always a number: names are looked up here and nowhere else. */
-async function addressOf(reader: EffectiveReader, resolve: Resolve, node: string): Promise<string | undefined> {
-  const given = nodeAttribute(reader, node, 'ip') || node;
-  const ip = parseIp(given) ?? (await resolve(given));
-  if (!ip) return undefined;
-  // Others, or this machine, would answer for the node.
-  if (!ownKinds.includes(ipKind(ip)))
-    throw new Fault('invalid', `its address ${ipText(ip)} is none that a node can have.`);
-  return ipText(ip);
-}
-
 async function stateOf(
-  reader: EffectiveReader,
-  { probes }: Scope,
-  node: string,
   address: string,
+  boots: string,
   running: readonly string[],
-  signal: AbortSignal,
+  { probes, signal }: Task,
 ): Promise<Required<State>> {
   const alive = 'alive';
   if (running.length > 0) return { state: running.join(','), status: alive };
-  const boots = nodeAttribute(reader, node, 'currstate') ?? '';
   const installing = boots.startsWith('install') ? await probes.installer(address, signal) : undefined;
   if (installing !== undefined) return { state: installing, status: 'installing' };
   return { state: `ping ${boots}`.trim(), status: alive };

@@ -1,30 +1,16 @@
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import { Type } from 'typebox';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import { onHardware, perNode } from './per-node.ts';
 
-export interface RbootseqArgs {
-  readonly range: string;
-  /** What comes first; absent: only reads. */
-  readonly order?: readonly string[];
-  readonly refuseEmpty?: boolean;
-}
+const args = {
+  order: Type.Optional(Type.Array(Type.String(), { description: 'what comes first; without it the order is read' })),
+};
 
-export const rbootseq = perNode<RbootseqArgs>({
-  name: 'rbootseq',
+export const rbootseq = perNode({
+  ...onHardware('rbootseq', 'bootSequence', args, async (sequence, { order }, { signal }) => {
+    if (order) await sequence.set(order, signal);
+    return { bootorder: (await sequence.get(signal)).join(',') };
+  }),
+  line: ({ order }) => (order === undefined ? [] : [withoutSecrets(order.join(','))]),
   outlivesClient: ({ order }) => order !== undefined,
-  select: selectNodes,
-  run(snapshot, { order }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rbootseq',
-        needs: 'bootSequence',
-        user: caller.user,
-        async run(sequence, _node, aborted): Promise<NodeValue> {
-          if (order) await sequence.set(order, aborted);
-          return { bootorder: (await sequence.get(aborted)).join(',') };
-        },
-      },
-      signal,
-    );
-  },
 });

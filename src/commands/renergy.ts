@@ -1,32 +1,21 @@
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import { Type } from 'typebox';
+import { shownSettings } from '../objects/shown-arguments.ts';
+import { onHardware, perNode } from './per-node.ts';
 
-export interface RenergyArgs {
-  readonly range: string;
-  /** The attributes to read; empty or `all`: everything. */
-  readonly attributes: readonly string[];
-  readonly set?: { readonly attribute: string; readonly value: string };
-  readonly refuseEmpty?: boolean;
-}
+const args = {
+  attributes: Type.Array(Type.String(), { description: 'those to read; none, or all: everything' }),
+  set: Type.Optional(Type.Object({ attribute: Type.String(), value: Type.String() })),
+};
 
-export const renergy = perNode<RenergyArgs>({
-  name: 'renergy',
-  outlivesClient: ({ set }) => set !== undefined,
-  select: selectNodes,
-  run(snapshot, { attributes, set }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'renergy',
-        needs: 'energy',
-        user: caller.user,
-        async run(energy, _node, aborted): Promise<NodeValue> {
-          if (!set) return energy.read(attributes.includes('all') ? [] : attributes, aborted);
-          await energy.set(set.attribute, set.value, aborted);
-          return {};
-        },
-      },
-      signal,
-    );
+export const renergy = perNode({
+  ...onHardware('renergy', 'energy', args, async (energy, { attributes, set }, { signal }) => {
+    if (!set) return energy.read(attributes.includes('all') ? [] : attributes, signal);
+    await energy.set(set.attribute, set.value, signal);
+    return {};
+  }),
+  line({ attributes, set }) {
+    if (set) return shownSettings({ [set.attribute]: set.value });
+    return attributes.length === 0 ? ['all'] : attributes;
   },
+  outlivesClient: ({ set }) => set !== undefined,
 });

@@ -1,30 +1,18 @@
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import { Type } from 'typebox';
+import type { NodeValue } from '../core/results.ts';
+import { onHardware, perNode } from './per-node.ts';
 
-export interface ReventlogArgs {
-  readonly range: string;
-  readonly clear: boolean;
-  readonly refuseEmpty?: boolean;
-}
-
-export const reventlog = perNode<ReventlogArgs>({
-  name: 'reventlog',
+export const reventlog = perNode({
+  ...onHardware(
+    'reventlog',
+    'eventLog',
+    { clear: Type.Boolean() },
+    async (log, { clear }, { signal }): Promise<NodeValue> => {
+      if (!clear) return { eventlog: await log.read(signal) };
+      await log.clear(signal);
+      return {};
+    },
+  ),
+  line: ({ clear }) => [clear ? 'clear' : 'all'],
   outlivesClient: ({ clear }) => clear,
-  select: selectNodes,
-  run(snapshot, { clear }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'reventlog',
-        needs: 'eventLog',
-        user: caller.user,
-        async run(log, _node, aborted): Promise<NodeValue> {
-          if (!clear) return { eventlog: await log.read(aborted) };
-          await log.clear(aborted);
-          return {};
-        },
-      },
-      signal,
-    );
-  },
 });

@@ -1,6 +1,8 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { InventoryKind } from '../drivers/capabilities.ts';
-import { perNode, selectNodes } from './command.ts';
+import { selectNodes } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
 const kinds: readonly string[] = [
   'model',
@@ -19,32 +21,17 @@ const kinds: readonly string[] = [
   'hw',
 ];
 
-export interface RinvArgs {
-  readonly range: string;
-  /** Empty or `all`: everything. */
-  readonly kinds: readonly string[];
-}
+const args = { kinds: Type.Array(Type.String(), { description: 'none, or all: everything' }) };
 
-export const rinv = perNode<RinvArgs>({
-  name: 'rinv',
-  select(snapshot, args, services) {
-    const unknown = args.kinds.find((kind) => kind !== 'all' && !kinds.includes(kind));
+export const rinv = perNode({
+  ...onHardware('rinv', 'inventory', args, (inventory, { kinds: wanted }, { signal }) =>
+    inventory.read(wanted.includes('all') ? [] : (wanted as readonly InventoryKind[]), signal),
+  ),
+  line: ({ kinds: wanted }) => (wanted.length === 0 ? ['all'] : wanted),
+  select(snapshot, given, services) {
+    const unknown = given.kinds.find((kind) => kind !== 'all' && !kinds.includes(kind));
     if (unknown !== undefined)
       throw new Fault('invalid', `"${unknown}" is not a kind of inventory; known are all, ${kinds.join(', ')}.`);
-    return selectNodes(snapshot, args, services);
-  },
-  run(snapshot, args, { hardware, selection, caller }, signal) {
-    const wanted = args.kinds.includes('all') ? [] : (args.kinds as readonly InventoryKind[]);
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rinv',
-        needs: 'inventory',
-        user: caller.user,
-        run: (inventory, _node, aborted) => inventory.read(wanted, aborted),
-      },
-      signal,
-    );
+    return selectNodes(snapshot, given, services);
   },
 });

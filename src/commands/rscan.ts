@@ -1,5 +1,6 @@
+import type { NodeResult, NodeValue } from '../core/results.ts';
 import { byText } from '../database/sorted-map.ts';
-import { type NodeResult, type NodeValue, perNode, selectNodes } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
 /** A node behind a node. */
 interface Member {
@@ -12,38 +13,26 @@ interface Member {
  * The nodes behind a chassis or management module. Each is told as an object of its own: at once if its name can be no other's, else
  * when all have answered, so that what it is called does not depend on who answers first.
  */
-export const rscan = perNode<{ readonly range: string }>({
-  name: 'rscan',
-  select: selectNodes,
-  async *run(snapshot, _args, { hardware, selection, caller }, signal): AsyncIterable<NodeResult> {
-    const nodes = selection.nodes ?? [];
-    const results = hardware.each(
-      snapshot,
-      nodes,
-      {
-        command: 'rscan',
-        needs: 'subnodes',
-        user: caller.user,
-        run: (subnodes, _node, aborted) => subnodes.list(aborted),
-      },
-      signal,
-    );
-    const related = relatedNames(nodes);
-    const told = new Set<string>();
-    const held: Member[] = [];
+export const rscan = perNode({
+  ...onHardware('rscan', 'subnodes', {}, (subnodes, _args, { signal }) => subnodes.list(signal)),
+  line: () => ['-z'],
+  async *finish(results, _args, { selection }): AsyncIterable<NodeResult> {
+    const related = relatedNames(selection.nodes ?? []);
+    const sent = new Set<string>();
+    const pending: Member[] = [];
     for await (const result of results) {
-      if ('error' in result) yield result;
+      if (!('value' in result)) yield result;
       else {
         const holder = result.node;
         for (const [name, value] of Object.entries(result.value)) {
           if (!related.has(holder) && name.startsWith(`${holder}-`)) {
-            told.add(name);
+            sent.add(name);
             yield { node: name, value };
-          } else held.push({ holder, name, value });
+          } else pending.push({ holder, name, value });
         }
       }
     }
-    yield* distinctlyNamed(held, told);
+    yield* distinctlyNamed(pending, sent);
   },
 });
 
@@ -61,15 +50,15 @@ function relatedNames(nodes: readonly string[]): ReadonlySet<string> {
 }
 
 /** A name that several have gets that of the holder in front, for all of them. */
-function* distinctlyNamed(members: readonly Member[], told: Set<string>): Iterable<NodeResult> {
+function* distinctlyNamed(members: readonly Member[], sent: Set<string>): Iterable<NodeResult> {
   const count = new Map<string, number>();
   for (const { name } of members) count.set(name, (count.get(name) ?? 0) + 1);
   const inOrder = members.toSorted((a, b) => byText(a.holder, b.holder) || byText(a.name, b.name));
   for (const { holder, name, value } of inOrder) {
-    const wanted = count.get(name)! > 1 || told.has(name) ? `${holder}-${name}` : name;
+    const wanted = count.get(name)! > 1 || sent.has(name) ? `${holder}-${name}` : name;
     let node = wanted;
-    for (let number = 2; told.has(node); number++) node = `${wanted}-${number}`;
-    told.add(node);
+    for (let number = 2; sent.has(node); number++) node = `${wanted}-${number}`;
+    sent.add(node);
     yield { node, value };
   }
 }

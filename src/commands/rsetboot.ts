@@ -1,6 +1,9 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { BootOrder } from '../drivers/capabilities.ts';
-import { type NodeValue, perNode, selectNodes } from './command.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import { selectNodes } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
 const orders: Readonly<Record<string, BootOrder>> = {
   net: 'net',
@@ -12,41 +15,30 @@ const orders: Readonly<Record<string, BootOrder>> = {
   setup: 'setup',
 };
 
-export interface RsetbootArgs {
-  readonly range: string;
-  /** `stat` reads. */
-  readonly order: string;
-  readonly persistent?: boolean;
-  readonly mode?: 'uefi' | 'legacy' | undefined;
-  readonly refuseEmpty?: boolean;
-}
+const args = {
+  order: Type.String({ description: 'what to boot; stat reads' }),
+  persistent: Type.Optional(Type.Boolean()),
+  mode: Type.Optional(Type.Enum(['uefi', 'legacy'])),
+};
 
-export const rsetboot = perNode<RsetbootArgs>({
-  name: 'rsetboot',
+export const rsetboot = perNode({
+  ...onHardware('rsetboot', 'nextBoot', args, async (boot, { order, persistent = false, mode }, { signal }) => {
+    const wanted = orders[order];
+    return { nextboot: await (wanted ? boot.set(wanted, { persistent, mode }, signal) : boot.get(signal)) };
+  }),
+  line: ({ order, persistent, mode }) => [
+    withoutSecrets(order),
+    ...(persistent ? ['-p'] : []),
+    ...(mode === 'uefi' ? ['-u'] : []),
+  ],
   outlivesClient: ({ order }) => order !== 'stat',
-  select(snapshot, args, services) {
-    if (args.order !== 'stat' && !Object.hasOwn(orders, args.order)) {
+  select(snapshot, given, services) {
+    if (given.order !== 'stat' && !Object.hasOwn(orders, given.order)) {
       throw new Fault(
         'invalid',
-        `"${args.order}" is not a boot order; known are ${Object.keys(orders).join(', ')}, stat.`,
+        `"${given.order}" is not a boot order; known are ${Object.keys(orders).join(', ')}, stat.`,
       );
     }
-    return selectNodes(snapshot, args, services);
-  },
-  run(snapshot, { order, persistent = false, mode }, { hardware, selection, caller }, signal) {
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rsetboot',
-        needs: 'nextBoot',
-        user: caller.user,
-        async run(boot, _node, aborted): Promise<NodeValue> {
-          const wanted = orders[order];
-          return { nextboot: await (wanted ? boot.set(wanted, { persistent, mode }, aborted) : boot.get(aborted)) };
-        },
-      },
-      signal,
-    );
+    return selectNodes(snapshot, given, services);
   },
 });

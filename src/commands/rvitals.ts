@@ -1,6 +1,8 @@
+import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { VitalsKind } from '../drivers/capabilities.ts';
-import { perNode, selectNodes } from './command.ts';
+import { selectNodes } from './command.ts';
+import { onHardware, perNode } from './per-node.ts';
 
 const kinds: readonly string[] = [
   'temp',
@@ -14,32 +16,17 @@ const kinds: readonly string[] = [
   'altitude',
 ];
 
-export interface RvitalsArgs {
-  readonly range: string;
-  /** Empty or `all`: everything. */
-  readonly kinds: readonly string[];
-}
+const args = { kinds: Type.Array(Type.String(), { description: 'none, or all: everything' }) };
 
-export const rvitals = perNode<RvitalsArgs>({
-  name: 'rvitals',
-  select(snapshot, args, services) {
-    const unknown = args.kinds.find((kind) => kind !== 'all' && !kinds.includes(kind));
+export const rvitals = perNode({
+  ...onHardware('rvitals', 'vitals', args, (vitals, { kinds: wanted }, { signal }) =>
+    vitals.read(wanted.includes('all') ? [] : (wanted as readonly VitalsKind[]), signal),
+  ),
+  line: ({ kinds: wanted }) => (wanted.length === 0 ? ['all'] : wanted),
+  select(snapshot, given, services) {
+    const unknown = given.kinds.find((kind) => kind !== 'all' && !kinds.includes(kind));
     if (unknown !== undefined)
       throw new Fault('invalid', `"${unknown}" is not a kind of vitals; known are all, ${kinds.join(', ')}.`);
-    return selectNodes(snapshot, args, services);
-  },
-  run(snapshot, args, { hardware, selection, caller }, signal) {
-    const wanted = args.kinds.includes('all') ? [] : (args.kinds as readonly VitalsKind[]);
-    return hardware.each(
-      snapshot,
-      selection.nodes ?? [],
-      {
-        command: 'rvitals',
-        needs: 'vitals',
-        user: caller.user,
-        run: (vitals, _node, aborted) => vitals.read(wanted, aborted),
-      },
-      signal,
-    );
+    return selectNodes(snapshot, given, services);
   },
 });

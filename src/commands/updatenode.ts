@@ -1,48 +1,52 @@
-import { setImmediate as pause } from 'node:timers/promises';
-import { asTheyCome } from '../core/as-they-come.ts';
-import type { NodeStatus, UpdateState } from '../services/node-status.ts';
+import { Type } from 'typebox';
+import type { UpdateState } from '../core/effects.ts';
+import { nodeFailure, type NodeResult } from '../core/results.ts';
 import { actingUser } from '../services/remote/acting-user.ts';
-import { NodeOutput } from '../services/remote/node-output.ts';
-import { failed, nodeFailure } from '../services/remote/node-failure.ts';
+import type { RemoteNode } from '../services/remote/remote-node.ts';
+import { planUpdate, type UpdateJob, type UpdateSteps, type UpdateTarget } from '../services/update/plan-update.ts';
 import { type Postscript, parsePostscript } from '../services/update/postscripts.ts';
-import { Updates, type UpdateSteps } from '../services/update/updates.ts';
-import { type NodeResult, perNode, selectNodes } from './command.ts';
+import { NodeUpdate } from '../services/update/update-node.ts';
+import { type Arguments, nodeArguments, selectNodes } from './command.ts';
+import { perNode, type Task } from './per-node.ts';
 
-export interface UpdatenodeArgs {
-  readonly range: string;
-  readonly refuseEmpty?: boolean;
-  readonly files: boolean;
-  readonly software: boolean;
-  /** Scripts with their arguments; none: those of each node. Undefined: no scripts are run. */
-  readonly scripts: readonly string[] | undefined;
-}
+const args = Type.Object({
+  ...nodeArguments,
+  files: Type.Boolean(),
+  software: Type.Boolean(),
+  scripts: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'scripts with their arguments; none: those of each node; absent: none are run',
+    }),
+  ),
+});
+
+export type UpdatenodeArgs = Arguments<typeof args>;
 
 /** The argument line; all three steps are what the command does when told nothing. */
-export function updateLine({ files, software, scripts }: Omit<UpdatenodeArgs, 'range' | 'refuseEmpty'>): string {
-  if (files && software && scripts?.length === 0) return '';
-  const words = [...(files ? ['-F'] : []), ...(software ? ['-S'] : []), ...(scripts ? ['-P', scripts.join(',')] : [])];
-  return words.join(' ').trim();
+function updateLine({ files, software, scripts }: UpdatenodeArgs): string[] {
+  if (files && software && scripts?.length === 0) return [];
+  const scriptWords = scripts ? ['-P', ...(scripts.length > 0 ? [scripts.join(',')] : [])] : [];
+  return [...(files ? ['-F'] : []), ...(software ? ['-S'] : []), ...scriptWords];
 }
 
-export const updatenode = perNode<UpdatenodeArgs>({
+export const updatenode = perNode<typeof args, UpdateJob, UpdateTarget>({
   name: 'updatenode',
+  args,
+  line: updateLine,
   outlivesClient: () => true,
   select: selectNodes,
-  // What is refused is refused here, before the first result.
-  run(snapshot, args, { remote, status, caller, selection }, signal): AsyncIterable<NodeResult> {
+  prepare(snapshot, given, { remote, caller, selection }) {
     const nodes = selection.nodes ?? [];
     const lineAs = (user: string | undefined): string =>
-      `${user === undefined ? '' : `-l ${user} `}${updateLine(args)}`.trim();
+      [...(user === undefined ? [] : ['-l', user]), ...updateLine(given)].join(' ');
     const user = actingUser(snapshot, { ...caller, command: 'updatenode', nodes }, undefined, lineAs);
-    const updates = new Updates({ remote, snapshot, user, nodes, steps: stepsOf(args), signal });
-    const takeTurn = (node: string) =>
-      remote.updateTurns.take(node, signal, () =>
-        remote.places.take(caller.user, signal, () => updateOne(updates, status, node)),
-      );
-    // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
-    const update = (node: string): Promise<NodeResult> => takeTurn(node).catch(failed(node));
-    return updateAll(updates, status, asTheyCome(nodes, remote.fanOut, update));
+    return { ...planUpdate({ remote, snapshot, user, nodes, steps: stepsOf(given) }), width: remote.fanOut };
   },
+  // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
+  work: (job, target, task) =>
+    task.remote.update(target.to, task, (remote) =>
+      updateOne(new NodeUpdate(job, target, task.node, task.files), remote, task),
+    ),
 });
 
 function stepsOf({ files, software, scripts }: UpdatenodeArgs): UpdateSteps {
@@ -50,34 +54,23 @@ function stepsOf({ files, software, scripts }: UpdatenodeArgs): UpdateSteps {
   return { files, software, scripts: named?.length === 0 ? 'all' : named };
 }
 
-async function* updateAll(
-  updates: Updates,
-  status: NodeStatus,
-  results: AsyncIterable<NodeResult>,
-): AsyncIterable<NodeResult> {
-  try {
-    yield* results;
-  } finally {
-    await updates.close();
-    await status.flush();
-  }
-}
-
-async function updateOne(updates: Updates, status: NodeStatus, node: string): Promise<NodeResult> {
-  // Thousands of nodes that get nothing are done without waiting for anything.
-  await pause();
-  const isConcerned = await updates.concerns(node);
+async function updateOne(update: NodeUpdate, remote: RemoteNode, task: Task): Promise<NodeResult> {
+  const { node } = task;
+  const doesSomething = await update.doesSomething();
   // The state of a node on which nothing is done stays what it was.
   const note = (state: UpdateState): void => {
-    if (isConcerned) status.noteUpdate(node, state);
+    if (doesSomething) task.tell({ kind: 'update', state });
   };
   note('syncing');
   let state: UpdateState = 'failed';
   try {
-    const { lines, ok, fault } = await updates.update(node);
+    const { lines, ok, fault } = await update.carryOut(remote);
     if (ok) state = 'synced';
     if (!fault) return { node, value: lines };
-    return { ...nodeFailure(node, fault), output: new NodeOutput({ stdout: '', stderr: '', notes: lines }) };
+    return {
+      ...nodeFailure(node, fault),
+      output: { stdout: '', stderr: '', ...(lines.length > 0 ? { notes: lines } : {}) },
+    };
   } finally {
     note(state);
   }

@@ -1,39 +1,44 @@
-import { asTheyCome } from '../core/as-they-come.ts';
-import { Fault } from '../core/errors.ts';
+import { Type } from 'typebox';
+import { Fault, type FaultData } from '../core/errors.ts';
+import { type NodeOutput, nodeFailure, type NodeResult } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { managementNode } from '../objects/management-node.ts';
-import { CollectedOutput, type Room } from '../protocols/ssh/collected.ts';
+import { CollectedOutput } from '../protocols/ssh/collected.ts';
 import { type Exit, unknownSignal } from '../protocols/ssh/transport.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
-import { failed, nodeFailure } from '../services/remote/node-failure.ts';
-import { NodeOutput } from '../services/remote/node-output.ts';
-import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
-import { type Instruction, instructionFor } from '../services/remote/shell-command.ts';
-import { lineAs, type ShellRequest, withPath } from '../services/remote/shell-request.ts';
-import { type NodeResult, perNode, selectNodes } from './command.ts';
+import type { RemoteNode } from '../services/remote/remote-node.ts';
+import { instructionFor } from '../services/remote/shell-command.ts';
+import { lineAs, type ShellRequest, shellSchema, withPath } from '../services/remote/shell-request.ts';
+import type { RemoteTarget } from '../services/remote/targets.ts';
+import { nodeArguments, selectNodes } from './command.ts';
+import { perNode, type Task } from './per-node.ts';
 
-export interface XdshArgs {
-  readonly range: string;
-  readonly refuseEmpty?: boolean;
-  readonly shell: ShellRequest;
-  /** Output on standard error is a failure. */
+const args = Type.Object({
+  ...nodeArguments,
+  shell: shellSchema,
+  failsOnErrorOutput: Type.Boolean({ description: 'output on standard error is a failure' }),
+});
+
+/** What every node is told. */
+interface Shell extends Pick<ShellRequest, 'seconds' | 'password' | 'silent' | 'tellsExit'> {
+  readonly command: string;
+  /** What the command reads, in base64. */
+  readonly stdin: string | undefined;
+  /** Bytes of output to keep. */
+  readonly limit: number;
   readonly failsOnErrorOutput: boolean;
 }
 
 /** A path that no rule means. */
 const elsewhere = '/nowhere/at/all';
 
-export const xdsh = perNode<XdshArgs>({
+export const xdsh = perNode<typeof args, Shell, RemoteTarget | FaultData>({
   name: 'xdsh',
+  args,
+  line: ({ shell }) => [lineAs(shell, shell.user)],
   isNotedFirst: true,
   select: selectNodes,
-  // What is refused is refused here, before the first result.
-  run(
-    snapshot,
-    { shell, failsOnErrorOutput },
-    { remote, caller, selection, signal: left },
-    signal,
-  ): AsyncIterable<NodeResult> {
+  prepare(snapshot, { shell, failsOnErrorOutput }, { remote, caller, selection }) {
     const nodes = selection.nodes ?? [];
     if (shell.password !== undefined) refuseOwnNode(snapshot, nodes);
     const asking = { ...caller, command: 'xdsh', nodes };
@@ -43,18 +48,24 @@ export const xdsh = perNode<XdshArgs>({
       remote.sources.admit(path, (real) =>
         isAllowedByParameters(snapshot, asking, lineWith(path, real), [lineWith(path, elsewhere)]),
       );
-    const job: Job = {
-      shell,
-      instruction: instructionFor(shell, admit, remote.publicKey),
-      targets: remote.as(snapshot, user),
-      limit: remote.outputLimit(nodes.length),
-      room: remote.keptOutput.until(left(), caller.user),
-      failsOnErrorOutput,
-      signal,
+    const { command, stdin } = instructionFor(shell, admit, remote.publicKey);
+    const { seconds, password, silent, tellsExit } = shell;
+    return {
+      shared: {
+        command,
+        stdin: stdin && Buffer.from(stdin).toString('base64'),
+        seconds,
+        password,
+        silent,
+        tellsExit,
+        limit: remote.outputLimit(nodes.length),
+        failsOnErrorOutput,
+      },
+      target: remote.targets(snapshot, user),
+      width: shell.fanOut ?? remote.fanOut,
     };
-    const takeTurn = (node: string) => remote.places.take(caller.user, signal, () => runOn(node, job));
-    return asTheyCome(nodes, shell.fanOut ?? remote.fanOut, (node) => takeTurn(node).catch(failed(node)));
   },
+  work: (shell, target, task) => task.remote.use(target, task, (node) => runOn(node, shell, task)),
 });
 
 function refuseOwnNode(snapshot: Snapshot, nodes: readonly string[]): void {
@@ -64,51 +75,48 @@ function refuseOwnNode(snapshot: Snapshot, nodes: readonly string[]): void {
     throw new Fault('invalid', `-K hands the key to other nodes, and ${own} is the management node; leave it out.`);
 }
 
-interface Job {
-  readonly shell: ShellRequest;
-  readonly instruction: Instruction;
-  readonly targets: RemoteNodes;
-  /** Bytes of output to keep. */
-  readonly limit: number;
-  readonly room: Room;
-  readonly failsOnErrorOutput: boolean;
-  readonly signal: AbortSignal;
+/** What the command reads is the same for all nodes. */
+const inputs = new WeakMap<Shell, Buffer>();
+
+function inputOf(shell: Shell): Buffer | undefined {
+  if (shell.stdin === undefined) return undefined;
+  let input = inputs.get(shell);
+  if (!input) inputs.set(shell, (input = Buffer.from(shell.stdin, 'base64')));
+  return input;
 }
 
-async function runOn(node: string, job: Job): Promise<NodeResult> {
-  const { shell, instruction, targets, limit, room, signal } = job;
-  const collected = new CollectedOutput(limit, room);
-  const options = {
-    signal,
-    stdin: instruction.stdin,
-    commandDeadline: shell.seconds === undefined ? undefined : shell.seconds * 1_000,
-    password: shell.password,
-  };
+async function runOn(remote: RemoteNode, shell: Shell, { node, room }: Task): Promise<NodeResult> {
+  const collected = new CollectedOutput(shell.limit, room?.());
   try {
-    const exit = await targets.exec(node, instruction.command, collected, options);
-    return resultOf(node, job, outputOf(shell, collected, exit), exit);
+    const exit = await remote.exec(shell.command, collected, {
+      stdin: inputOf(shell),
+      commandDeadline: shell.seconds === undefined ? undefined : shell.seconds * 1_000,
+      password: shell.password,
+    });
+    return resultOf(node, shell, outputOf(shell, collected, exit), exit);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { ...nodeFailure(node, error), output: outputOf(shell, collected) };
   }
 }
 
-function outputOf({ silent, tellsExit }: ShellRequest, collected: CollectedOutput, exit?: Exit): NodeOutput {
+function outputOf({ silent, tellsExit }: Shell, collected: CollectedOutput, exit?: Exit): NodeOutput {
   const { note } = collected;
   const code = exit?.code;
-  return new NodeOutput({
+  const notes = [
+    ...(note === undefined || silent ? [] : [note]),
+    ...(tellsExit && code !== undefined ? [`Remote_command_rc = ${code}`] : []),
+  ];
+  return {
     stdout: silent ? '' : collected.text('stdout'),
     stderr: silent ? '' : collected.text('stderr'),
     code,
     signal: exit?.signal,
-    notes: [
-      ...(note === undefined || silent ? [] : [note]),
-      ...(tellsExit && code !== undefined ? [`Remote_command_rc = ${code}`] : []),
-    ],
-  });
+    ...(notes.length > 0 ? { notes } : {}),
+  };
 }
 
-function resultOf(node: string, { failsOnErrorOutput }: Job, output: NodeOutput, { code, signal }: Exit): NodeResult {
+function resultOf(node: string, { failsOnErrorOutput }: Shell, output: NodeOutput, { code, signal }: Exit): NodeResult {
   const error =
     signal !== undefined
       ? `the command was ended by ${signal === unknownSignal ? 'a signal' : `signal ${signal}`}.`
@@ -117,5 +125,5 @@ function resultOf(node: string, { failsOnErrorOutput }: Job, output: NodeOutput,
         : failsOnErrorOutput && output.stderr.trim() !== ''
           ? 'the command wrote to standard error.'
           : undefined;
-  return error === undefined ? { node, value: output } : { node, error, output };
+  return error === undefined ? { node, output } : { node, error, output };
 }

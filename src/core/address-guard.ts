@@ -24,11 +24,17 @@ export class AddressGuard {
   /** The address to use: a name is resolved here if its address has to be judged. */
   async admit(address: string): Promise<string> {
     if (!this.#networks) return address;
-    const found = isIP(address) ? { address, family: isIP(address) } : await resolve(address, this.#kind);
-    if (this.#networks.check(found.address, found.family === 6 ? 'ipv6' : 'ipv4')) return found.address;
+    const ip = isIP(address) === 0 ? await resolve(address, this.#kind) : address;
+    this.check(ip, address);
+    return ip;
+  }
+
+  /** Fails if the IP address is outside; `shown` is what it was found by. */
+  check(ip: string, shown = ip): void {
+    if (this.#networks?.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4') !== false) return;
     throw new Fault(
       'invalid',
-      `the address ${address} is outside the networks of ${this.#kind}s (${this.#text}) that the configuration allows.`,
+      `the address ${shown} is outside the networks of ${this.#kind}s (${this.#text}) that the configuration allows.`,
     );
   }
 }
@@ -39,9 +45,9 @@ export function parseNetwork(text: string): { address: string; bits: number; fam
   return prefix && { address: ipText(prefix), bits: prefix.bits, family: prefix.family === 4 ? 'ipv4' : 'ipv6' };
 }
 
-async function resolve(name: string, kind: string): Promise<{ address: string; family: number }> {
+async function resolve(name: string, kind: string): Promise<string> {
   try {
-    return await lookup(name);
+    return (await lookup(name)).address;
   } catch (error) {
     throw new Fault('invalid', `the address of its ${kind}, ${name}, has no known IP address.`, {
       cause: error,

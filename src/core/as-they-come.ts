@@ -1,29 +1,64 @@
-/** Works on all items, so many at a time, and tells results in the order they are there. A failure of the work ends it all. */
+/** Items that are begun before others get a chance to work, unless told otherwise. */
+const usualBurst = 256;
+
+/**
+ * Works on all items and tells results in the order they are there. At most `width` items are on their way at a time; those whose
+ * work says that it has `begun` count no more, so that `width` can also bound what waits for its turn elsewhere. Of those, no more
+ * than `burst` are started in one turn of the event loop. A failure of the work ends it all.
+ */
 export async function* asTheyCome<Item, Result>(
   items: readonly Item[],
   width: number,
-  work: (item: Item) => Promise<Result>,
+  work: (item: Item, begun: () => void) => Promise<Result>,
+  burst = usualBurst,
 ): AsyncIterable<Result> {
   let finished: Result[] = [];
   let broken: { readonly error: unknown } | undefined;
   let wake: (() => void) | undefined;
-  let begun = 0;
+  let next = 0;
+  let counted = 0;
+  let inTurn = 0;
+  let filling = false;
   let stopped = false;
-  const next = (): void => {
-    if (stopped || begun >= items.length) return;
-    work(items[begun++]!).then(finish, fail);
+  const fill = (): void => {
+    if (filling) return;
+    filling = true;
+    while (next < items.length && counted < width && !stopped) {
+      if (++inTurn > burst) {
+        setImmediate(fillOn);
+        return;
+      }
+      counted++;
+      start(items[next++]!);
+    }
+    filling = false;
   };
-  const finish = (result: Result): void => {
-    finished.push(result);
-    wake?.();
-    next();
+  const fillOn = (): void => {
+    inTurn = 0;
+    filling = false;
+    fill();
+  };
+  const start = (item: Item): void => {
+    let counts = true;
+    const begun = (): void => {
+      if (!counts) return;
+      counts = false;
+      counted--;
+      fill();
+    };
+    const finish = (result: Result): void => {
+      finished.push(result);
+      wake?.();
+      begun();
+    };
+    work(item, begun).then(finish, fail);
   };
   const fail = (error: unknown): void => {
     broken ??= { error };
     wake?.();
   };
   try {
-    while (begun < Math.min(width, items.length)) next();
+    fill();
     for (let told = 0; told < items.length; ) {
       if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
       if (broken) throw broken.error;

@@ -54,3 +54,25 @@ export class Unreachable extends Fault {
     this.name = 'Unreachable';
   }
 }
+
+/** A Fault as plain data, for what is told later or by another process. */
+export interface FaultData {
+  readonly kind: ErrorKind;
+  readonly sentences: readonly string[];
+}
+
+/** What work brings, or its Fault as data. */
+export async function orFault<T>(work: Promise<T>): Promise<T | FaultData> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof Fault) return { kind: error.kind, sentences: error.sentences };
+    throw error;
+  }
+}
+
+/** The opposite: a Fault that is data is thrown. */
+export function unlessFault<T extends object>(outcome: T | FaultData): Exclude<T, FaultData> {
+  if ('sentences' in outcome) throw new Fault(outcome.kind, outcome.sentences);
+  return outcome as Exclude<T, FaultData>;
+}

@@ -1,3 +1,4 @@
+import type { Loose } from './loose.ts';
 import { type StaticDecode, type StaticEncode, type TOptional, type TSchema, Type } from 'typebox';
 import { parseNetwork } from './address-guard.ts';
 import { parseListen } from './listen-address.ts';
@@ -50,7 +51,6 @@ export function setting(schema: TSchema, description: string, details: Details):
 
 /** The values of settings, as a service gets them. */
 export type ValuesOf<T extends TSchema> = Loose<StaticDecode<T>>;
-type Loose<T> = { readonly [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
 
 /** A kind of values that settings can have. */
 export const kind = <S extends TSchema>(expected: string, schema: S) => Type.With(schema, { expected });

@@ -5,27 +5,25 @@ import type {
   Caller,
   Change,
   Command,
-  CommandServices,
-  NodeResult,
-  PerNode,
   Query,
   Question,
   Scope,
   Selection,
 } from '../commands/command.ts';
 import { noSelection } from '../commands/command.ts';
-import { Verdict } from '../commands/node-result.ts';
+import type { PerNode } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
+import type { NodeResult } from '../core/results.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { policyOf } from '../objects/policy.ts';
-import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkConsequences, checkStillGoverned } from './consequences.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
+import { perNodeResults, type PerNodeServices } from './per-node.ts';
 import { peerNames } from './peer-names.ts';
-import type { Run, Runs } from './runs.ts';
+import type { Run } from './runs.ts';
 import { shortened } from './shortened.ts';
 
 /** One request for a command, from wherever it came. */
@@ -67,9 +65,8 @@ export interface DryRun {
   readonly nodes: number;
 }
 
-export interface DispatchServices extends CommandServices {
+export interface DispatchServices extends PerNodeServices {
   readonly seal: Seal;
-  readonly runs: Runs;
   readonly audit: boolean;
 }
 
@@ -290,68 +287,30 @@ function runPerNode(
   services: DispatchServices,
   request: Request,
   run: Run,
-  command: PerNode<unknown>,
+  command: PerNode<unknown, unknown, unknown, unknown>,
   permission: Permission,
 ): Outcome {
   const snapshot = services.store.current;
   const scope = admit(services, request, command, snapshot, permission);
-  const nodes = scope.selection.nodes?.length ?? 0;
-  checkLoad(services.runs, request.user, nodes);
-  run.nodes = nodes;
-  const abort = run.abort!;
+  const results = perNodeResults(services, command, request.args, snapshot, scope, run);
   if (!outlivesClient(request)) {
+    const abort = run.abort!;
     // Not AbortSignal.any: asking what that returns whether it is aborted costs more, and every node's work asks often.
     const left = request.signal();
     if (left.aborted) abort.abort(left.reason);
     else left.addEventListener('abort', () => abort.abort(left.reason), { once: true });
   }
-  const results = command.run(snapshot, request.args, scope, abort.signal);
-  return {
-    run,
-    revision: snapshot.revision,
-    snapshot,
-    answer: { shape: 'stream', results: noted(services.runs, run, results) },
-  };
-}
-
-/** Every node that is worked on takes memory, which is all users'. One request alone may be larger. */
-const maximumUnderWay = 100_000;
-/** As many requests as a user may have at a time are not too much with fewer nodes. */
-const few = 100;
-
-function checkLoad(runs: Runs, user: string, nodes: number): void {
-  if (nodes < few) return;
-  const underWay = runs.nodesUnderWay(user);
-  if (underWay === 0 || underWay + nodes <= maximumUnderWay) return;
-  throw new Fault(
-    'unavailable',
-    `Commands of user "${user}" are at work on ${underWay} nodes; with these it would be more than ${maximumUnderWay}. Try again when some are done.`,
-    { retryAfter: 5 },
-  );
+  return { run, revision: snapshot.revision, snapshot, answer: { shape: 'stream', results } };
 }
 
 function outlivesClient({ command, args }: Request): boolean {
-  return command.kind === 'per-node' && (command as PerNode<unknown>).outlivesClient?.(args) === true;
+  return (
+    command.kind === 'per-node' &&
+    (command as PerNode<unknown, unknown, unknown, unknown>).outlivesClient?.(args) === true
+  );
 }
 
 const isNotedFirst = ({ command }: Request): boolean => command.kind === 'per-node' && command.isNotedFirst === true;
-
-async function* noted(runs: Runs, run: Run, results: AsyncIterable<NodeResult>): AsyncIterable<NodeResult> {
-  const verdict = new Verdict();
-  let ended = false;
-  try {
-    for await (const told of results) {
-      const result = 'error' in told ? { ...told, error: sentenceWithoutSecrets(told.error) } : told;
-      verdict.add(result);
-      runs.add(run, result);
-      yield result;
-    }
-    ended = true;
-  } finally {
-    const kind = ended ? verdict.kind : 'unavailable';
-    runs.finish(run, kind ? errorKinds[kind].code : 0);
-  }
-}
 
 const isAhead = ({ store }: DispatchServices, { revision }: Request): boolean =>
   revision !== undefined && revision > store.current.revision;

@@ -1,7 +1,7 @@
-import type { AnyCommand, NodeResult, RunBoard } from '../commands/command.ts';
-import { shownResult } from '../commands/node-result.ts';
+import type { AnyCommand, RunBoard } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
+import { type NodeResult, shownResult } from '../core/results.ts';
 import { weightOf } from './result-weight.ts';
 
 export interface Run {
@@ -15,7 +15,7 @@ export interface Run {
   failed: number;
   errorcode: number;
   /** Only of commands that work node by node; 'dropped' when they took too much memory. */
-  results: NodeResult[] | 'dropped' | undefined;
+  results: object[] | 'dropped' | undefined;
   /** The memory they take, roughly, in bytes. */
   weight: number;
   /** What an act had to say. */

@@ -131,26 +131,34 @@ export interface Capabilities {
   readonly subnodes?: Subnodes;
 }
 
-/** How to reach a node's service processor; secrets are open here and go nowhere else. */
-export interface Access {
-  readonly node: string;
-  readonly address: string;
-  /** Undefined: the protocol's own port. */
-  readonly port: number | undefined;
-  readonly username: string;
-  readonly password: string;
-  /** The key of the service processor itself, where one is set: text, or hexadecimal after 0x. */
-  readonly key?: string | undefined;
+/** A node as a driver sees it, as the definitions of one moment have it. */
+export interface DriverNode {
+  readonly name: string;
+  /** Those that the driver names, as far as they are set. Secrets are open here, and go nowhere but into the target. */
+  readonly attributes: Readonly<Record<string, string | undefined>>;
+  /** The account under a key of table passwd: of several the one with that user name, else the first. */
+  account(key: string, username?: string): { readonly username?: string; readonly password?: string } | undefined;
 }
 
-/** A kind of hardware. `attributes` are the node attributes it reads. */
-export interface Driver {
+/** What work on a node needs, as plain JSON data: with open secrets, so it goes to whoever does the work and into no log. */
+export interface DriverTarget<Access = unknown> {
+  /** What commands are queued by: the same for nodes behind one device. */
+  readonly device: string;
+  /** Commands that may work on the device at once. A console that is held open is none. */
+  readonly width: number;
+  readonly access: Access;
+}
+
+/** A kind of hardware; `name` is the value of `mgt` that picks it. */
+export interface Driver<Access = unknown> {
   readonly name: string;
+  /** The node attributes that its target is made from. */
   readonly attributes: readonly string[];
-  /** The `passwd` key whose row gives the account when the node has none. */
-  readonly passwdKey: string;
-  /** What is wrong with a node's attributes, without touching the node. */
-  validate(access: Access): readonly string[];
+  /**
+   * Touches nothing outside; a Fault says all that is wrong with the attributes. What depends on more than the definitions, such
+   * as the address of a name, is a promise and asked for each time.
+   */
+  target(node: DriverNode): DriverTarget<Access> | Promise<DriverTarget<Access>>;
   connect(access: Access): Capabilities;
   /** Ends all sessions. */
   close(): Promise<void>;

@@ -3,9 +3,11 @@ import { Fault, Unreachable } from '../core/errors.ts';
 import { IpmiClient } from '../protocols/ipmi/client.ts';
 import { RedfishClient } from '../protocols/redfish/client.ts';
 import { Refusal } from '../protocols/redfish/faults.ts';
-import type { Access, Driver, Labelled } from './capabilities.ts';
+import type { BmcAccess } from './bmc/target.ts';
+import type { Driver, Labelled } from './capabilities.ts';
 import { ipmiDriver } from './ipmi/index.ts';
-import { makeRedfishDriver } from './redfish/driver.ts';
+import { validateAccess } from './ipmi/validate.ts';
+import { makeRedfishDriver, problemsOf } from './redfish/driver.ts';
 import { redfishCapabilities } from './redfish/capabilities.ts';
 
 export interface Account {
@@ -24,7 +26,8 @@ export interface Found {
   readonly note: string;
 }
 
-const patience = 4_000;
+/** Milliseconds for an address to answer. */
+const timeout = 4_000;
 const atOnce = 256;
 /** Power is never switched here. */
 const powerDeadline = 0;
@@ -35,15 +38,14 @@ export class Discovery {
   // Nothing is known of these services yet, so whatever certificate they show is taken and forgotten.
   readonly #redfish = new RedfishClient({
     trust: { known: () => undefined, learn: async () => {} },
-    connectTimeout: patience,
+    connectTimeout: timeout,
     // An account that was tried is not kept longer than the search takes.
-    idle: patience,
+    idle: timeout,
   });
-  readonly #drivers: Readonly<Record<Found['kind'], Driver>> = {
+  readonly #drivers: Readonly<Record<Found['kind'], Driver<BmcAccess>>> = {
     ipmi: ipmiDriver({ connections: this.#ipmi, powerDeadline }),
     redfish: makeRedfishDriver({
       name: 'redfish',
-      passwdKey: 'redfish',
       client: this.#redfish,
       powerDeadline,
       capabilities: redfishCapabilities,
@@ -120,7 +122,7 @@ export class Discovery {
   }
 
   async #answers(kind: Found['kind'], address: string, signal: AbortSignal): Promise<boolean> {
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(patience)]);
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
     try {
       if (kind === 'ipmi') return await this.#ipmi.ping(address, undefined, limit);
       await this.#redfish.service({ address, username: '', password: '' }).root(limit);
@@ -138,11 +140,10 @@ export class Discovery {
     signal: AbortSignal,
   ): Promise<Found> {
     if (username === '') throw new Fault('invalid', 'the account has no user name.');
-    const access: Access = { node: address, address, port: undefined, username, password };
-    const driver = this.#drivers[kind];
-    const problems = driver.validate(access);
+    const access: BmcAccess = { node: address, address, port: undefined, username, password };
+    const problems = kind === 'ipmi' ? validateAccess(access) : problemsOf(access, kind);
     if (problems.length > 0) throw new Fault('invalid', problems);
-    const { inventory, serviceProcessor } = driver.connect(access);
+    const { inventory, serviceProcessor } = this.#drivers[kind].connect(access);
     try {
       const labels = await inventory!.read(['model', 'serial'], signal);
       const mac = await serviceProcessor!.get('mac', signal);

@@ -1,18 +1,18 @@
 import { type Abortable, unwatchAbort, watchAbort } from '../core/aborts.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
-import { UserTurns } from './user-turns.ts';
+import { UserQueues } from './user-queues.ts';
 
 export interface GovernorLimits {
   /** Devices worked on at a time, over all users, that get on with their work. */
   readonly inFlight: number;
   /** Devices besides that take long or have been silent before. */
   readonly lingering: number;
-  /** Milliseconds after which work takes long; whoever waits for room then gets its place. */
-  readonly patience: number;
+  /** Milliseconds after which work takes long; whoever waits for a slot then gets its slot. */
+  readonly slowAfter: number;
   /** Requests that may wait for one device, which may stand for many nodes. */
   readonly perDevice: number;
   /** How long a request waits for the device at most, in milliseconds. */
-  readonly wait: number;
+  readonly queueTimeout: number;
   /** How long a device that did not answer is left alone, in milliseconds. */
   readonly quarantine: number;
 }
@@ -20,14 +20,14 @@ export interface GovernorLimits {
 const defaultLimits: GovernorLimits = {
   inFlight: 1_024,
   lingering: 4_096,
-  patience: 500,
+  slowAfter: 500,
   perDevice: 512,
-  wait: 60_000,
+  queueTimeout: 60_000,
   quarantine: 10_000,
 };
 
-/** How often it is looked whether work takes long while somebody waits for room, in milliseconds. */
-const look = 100;
+/** How often it is looked whether work takes long while somebody waits for a slot, in milliseconds. */
+const slowCheck = 100;
 /** The part of its time this process may be at work for more to be begun: work may also take long because we are slow. */
 const busy = 0.7;
 
@@ -41,10 +41,11 @@ interface Job extends Abortable {
 }
 
 interface Device {
-  busy: boolean;
-  readonly waiting: UserTurns<Job>;
+  /** Commands that work on it or wait for a slot to do so. */
+  busy: number;
+  readonly waiting: UserQueues<Job>;
   /** Runs while somebody waits. */
-  patience: NodeJS.Timeout | undefined;
+  timeout: NodeJS.Timeout | undefined;
   /** Set from when it did not answer until it does; it is left alone for the first part of that time. */
   silent: Silence | undefined;
 }
@@ -55,25 +56,25 @@ interface Silence {
   readonly error: Unreachable;
 }
 
-/** Work that has its place among those in flight. */
-interface Place {
+/** Of work in flight. */
+interface Slot {
   readonly since: number;
 }
 
 /**
- * One command at a time per device, a bound on all, users in turn both at a device and for the places in flight. A device that does not
- * answer costs one deadline: whoever waits for it fails with the first, and for a while nobody else waits for it. Nor do such devices
- * keep others waiting, however many they are: work that takes long gives its place away, and what was silent before takes none.
+ * As many commands at a time per device as it takes, a bound on all, users in turn both at a device and for the slots. A device that
+ * does not answer costs one deadline: whoever waits for it fails with the first, and for a while nobody else waits for it. Nor do such
+ * devices keep others waiting, however many they are: work that takes long gives its slot away, and what was silent before takes none.
  */
 export class Governor {
   readonly #limits: GovernorLimits;
   readonly #now: () => number;
   readonly #load: () => number;
   readonly #devices = new Map<string, Device>();
-  /** Jobs whose device is free but for which there is no room. */
-  readonly #ready = new UserTurns<Job>();
+  /** Jobs whose device is free but for which there is no slot. */
+  readonly #ready = new UserQueues<Job>();
   /** Oldest first. */
-  readonly #places = new Set<Place>();
+  readonly #slots = new Set<Slot>();
   #lingering = 0;
   #looking: NodeJS.Timeout | undefined;
 
@@ -93,7 +94,8 @@ export class Governor {
     return this.#limits.perDevice;
   }
 
-  run<T>(key: string, user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** `width`: how many may work on the device at once. */
+  run<T>(key: string, user: string, signal: AbortSignal, work: () => Promise<T>, width = 1): Promise<T> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const device = this.#device(key);
     if (device.silent && this.#now() < device.silent.until)
@@ -103,15 +105,16 @@ export class Governor {
       if (!other) return Promise.reject(tooMany());
       other.fail(tooMany());
     }
-    if (!device.busy && this.#hasRoom(device)) {
-      device.busy = true;
+    const isFree = device.busy < width;
+    if (isFree && this.#hasSlot(device)) {
+      device.busy++;
       return this.#perform(key, device, work);
     }
     return new Promise<T>((resolve, reject) => {
       const job: Job = {
         user,
         since: this.#now(),
-        ahead: device.waiting.size + 1,
+        ahead: device.waiting.size + device.busy,
         start: () => {
           unwatchAbort(signal, job);
           resolve(this.#perform(key, device, work));
@@ -126,20 +129,20 @@ export class Governor {
         },
       };
       watchAbort(signal, job);
-      if (device.busy) {
-        device.waiting.add(job);
-        device.patience ??= this.#endWaitsLater(device, this.#limits.wait);
-      } else {
-        device.busy = true;
+      if (isFree) {
+        device.busy++;
         this.#enqueue(device, job);
+      } else {
+        device.waiting.add(job);
+        device.timeout ??= this.#endWaitsLater(device, this.#limits.queueTimeout);
       }
     });
   }
 
   async #perform<T>(key: string, device: Device, work: () => Promise<T>): Promise<T> {
-    const place: Place = { since: this.#now() };
+    const slot: Slot = { since: this.#now() };
     if (this.#lingersFromTheStart(device)) this.#lingering++;
-    else this.#places.add(place);
+    else this.#slots.add(slot);
     try {
       const result = await work();
       device.silent = undefined;
@@ -152,7 +155,7 @@ export class Governor {
       }
       throw error;
     } finally {
-      if (!this.#places.delete(place)) this.#lingering--;
+      if (!this.#slots.delete(slot)) this.#lingering--;
       this.#next(key, device);
       this.#startReady();
     }
@@ -170,16 +173,17 @@ export class Governor {
 
   /** Those who have waited too long for their device give up. */
   #endWaits(device: Device): void {
-    const { wait } = this.#limits;
+    const { queueTimeout } = this.#limits;
     const now = this.#now();
-    for (const job of device.waiting.takeUntil(({ since }) => now - since < wait)) job.fail(waitedTooLong(job, wait));
+    for (const job of device.waiting.takeUntil(({ since }) => now - since < queueTimeout))
+      job.fail(waitedTooLong(job, queueTimeout));
     const oldest = device.waiting.heads().reduce((least, { since }) => Math.min(least, since), now);
-    device.patience = device.waiting.size > 0 ? this.#endWaitsLater(device, oldest + wait - now) : undefined;
+    device.timeout = device.waiting.size > 0 ? this.#endWaitsLater(device, oldest + queueTimeout - now) : undefined;
   }
 
-  #hasRoom(device: Device): boolean {
+  #hasSlot(device: Device): boolean {
     if (this.#lingersFromTheStart(device)) return true;
-    return this.#places.size < this.#limits.inFlight && this.#ready.size === 0;
+    return this.#slots.size < this.#limits.inFlight && this.#ready.size === 0;
   }
 
   #lingersFromTheStart({ silent }: Device): boolean {
@@ -187,7 +191,7 @@ export class Governor {
   }
 
   #enqueue(device: Device, job: Job): void {
-    if (this.#hasRoom(device)) {
+    if (this.#hasSlot(device)) {
       job.start();
       return;
     }
@@ -195,9 +199,9 @@ export class Governor {
     this.#lookLater();
   }
 
-  /** Starts what there is room for. */
+  /** Starts what there are slots for. */
   #startReady(): void {
-    while (this.#places.size < this.#limits.inFlight) {
+    while (this.#slots.size < this.#limits.inFlight) {
       const job = this.#ready.next();
       if (!job) return;
       job.start();
@@ -207,17 +211,17 @@ export class Governor {
   #lookLater(): void {
     if (this.#looking !== undefined) return;
     this.#load();
-    this.#looking = setTimeout(() => this.#makeRoom(), Math.min(look, this.#limits.patience)).unref();
+    this.#looking = setTimeout(() => this.#freeSlots(), Math.min(slowCheck, this.#limits.slowAfter)).unref();
   }
 
-  /** Takes the places of those who take long, as long as somebody waits for one. */
-  #makeRoom(): void {
+  /** Takes the slots of those who take long, as long as somebody waits for one. */
+  #freeSlots(): void {
     this.#looking = undefined;
     if (this.#load() < busy) {
-      const before = this.#now() - this.#limits.patience;
-      for (const place of this.#places) {
-        if (place.since > before || this.#lingering >= this.#limits.lingering) break;
-        this.#places.delete(place);
+      const before = this.#now() - this.#limits.slowAfter;
+      for (const slot of this.#slots) {
+        if (slot.since > before || this.#lingering >= this.#limits.lingering) break;
+        this.#slots.delete(slot);
         this.#lingering++;
       }
       this.#startReady();
@@ -229,10 +233,10 @@ export class Governor {
     const job = device.waiting.next();
     if (job) this.#enqueue(device, job);
     else {
-      clearTimeout(device.patience);
-      device.patience = undefined;
-      device.busy = false;
-      if (!device.silent) this.#devices.delete(key);
+      clearTimeout(device.timeout);
+      device.timeout = undefined;
+      device.busy--;
+      if (device.busy === 0 && !device.silent) this.#devices.delete(key);
     }
   }
 
@@ -245,7 +249,7 @@ export class Governor {
 
   #forgetSilent(): void {
     for (const [key, device] of this.#devices)
-      if (!device.busy && device.silent && device.silent.until < this.#now()) this.#devices.delete(key);
+      if (device.busy === 0 && device.silent && device.silent.until < this.#now()) this.#devices.delete(key);
   }
 
   #withdraw(key: string, device: Device, job: Job): void {
@@ -254,7 +258,7 @@ export class Governor {
   }
 }
 
-const newDevice = (): Device => ({ busy: false, waiting: new UserTurns(), patience: undefined, silent: undefined });
+const newDevice = (): Device => ({ busy: 0, waiting: new UserQueues(), timeout: undefined, silent: undefined });
 
 const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000);
 

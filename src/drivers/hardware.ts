@@ -1,201 +1,48 @@
-import { isIP } from 'node:net';
 import type { SecretBox } from '../access/secrets.ts';
-import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
-import { serviceProcessorAccess } from '../objects/service-processors.ts';
-import type { Access, Capabilities, Driver } from './capabilities.ts';
-import type { Governor } from './governor.ts';
+import type { Capabilities, Driver } from './capabilities.ts';
+import type { DeviceTarget } from './devices.ts';
+import { driverNode } from './driver-node.ts';
 
-export type Outcome<T> =
-  | { readonly node: string; readonly value: T }
-  | { readonly node: string; readonly error: string; readonly kind?: 'deadline' | 'garbled' };
-
-/** What a command wants of each node. */
-export interface Work<K extends keyof Capabilities, T> {
-  readonly command: string;
-  readonly needs: K;
-  readonly user: string;
-  run(capability: NonNullable<Capabilities[K]>, node: string, signal: AbortSignal): Promise<T>;
-}
-
-/** What a node can do, and by which driver. */
-interface Found {
-  readonly driver: Driver;
-  readonly capabilities: Capabilities;
-  /** What the governor knows the service processor by. */
-  readonly device: string;
-}
-
-const features: Readonly<Record<keyof Capabilities, string>> = {
-  power: 'power control',
-  vitals: 'sensors',
-  inventory: 'inventory',
-  eventLog: 'event log',
-  nextBoot: 'choice of what boots next',
-  bootSequence: 'boot order; nextboot chooses what boots next',
-  beacon: 'identification light',
-  energy: 'energy control',
-  serviceProcessor: 'settings of the service processor',
-  subnodes: 'nodes behind a node',
-};
-
-/** Nodes that are begun before others get a chance to work. */
-const perTurn = 256;
-
-/** Nodes as hardware: picks each node's driver and works on all of them at once. */
+/** Nodes as hardware: picks each node's driver and has it make the node's target. */
 export class Hardware {
   readonly #drivers: ReadonlyMap<string, Driver>;
-  readonly #governor: Governor;
   readonly #box: SecretBox;
-  readonly #guard: AddressGuard;
-  /** What was found for nodes, by what picks the driver: it holds as long as the snapshot. Opening secrets takes most of the time. */
-  readonly #found = new WeakMap<EffectiveReader, { power: Map<string, Found>; other: Map<string, Found> }>();
+  /** Targets of nodes, by what picks the driver: they hold as long as the snapshot. Opening secrets takes most of the time. */
+  readonly #cache = new WeakMap<EffectiveReader, { power: TargetCache; other: TargetCache }>();
 
-  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor, box: SecretBox, guard: AddressGuard) {
-    this.#guard = guard;
+  constructor(drivers: ReadonlyMap<string, Driver>, box: SecretBox) {
     this.#drivers = drivers;
-    this.#governor = governor;
     this.#box = box;
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#drivers.values()].map((driver) => driver.close()));
-  }
-
-  /** Fails if no account of a service processor may be sent to the address. */
-  async admit(address: string): Promise<void> {
-    await this.#guard.admit(address);
-  }
-
-  /** Results as they come, one per node; no node waits for another. */
-  async *each<K extends keyof Capabilities, T>(
+  /** Finds the target of a node for a command that needs the capability; a Fault says why there is none. */
+  targets(
     snapshot: Snapshot,
-    nodes: readonly string[],
-    work: Work<K, T>,
-    signal: AbortSignal,
-  ): AsyncIterable<Outcome<T>> {
+    command: string,
+    needs: keyof Capabilities,
+  ): (node: string) => DeviceTarget | Promise<DeviceTarget> {
     const reader = effectiveReader(snapshot);
-    const known = this.#foundBy(reader, work);
-    const finished: Outcome<T>[] = [];
-    let broken: { error: unknown } | undefined;
-    let wake: (() => void) | undefined;
-    let begun = 0;
-    let waiting = 0;
-    let filling = false;
-    let inTurn = 0;
-    // What waits for the governor costs memory, so only so much does; what is begun makes room for the next.
-    const fill = (): void => {
-      if (filling) return;
-      filling = true;
-      while (begun < nodes.length && waiting < this.#governor.queue) {
-        if (++inTurn > perTurn) {
-          setImmediate(goOn);
-          return;
-        }
-        waiting++;
-        this.#one(reader, nodes[begun++]!, work, known, signal, started).then(finish, fail);
-      }
-      filling = false;
+    let caches = this.#cache.get(reader);
+    if (!caches) this.#cache.set(reader, (caches = { power: new Map(), other: new Map() }));
+    const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
+    return (node) => {
+      const known = cache.get(node);
+      if (known) return known;
+      const driver = this.#driverOf(reader, node, command, pickers);
+      const made = driver.target(driverNode(reader, this.#box, node, driver));
+      if (made instanceof Promise) return made.then((target) => ({ driver: driver.name, ...target }));
+      const target = { driver: driver.name, ...made };
+      cache.set(node, target);
+      return target;
     };
-    const goOn = (): void => {
-      inTurn = 0;
-      filling = false;
-      fill();
-    };
-    const started = (): void => {
-      waiting--;
-      fill();
-    };
-    const finish = (outcome: Outcome<T>): void => {
-      finished.push(outcome);
-      wake?.();
-    };
-    const fail = (error: unknown): void => {
-      broken = { error };
-      wake?.();
-    };
-    fill();
-    for (let told = 0; told < nodes.length; ) {
-      if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
-      if (broken) throw broken.error;
-      const batch = finished.splice(0);
-      told += batch.length;
-      yield* batch;
-    }
   }
 
-  async #one<K extends keyof Capabilities, T>(
-    reader: EffectiveReader,
-    node: string,
-    work: Work<K, T>,
-    known: Map<string, Found>,
-    signal: AbortSignal,
-    started: () => void,
-  ): Promise<Outcome<T>> {
-    let waits = true;
-    const leave = (): void => {
-      if (!waits) return;
-      waits = false;
-      started();
-    };
-    try {
-      const { driver, capabilities, device } = known.get(node) ?? (await this.#find(reader, node, work, known));
-      const capability = capabilities[work.needs];
-      if (!capability) {
-        const what = features[work.needs];
-        throw new Fault('invalid', `${work.command} is not possible: mgt "${driver.name}" has no ${what}.`);
-      }
-      const value = await this.#governor.run(device, work.user, signal, () => {
-        leave();
-        return work.run(capability, node, signal);
-      });
-      return { node, value };
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      const { kind, sentences } = error;
-      return { node, error: oneText(sentences), ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}) };
-    } finally {
-      leave();
-    }
-  }
-
-  #foundBy<K extends keyof Capabilities, T>(reader: EffectiveReader, { needs }: Work<K, T>): Map<string, Found> {
-    let all = this.#found.get(reader);
-    if (!all) this.#found.set(reader, (all = { power: new Map(), other: new Map() }));
-    return needs === 'power' ? all.power : all.other;
-  }
-
-  async #find<K extends keyof Capabilities, T>(
-    reader: EffectiveReader,
-    node: string,
-    work: Work<K, T>,
-    known: Map<string, Found>,
-  ): Promise<Found> {
-    const driver = this.#driverOf(reader, node, work);
-    const given = this.#accessOf(reader, node, driver);
-    const access = { ...given, address: await this.#guard.admit(given.address) };
-    // By the driver too: what does not answer to one protocol may answer to another.
-    const found = {
-      driver,
-      capabilities: driver.connect(access),
-      device: `${driver.name} ${access.address}:${access.port ?? ''}`,
-    };
-    // The address of a name may change at any time.
-    if (isIP(given.address) !== 0) known.set(node, found);
-    return found;
-  }
-
-  /** `nodehm.power` picks the driver for power before `mgt` does. */
-  #driverOf<K extends keyof Capabilities, T>(
-    reader: EffectiveReader,
-    node: string,
-    { needs, command }: Work<K, T>,
-  ): Driver {
-    const attributes = needs === 'power' ? ['power', 'mgt'] : ['mgt'];
-    for (const attribute of attributes) {
+  #driverOf(reader: EffectiveReader, node: string, command: string, pickers: readonly string[]): Driver {
+    for (const attribute of pickers) {
       const value = nodeAttribute(reader, node, attribute);
       if (value === undefined) continue;
       const driver = this.#drivers.get(value);
@@ -207,17 +54,10 @@ export class Hardware {
     }
     throw new Fault('invalid', `${command} is not possible: its attribute mgt is not set.`);
   }
-
-  #accessOf(reader: EffectiveReader, node: string, driver: Driver): Access {
-    const { address, port, username, password, key } = serviceProcessorAccess(reader, this.#box, node, driver);
-    if (!address) throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
-    const access = { node, address, port, username: username ?? '', password: password ?? '', key };
-    const problems = driver.validate(access);
-    if (problems.length > 0) throw new Fault('invalid', problems);
-    return access;
-  }
 }
 
-/** They are written to follow the node's name; all but the first follow a full stop. */
-const oneText = ([first = '', ...more]: readonly string[]): string =>
-  [first, ...more.map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1))].join(' ');
+type TargetCache = Map<string, DeviceTarget>;
+
+/** `nodehm.power` picks the driver for power before `mgt` does. */
+const powerPickers = ['power', 'mgt'];
+const usualPickers = ['mgt'];

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Answer, NodeValue, Objects, Rows } from '../commands/command.ts';
+import type { Answer, Objects, Rows } from '../commands/command.ts';
+import type { NodeValue } from '../core/results.ts';
 import type { DryRun } from '../dispatch/dispatch.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, tableNamed } from '../database/tables.ts';

@@ -32,7 +32,6 @@ export interface Endpoint {
   /** Query parameters of its own, with what they mean. */
   readonly query?: Readonly<Record<string, string>>;
   args(input: Input): unknown;
-  line?(input: Input): readonly string[];
   /** The segment that names nodes or objects. */
   readonly range?: string;
   readonly summary: string;

@@ -162,7 +162,7 @@ function makeCall(
   return {
     command: endpoint.command,
     args,
-    words: endpoint.line?.(input) ?? (endpoint.command as Command<unknown>).line(args),
+    words: (endpoint.command as Command<unknown>).line(args),
     range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,

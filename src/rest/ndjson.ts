@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as pause } from 'node:timers/promises';
-import { shownResult } from '../commands/node-result.ts';
+import { shownResult } from '../core/results.ts';
 import type { Outcome } from '../dispatch/dispatch.ts';
 import { bodyOf } from './body-writer.ts';
 import { bodyText, slice } from './paced-text.ts';

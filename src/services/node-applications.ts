@@ -94,6 +94,12 @@ function readServices(): string {
   }
 }
 
+/** Finds those of the applications that are looked for on a node. */
+export function applicationsOf(all: readonly Application[]): (node: string) => readonly Application[] {
+  if (all.every(({ nodes }) => nodes === undefined)) return () => all;
+  return (node) => all.flatMap(({ name, port, nodes }) => ((nodes?.has(node) ?? true) ? { name, port } : []));
+}
+
 /** Each application as up or down, as `appstatus` keeps it. */
 export const applicationStatus = (applications: readonly Application[], running: readonly string[]): string =>
   applications.map(({ name }) => `${name}=${running.includes(name) ? 'up' : 'down'}`).join(',');

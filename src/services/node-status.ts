@@ -1,3 +1,4 @@
+import type { UpdateState } from '../core/effects.ts';
 import { Draft } from '../database/draft.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
@@ -11,9 +12,6 @@ export function statusTime(date: Date): string {
   const day = `${two(date.getMonth() + 1)}-${two(date.getDate())}-${date.getFullYear()}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
-
-/** How far the update of a node is. */
-export type UpdateState = 'syncing' | 'synced' | 'failed';
 
 /** Notes what nodes are doing in `nodelist.status` and `nodelist.updatestatus`, many at a time. */
 export class NodeStatus {

@@ -1,8 +1,13 @@
 import { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import type { HostKeys } from '../protocols/ssh/host-keys.ts';
 
 const table = 'sshhostkey';
+
+/** What people write into the row may have a comment at its end. */
+export const knownHostKey = (snapshot: Snapshot, node: string): string | undefined =>
+  snapshot.get(table, node)?.['hostkey']?.trim().split(/\s+/, 2).join(' ');
 
 /** The host keys of nodes, kept per node in table `sshhostkey`; deleting the row accepts a new one. */
 export class SshHostKeys implements HostKeys {
@@ -14,10 +19,8 @@ export class SshHostKeys implements HostKeys {
     this.policy = policy;
   }
 
-  /** What people write into the row may have a comment at its end. */
   known(node: string): string | undefined {
-    const key = this.#store.current.get(table, node)?.['hostkey'];
-    return key === undefined ? undefined : key.trim().split(/\s+/, 2).join(' ');
+    return knownHostKey(this.#store.current, node);
   }
 
   howToForget(node: string): string {

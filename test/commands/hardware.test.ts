@@ -1,26 +1,29 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { discoveryLine } from '../../src/commands/bmcdiscover.ts';
-import type { Command, NodeResult } from '../../src/commands/command.ts';
+import type { Command } from '../../src/commands/command.ts';
 import { rpower } from '../../src/commands/rpower.ts';
 import { rscan } from '../../src/commands/rscan.ts';
 import { rspconfig } from '../../src/commands/rspconfig.ts';
 import { AddressGuard } from '../../src/core/address-guard.ts';
 import { Fault } from '../../src/core/errors.ts';
-import type { Access, Capabilities, Driver } from '../../src/drivers/capabilities.ts';
+import type { NodeResult } from '../../src/core/results.ts';
+import { type BmcAccess, bmcAttributes, bmcTarget } from '../../src/drivers/bmc/target.ts';
+import type { Capabilities, Driver } from '../../src/drivers/capabilities.ts';
+import { Devices } from '../../src/drivers/devices.ts';
 import { Governor } from '../../src/drivers/governor.ts';
 import { Hardware } from '../../src/drivers/hardware.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 /** What the hardware of the next test can do. */
-let capabilities: (access: Access) => Capabilities;
+let capabilities: (access: BmcAccess) => Capabilities;
 
-const driver: Driver = {
+const driver: Driver<BmcAccess> = {
   name: 'ipmi',
-  attributes: [],
-  passwdKey: 'ipmi',
-  validate: () => [],
+  attributes: bmcAttributes,
+  target: (node) =>
+    bmcTarget(node, { name: 'ipmi', guard: new AddressGuard(undefined), problems: () => [], extras: () => ({}) }),
   connect: (access) => capabilities(access),
   close: async () => {},
 };
@@ -41,13 +44,9 @@ afterAll(() => cluster.close());
 
 /** All results in the order they came, from hardware without memory of earlier tests. */
 async function resultsOf<Args>(command: Command<Args>, args: Args): Promise<NodeResult[]> {
-  const hardware = new Hardware(
-    new Map([[driver.name, driver]]),
-    new Governor(),
-    cluster.box,
-    new AddressGuard(undefined),
-  );
-  Object.assign(cluster.services, { hardware });
+  const drivers = new Map([[driver.name, driver]]);
+  const means = { devices: new Devices(drivers, new Governor()) };
+  Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), means });
   const { answer } = await cluster.run(command, args);
   if (answer.shape !== 'stream') throw new Error(answer.shape);
   const results: NodeResult[] = [];

@@ -1,81 +1,75 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { NodeResult, Scope } from '../../src/commands/command.ts';
 import { xdsh } from '../../src/commands/xdsh.ts';
 import { Fault } from '../../src/core/errors.ts';
-import { NamedPlaces } from '../../src/core/places.ts';
-import type { Output } from '../../src/protocols/ssh/transport.ts';
+import type { NodeResult } from '../../src/core/results.ts';
+import type { Transport } from '../../src/protocols/ssh/transport.ts';
 import { KeptOutput } from '../../src/services/remote/kept-output.ts';
+import { RemoteNodes } from '../../src/services/remote/remote-nodes.ts';
 import { readShellRequest } from '../../src/services/remote/shell-request.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 beforeAll(async () => {
   cluster = await memoryStore({});
+  await cluster.put(...['n1', 'n2', 'n3', 'n4'].map((node) => ['nodelist', { node, groups: 'all' }] as const));
 });
 afterAll(() => cluster.close());
 
 /** Nodes that print eight bytes each, a few milliseconds after they were asked. */
-function fakeRemote(places: NamedPlaces, keptOutput: KeptOutput) {
+function fakeNodes(slots: number, keptOutput: KeptOutput) {
   const seen = { now: 0, most: 0 };
-  const exec = async (_node: string, _command: string, output: Output) => {
+  const exec: Transport['exec'] = async (_target, _command, output) => {
     seen.most = Math.max(seen.most, ++seen.now);
     await pause(5);
     void output.stdout(Buffer.from('12345678'));
     seen.now--;
     return { code: 0, signal: undefined };
   };
-  return {
-    seen,
-    remote: { places, keptOutput, publicKey: '', fanOut: 256, outputLimit: () => 100, as: () => ({ exec }) },
-  };
+  const transport = { exec } as Transport;
+  const targets = () => async (node: string) => ({ name: node, address: '127.0.0.1', user: 'alice' });
+  Object.assign(cluster.services, {
+    remote: { keptOutput, publicKey: '', fanOut: 256, outputLimit: () => 100, targets },
+    means: { remote: new RemoteNodes({ transport, connectDeadline: 0, commandDeadline: 0 }, slots) },
+  });
+  return seen;
 }
 
-async function run(remote: object, left: AbortSignal, signal = new AbortController().signal): Promise<NodeResult[]> {
-  const nodes = ['n1', 'n2', 'n3', 'n4'];
-  const caller = {
-    user: 'alice',
-    client: '127.0.0.1',
-    addresses: ['127.0.0.1'],
-    token: undefined,
-    hasFullRights: () => true,
-  };
-  const scope = { remote, caller, selection: { nodes }, signal: () => left } as unknown as Scope;
+async function run(left: AbortSignal): Promise<NodeResult[]> {
   const shell = readShellRequest({ command: 'date' });
   const args = { range: 'n1-n4', shell, failsOnErrorOutput: false };
-  return Array.fromAsync(xdsh.run(cluster.store.current, args, scope, signal));
+  const { answer } = await cluster.run(xdsh, args, { signal: () => left });
+  if (answer.shape !== 'stream') throw new Error(answer.shape);
+  return Array.fromAsync(answer.results);
 }
 
 const kept = (results: readonly NodeResult[]): number =>
-  results.reduce(
-    (sum, result) => sum + ('value' in result ? (result.value as { stdout: string }).stdout.length : 0),
-    0,
-  );
+  results.reduce((sum, result) => sum + ('output' in result ? result.output!.stdout.length : 0), 0);
 
 describe('commands of one user on nodes', () => {
-  it('take only so many places at once, over all requests', async () => {
-    const { remote, seen } = fakeRemote(new NamedPlaces(3), new KeptOutput());
+  it('take only so many slots at once, over all requests', async () => {
+    const seen = fakeNodes(3, new KeptOutput());
     const left = new AbortController().signal;
-    const results = await Promise.all([run(remote, left), run(remote, left)]);
+    const results = await Promise.all([run(left), run(left)]);
     expect([results.flat().length, seen.most]).toEqual([8, 3]);
   });
 
   it('keep only so much output until their replies are sent', async () => {
-    const { remote } = fakeRemote(new NamedPlaces(8), new KeptOutput(40));
+    fakeNodes(8, new KeptOutput(40));
     const first = new AbortController();
     const second = new AbortController();
-    expect(kept(await run(remote, first.signal))).toBe(32);
-    expect(kept(await run(remote, second.signal))).toBe(8);
+    expect(kept(await run(first.signal))).toBe(32);
+    expect(kept(await run(second.signal))).toBe(8);
     first.abort();
     second.abort();
-    expect(kept(await run(remote, new AbortController().signal))).toBe(32);
+    expect(kept(await run(new AbortController().signal))).toBe(32);
   });
 
-  it('that are cancelled while they wait for a place are told so for each node', async () => {
-    const { remote } = fakeRemote(new NamedPlaces(1), new KeptOutput());
+  it('that are cancelled while they wait for a slot are told so for each node', async () => {
+    fakeNodes(1, new KeptOutput());
     const cancelled = new AbortController();
     setTimeout(() => cancelled.abort(new Fault('invalid', 'The run was cancelled.')), 1);
-    const results = await run(remote, new AbortController().signal, cancelled.signal);
+    const results = await run(cancelled.signal);
     expect(results.filter((result) => 'error' in result && result.error === 'The run was cancelled.')).toHaveLength(3);
   });
 });

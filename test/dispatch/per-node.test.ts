@@ -1,5 +1,7 @@
+import { Type } from 'typebox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type NodeResult, perNode, selectNodes } from '../../src/commands/command.ts';
+import { nodeArguments, noLine, selectNodes } from '../../src/commands/command.ts';
+import { perNode } from '../../src/commands/per-node.ts';
 import { Fault } from '../../src/core/errors.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
@@ -13,12 +15,16 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.close());
 
-const look = perNode<{ range: string; seen?: AbortSignal[] }>({
+const seenSignals: AbortSignal[] = [];
+const look = perNode({
   name: 'look',
+  args: Type.Object(nodeArguments),
+  line: noLine,
   select: selectNodes,
-  async *run(_snapshot, { seen }, { selection }, signal): AsyncIterable<NodeResult> {
-    seen?.push(signal);
-    for (const node of selection.nodes ?? []) yield { node, value: [] };
+  prepare: () => ({ shared: undefined, target: () => undefined, width: 10 }),
+  async work(_shared, _target, { node, signal }) {
+    seenSignals.push(signal);
+    return { node, value: [] };
   },
 });
 
@@ -42,9 +48,9 @@ describe('a command that works node by node', () => {
   });
 
   test('is cancelled from the start if its client had left before', async () => {
-    const seen: AbortSignal[] = [];
+    seenSignals.length = 0;
     const signal = AbortSignal.abort(new Fault('unavailable', 'The client left.'));
-    await consume(await cluster.run(look, { range: 'n1', seen }, { signal: () => signal }));
-    expect(seen.map(({ aborted }) => aborted)).toEqual([true]);
+    await consume(await cluster.run(look, { range: 'n1' }, { signal: () => signal }));
+    expect(seenSignals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 });

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Runs } from '../../src/dispatch/runs.ts';
-import { NodeOutput } from '../../src/services/remote/node-output.ts';
 
 let now: number;
 let runs: Runs;
@@ -74,9 +73,9 @@ const long = 'x'.repeat(1_000);
 const big = [
   { value: { Temp: long } },
   { value: [long] },
-  { value: new NodeOutput({ stdout: long, stderr: '', code: 0 }) },
+  { output: { stdout: long, stderr: '', code: 0 } },
   { error: long },
-  { error: 'no', output: new NodeOutput({ stdout: '', stderr: long, code: 1 }) },
+  { error: 'no', output: { stdout: '', stderr: long, code: 1 } },
 ];
 
 test('results that take too much memory are dropped, those of the oldest run first, and its figures stay', () => {

@@ -33,6 +33,19 @@ test('a device gets one command at a time, in the order they came', async () => 
   expect(await second).toBe('second');
 });
 
+test('a device that takes several at once gets as many, and the next when one is done', async () => {
+  const { started, finish, work } = controlled();
+  const governor = new Governor();
+  const all = ['a', 'b', 'c', 'd'].map((name) => governor.run('hypervisor', 'u', never, work(name), 3));
+  expect(started).toEqual(['a', 'b', 'c']);
+  finish.get('b')!();
+  expect(await all[1]).toBe('b');
+  await wait(0);
+  expect(started).toEqual(['a', 'b', 'c', 'd']);
+  for (const name of ['a', 'c', 'd']) finish.get(name)!();
+  expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
+});
+
 test('devices do not wait for each other within the bound on all', async () => {
   const { started, finish, work } = controlled();
   const governor = new Governor({ inFlight: 2 });
@@ -178,7 +191,7 @@ test('a full queue of one user does not shut others out', async () => {
 test('who waits for a slow device too long gives up, and the others keep their turns', async () => {
   const { started, finish, work } = controlled();
   let now = 0;
-  const governor = new Governor({ wait: 50 }, () => now);
+  const governor = new Governor({ queueTimeout: 50 }, () => now);
   const running = governor.run('slow', 'u', never, work('running'));
   const first = governor.run('slow', 'u', never, work('first'));
   const second = governor.run('slow', 'v', never, work('second'));
@@ -199,7 +212,7 @@ test('who waits for a slow device too long gives up, and the others keep their t
 test('a wait that ended in time leaves no timer that ends another', async () => {
   const { finish, work } = controlled();
   let now = 0;
-  const governor = new Governor({ wait: 60 }, () => now);
+  const governor = new Governor({ queueTimeout: 60 }, () => now);
   const running = governor.run('bmc', 'u', never, work('running'));
   const next = governor.run('bmc', 'u', never, work('next'));
   finish.get('running')!();
@@ -218,9 +231,9 @@ test('a wait that ended in time leaves no timer that ends another', async () => 
 
 const keys = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 const idle = (): number => 0;
-const limits = { inFlight: 2, lingering: 3, patience: 20 };
+const limits = { inFlight: 2, lingering: 3, slowAfter: 20 };
 
-test('work that takes long gives its place to who waits, up to a bound of its own', async () => {
+test('work that takes long gives its slot to who waits, up to a bound of its own', async () => {
   const { started, finish, work } = controlled();
   const governor = new Governor(limits, undefined, idle);
   const all = keys('d', 8).map((key) => governor.run(key, 'u', never, work(key)));
@@ -236,14 +249,14 @@ test('work that takes long gives its place to who waits, up to a bound of its ow
     finish.get(key)!();
   }
   expect(await Promise.all(all)).toEqual(keys('d', 8));
-  // The places are all there again.
+  // The slots are all there again.
   void governor.run('x', 'u', never, work('x'));
   void governor.run('y', 'u', never, work('y'));
   void governor.run('z', 'u', never, work('z'));
   expect(started.slice(8)).toEqual(['x', 'y']);
 });
 
-test('work that takes long because this process is busy keeps its place', async () => {
+test('work that takes long because this process is busy keeps its slot', async () => {
   const { started, work } = controlled();
   const governor = new Governor(limits, undefined, () => 0.95);
   for (const key of keys('d', 3)) void governor.run(key, 'u', never, work(key));
@@ -251,7 +264,7 @@ test('work that takes long because this process is busy keeps its place', async 
   expect(started).toEqual(['d0', 'd1']);
 });
 
-test('a device that was silent takes no place from others when it is tried again', async () => {
+test('a device that was silent takes no slot from others when it is tried again', async () => {
   const { started, finish, fail, work } = controlled();
   let now = 0;
   const governor = new Governor({ ...limits, quarantine: 1_000 }, () => now, idle);

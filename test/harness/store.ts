@@ -13,6 +13,10 @@ import { dispatch, type DispatchServices, type Outcome, type Request } from '../
 import { Runs } from '../../src/dispatch/runs.ts';
 import { sealer } from '../../src/objects/accounts.ts';
 import { NodeCatalog } from '../../src/objects/catalog.ts';
+import { Effects } from '../../src/services/effects.ts';
+import { NodeStatus } from '../../src/services/node-status.ts';
+import { ServiceProcessorTrust } from '../../src/services/service-processor-trust.ts';
+import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
 
 export const testOrigin: Origin = { user: 'root', client: '127.0.0.1', command: 'test', run: 'run' };
 
@@ -48,15 +52,22 @@ export async function memoryStore(options: { audit?: boolean } = {}): Promise<Te
   const store = await Store.open(await SqliteDatabase.open(file));
   const box = SecretBox.open(join(directory, 'key'));
   const seal: Seal = sealer(box);
-  // The commands under test here touch no hardware.
+  const status = new NodeStatus(store, (error) => {
+    throw error;
+  });
+  const certificates = new ServiceProcessorTrust(store, undefined);
+  const hostKeys = new SshHostKeys(store, 'first-use');
+  // Commands that touch hardware or nodes get what they need for it from their tests.
   const services = {
     store,
+    means: {},
+    effects: new Effects({ store, status, certificates, hostKeys }),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),
     seal,
     audit: options.audit ?? false,
-  } as DispatchServices;
+  } as unknown as DispatchServices;
   const put: TestStore['put'] = async (...rows) => {
     await store.change(testOrigin, (head) => {
       const draft = new Draft(head, seal);

@@ -39,6 +39,7 @@ const allowed = [
   ['src/drivers/ipmi/ok.ts', "import { x } from '../../protocols/ipmi/x.ts'"],
   ['src/commands/ok.ts', "import { x } from '../services/x.ts'"],
   ['src/commands/made.ts', "import { x } from './command.ts'"],
+  ['src/commands/each.ts', "import { x } from './per-node.ts'"],
   ['src/commands/typed.ts', "import type { x } from '../context.ts'"],
   ['src/commands/registry.ts', "import { x } from './rpower.ts'"],
   ['src/rest/ok.ts', "import { x } from '../dispatch/x.ts'"],

@@ -1,6 +1,7 @@
+import type { AddressGuard } from '../../core/address-guard.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
-import type { Access } from '../capabilities.ts';
+import type { BmcAccess } from '../bmc/target.ts';
 import type { CappingRange } from './energy-values.ts';
 import type { Identity } from './identity.ts';
 
@@ -16,7 +17,8 @@ export interface IpmiTimes {
 
 /** One service processor, as the capabilities of this driver see it. */
 export interface Bmc {
-  readonly access: Access;
+  readonly access: BmcAccess;
+  readonly guard: AddressGuard;
   readonly link: IpmiLink;
   readonly times: IpmiTimes;
   /** Undefined: not known. */

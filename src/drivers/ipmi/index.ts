@@ -1,7 +1,9 @@
+import { AddressGuard } from '../../core/address-guard.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../protocols/ipmi/client.ts';
 import { sdrCache } from '../../protocols/ipmi/commands/sdr-cache.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
-import type { Access, Capabilities, Driver, ServiceProcessor } from '../capabilities.ts';
+import { type BmcAccess, type BmcKind, bmcAttributes, bmcTarget, guarded } from '../bmc/target.ts';
+import type { Capabilities, Driver, ServiceProcessor } from '../capabilities.ts';
 import { ipmiBeacon } from './beacon.ts';
 import type { Bmc, IpmiTimes } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
@@ -25,10 +27,12 @@ export interface IpmiConnections {
 
 export interface IpmiDriverOptions extends Partial<IpmiTimes> {
   readonly ipmiSuites?: readonly (17 | 3)[];
+  /** By default every address is fine. */
+  readonly guard?: AddressGuard;
   /** By default sessions of its own. */
   readonly connections?: IpmiConnections;
   /** The power limits a node can keep, if they are known; DCMI does not tell. */
-  readonly cappingRange?: (access: Access) => CappingRange | undefined;
+  readonly cappingRange?: (access: BmcAccess) => CappingRange | undefined;
   /** Who answers at another address; by default asked of whoever lets us in there. */
   readonly identityAt?: (address: string, signal: AbortSignal) => Promise<Identity>;
 }
@@ -77,10 +81,11 @@ class IpmiCapabilities implements Capabilities {
 
   get serviceProcessor(): ServiceProcessor {
     const bmc = this.#bmc;
-    return {
+    const processor: ServiceProcessor = {
       get: (attribute, signal) => getSetting(bmc, attribute, signal),
       set: (settings, signal) => setSettings(bmc, settings, signal),
     };
+    return guarded(processor, bmc.guard);
   }
 }
 
@@ -88,8 +93,8 @@ class IpmiCapabilities implements Capabilities {
 const keyBytes = (key: string): Buffer =>
   /^0x([0-9a-f]{2})+$/i.test(key) ? Buffer.from(key.slice(2), 'hex') : Buffer.from(key);
 
-export function ipmiDriver(options: IpmiDriverOptions): Driver {
-  const { connections = new IpmiClient(), cappingRange } = options;
+export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
+  const { connections = new IpmiClient(), cappingRange, guard = new AddressGuard(undefined) } = options;
   const sdr = sdrCache();
   const times: IpmiTimes = {
     powerDeadline: options.powerDeadline ?? defaultTimes.powerDeadline,
@@ -97,7 +102,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
     cycleSettling: options.cycleSettling ?? defaultTimes.cycleSettling,
   };
 
-  const endpointOf = ({ address, port, username, password, key }: Access): IpmiEndpoint => ({
+  const endpointOf = ({ address, port, username, password, key }: BmcAccess): IpmiEndpoint => ({
     address,
     port,
     username,
@@ -106,15 +111,21 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver {
     suites: options.ipmiSuites,
   });
 
+  const kind: BmcKind = {
+    name: 'ipmi',
+    guard,
+    problems: validateAccess,
+    extras: ({ attributes, account }) => ({ key: account('ipmikg', attributes['bmcusername'])?.password }),
+  };
   return {
     name: 'ipmi',
-    passwdKey: 'ipmi',
-    attributes: ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'],
-    validate: validateAccess,
+    attributes: bmcAttributes,
+    target: (node) => bmcTarget(node, kind),
     connect(access) {
       const link = connections.link(endpointOf(access));
       return new IpmiCapabilities({
         access,
+        guard,
         link,
         times,
         cappingRange: cappingRange?.(access),

@@ -1,6 +1,6 @@
 import { getLanParameter, type LanSetting } from '../../protocols/ipmi/commands/lan.ts';
 import { decodeDestination } from '../../protocols/ipmi/commands/lan-values.ts';
-import type { Check } from '../kept-settings.ts';
+import type { Check } from '../bmc/kept-settings.ts';
 import type { Bmc } from './bmc.ts';
 import { lanAttributes } from './sp-get.ts';
 

@@ -14,7 +14,7 @@ import {
   setUserName,
   setUserPassword,
 } from '../../protocols/ipmi/commands/users.ts';
-import { type Check, verifyKept } from '../kept-settings.ts';
+import { type Check, verifyKept } from '../bmc/kept-settings.ts';
 import type { Bmc } from './bmc.ts';
 import { within } from './deadline.ts';
 import { difference, readIdentity } from './identity.ts';

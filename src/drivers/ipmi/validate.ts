@@ -1,12 +1,11 @@
 import { checkHostAddress } from '../../core/host-address.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
-import { missingAccount } from '../account.ts';
-import type { Access } from '../capabilities.ts';
+import { type BmcAccess, missingAccount, unsetAddress } from '../bmc/target.ts';
 
 /** What is wrong with a node's attributes, one sentence each; secrets are not repeated. */
-export function validateAccess(access: Access): readonly string[] {
+export function validateAccess(access: BmcAccess): readonly string[] {
   const problems: string[] = [];
-  if (access.address === '') problems.push('its attribute bmc, the address of its service processor, is not set.');
+  if (access.address === '') problems.push(unsetAddress);
   else {
     const mistyped = checkHostAddress(access.address);
     if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);

@@ -7,10 +7,11 @@ import { openbmcCapabilities } from './capabilities.ts';
 export function openbmcDriver(options: RedfishDriverOptions): Driver {
   return makeRedfishDriver({
     name: 'openbmc',
-    passwdKey: 'openbmc',
     client: new RedfishClient(options),
     powerDeadline: options.powerDeadline,
     addressDeadline: options.addressDeadline,
+    guard: options.guard,
+    trust: options.trust,
     capabilities: openbmcCapabilities,
   });
 }

@@ -1,7 +1,8 @@
+import { AddressGuard } from '../../core/address-guard.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
-import type { RedfishClient, RedfishOptions, RedfishService } from '../../protocols/redfish/client.ts';
-import { missingAccount } from '../account.ts';
-import type { Access, Capabilities, Driver } from '../capabilities.ts';
+import type { RedfishClient, RedfishOptions, RedfishService, Trust } from '../../protocols/redfish/client.ts';
+import { type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded, missingAccount } from '../bmc/target.ts';
+import type { Capabilities, Driver } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
 import type { Target } from './target.ts';
 
@@ -12,34 +13,43 @@ export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<Redfis
 
 export interface RedfishKind {
   readonly name: string;
-  readonly passwdKey: string;
   readonly client: RedfishClient;
   readonly powerDeadline: number;
   readonly addressDeadline?: number | undefined;
-  capabilities(target: Target): Capabilities;
+  /** The certificates that are known, by node. */
+  readonly trust?: Trust | undefined;
+  /** Default: every address is fine. */
+  readonly guard?: AddressGuard | undefined;
+  capabilities(target: Target): Required<Capabilities>;
 }
 
 const defaultAddressDeadline = 60_000;
 
 /** A driver for services that speak Redfish; kinds differ in what they call things. */
-export function makeRedfishDriver(kind: RedfishKind): Driver {
-  const { name, passwdKey, client, powerDeadline, addressDeadline = defaultAddressDeadline, capabilities } = kind;
+export function makeRedfishDriver(options: RedfishKind): Driver<BmcAccess> {
+  const { name, client, powerDeadline, addressDeadline = defaultAddressDeadline, capabilities } = options;
+  const { guard = new AddressGuard(undefined), trust } = options;
+  const kind: BmcKind = {
+    name,
+    guard,
+    problems: (access) => problemsOf(access, name),
+    extras: (node) => ({ certificate: trust?.known(node.name) }),
+  };
   const limits = new Map<string, number>();
   const connected = new WeakMap<RedfishService, Capabilities>();
   return {
     name,
-    attributes: ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'],
-    passwdKey,
-    validate: (access) => problemsOf(access, passwdKey),
+    attributes: bmcAttributes,
+    target: (node) => bmcTarget(node, kind),
     connect(access) {
       const { node, address, port, username, password } = access;
       const service = client.service({ key: node, address, port, username, password });
       let made = connected.get(service);
-      if (!made)
-        connected.set(
-          service,
-          (made = capabilities({ access, client, service, powerDeadline, addressDeadline, limits })),
-        );
+      if (!made) {
+        const all = capabilities({ access, client, service, powerDeadline, addressDeadline, limits });
+        made = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
+        connected.set(service, made);
+      }
       return made;
     },
     close: () => client.close(),
@@ -48,13 +58,13 @@ export function makeRedfishDriver(kind: RedfishKind): Driver {
 
 const address = /^[a-z0-9.:_-]{1,253}$/i;
 
-function problemsOf(access: Access, passwdKey: string): readonly string[] {
+export function problemsOf(access: BmcAccess, key: string): readonly string[] {
   const problems: string[] = [];
   const mistyped = checkHostAddress(access.address);
   if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
   else if (!address.test(access.address))
     problems.push(`its attribute bmc, "${access.address}", is not an address or host name.`);
-  const missing = missingAccount(access, passwdKey);
+  const missing = missingAccount(access, key);
   if (missing) problems.push(missing);
   return problems;
 }

@@ -7,10 +7,11 @@ import { makeRedfishDriver, type RedfishDriverOptions } from './driver.ts';
 export function redfishDriver(options: RedfishDriverOptions): Driver {
   return makeRedfishDriver({
     name: 'redfish',
-    passwdKey: 'redfish',
     client: new RedfishClient(options),
     powerDeadline: options.powerDeadline,
     addressDeadline: options.addressDeadline,
+    guard: options.guard,
+    trust: options.trust,
     capabilities: redfishCapabilities,
   });
 }

@@ -1,8 +1,8 @@
 import { Fault } from '../../core/errors.ts';
 import { pause } from '../../protocols/redfish/abort.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
-import { verifyKept } from '../kept-settings.ts';
-import { MovedFault } from '../moved.ts';
+import { verifyKept } from '../bmc/kept-settings.ts';
+import { MovedFault } from '../bmc/moved.ts';
 import { type Line, labelled } from './labels.ts';
 import { redfishSpReaders, type SpReader, type SpWriter, unknownAttribute } from './sp-attributes.ts';
 import { setAccount } from './sp-account.ts';

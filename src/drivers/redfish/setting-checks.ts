@@ -1,4 +1,4 @@
-import type { Check } from '../kept-settings.ts';
+import type { Check } from '../bmc/kept-settings.ts';
 import type { SpReader } from './sp-attributes.ts';
 import type { Target } from './target.ts';
 

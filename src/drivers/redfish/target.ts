@@ -1,10 +1,10 @@
 import type { RedfishClient, RedfishService, Resource } from '../../protocols/redfish/client.ts';
 import { chassisOf, findSystem, managerOf, systemOf } from '../../protocols/redfish/places.ts';
-import type { Access } from '../capabilities.ts';
+import type { BmcAccess } from '../bmc/target.ts';
 
 /** A node and the service that stands for it. */
 export interface Target {
-  readonly access: Access;
+  readonly access: BmcAccess;
   readonly client: RedfishClient;
   readonly service: RedfishService;
   /** How long a power command may take to reach its state, in milliseconds. */

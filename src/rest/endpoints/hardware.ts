@@ -10,10 +10,8 @@ import { rsetboot } from '../../commands/rsetboot.ts';
 import { rspconfig } from '../../commands/rspconfig.ts';
 import { rvitals } from '../../commands/rvitals.ts';
 import { Fault } from '../../core/errors.ts';
-import { withoutSecrets } from '../../objects/secret-names.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-import { shownSettings } from '../../objects/shown-arguments.ts';
 import { splitList } from './definitions.ts';
 
 const range = 'noderange';
@@ -86,7 +84,6 @@ export const hardware: Endpoint[] = [
     command: rpower,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
-    line: () => ['stat'],
     range,
     summary: 'The power state of nodes, read from their service processors.',
     example: { path: '/nodes/n1/power', reply: { n1: { power: 'on' } } },
@@ -101,7 +98,6 @@ export const hardware: Endpoint[] = [
       'of OpenBMC also bmcreboot, bmcstate',
     ),
     args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-action') }),
-    line: (input) => [withoutSecrets(needed(input, 'action', 'missing-action'))],
     range,
     summary: 'Change the power state.',
     description:
@@ -114,7 +110,6 @@ export const hardware: Endpoint[] = [
     command: renergy,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attributes: [] }),
-    line: () => ['all'],
     range,
     summary: 'Power consumption and capping of nodes.',
     example: {
@@ -128,7 +123,6 @@ export const hardware: Endpoint[] = [
     command: renergy,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attributes: splitList(input.params['attributes']!) }),
-    line: ({ params }) => splitList(params['attributes']!),
     range,
     summary: 'The named energy attributes of nodes.',
     example: { path: '/nodes/n1/energy/cappingstatus', reply: { n1: { cappingstatus: 'off' } } },
@@ -146,10 +140,6 @@ export const hardware: Endpoint[] = [
       },
     ),
     args: (input) => ({ ...target(input), attributes: [], set: energySetting(input) }),
-    line: (input) => {
-      const { attribute, value } = energySetting(input);
-      return shownSettings({ [attribute]: value });
-    },
     range,
     summary: 'Set power capping.',
     example: { path: '/nodes/n1/energy', body: { cappingstatus: 'on' } },
@@ -160,7 +150,6 @@ export const hardware: Endpoint[] = [
     command: rspconfig,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attribute: processorSetting(input) }),
-    line: (input) => [processorSetting(input)],
     range,
     summary: 'A setting of the service processors: ip, netmask, gateway, vlan, community and others.',
     example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '127.10.0.1' } } },
@@ -172,7 +161,6 @@ export const hardware: Endpoint[] = [
     reply: 'none',
     body: Type.Object({}, { additionalProperties: true, description: 'the attribute and its value, or value alone' }),
     args: (input) => ({ ...target(input), attribute: processorSetting(input), set: processorSettings(input) }),
-    line: (input) => shownSettings(processorSettings(input)),
     range,
     summary: 'Change a setting of the service processors.',
     description:
@@ -185,7 +173,6 @@ export const hardware: Endpoint[] = [
     command: rsetboot,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), order: 'stat' }),
-    line: () => ['stat'],
     range,
     summary: 'What nodes boot from next.',
     example: { path: '/nodes/n1/nextboot', reply: { n1: { nextboot: 'Network' } } },
@@ -209,11 +196,6 @@ export const hardware: Endpoint[] = [
       persistent: input.body['persistent'] === 'yes',
       mode: input.body['mode'] as 'uefi' | 'legacy' | undefined,
     }),
-    line: (input) => [
-      withoutSecrets(needed(input, 'order', 'missing-action')),
-      ...(input.body['persistent'] === 'yes' ? ['-p'] : []),
-      ...(input.body['mode'] === 'uefi' ? ['-u'] : []),
-    ],
     range,
     summary: 'Choose what nodes boot from next.',
     example: { path: '/nodes/n1/nextboot', body: { order: 'net' } },
@@ -224,7 +206,6 @@ export const hardware: Endpoint[] = [
     command: rbootseq,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input) }),
-    line: () => [],
     range,
     summary: 'What nodes try to boot from, in this order, where the hardware tells.',
     example: {
@@ -248,7 +229,6 @@ export const hardware: Endpoint[] = [
       { additionalProperties: false },
     ),
     args: (input) => ({ ...target(input), order: neededList(input, 'order') }),
-    line: (input) => [withoutSecrets(neededList(input, 'order').join(','))],
     range,
     summary: 'Change what nodes try to boot from.',
     description: 'For good. What is not named stays behind what is, in the order it had.',
@@ -276,7 +256,6 @@ export const hardware: Endpoint[] = [
       command,
       reply: 'attributes',
       args: (input) => ({ range: rangeOf(input), kinds: [] }),
-      line: () => ['all'],
       range,
       summary: `${what}.`,
       example: { path: `/nodes/n1/${word}`, reply: { n1: sample } },
@@ -287,7 +266,6 @@ export const hardware: Endpoint[] = [
       command,
       reply: 'attributes',
       args: (input) => ({ range: rangeOf(input), kinds: splitList(input.params['kinds']!) }),
-      line: ({ params }) => splitList(params['kinds']!),
       range,
       summary: `${what}, of the named kinds.`,
       example: { path: `/nodes/n1/${word}/${kind}`, reply: { n1: sample } },
@@ -299,7 +277,6 @@ export const hardware: Endpoint[] = [
     command: reventlog,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), clear: false }),
-    line: () => ['all'],
     range,
     summary: 'The hardware event logs of nodes.',
     example: {
@@ -313,7 +290,6 @@ export const hardware: Endpoint[] = [
     command: reventlog,
     reply: 'none',
     args: (input) => ({ ...target(input), clear: true }),
-    line: () => ['clear'],
     range,
     summary: 'Clear the hardware event logs.',
     example: { path: '/nodes/n1/eventlog' },
@@ -324,7 +300,6 @@ export const hardware: Endpoint[] = [
     command: rbeacon,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
-    line: () => ['stat'],
     range,
     summary: 'Whether the identification light is on, where the hardware tells.',
     example: { path: '/nodes/n1/beacon', reply: { n1: { beacon: 'off' } } },
@@ -336,7 +311,6 @@ export const hardware: Endpoint[] = [
     reply: 'none',
     body: actionBody('on', 'off', 'blink'),
     args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-member') }),
-    line: (input) => [withoutSecrets(needed(input, 'action', 'missing-member'))],
     range,
     summary: 'Switch the identification light.',
     example: { path: '/nodes/n1/beacon', body: { action: 'on' } },
@@ -347,7 +321,6 @@ export const hardware: Endpoint[] = [
     command: rscan,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input) }),
-    line: () => ['-z'],
     range,
     summary: 'The nodes behind a chassis or a management module.',
     example: {

@@ -18,7 +18,6 @@ export const nodeState: Endpoint[] = [
     command: nodestat,
     reply: 'attributes',
     args: target,
-    line: () => [],
     range,
     summary: 'What nodes look like from outside: the services that answer, ping with the boot state, or noping.',
     example: { path: '/nodes/n1/nodestat', reply: { n1: { nodestat: 'noping' } } },
@@ -37,10 +36,6 @@ export const nodeState: Endpoint[] = [
       { additionalProperties: false },
     ),
     args: (input) => ({ ...target(input), ...wishes(input) }),
-    line: (input) => {
-      const { update, power, monitored } = wishes(input);
-      return [...(update ? ['-u'] : []), ...(power ? ['-p'] : []), ...(monitored ? ['-m'] : [])];
-    },
     range,
     summary: 'Looks at nodes as GET does and writes what was seen to status and appstatus.',
     description:

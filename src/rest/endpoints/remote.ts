@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
 import { sshkey } from '../../commands/sshkey.ts';
-import { copyLine, xdcp } from '../../commands/xdcp.ts';
+import { xdcp } from '../../commands/xdcp.ts';
 import { xdsh } from '../../commands/xdsh.ts';
 import { type CopyBody, readCopyRequest } from '../../services/remote/copy-request.ts';
-import { lineAs, readShellRequest } from '../../services/remote/shell-request.ts';
+import { readShellRequest } from '../../services/remote/shell-request.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 const range = 'noderange';
@@ -57,10 +57,6 @@ export const remote: Endpoint[] = [
       shell: shellOf(input),
       failsOnErrorOutput: input.root.failsOnErrorOutput,
     }),
-    line: (input) => {
-      const shell = shellOf(input);
-      return [lineAs(shell, shell.user)];
-    },
     range,
     summary: 'Run commands on nodes by SSH.',
     description:
@@ -78,10 +74,6 @@ export const remote: Endpoint[] = [
     reply: 'none',
     body: copyBody,
     args: (input) => ({ ...target(input), ...copyOf(input) }),
-    line: (input) => {
-      const { sources, target: to } = copyOf(input);
-      return [copyLine(sources, to)];
-    },
     range,
     summary: 'Copy files and directories from the management node to nodes by SFTP.',
     description:

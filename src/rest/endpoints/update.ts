@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { updateLine, updatenode, type UpdatenodeArgs } from '../../commands/updatenode.ts';
+import { updatenode, type UpdatenodeArgs } from '../../commands/updatenode.ts';
 import { messagesOf } from '../../services/update/messages.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
@@ -31,10 +31,6 @@ const row = (
     path: `/nodes/{noderange}/${word}`,
     command: updatenode,
     args: (input) => ({ range: input.params['noderange']!, refuseEmpty: true, ...stepsOf(input) }),
-    line: (input) => {
-      const line = updateLine(stepsOf(input));
-      return line === '' ? [] : [line];
-    },
     range,
     ...rest,
   });

@@ -18,6 +18,9 @@ export interface CargoItem {
   readonly modified: number;
   /** What a link says. */
   readonly destination: Buffer | undefined;
+  readonly size: number;
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /** What is sent to nodes: directories before what is in them. */
@@ -46,7 +49,7 @@ export async function loadCargo(roots: readonly CargoRoot[]): Promise<Cargo> {
     const stats = await lstat(from).catch(refused(from));
     const item = await itemOf(from, name, stats);
     items.push(item);
-    if (item.kind === 'file') size += stats.size;
+    if (item.kind === 'file') size += item.size;
     if (item.kind !== 'directory') return;
     for (const entry of await readRealDirectory(from).catch(refused(from))) {
       await take(join(from, entry), join(name, entry));
@@ -82,6 +85,9 @@ async function itemOf(from: Buffer, name: Buffer, stats: Stats): Promise<CargoIt
     accessed: Math.floor(stats.atimeMs / 1_000),
     modified: Math.floor(stats.mtimeMs / 1_000),
     destination: kind === 'link' ? await readlink(from, { encoding: 'buffer' }).catch(refused(from)) : undefined,
+    size: stats.size,
+    uid: stats.uid,
+    gid: stats.gid,
   };
 }
 

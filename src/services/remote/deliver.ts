@@ -5,7 +5,7 @@ import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
 import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import { type Cargo, type CargoItem, join } from './cargo.ts';
-import type { SourcePool } from './source-pool.ts';
+import type { LocalFiles } from './local-files.ts';
 
 /**
  * Puts cargo on a node. A target that is a directory, ends with a slash, or gets more than a single file is a directory, which is
@@ -14,7 +14,7 @@ import type { SourcePool } from './source-pool.ts';
 export async function deliver(
   files: RemoteFiles,
   cargo: Cargo,
-  pool: SourcePool,
+  local: LocalFiles,
   target: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -26,7 +26,7 @@ export async function deliver(
     !target.endsWith('/') &&
     !(await isDirectory(files, place))
   ) {
-    await pool.use(single!.from, (source) => putFile(files, source, place, signal));
+    await local.use(single!.from, (source) => putFile(files, source, place, signal));
     return;
   }
   await makeDirectories(files, place);
@@ -34,7 +34,7 @@ export async function deliver(
   for (const item of cargo.items) {
     if (signal.aborted) throw abortFault(signal);
     const path = join(place, item.name);
-    if (item.kind === 'file') await pool.use(item.from, (source) => putFile(files, source, path, signal));
+    if (item.kind === 'file') await local.use(item.from, (source) => putFile(files, source, path, signal));
     else if (item.kind === 'link') await putLink(files, path, item.destination!);
     else {
       directories.push(item);

@@ -1,94 +1,43 @@
-import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
-import { Fault } from '../../core/errors.ts';
-import { abortFault } from '../../protocols/ssh/faults.ts';
-import { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
-import type { ExecOptions, Exit, Output, Transport } from '../../protocols/ssh/transport.ts';
-import type { Targets } from './targets.ts';
+import type { FaultData } from '../../core/errors.ts';
+import { NamedSlots } from '../../core/slots.ts';
+import type { Target } from '../../protocols/ssh/target.ts';
+import { RemoteNode, type RemoteNodeOptions } from './remote-node.ts';
 
-export interface RemoteNodesOptions {
-  readonly transport: Transport;
-  readonly targets: Targets;
-  /** Milliseconds. */
-  readonly connectDeadline: number;
-  readonly commandDeadline: number;
+/** Nodes that are worked on for one user at once, by all that the user has asked for: each takes a connection. */
+const nodesPerUser = 1_024;
+
+/** Who works on a node. */
+export interface RemoteUser {
+  readonly node: string;
+  /** Of the API. */
+  readonly user: string;
+  readonly signal: AbortSignal;
 }
 
-export interface RunOptions extends Omit<ExecOptions, 'connectDeadline'> {
-  /** Shown instead of muster's key. */
-  readonly password?: string | undefined;
-}
-
-/** Milliseconds that tidying up may take. */
-const patience = 5_000;
-
-/** Nodes as one user sees them, for the time of one command. Faults are sentences that go after the node's name. */
+/** The nodes that this process reaches by SSH. */
 export class RemoteNodes {
-  readonly #options: RemoteNodesOptions;
+  readonly #options: RemoteNodeOptions;
+  /** By user. */
+  readonly #slots: NamedSlots;
+  /** Of nodes that are brought up to date: each by one at a time. */
+  readonly #updates = new NamedSlots(1);
 
-  constructor(options: RemoteNodesOptions) {
+  constructor(options: RemoteNodeOptions, slotsPerUser = nodesPerUser) {
     this.#options = options;
+    this.#slots = new NamedSlots(slotsPerUser);
   }
 
-  /** Runs a command in the user's shell; without a deadline of its own it gets the usual one, 0 is none. */
-  async exec(node: string, command: string, output: Output, { password, ...options }: RunOptions): Promise<Exit> {
-    const { transport, targets, connectDeadline } = this.#options;
-    const { commandDeadline = this.#options.commandDeadline } = options;
-    const target = { ...(await targets.of(node)), password };
-    return transport.exec(target, command, output, {
-      ...options,
-      connectDeadline,
-      commandDeadline: commandDeadline === 0 ? undefined : commandDeadline,
-    });
+  /** Works on a node when the user has a slot. */
+  use<T>(target: Target | FaultData, { user, signal }: RemoteUser, work: (node: RemoteNode) => Promise<T>): Promise<T> {
+    return this.#slots.take(user, signal, () => work(new RemoteNode(this.#options, target, signal)));
   }
 
-  /**
-   * Works on the files of a node; all of it must be done within the usual deadline of a command and as many milliseconds more.
-   * `work` gets the signal that says when it is over.
-   */
-  async withFiles<T>(
-    node: string,
-    signal: AbortSignal,
-    work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>,
-    more = 0,
-  ): Promise<T> {
-    const { transport, targets, connectDeadline, commandDeadline } = this.#options;
-    const allowed = commandDeadline + more;
-    const over = new AbortController();
-    const ended = new Promise<never>((_resolve, reject) => {
-      over.signal.addEventListener('abort', () => reject(abortFault(over.signal)), { once: true });
-    });
-    const watch = { aborted: (): void => over.abort(signal.reason) };
-    watchAbort(signal, watch);
-    if (signal.aborted) watch.aborted();
-    const late = new Fault('deadline', `it was not done within ${Math.round(allowed / 1_000)} s and was stopped.`);
-    const timer = setTimeout(() => over.abort(late), allowed);
-    const opened = (async () =>
-      RemoteFiles.open(transport, await targets.of(node), { signal: over.signal, connectDeadline }))();
-    try {
-      return await Promise.race([opened.then((files) => work(files, over.signal)), ended]);
-    } finally {
-      clearTimeout(timer);
-      unwatchAbort(signal, watch);
-      void opened.then(
-        (files) => leave(files, over.signal.aborted),
-        () => undefined,
-      );
-    }
+  /** The same, when no other update of the node is under way. */
+  update<T>(target: Target | FaultData, by: RemoteUser, work: (node: RemoteNode) => Promise<T>): Promise<T> {
+    return this.#updates.take(by.node, by.signal, () => this.use(target, by, work));
   }
-}
 
-/** What was cut off may still be tidying up: the server answers in order, so its next answer says that it is done. */
-function leave(files: RemoteFiles, tidying: boolean): void {
-  if (!tidying) {
-    files.close();
-    return;
+  close(): Promise<void> {
+    return this.#options.transport.close();
   }
-  const timer = setTimeout(() => files.close(), patience);
-  files
-    .lstat('.')
-    .catch(() => undefined)
-    .finally(() => {
-      clearTimeout(timer);
-      files.close();
-    });
 }

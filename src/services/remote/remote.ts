@@ -1,29 +1,24 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AddressGuard } from '../../core/address-guard.ts';
-import { NamedPlaces } from '../../core/places.ts';
-import { NamedTurns } from '../../core/turns.ts';
+import type { FaultData } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import type { Store } from '../../database/store.ts';
 import { SshClient } from '../../protocols/ssh/client.ts';
+import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../protocols/ssh/process.ts';
-import type { Transport } from '../../protocols/ssh/transport.ts';
 import type { Hosts } from '../hosts/hosts.ts';
-import { SshHostKeys } from '../ssh-host-keys.ts';
-import { openSshKeys, type SshKeys } from '../ssh-keys.ts';
+import type { SshKeys } from '../ssh-keys.ts';
 import { KeptOutput } from './kept-output.ts';
 import { RemoteNodes } from './remote-nodes.ts';
 import type { RemoteSettings } from './settings.ts';
 import { Sources } from './sources.ts';
-import { Targets } from './targets.ts';
+import { type RemoteTarget, remoteTargets } from './targets.ts';
 
 /** Bytes of output of one command that are kept for all nodes together, as long as each may keep a little. */
 const allOutput = 32 * 1024 * 1024;
 const leastOutput = 4 * 1024;
-/** Nodes that are worked on for one user at once, by all that the user has asked for: each takes a connection. */
-const nodesPerUser = 1_024;
 
-/** Runs commands on nodes and sends files to them. */
+/** What commands by SSH are prepared with: where nodes are, what may be sent to them and how much is kept of what they say. */
 export class Remote {
   /** The line for authorized_keys on the nodes. */
   readonly publicKey: string;
@@ -32,18 +27,12 @@ export class Remote {
   readonly sources: Sources;
   /** The directory of the scripts that nodes run. */
   readonly postscripts: string;
-  /** Of nodes that are brought up to date: each by one at a time. */
-  readonly updateTurns = new NamedTurns();
-  /** By the user of the API. */
-  readonly places = new NamedPlaces(nodesPerUser);
   readonly keptOutput = new KeptOutput();
   readonly #settings: RemoteSettings;
   readonly #hosts: Hosts;
   readonly #guard: AddressGuard;
-  readonly #transport: Transport;
 
-  constructor(settings: RemoteSettings, { data, store, hosts }: { data: string; store: Store; hosts: Hosts }) {
-    const keys = openSshKeys(data);
+  constructor(settings: RemoteSettings, { data, hosts, keys }: { data: string; hosts: Hosts; keys: SshKeys }) {
     const files = join(data, 'files');
     if (settings.sources === undefined) mkdirSync(files, { recursive: true });
     this.publicKey = keys.publicKey;
@@ -53,33 +42,29 @@ export class Remote {
     this.#settings = settings;
     this.#hosts = hosts;
     this.#guard = new AddressGuard(settings.networks, 'node');
-    this.#transport = openTransport(settings, keys, new SshHostKeys(store, settings.hostKeys));
   }
 
-  /** Nodes as that user sees them. Where they are is looked up once, so it is for one command. */
-  as(snapshot: Snapshot, user: string): RemoteNodes {
-    const { port, connectSeconds, commandSeconds } = this.#settings;
-    const resolve = this.#hosts.resolve();
-    return new RemoteNodes({
-      transport: this.#transport,
-      targets: new Targets({ snapshot, resolve, guard: this.#guard, port, user }),
-      connectDeadline: connectSeconds * 1_000,
-      commandDeadline: commandSeconds * 1_000,
-    });
+  /** Finds nodes for that user there. Where they are is looked up once, so it is for one command. */
+  targets(snapshot: Snapshot, user: string): (node: string) => Promise<RemoteTarget | FaultData> {
+    const { port } = this.#settings;
+    return remoteTargets({ snapshot, resolve: this.#hosts.resolve(), guard: this.#guard, port, user });
   }
 
   /** Bytes that are kept of each node's output when so many are asked. */
   outputLimit(nodes: number): number {
     return Math.min(this.#settings.outputLimit, Math.max(leastOutput, Math.floor(allOutput / Math.max(1, nodes))));
   }
-
-  close(): Promise<void> {
-    return this.#transport.close();
-  }
 }
 
-function openTransport(settings: RemoteSettings, keys: SshKeys, hostKeys: SshHostKeys): Transport {
-  const { transport, sshConfig, keepSeconds } = settings;
-  if (transport === 'ssh2') return new SshClient({ privateKey: keys.privateKey, hostKeys, idle: keepSeconds * 1_000 });
-  return new SshProcesses({ keyFile: keys.privateKeyFile, configuration: sshConfig, hostKeys });
+/** The way to nodes, for the process that works on them. */
+export function openRemoteNodes(settings: RemoteSettings, keys: SshKeys, hostKeys: HostKeys): RemoteNodes {
+  const { transport, sshConfig, keepSeconds, connectSeconds, commandSeconds } = settings;
+  return new RemoteNodes({
+    transport:
+      transport === 'ssh2'
+        ? new SshClient({ privateKey: keys.privateKey, hostKeys, idle: keepSeconds * 1_000 })
+        : new SshProcesses({ keyFile: keys.privateKeyFile, configuration: sshConfig, hostKeys }),
+    connectDeadline: connectSeconds * 1_000,
+    commandDeadline: commandSeconds * 1_000,
+  });
 }

@@ -1,5 +1,7 @@
+import { type Static, Type } from 'typebox';
 import { normalize } from 'node:path';
 import { Fault } from '../../core/errors.ts';
+import type { Loose } from '../../core/loose.ts';
 import { hidden, shownName } from '../../objects/secret-names.ts';
 import { commandLine, quoteWord } from '../../protocols/ssh/quote.ts';
 import { type Option, optionWords, parseOptions } from './option-words.ts';
@@ -13,33 +15,32 @@ export interface ShellBody {
   readonly ENV?: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface Script {
-  readonly path: string;
-  /** Text for the shell on the node. */
-  readonly rest: string;
-}
+const text = Type.String;
+const mayBe = Type.Optional;
 
 /** What is asked of the nodes' shells. */
-export interface ShellRequest {
-  /** Text for the shell on the node. */
-  readonly command: string;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly user: string | undefined;
-  readonly fanOut: number | undefined;
-  /** Seconds; 0: none. */
-  readonly seconds: number | undefined;
-  /** A script here that is sent along, and the arguments behind it. */
-  readonly script: Script | undefined;
-  /** A file here whose text goes before the command. */
-  readonly environmentFile: string | undefined;
-  readonly tellsExit: boolean;
-  readonly silent: boolean;
-  readonly sudo: boolean;
-  /** Hands out the key, with this password. */
-  readonly password: string | undefined;
-  /** The options and variables, without the user. */
-  readonly shownOptions: readonly string[];
-}
+export const shellSchema = Type.Object({
+  command: text({ description: 'text for the shell on the node' }),
+  environment: Type.Record(Type.String(), Type.String()),
+  user: mayBe(text()),
+  fanOut: mayBe(Type.Number()),
+  seconds: mayBe(Type.Number({ description: '0: as long as it takes' })),
+  script: mayBe(
+    Type.Object(
+      { path: text(), rest: text() },
+      { description: 'a script here that is sent along, and the text behind it' },
+    ),
+  ),
+  environmentFile: mayBe(text({ description: 'a file here whose text goes before the command' })),
+  tellsExit: Type.Boolean(),
+  silent: Type.Boolean(),
+  sudo: Type.Boolean(),
+  password: mayBe(text({ description: 'hands out the key, with this password' })),
+  shownOptions: Type.Array(Type.String(), { description: 'the options and variables, without the user' }),
+});
+
+export type ShellRequest = Loose<Static<typeof shellSchema>>;
+type Script = NonNullable<ShellRequest['script']>;
 
 const elsewhere = 'it is about files of the reference system';
 const withoutEffect: Option = { name: 'ignored' };

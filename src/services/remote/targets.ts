@@ -1,12 +1,19 @@
 import { hostname } from 'node:os';
 import type { AddressGuard } from '../../core/address-guard.ts';
-import { Unreachable } from '../../core/errors.ts';
+import { type FaultData, orFault, Unreachable } from '../../core/errors.ts';
 import { ipText } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
 import type { Resolve } from '../../objects/host-names.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import type { Target } from '../../protocols/ssh/target.ts';
+import { knownHostKey } from '../ssh-host-keys.ts';
+
+/** A target with what a process without a database has to know of it. */
+export interface RemoteTarget extends Target {
+  readonly hostKey?: string | undefined;
+  readonly jump?: RemoteTarget | undefined;
+}
 
 export interface TargetOptions {
   readonly snapshot: Snapshot;
@@ -17,48 +24,44 @@ export interface TargetOptions {
   readonly user: string;
 }
 
-/** Where nodes are, and through which service node they are reached. */
-export class Targets {
-  readonly #options: TargetOptions;
-  readonly #reader: EffectiveReader;
+/** Finds where nodes are, and through which service node they are reached. Where none can be found, whoever goes there is told why. */
+export function remoteTargets({
+  snapshot,
+  resolve,
+  guard,
+  port,
+  user,
+}: TargetOptions): (node: string) => Promise<RemoteTarget | FaultData> {
+  const reader = effectiveReader(snapshot);
   /** Service nodes serve many nodes. */
-  readonly #jumps = new Map<string, Promise<Target>>();
-
-  constructor(options: TargetOptions) {
-    this.#options = options;
-    this.#reader = effectiveReader(options.snapshot);
-  }
-
-  async of(node: string): Promise<Target> {
-    const via = this.#serviceNode(node);
-    const [target, jump] = await Promise.all([this.#direct(node), via === undefined ? undefined : this.#jump(via)]);
-    return jump === undefined ? target : { ...target, jump };
-  }
-
-  async #direct(name: string): Promise<Target> {
-    const { guard, port, user } = this.#options;
-    return { name, address: await guard.admit(await this.#address(name)), port, user };
-  }
-
-  #jump(name: string): Promise<Target> {
-    let jump = this.#jumps.get(name);
-    if (!jump) this.#jumps.set(name, (jump = this.#direct(name)));
-    return jump;
-  }
-
-  async #address(name: string): Promise<string> {
-    const ip = this.#reader.nodeRow(name) && nodeAttribute(this.#reader, name, 'ip');
+  const jumps = new Map<string, Promise<RemoteTarget>>();
+  const addressOf = async (name: string): Promise<string> => {
+    const ip = reader.nodeRow(name) && nodeAttribute(reader, name, 'ip');
     if (ip) return ip;
-    const found = await this.#options.resolve(name);
+    const found = await resolve(name);
     if (!found) throw new Unreachable(`no address is known of ${name}; set its ip, or make it known to DNS.`);
     return ipText(found);
-  }
-
+  };
+  const direct = async (name: string): Promise<RemoteTarget> => {
+    const address = await guard.admit(await addressOf(name));
+    return { name, address, port, user, hostKey: knownHostKey(snapshot, name) };
+  };
+  const through = (name: string): Promise<RemoteTarget> => {
+    let jump = jumps.get(name);
+    if (!jump) jumps.set(name, (jump = direct(name)));
+    return jump;
+  };
   /** The first of its service nodes, unless that is this machine. */
-  #serviceNode(node: string): string | undefined {
-    const [first] = listItems(nodeAttribute(this.#reader, node, 'servicenode') ?? '');
+  const serviceNode = (node: string): string | undefined => {
+    const [first] = listItems(nodeAttribute(reader, node, 'servicenode') ?? '');
     const [own = ''] = hostname().split('.', 1);
-    const master = siteValue(this.#options.snapshot, 'master');
-    return first === undefined || [node, master, own, hostname()].includes(first) ? undefined : first;
-  }
+    const isHere = first === undefined || [node, siteValue(snapshot, 'master'), own, hostname()].includes(first);
+    return isHere ? undefined : first;
+  };
+  const wayTo = async (node: string): Promise<RemoteTarget> => {
+    const via = serviceNode(node);
+    const [target, jump] = await Promise.all([direct(node), via === undefined ? undefined : through(via)]);
+    return jump === undefined ? target : { ...target, jump };
+  };
+  return (node) => orFault(wayTo(node));
 }

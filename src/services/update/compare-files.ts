@@ -3,8 +3,8 @@ import { Fault } from '../../core/errors.ts';
 import { quoteWord } from '../../protocols/ssh/quote.ts';
 import { shown } from '../../protocols/ssh/sftp/files.ts';
 import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
+import type { CargoItem } from '../remote/cargo.ts';
 import type { Placed, Sending } from './send-changed.ts';
-import type { WantedItem } from './wanted-files.ts';
 
 /** Questions that are on their way to a node at once. */
 const asksAtOnce = 64;
@@ -60,13 +60,13 @@ async function setAll(sending: Sending, { item, path }: Placed): Promise<void> {
  * The node keeps whole seconds: a file that is being changed right now may look the same again after its next change. So it gets
  * another time there, and the next comparison goes by the hash.
  */
-export function attributesOf({ keepOwner }: Sending, { mode, accessed, modified, uid, gid }: WantedItem): Attributes {
+export function attributesOf({ keepOwner }: Sending, { mode, accessed, modified, uid, gid }: CargoItem): Attributes {
   const isFresh = Date.now() - modified * 1_000 < fresh;
   return { mode, accessed, modified: isFresh ? modified - 1 : modified, ...(keepOwner ? { uid, gid } : {}) };
 }
 
 /** Those whose content is the same on the node. */
-async function withEqualHash({ shell, hashes }: Sending, unsure: readonly Placed[]): Promise<Set<Placed>> {
+async function withEqualHash({ shell, local }: Sending, unsure: readonly Placed[]): Promise<Set<Placed>> {
   const equal = new Set<Placed>();
   for (const batch of batches(unsure)) {
     const words = batch.map(({ path }) => quoteWord(path.toString())).join(' ');
@@ -76,7 +76,7 @@ async function withEqualHash({ shell, hashes }: Sending, unsure: readonly Placed
     const there = lines.flatMap((line) => /^(-|[0-9a-f]{64} {2}-)$/.exec(line)?.[0].slice(0, 64) ?? []);
     if (there.length !== batch.length) continue;
     for (const [index, each] of batch.entries())
-      if ((await hashes.of(each.item.from)) === there[index]) equal.add(each);
+      if ((await local.hash(each.item.from)) === there[index]) equal.add(each);
   }
   return equal;
 }

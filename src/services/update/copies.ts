@@ -4,7 +4,7 @@ import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { join } from '../remote/cargo.ts';
 import { isDirectory } from '../remote/deliver.ts';
 import type { Placed } from './send-changed.ts';
-import type { NodePlan, PlannedRule } from './sync-plan.ts';
+import type { NodePlan, PlannedRule } from './node-plan.ts';
 import { placeOf, sourceOf, type WantedTree } from './wanted-files.ts';
 
 /** A file of the node by the name of its source in the list. */

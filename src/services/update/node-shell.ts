@@ -1,7 +1,8 @@
 import { Fault } from '../../core/errors.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
+import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import type { Exit } from '../../protocols/ssh/transport.ts';
-import type { RemoteNodes } from '../remote/remote-nodes.ts';
+import type { RemoteNode } from '../remote/remote-node.ts';
 
 export interface Ran {
   readonly exit: Exit;
@@ -10,7 +11,6 @@ export interface Ran {
 }
 
 export interface ShellOptions {
-  readonly signal: AbortSignal;
   /** Bytes of output that are kept of all its commands together. */
   readonly limit: number;
   /** Milliseconds; default: the usual deadline of commands. */
@@ -22,14 +22,12 @@ const leastOutput = 4_096;
 
 /** One node, for commands whose output is told as lines. */
 export class NodeShell {
-  readonly node: string;
-  readonly #nodes: RemoteNodes;
+  readonly #node: RemoteNode;
   readonly #options: ShellOptions;
   #left: number;
 
-  constructor(nodes: RemoteNodes, node: string, options: ShellOptions) {
-    this.node = node;
-    this.#nodes = nodes;
+  constructor(node: RemoteNode, options: ShellOptions) {
+    this.#node = node;
     this.#options = options;
     this.#left = options.limit;
   }
@@ -58,12 +56,13 @@ export class NodeShell {
     return lines;
   }
 
+  /** As that of the node. */
+  withFiles<T>(work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>, more: number): Promise<T> {
+    return this.#node.withFiles(work, more);
+  }
+
   #exec(command: string, output: CollectedOutput, deadline = this.#options.deadline): Promise<Exit> {
-    const { signal } = this.#options;
-    return this.#nodes.exec(this.node, command, output, {
-      signal,
-      ...(deadline === undefined ? {} : { commandDeadline: deadline }),
-    });
+    return this.#node.exec(command, output, deadline === undefined ? {} : { commandDeadline: deadline });
   }
 }
 

@@ -1,11 +1,9 @@
 import { realpathSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { type WantedTree, wantedTree } from './wanted-files.ts';
 
 /** The directory whose scripts are run on nodes. */
 export class ScriptDirectory {
   readonly #directory: string;
-  #tree: Promise<WantedTree | undefined> | undefined;
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -33,18 +31,5 @@ export class ScriptDirectory {
     } catch {
       return false;
     }
-  }
-
-  /** All that is in it, read once; what is a script can be run. */
-  tree(): Promise<WantedTree | undefined> {
-    return (this.#tree ??= this.#read());
-  }
-
-  async #read(): Promise<WantedTree | undefined> {
-    const { path } = this;
-    if (path === undefined) return undefined;
-    const tree = await wantedTree({ path, real: path });
-    const items = tree.items.map((item) => (item.kind === 'file' ? { ...item, mode: item.mode | 0o500 } : item));
-    return { ...tree, items };
   }
 }

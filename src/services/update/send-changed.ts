@@ -4,23 +4,22 @@ import { abortFault } from '../../protocols/ssh/faults.ts';
 import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
 import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
+import type { CargoItem } from '../remote/cargo.ts';
 import { makeDirectories, putLink } from '../remote/deliver.ts';
-import type { SourcePool } from '../remote/source-pool.ts';
+import type { LocalFiles } from '../remote/local-files.ts';
 import { attributesOf, changedOf } from './compare-files.ts';
 import type { NodeShell } from './node-shell.ts';
-import type { FileHashes, WantedItem } from './wanted-files.ts';
 
 /** An item and its path on the node. */
 export interface Placed {
-  readonly item: WantedItem;
+  readonly item: CargoItem;
   readonly path: Buffer;
 }
 
 export interface Sending {
   readonly files: RemoteFiles;
   readonly shell: NodeShell;
-  readonly pool: SourcePool;
-  readonly hashes: FileHashes;
+  readonly local: LocalFiles;
   readonly signal: AbortSignal;
   /** Files get the owner they have here; only root can give them away. */
   readonly keepOwner: boolean;
@@ -35,7 +34,7 @@ export async function sendChanged<T extends Placed>(
   placed: readonly T[],
   before: (changed: readonly T[]) => Promise<void> = async () => undefined,
 ): Promise<T[]> {
-  const { files, pool, signal } = sending;
+  const { files, local, signal } = sending;
   const made = await makeAllDirectories(files, placed);
   const changed = await changedOf(
     sending,
@@ -45,7 +44,7 @@ export async function sendChanged<T extends Placed>(
   const send = async ({ item, path }: Placed): Promise<void> => {
     if (signal.aborted) throw abortFault(signal);
     if (item.kind === 'link') await putLink(files, path, item.destination!);
-    else await pool.use(item.from, (source) => putFile(files, source, path, signal, attributesOf(sending, item)));
+    else await local.use(item.from, (source) => putFile(files, source, path, signal, attributesOf(sending, item)));
     // Giving a file away takes these bits off.
     if (item.kind === 'file' && sending.keepOwner && (item.mode & 0o6000) !== 0)
       await files.setAttributes(path, { mode: item.mode });

@@ -1,7 +1,7 @@
-import { Fault } from '../../core/errors.ts';
-import type { Snapshot } from '../../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { Fault, type FaultData, unlessFault } from '../../core/errors.ts';
+import type { EffectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
+import { Findings } from './findings.ts';
 import { imageOf, listFiles } from './node-image.ts';
 import { endOf, lastWords, type NodeShell } from './node-shell.ts';
 import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
@@ -25,44 +25,49 @@ const failed = 'Software maintenance failed';
 const deadline = 3_600_000;
 
 /** Packages that images say nodes shall have. Lists are read once, however many nodes share them. */
-export class Software {
+export class PackageLists {
+  /** Under what `keyFor` says. */
+  readonly found = new Findings<readonly PackageStep[]>();
   readonly #reader: EffectiveReader;
   readonly #sources: Sources;
-  readonly #steps = new Map<string, Promise<PackageStep[]>>();
 
-  constructor(snapshot: Snapshot, sources: Sources) {
-    this.#reader = effectiveReader(snapshot);
+  constructor(reader: EffectiveReader, sources: Sources) {
+    this.#reader = reader;
     this.#sources = sources;
   }
 
-  /** Installs and removes what the node's list of that name says. */
-  async maintain(shell: NodeShell, name: SoftwareName): Promise<ScriptReport> {
-    const steps = await telling(failed, () => this.#stepsFor(shell.node, name));
-    // Also asked when there is nothing to do: a node that cannot be reached is no success.
-    const manager = await telling(failed, () => findOn(shell));
-    const script = parsePostscript(name);
-    if (steps.length === 0) return { ok: true, lines: framed(script, [], 'exited with code 0') };
-    if (!manager)
-      throw new Fault('invalid', `${failed}: it has none of the package managers apt-get, dnf, yum and zypper.`);
-    const { exit, lines } = await shell.run(packageCommand(manager, steps), deadline);
-    const report = { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
-    if (report.ok) return report;
-    return { ...report, fault: new Fault('invalid', `${failed}: ${name} ${endOf(exit)}${lastWords(lines)}`) };
-  }
-
-  #stepsFor(node: string, name: SoftwareName): Promise<PackageStep[]> {
+  /** When it resolves, the node's packages are found. */
+  async keyFor(node: string, name: SoftwareName): Promise<string> {
     const { attribute, ending } = lists[name];
     const paths = listFiles(this.#reader, imageOf(this.#reader, node), attribute, ending);
     const key = JSON.stringify([name, ...paths]);
-    let steps = this.#steps.get(key);
-    if (!steps) this.#steps.set(key, (steps = this.#read(paths, name)));
-    return steps;
+    await this.found.find(key, () => this.#read(paths, name));
+    return key;
   }
 
   async #read(paths: readonly string[], name: SoftwareName): Promise<PackageStep[]> {
     const steps = await readPackageLists(paths, (path) => readList(this.#sources, path));
     return name === 'ospkgs' ? steps : steps.map(withoutDirectories);
   }
+}
+
+/** Installs and removes what the node's list of that name says. */
+export async function maintain(
+  shell: NodeShell,
+  name: SoftwareName,
+  found: readonly PackageStep[] | FaultData,
+): Promise<ScriptReport> {
+  const steps = await telling(failed, async () => unlessFault(found));
+  // Also asked when there is nothing to do: a node that cannot be reached is no success.
+  const manager = await telling(failed, () => findOn(shell));
+  const script = parsePostscript(name);
+  if (steps.length === 0) return { ok: true, lines: framed(script, [], 'exited with code 0') };
+  if (!manager)
+    throw new Fault('invalid', `${failed}: it has none of the package managers apt-get, dnf, yum and zypper.`);
+  const { exit, lines } = await shell.run(packageCommand(manager, steps), deadline);
+  const report = { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
+  if (report.ok) return report;
+  return { ...report, fault: new Fault('invalid', `${failed}: ${name} ${endOf(exit)}${lastWords(lines)}`) };
 }
 
 async function findOn(shell: NodeShell): Promise<PackageManager | undefined> {

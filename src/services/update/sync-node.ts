@@ -7,7 +7,7 @@ import { copiesOf } from './copies.ts';
 import { DueScripts } from './due-scripts.ts';
 import { appendFiles, mergeFiles } from './join-files.ts';
 import { type Placed, sendChanged, type Sending } from './send-changed.ts';
-import type { NodePlan, PlannedRule } from './sync-plan.ts';
+import type { NodePlan, PlannedRule } from './node-plan.ts';
 import type { SyncScript } from './synclist.ts';
 import type { WantedTree } from './wanted-files.ts';
 

@@ -1,34 +1,22 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, statSync } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { basename, dirname, join as joinPath } from 'node:path';
-import { type CargoItem, type CargoRoot, join, loadCargo } from '../remote/cargo.ts';
+import { type CargoItem, type CargoRoot, join } from '../remote/cargo.ts';
+import type { LocalFiles } from '../remote/local-files.ts';
 import { hasWildcard } from './synclist.ts';
 import { reading } from './telling.ts';
-
-/** A file, directory or link that nodes shall have. */
-export interface WantedItem extends CargoItem {
-  readonly size: number;
-  readonly uid: number;
-  readonly gid: number;
-}
 
 /** One source of a rule with all that is in it. The names of its items begin with the name of the source. */
 export interface WantedTree {
   /** As the list names it, wildcards replaced. */
   readonly path: string;
-  readonly items: readonly WantedItem[];
+  readonly items: readonly CargoItem[];
 }
 
 /** Looks at a file or directory here with all that is in it. */
-export async function wantedTree(root: CargoRoot): Promise<WantedTree> {
-  const { items } = await loadCargo([root]);
-  const wanted: WantedItem[] = [];
-  for (const item of items) {
-    const { size, uid, gid } = await reading(item.from, lstat(item.from));
-    wanted.push({ ...item, size, uid, gid });
-  }
-  return { path: root.path, items: wanted };
+export async function wantedTree(files: LocalFiles, root: CargoRoot): Promise<WantedTree> {
+  const { items } = await files.cargo([root]);
+  return { path: root.path, items };
 }
 
 /** The path of an item on the node when its source is called `destination` there. */
@@ -82,22 +70,4 @@ export function matches(name: string, pattern: string): boolean {
   }
   while (pattern[next] === '*') next++;
   return next === pattern.length;
-}
-
-/** SHA-256 of files here, each computed once. */
-export class FileHashes {
-  readonly #hashes = new Map<string, Promise<string>>();
-
-  of(path: Buffer): Promise<string> {
-    const key = path.toString('latin1');
-    let hash = this.#hashes.get(key);
-    if (!hash) this.#hashes.set(key, (hash = reading(path, hashFile(path))));
-    return hash;
-  }
-}
-
-async function hashFile(path: Buffer): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
 }

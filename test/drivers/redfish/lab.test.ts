@@ -274,18 +274,17 @@ describe('what goes wrong', () => {
   });
 
   it('is told before a node is touched', () => {
-    const access = { node: 'n', address: 'a b', port: undefined, username: '', password: '' };
-    expect(redfish.validate(access)).toEqual([
-      expect.stringContaining('bmc'),
-      expect.stringContaining('no user name and no password'),
-    ]);
-    expect(redfish.validate({ ...access, address: 'fe80::1', username: 'u', password: 'p' })).toEqual([]);
-    expect([redfish.name, redfish.passwdKey, openBmc.name, openBmc.passwdKey]).toEqual([
-      'redfish',
-      'redfish',
-      'openbmc',
-      'openbmc',
-    ]);
+    const target = (driver: Driver, attributes: Record<string, string>) =>
+      driver.target({ name: 'n', attributes, account: (key) => (key === 'openbmc' ? { username: 'o' } : undefined) });
+    expect(() => target(redfish, { bmc: 'a b' })).toThrow(
+      /^its attribute bmc, "a b", is not an address.* no user name and no password .*passwd with the key redfish\.$/,
+    );
+    expect(() => target(openBmc, { bmc: '10.0.0.1' })).toThrow(/^it has no password .* the key openbmc\.$/);
+    expect(target(redfish, { bmc: 'fe80::1', bmcusername: 'u', bmcpassword: 'p' })).toMatchObject({
+      device: 'redfish fe80::1:',
+      width: 1,
+      access: { node: 'n', address: 'fe80::1', username: 'u', password: 'p' },
+    });
   });
 
   it('leaves no session behind, and no address was guessed', async () => {

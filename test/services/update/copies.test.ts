@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { RemoteFiles } from '../../../src/protocols/ssh/sftp/files.ts';
+import { LocalFiles } from '../../../src/services/remote/local-files.ts';
 import { copiesOf } from '../../../src/services/update/copies.ts';
 import { wantedTree } from '../../../src/services/update/wanted-files.ts';
 
@@ -10,8 +11,8 @@ it('nodes share what is known of the files of a tree, so that many of both fit i
   const path = mkdtempSync(join(tmpdir(), 'muster-copies-'));
   try {
     for (const name of ['a', 'b']) writeFileSync(join(path, name), name);
-    const trees = [await wantedTree({ path, real: path })];
-    const rule = { where: 'list, line 1', sources: [path], intoDirectory: false, range: undefined, trees, idle: [] };
+    const trees = [await wantedTree(new LocalFiles(), { path, real: path })];
+    const rule = { where: 'list, line 1', sources: [path], intoDirectory: false, trees };
     const plan = (destination: string) => ({
       copies: [{ ...rule, destination }],
       appends: [],

@@ -1,11 +1,11 @@
 import { array, assert, constantFrom, property } from 'fast-check';
 import { expect, test } from 'vitest';
-import { UserTurns } from '../../src/drivers/user-turns.ts';
+import { UserQueues } from '../../src/drivers/user-queues.ts';
 
 test('whoever waits is served before anybody is served twice, each user in order', () => {
   assert(
     property(array(constantFrom('a', 'b', 'c', 'd')), (users) => {
-      const turns = new UserTurns<{ user: string; number: number }>();
+      const turns = new UserQueues<{ user: string; number: number }>();
       users.forEach((user, number) => turns.add({ user, number }));
       const left = new Map<string, number>();
       for (const user of users) left.set(user, (left.get(user) ?? 0) + 1);
@@ -31,7 +31,7 @@ test('whoever waits is served before anybody is served twice, each user in order
 });
 
 test('who is taken out is gone, and room is made at the cost of whoever has more', () => {
-  const turns = new UserTurns<{ user: string; name: string }>();
+  const turns = new UserQueues<{ user: string; name: string }>();
   const [first, second, third, other] = [
     { user: 'a', name: 'first' },
     { user: 'a', name: 'second' },

@@ -1,4 +1,4 @@
-import { Fault } from '../core/errors.ts';
+import { Fault } from '../../core/errors.ts';
 
 /** Something went wrong after a service processor has moved to its new address, where it answers. */
 export class MovedFault extends Fault {

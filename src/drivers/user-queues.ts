@@ -4,7 +4,7 @@ export interface Waiting {
 }
 
 /** Users take turns; what waits for one user comes in its order. */
-export class UserTurns<T extends Waiting> {
+export class UserQueues<T extends Waiting> {
   /** In the order of the turns. */
   readonly #users = new Map<string, T[]>();
   #size = 0;
@@ -40,8 +40,8 @@ export class UserTurns<T extends Waiting> {
   takeUntil(stays: (one: T) => boolean): T[] {
     const taken: T[] = [];
     for (const [user, own] of this.#users) {
-      const place = own.findIndex(stays);
-      taken.push(...own.splice(0, place < 0 ? own.length : place));
+      const position = own.findIndex(stays);
+      taken.push(...own.splice(0, position < 0 ? own.length : position));
       if (own.length === 0) this.#users.delete(user);
     }
     this.#size -= taken.length;
@@ -51,9 +51,9 @@ export class UserTurns<T extends Waiting> {
   /** Whether it was there. */
   remove(one: T): boolean {
     const own = this.#users.get(one.user);
-    const place = own?.indexOf(one) ?? -1;
-    if (!own || place < 0) return false;
-    own.splice(place, 1);
+    const position = own?.indexOf(one) ?? -1;
+    if (!own || position < 0) return false;
+    own.splice(position, 1);
     if (own.length === 0) this.#users.delete(one.user);
     this.#size--;
     return true;

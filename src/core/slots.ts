@@ -1,7 +1,7 @@
 import { unwatchAbort, watchAbort } from './aborts.ts';
 
 /** Lets a bounded number of pieces of work of each name run at a time, in the order they came. */
-export class NamedPlaces {
+export class NamedSlots {
   readonly #width: number;
   readonly #busy = new Map<string, number>();
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -12,6 +12,7 @@ export class NamedPlaces {
 
   /** Waits no longer when `signal` says so, and throws its reason; work that has begun hears of it by itself. */
   async take<T>(name: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
     const busy = this.#busy.get(name) ?? 0;
     if (busy < this.#width) this.#busy.set(name, busy + 1);
     else await this.#wait(name, signal);
@@ -22,9 +23,8 @@ export class NamedPlaces {
     }
   }
 
-  /** Who leaves hands over the place. */
+  /** Who leaves hands over the slot. */
   #wait(name: string, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
     const waiting = this.#waiting.get(name) ?? new Set();
     this.#waiting.set(name, waiting);
     return new Promise((resolve, reject) => {

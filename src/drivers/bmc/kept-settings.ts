@@ -1,4 +1,4 @@
-import { Fault, Unreachable } from '../core/errors.ts';
+import { Fault, Unreachable } from '../../core/errors.ts';
 
 /** A setting that was made: what it should be, and how it is looked at. */
 export interface Check {

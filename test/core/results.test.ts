@@ -1,8 +1,20 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NodeOutput } from '../../../src/services/remote/node-output.ts';
+import { Fault } from '../../src/core/errors.ts';
+import { nodeFailure, outputLines } from '../../src/core/results.ts';
 
-const lines = (stdout: string): string[] => new NodeOutput({ stdout, stderr: '' }).lines();
+it('tells the sentences of a fault, and what kind it is where that counts', () => {
+  expect(nodeFailure('n1', new Fault('invalid', ['one.', 'two.']))).toEqual({ node: 'n1', error: 'one. Two.' });
+  expect(nodeFailure('n1', new Fault('deadline', 'late.'))).toEqual({ node: 'n1', error: 'late.', kind: 'deadline' });
+});
+
+it('cuts what a node made endless', () => {
+  const { error } = nodeFailure('n1', new Fault('invalid', `refused: ${'x'.repeat(1_000_000)}`));
+  expect(error).toMatch(/^refused: x+\.\.\.$/);
+  expect(error.length).toBeLessThan(10_000);
+});
+
+const lines = (stdout: string): string[] => outputLines({ stdout, stderr: '' });
 
 describe('lines of an output', () => {
   it.each<[string, string[]]>([

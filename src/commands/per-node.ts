@@ -1,0 +1,120 @@
+import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import type { Effect } from '../core/effects.ts';
+import type { NodeResult, NodeValue } from '../core/results.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import type { Capabilities } from '../drivers/capabilities.ts';
+import type { Devices, DeviceTarget } from '../drivers/devices.ts';
+import type { Room } from '../protocols/ssh/collected.ts';
+import type { NodeProbes } from '../services/node-probes.ts';
+import type { LocalFiles } from '../services/remote/local-files.ts';
+import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
+import {
+  type Arguments,
+  type CommandBase,
+  type CommandServices,
+  type Declared,
+  nodeArguments,
+  type RangeArgs,
+  type Scope,
+  type Selection,
+  selectNodes,
+} from './command.ts';
+
+/**
+ * Works on each node apart and tells results as they come. `prepare` runs where the database is, refuses what is to be refused and
+ * makes plain JSON data of the rest; `work` does one node with that data and the means of the process it runs in, wherever that is;
+ * `finish`, where the database is again, sees all results. What `work` finds or brings about it tells as effects.
+ */
+export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeValue> extends CommandBase<Args> {
+  readonly kind: 'per-node';
+  /** Whether the work goes on when the client leaves, as what changes something does. Absent: it does not. */
+  outlivesClient?(args: Args): boolean;
+  /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
+  readonly isNotedFirst?: boolean;
+  prepare(snapshot: Snapshot, args: Args, scope: Scope): Plan<Shared, Target>;
+  /** A Fault is the node's failure. */
+  work(shared: Shared, target: Target, task: Task): Promise<NodeResult<Value>>;
+  finish?(
+    results: AsyncIterable<NodeResult<Value>>,
+    args: Args,
+    scope: FinishScope<Shared, Target, Value>,
+  ): AsyncIterable<NodeResult>;
+}
+
+/** What is to be done on nodes. Secrets are open in it: it goes to whoever does the work, and into no log. */
+export interface Plan<Shared, Target> {
+  /** What the nodes have in common; complete when their targets are there. */
+  readonly shared: Shared;
+  /** What the work on a node needs to know of it; a Fault is the node's failure. */
+  target(node: string): Target | Promise<Target>;
+  /** Nodes that are worked on at a time. Absent: as many as there are, of which only some wait for their devices. */
+  readonly width?: number | undefined;
+  /** Nodes that are begun in one turn of the event loop; absent: a few hundred. */
+  readonly burst?: number | undefined;
+}
+
+/** The work on one node. */
+export interface Task extends Means {
+  readonly node: string;
+  readonly command: string;
+  /** Who asked for it. */
+  readonly user: string;
+  readonly signal: AbortSignal;
+  /** Files of this machine, for as long as the command is at work. */
+  readonly files: LocalFiles;
+  /** Room for output that is kept; absent: there is enough. */
+  readonly room?: (() => Room) | undefined;
+  /** The turn that a node had to wait for has come: others may begin to wait for theirs. */
+  begun(): void;
+  /** What is told is kept before the result of the node counts. */
+  tell(effect: Effect): void;
+}
+
+/** What a process that works on nodes has for it. */
+export interface Means {
+  readonly devices: Devices;
+  readonly remote: RemoteNodes;
+  readonly probes: NodeProbes;
+}
+
+export interface FinishScope<Shared, Target, Value> extends Scope {
+  readonly snapshot: Snapshot;
+  /** Has more work done by the same command. */
+  again(nodes: readonly string[], plan: Plan<Shared, Target>): AsyncIterable<NodeResult<Value>>;
+}
+
+export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue>(
+  command: Declared<PerNode<Arguments<S>, Shared, Target, Value>, S>,
+): PerNode<Arguments<S>, Shared, Target, Value> => ({ kind: 'per-node', ...command });
+
+/** A command that uses one capability of the hardware of a range's nodes. */
+export const onHardware = <P extends TProperties, K extends keyof Capabilities, Value = NodeValue>(
+  name: string,
+  needs: K,
+  args: P,
+  work: (capability: NonNullable<Capabilities[K]>, args: HardwareArgs<P>, task: Task) => Promise<Value>,
+) => ({
+  name,
+  args: Type.Object({ ...nodeArguments, ...args }) as HardwareSchema<P>,
+  select: (snapshot: Snapshot, given: HardwareArgs<P>, services: CommandServices): Selection =>
+    selectNodes(snapshot, given as RangeArgs, services),
+  prepare: (snapshot: Snapshot, given: HardwareArgs<P>, { hardware }: Scope): Plan<HardwareArgs<P>, DeviceTarget> => ({
+    shared: given,
+    target: hardware.targets(snapshot, name, needs),
+  }),
+  work: (given: HardwareArgs<P>, target: DeviceTarget, task: Task): Promise<NodeResult<Value>> =>
+    useDevice(target, needs, task, (capability) => work(capability, given, task)),
+});
+
+type HardwareSchema<P extends TProperties> = TObject<typeof nodeArguments & P>;
+type HardwareArgs<P extends TProperties> = Arguments<HardwareSchema<P>>;
+
+/** Works on a node by a capability of its hardware. */
+export async function useDevice<K extends keyof Capabilities, Value>(
+  target: DeviceTarget,
+  needs: K,
+  task: Task,
+  work: (capability: NonNullable<Capabilities[K]>) => Promise<Value>,
+): Promise<NodeResult<Value>> {
+  return { node: task.node, value: await task.devices.use(target, needs, task, work) };
+}

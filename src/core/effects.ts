@@ -1,0 +1,19 @@
+/**
+ * What work on a node has found or brought about, for the management node to keep. Plain data: the work may be done by a process
+ * that has no database.
+ */
+export type Effect =
+  /** What a command has made the node do, such as `powering-on`. */
+  | { readonly kind: 'status'; readonly status: string }
+  /** What somebody has looked at the node for; `applications` as `appstatus` keeps them. */
+  | { readonly kind: 'sighting'; readonly status: string; readonly applications: string }
+  | { readonly kind: 'update'; readonly state: UpdateState }
+  /** Its service processor has another address now. */
+  | { readonly kind: 'moved'; readonly from: string; readonly to: string }
+  /** Its service processor has shown its first certificate. */
+  | { readonly kind: 'certificate'; readonly fingerprint: string }
+  /** Its sshd has shown its first host key. */
+  | { readonly kind: 'host-key'; readonly key: string };
+
+/** How far the update of a node is. */
+export type UpdateState = 'syncing' | 'synced' | 'failed';

@@ -1,0 +1,99 @@
+import type { CommandServices, Scope } from '../commands/command.ts';
+import type { FinishScope, Means, PerNode, Plan } from '../commands/per-node.ts';
+import { errorKinds, Fault } from '../core/errors.ts';
+import { type NodeResult, Verdict } from '../core/results.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
+import type { Room } from '../protocols/ssh/collected.ts';
+import type { Effects } from '../services/effects.ts';
+import { LocalFiles } from '../services/remote/local-files.ts';
+import type { Run, Runs } from './runs.ts';
+import { workOn, type Workplace } from './work.ts';
+
+/** What commands that work node by node are run with. */
+export interface PerNodeServices extends CommandServices {
+  readonly runs: Runs;
+  readonly means: Means;
+  readonly effects: Effects;
+}
+
+type AnyPerNode = PerNode<unknown, unknown, unknown, unknown>;
+
+/** Prepares a command, has its work done here, and notes what comes of it in the run. What is refused is refused before it returns. */
+export function perNodeResults(
+  { runs, means, effects, remote }: PerNodeServices,
+  command: AnyPerNode,
+  args: unknown,
+  snapshot: Snapshot,
+  scope: Scope,
+  run: Run,
+): AsyncIterable<NodeResult> {
+  const { selection, caller } = scope;
+  const { user, client } = caller;
+  const nodes = selection.nodes ?? [];
+  checkLoad(runs, user, nodes.length);
+  run.nodes = nodes.length;
+  const origin = { user, client, command: command.name, run: run.id };
+  const files = new LocalFiles();
+  let told = false;
+  let room: Room | undefined;
+  const place: Workplace = {
+    means,
+    files,
+    signal: run.abort!.signal,
+    tell(node, effect) {
+      told = true;
+      return effects.apply(node, effect, origin);
+    },
+    room: () => (room ??= remote.keptOutput.until(scope.signal(), user)),
+  };
+  const again = (some: readonly string[], plan: Plan<unknown, unknown>) => workOn(command, user, some, plan, place);
+  const plan = command.prepare(snapshot, args, scope);
+  const results = again(nodes, plan);
+  const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), { snapshot, again });
+  const finished = command.finish?.(results, args, finishing) ?? (results as AsyncIterable<NodeResult>);
+  return noted(runs, run, finished, async () => {
+    await files.close();
+    // Whoever reads the status behind the reply sees it.
+    if (told) await effects.flush();
+  });
+}
+
+/** Every node that is worked on takes memory, which is all users'. One request alone may be larger. */
+const maximumUnderWay = 100_000;
+/** As many requests as a user may have at a time are not too much with fewer nodes. */
+const few = 100;
+
+function checkLoad(runs: Runs, user: string, nodes: number): void {
+  if (nodes < few) return;
+  const underWay = runs.nodesUnderWay(user);
+  if (underWay === 0 || underWay + nodes <= maximumUnderWay) return;
+  throw new Fault(
+    'unavailable',
+    `Commands of user "${user}" are at work on ${underWay} nodes; with these it would be more than ${maximumUnderWay}. Try again when some are done.`,
+    { retryAfter: 5 },
+  );
+}
+
+async function* noted(
+  runs: Runs,
+  run: Run,
+  results: AsyncIterable<NodeResult>,
+  close: () => Promise<void>,
+): AsyncIterable<NodeResult> {
+  const verdict = new Verdict();
+  let ended = false;
+  try {
+    for await (const given of results) {
+      const result = 'error' in given ? { ...given, error: sentenceWithoutSecrets(given.error) } : given;
+      verdict.add(result);
+      runs.add(run, result);
+      yield result;
+    }
+    ended = true;
+  } finally {
+    await close();
+    const kind = ended ? verdict.kind : 'unavailable';
+    runs.finish(run, kind ? errorKinds[kind].code : 0);
+  }
+}

@@ -1,0 +1,82 @@
+import { isIP } from 'node:net';
+import type { AddressGuard } from '../../core/address-guard.ts';
+import { Fault } from '../../core/errors.ts';
+import { noProcessorPort, processorPort } from '../../core/processor-port.ts';
+import type { DriverNode, DriverTarget, ServiceProcessor } from '../capabilities.ts';
+
+/** How to reach a node's service processor. */
+export interface BmcAccess {
+  readonly node: string;
+  readonly address: string;
+  /** Undefined: the protocol's own port. */
+  readonly port?: number | undefined;
+  readonly username: string;
+  readonly password: string;
+  /** The key of the service processor itself (IPMI's K_g), where one is set: text, or hexadecimal after 0x. */
+  readonly key?: string | undefined;
+  /** The fingerprint that its certificate must have, if one is known: for a process that has no database. */
+  readonly certificate?: string | undefined;
+}
+
+/** The attributes that tell how to reach a service processor. */
+export const bmcAttributes = ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'] as const;
+
+/** A driver of service processors: its name is also the key of its accounts in table passwd. */
+export interface BmcKind {
+  readonly name: string;
+  /** Accounts go to no other addresses. */
+  readonly guard: AddressGuard;
+  /** What is wrong with the access, one sentence each; secrets are not repeated. */
+  problems(access: BmcAccess): readonly string[];
+  /** What only this kind has. */
+  extras(node: DriverNode): Pick<BmcAccess, 'key' | 'certificate'>;
+}
+
+/** From the node's own attributes, else the account of the kind in table passwd. A service processor does one thing at a time. */
+export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAccess> | Promise<DriverTarget<BmcAccess>> {
+  const { bmc = '', bmcport = '', bmcusername, bmcpassword } = node.attributes;
+  const port = processorPort(bmcport);
+  if (port === false) throw new Fault('invalid', `its attribute bmcport, "${bmcport}", ${noProcessorPort}.`);
+  const complete = bmcusername !== undefined && bmcpassword !== undefined;
+  const account = complete ? undefined : node.account(kind.name, bmcusername);
+  const [address = ''] = bmc.split(',', 1);
+  if (address === '') throw new Fault('invalid', unsetAddress);
+  const access: BmcAccess = {
+    node: node.name,
+    address,
+    port,
+    username: bmcusername ?? account?.username ?? '',
+    password: bmcpassword ?? account?.password ?? '',
+    ...kind.extras(node),
+  };
+  const problems = kind.problems(access);
+  if (problems.length > 0) throw new Fault('invalid', problems);
+  const at = (admitted: string): DriverTarget<BmcAccess> => ({
+    // By the driver too: what does not answer to one protocol may answer to another.
+    device: `${kind.name} ${admitted}:${port ?? ''}`,
+    width: 1,
+    access: admitted === address ? access : { ...access, address: admitted },
+  });
+  if (isIP(address) === 0) return kind.guard.admit(address).then(at);
+  kind.guard.check(address);
+  return at(address);
+}
+
+export const unsetAddress = 'its attribute bmc, the address of its service processor, is not set.';
+
+/** What a node lacks to log in at its service processor, as one sentence. */
+export function missingAccount({ username, password }: BmcAccess, key: string): string | undefined {
+  const missing = [username === '' ? 'user name' : '', password === '' ? 'password' : ''].filter(Boolean);
+  if (missing.length === 0) return undefined;
+  return `it has no ${missing.join(' and no ')} for its service processor: set bmcusername and bmcpassword, or a row of the table passwd with the key ${key}.`;
+}
+
+/** The account is shown at an address that a service processor is moved to, to see whether it is there: only where it may be. */
+export const guarded = (processor: ServiceProcessor, guard: AddressGuard): ServiceProcessor => ({
+  get: (attribute, signal) => processor.get(attribute, signal),
+  async set(settings, signal) {
+    const { ip = '' } = settings;
+    if (isIP(ip) !== 0) guard.check(ip);
+    return processor.set(settings, signal);
+  },
+});

@@ -1,0 +1,78 @@
+import { Fault } from '../core/errors.ts';
+import type { Capabilities, Driver, DriverTarget } from './capabilities.ts';
+import type { Governor } from './governor.ts';
+
+/** A node's target and the driver that has made it and takes it. */
+export interface DeviceTarget extends DriverTarget {
+  readonly driver: string;
+}
+
+/** Who works on a device. */
+export interface DeviceUser {
+  readonly command: string;
+  readonly user: string;
+  readonly signal: AbortSignal;
+  /** Told when its turn has come. */
+  begun(): void;
+}
+
+const features: Readonly<Record<keyof Capabilities, string>> = {
+  power: 'power control',
+  vitals: 'sensors',
+  inventory: 'inventory',
+  eventLog: 'event log',
+  nextBoot: 'choice of what boots next',
+  bootSequence: 'boot order; nextboot chooses what boots next',
+  beacon: 'identification light',
+  energy: 'energy control',
+  serviceProcessor: 'settings of the service processor',
+  subnodes: 'nodes behind a node',
+};
+
+/** The devices that this process works on, in the order that the governor allows. */
+export class Devices {
+  readonly #drivers: ReadonlyMap<string, Driver>;
+  readonly #governor: Governor;
+  readonly #connected = new WeakMap<DeviceTarget, Capabilities>();
+
+  constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor) {
+    this.#drivers = drivers;
+    this.#governor = governor;
+  }
+
+  /** How many nodes of one command may wait here. */
+  get queue(): number {
+    return this.#governor.queue;
+  }
+
+  /** Works on a device by one of its capabilities, when its turn has come. */
+  async use<K extends keyof Capabilities, T>(
+    target: DeviceTarget,
+    needs: K,
+    by: DeviceUser,
+    work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
+  ): Promise<T> {
+    const capability = this.#connect(target)[needs];
+    if (!capability)
+      throw new Fault('invalid', `${by.command} is not possible: mgt "${target.driver}" has no ${features[needs]}.`);
+    const begin = (): Promise<T> => {
+      by.begun();
+      return work(capability);
+    };
+    return this.#governor.run(target.device, by.user, by.signal, begin, target.width);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#drivers.values()].map((driver) => driver.close()));
+  }
+
+  #connect(target: DeviceTarget): Capabilities {
+    let capabilities = this.#connected.get(target);
+    if (!capabilities) {
+      const driver = this.#drivers.get(target.driver);
+      if (!driver) throw new Fault('invalid', `there is no driver "${target.driver}" here.`);
+      this.#connected.set(target, (capabilities = driver.connect(target.access)));
+    }
+    return capabilities;
+  }
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Fault } from '../../core/errors.ts';
+import { SharedSource } from '../../protocols/ssh/sftp/source.ts';
+import { type Cargo, type CargoRoot, loadCargo } from './cargo.ts';
+
+/** Files that are kept open though nobody reads them at the moment. */
+const maximumUnused = 64;
+
+interface Opened {
+  readonly source: Promise<SharedSource>;
+  users: number;
+}
+
+/**
+ * Files of this machine that one command sends to many nodes: each is looked at and hashed once for all, and open once for all who
+ * read it at the time; a tree of thousands does not keep all open.
+ */
+export class LocalFiles {
+  readonly #cargo = new Map<string, Promise<Cargo>>();
+  readonly #hashes = new Map<string, Promise<string>>();
+  readonly #opened = new Map<string, Opened>();
+  /** Those nobody reads, the longest unused first. */
+  readonly #unused = new Set<string>();
+
+  /** All that there is to send below these. */
+  cargo(roots: readonly CargoRoot[]): Promise<Cargo> {
+    const key = JSON.stringify(roots);
+    let cargo = this.#cargo.get(key);
+    if (!cargo) this.#cargo.set(key, (cargo = loadCargo(roots)));
+    return cargo;
+  }
+
+  /** The SHA-256 of a file. */
+  hash(path: Buffer): Promise<string> {
+    const key = path.toString('latin1');
+    let hash = this.#hashes.get(key);
+    if (!hash) this.#hashes.set(key, (hash = hashFile(path)));
+    return hash;
+  }
+
+  async use<T>(path: Buffer, work: (source: SharedSource) => Promise<T>): Promise<T> {
+    // A name need not be UTF-8; as latin1 every byte is a character.
+    const key = path.toString('latin1');
+    const opened = this.#opened.get(key) ?? { source: SharedSource.open(path), users: 0 };
+    this.#opened.set(key, opened);
+    this.#unused.delete(key);
+    opened.users++;
+    try {
+      return await work(await opened.source);
+    } finally {
+      opened.users--;
+      if (opened.users === 0) this.#unused.add(key);
+      if (this.#unused.size > maximumUnused) await this.#close(this.#unused.values().next().value!);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#opened.keys()].map((key) => this.#close(key)));
+  }
+
+  async #close(key: string): Promise<void> {
+    const opened = this.#opened.get(key);
+    this.#opened.delete(key);
+    this.#unused.delete(key);
+    await opened?.source.then(
+      (source) => source.close(),
+      () => undefined,
+    );
+  }
+}
+
+async function hashFile(path: Buffer): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  } catch (error) {
+    throw new Fault('invalid', `${path.toString()} cannot be read: ${(error as Error).message}.`, { cause: error });
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,130 @@
+import { type FaultData, orFault } from '../../core/errors.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { effectiveReader, siteValue } from '../../objects/effective.ts';
+import type { Remote } from '../remote/remote.ts';
+import type { RemoteTarget } from '../remote/targets.ts';
+import type { PackageStep } from './package-list.ts';
+import { missingScript, type Postscript, scriptsOf } from './postscripts.ts';
+import { ScriptDirectory } from './script-directory.ts';
+import { scriptEnvironment } from './script-environment.ts';
+import { PackageLists, type SoftwareName, softwareNames } from './software.ts';
+import { type FoundList, SyncLists } from './sync-lists.ts';
+
+/** What is brought up to date. */
+export interface UpdateSteps {
+  readonly files: boolean;
+  readonly software: boolean;
+  /** These scripts; `all`: those of each node. */
+  readonly scripts: readonly Postscript[] | 'all' | undefined;
+}
+
+/** What the update of many nodes has in common. */
+export interface UpdateJob {
+  readonly files: boolean;
+  readonly software: boolean;
+  readonly scripts: boolean;
+  /** Sentences on scripts that were named and do not exist; then nothing is run. */
+  readonly missing: readonly string[];
+  readonly lists: Readonly<Record<string, FoundList | FaultData>>;
+  readonly packages: Readonly<Record<string, readonly PackageStep[] | FaultData>>;
+  /** Where nodes keep what synchronising files needs; empty: in the usual place. */
+  readonly storage: string;
+  /** The directory of the scripts; undefined if there is none. */
+  readonly directory: string | undefined;
+  /** Files get the owner they have here. */
+  readonly keepOwner: boolean;
+  /** Bytes of output that are kept of a node. */
+  readonly limit: number;
+}
+
+/** What the update of one node needs. */
+export interface UpdateTarget {
+  readonly to: RemoteTarget | FaultData;
+  /** Of files, by path. */
+  readonly lists: readonly string[];
+  /** Of packages, by key. */
+  readonly packages: Readonly<Record<SoftwareName, string>> | undefined;
+  readonly scripts: readonly PlannedScript[] | FaultData;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface PlannedScript extends Postscript {
+  /** It is in the directory; muster does it itself; there is none of that name. */
+  readonly is: 'script' | 'syncfiles' | SoftwareName | 'missing';
+}
+
+export interface UpdateOptions {
+  readonly remote: Remote;
+  readonly snapshot: Snapshot;
+  /** Whom we are on the nodes. */
+  readonly user: string;
+  readonly nodes: readonly string[];
+  readonly steps: UpdateSteps;
+}
+
+/** Scripts that muster does itself, unless there is a script of that name. */
+const ownScripts = ['syncfiles', ...softwareNames] as const;
+
+/** For nodes that nobody goes to. */
+const unneeded: FaultData = { kind: 'invalid', sentences: ['it gets nothing.'] };
+
+/** The update of many nodes as data. What is the same for all is read once. */
+export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptions): {
+  readonly shared: UpdateJob;
+  target(node: string): Promise<UpdateTarget>;
+} {
+  const { files, software, scripts } = steps;
+  const reader = effectiveReader(snapshot);
+  const targets = remote.targets(snapshot, user);
+  const lists = new SyncLists(reader, remote.sources, nodes);
+  const packages = new PackageLists(reader, remote.sources);
+  const directory = new ScriptDirectory(remote.postscripts);
+  const planned = (script: Postscript): PlannedScript => {
+    const { name } = script;
+    const is = directory.has(name) ? 'script' : (ownScripts.find((own) => own === name) ?? 'missing');
+    return { ...script, is };
+  };
+  const named = scripts === 'all' ? [] : (scripts ?? []).map(planned);
+  /** What the other steps of this update do already is left out. */
+  const isDone = ({ is }: PlannedScript): boolean =>
+    is === 'syncfiles' ? files : software && softwareNames.some((name) => name === is);
+  const scriptsFor = async (node: string): Promise<readonly PlannedScript[]> =>
+    scripts === 'all'
+      ? scriptsOf(reader, node)
+          .map(planned)
+          .filter((script) => !isDone(script))
+      : named;
+  return {
+    shared: {
+      files,
+      software,
+      scripts: scripts !== undefined,
+      missing: named.flatMap(({ is, text }) => (is === 'missing' ? missingScript(text) : [])),
+      lists: lists.found.all,
+      packages: packages.found.all,
+      storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',
+      directory: directory.path,
+      keepOwner: user === 'root',
+      // Kept line by line, which needs several times the room of plain text.
+      limit: Math.floor(remote.outputLimit(nodes.length) / 4),
+    },
+    async target(node) {
+      const own = await orFault(scriptsFor(node));
+      const does = (is: PlannedScript['is']): boolean =>
+        !('sentences' in own) && own.some((script) => script.is === is);
+      const needsPackages = software || softwareNames.some(does);
+      const paths = files || does('syncfiles') ? await lists.pathsFor(node) : [];
+      const isIdle = !software && scripts === undefined && paths.length === 0;
+      return {
+        // To look for the addresses of thousands of nodes takes long.
+        to: isIdle ? unneeded : await targets(node),
+        lists: paths,
+        packages: needsPackages
+          ? { ospkgs: await packages.keyFor(node, 'ospkgs'), otherpkgs: await packages.keyFor(node, 'otherpkgs') }
+          : undefined,
+        scripts: own,
+        environment: scripts === undefined ? {} : scriptEnvironment(reader, node),
+      };
+    },
+  };
+}

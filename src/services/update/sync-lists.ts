@@ -1,0 +1,99 @@
+import { Fault, type FaultData, orFault } from '../../core/errors.ts';
+import { missedFault } from '../../noderange/index.ts';
+import { expandRange } from '../../objects/cluster.ts';
+import type { EffectiveReader } from '../../objects/effective.ts';
+import type { CargoRoot } from '../remote/cargo.ts';
+import type { Sources } from '../remote/sources.ts';
+import { Findings } from './findings.ts';
+import { imageOf, listFiles } from './node-image.ts';
+import { readList } from './read-list.ts';
+import { parseSynclist, type Synclist, type SyncRule, type SyncScript } from './synclist.ts';
+import { telling } from './telling.ts';
+import { expandWildcards } from './wanted-files.ts';
+
+/** A rule whose sources may be sent. */
+export interface FoundRule extends Omit<SyncRule, 'range'> {
+  /** Those of the nodes at work that it is for; undefined: all. */
+  readonly nodes: readonly string[] | undefined;
+  /** The sources, wildcards replaced. */
+  readonly roots: readonly CargoRoot[];
+  /** Wildcards that nothing matches. */
+  readonly idle: readonly string[];
+}
+
+export interface FoundScript extends SyncScript {
+  /** Where it is here, which counts only if no rule of the list brings it to the nodes. */
+  readonly root: CargoRoot | FaultData;
+}
+
+/** A list of files that nodes shall have, as plain data. */
+export interface FoundList extends Record<'copies' | 'appends' | 'merges', readonly FoundRule[]> {
+  readonly scripts: readonly FoundScript[];
+  readonly scriptsAlways: readonly FoundScript[];
+}
+
+/** The lists of nodes. Each is read once, however many nodes share it. */
+export class SyncLists {
+  /** By path. */
+  readonly found = new Findings<FoundList>();
+  readonly #reader: EffectiveReader;
+  readonly #sources: Sources;
+  readonly #nodes: ReadonlySet<string>;
+  readonly #ranges = new Map<string, readonly string[]>();
+
+  constructor(reader: EffectiveReader, sources: Sources, nodes: readonly string[]) {
+    this.#reader = reader;
+    this.#sources = sources;
+    this.#nodes = new Set(nodes);
+  }
+
+  /** The paths of a node's lists; when it resolves they are found. */
+  async pathsFor(node: string): Promise<readonly string[]> {
+    const paths = listFiles(this.#reader, imageOf(this.#reader, node), 'synclists', 'synclist');
+    await Promise.all(paths.map((path) => this.found.find(path, () => this.#find(path))));
+    return paths;
+  }
+
+  async #find(path: string): Promise<FoundList> {
+    const { copies, appends, merges, scripts, scriptsAlways }: Synclist = parseSynclist(
+      await readList(this.#sources, path),
+      path,
+    );
+    const rules = (all: readonly SyncRule[]): Promise<FoundRule[]> => Promise.all(all.map((rule) => this.#rule(rule)));
+    const located = (all: readonly SyncScript[]): Promise<FoundScript[]> =>
+      Promise.all(all.map(async (script) => ({ ...script, root: await orFault(this.#root(script)) })));
+    return {
+      copies: await rules(copies),
+      appends: await rules(appends),
+      merges: await rules(merges),
+      scripts: await located(scripts),
+      scriptsAlways: await located(scriptsAlways),
+    };
+  }
+
+  async #rule({ range, ...rule }: SyncRule): Promise<FoundRule> {
+    const { sources, where } = rule;
+    const admit = (path: string): string => this.#sources.admit(path);
+    const found = await telling(where, async () => {
+      const paths = await Promise.all(sources.map((source) => expandWildcards(source, admit)));
+      return paths.map((expanded) => expanded.map((path) => ({ path, real: admit(path) })));
+    });
+    const idle = sources.filter((_, index) => found[index]!.length === 0);
+    return { ...rule, nodes: this.#nodesIn(range, where), roots: found.flat(), idle };
+  }
+
+  #root({ path, where }: SyncScript): Promise<CargoRoot> {
+    return telling(where, async () => ({ path, real: this.#sources.admit(path) }));
+  }
+
+  #nodesIn(range: string | undefined, where: string): readonly string[] | undefined {
+    if (range === undefined) return undefined;
+    let nodes = this.#ranges.get(range);
+    if (!nodes) {
+      const { nodes: found, missed } = expandRange(this.#reader.snapshot, range);
+      if (missed.length > 0) throw new Fault('invalid', `${where}: ${missedFault(missed, range).message}`);
+      this.#ranges.set(range, (nodes = found.filter((node) => this.#nodes.has(node))));
+    }
+    return nodes;
+  }
+}
