@@ -15,27 +15,24 @@ export interface ShellBody {
   readonly ENV?: Readonly<Record<string, string | number | boolean>>;
 }
 
-const text = Type.String;
-const mayBe = Type.Optional;
-
 /** What is asked of the nodes' shells. */
 export const shellSchema = Type.Object({
-  command: text({ description: 'text for the shell on the node' }),
+  command: Type.String({ description: 'text for the shell on the node' }),
   environment: Type.Record(Type.String(), Type.String()),
-  user: mayBe(text()),
-  fanOut: mayBe(Type.Number()),
-  seconds: mayBe(Type.Number({ description: '0: as long as it takes' })),
-  script: mayBe(
+  user: Type.Optional(Type.String()),
+  fanOut: Type.Optional(Type.Number()),
+  seconds: Type.Optional(Type.Number({ description: '0: as long as it takes' })),
+  script: Type.Optional(
     Type.Object(
-      { path: text(), rest: text() },
+      { path: Type.String(), rest: Type.String() },
       { description: 'a script here that is sent along, and the text behind it' },
     ),
   ),
-  environmentFile: mayBe(text({ description: 'a file here whose text goes before the command' })),
+  environmentFile: Type.Optional(Type.String({ description: 'a file here whose text goes before the command' })),
   tellsExit: Type.Boolean(),
   silent: Type.Boolean(),
   sudo: Type.Boolean(),
-  password: mayBe(text({ description: 'hands out the key, with this password' })),
+  password: Type.Optional(Type.String({ description: 'hands out the key, with this password' })),
   shownOptions: Type.Array(Type.String(), { description: 'the options and variables, without the user' }),
 });
 
