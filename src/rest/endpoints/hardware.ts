@@ -11,9 +11,9 @@ import { rspconfig } from '../../commands/rspconfig.ts';
 import { rvitals } from '../../commands/rvitals.ts';
 import { Fault } from '../../core/errors.ts';
 import { withoutSecrets } from '../../objects/secret-names.ts';
+import { shownSettings } from '../../objects/shown-arguments.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-import { shownSettings } from '../../objects/shown-arguments.ts';
 import { splitList } from './definitions.ts';
 
 const range = 'noderange';
