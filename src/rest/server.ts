@@ -15,6 +15,7 @@ import { limitConnections } from './connections.ts';
 import { rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
+import { GuardedResponse } from './guarded-response.ts';
 import { handle } from './handler.ts';
 import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendFault } from './reply.ts';
@@ -44,6 +45,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
       connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
       // Checked with the rest, since node's own answer has no body.
       requireHostHeader: false,
+      ServerResponse: GuardedResponse,
     },
     requestTimeout,
     bodyLimit: maximumBulkBody,
