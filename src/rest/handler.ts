@@ -43,6 +43,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     // Awaiting what is there already would cost a turn; most reads need none.
     const identified = identify(route, request, common);
     const identity = identified instanceof Promise ? await identified : identified;
+    services.connections.noteKnown(request.raw.socket);
     release = services.concurrency.enter(identity.user);
     let call: Request;
     try {

@@ -2,9 +2,9 @@ import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Concurrency } from './concurrency.ts';
+import type { Connections } from './connections.ts';
 
 export interface RestLimits {
-  readonly maxConnectionsPerAddress: number;
   /** Seconds a client may take to send a request. */
   readonly requestTimeout: number;
 }
@@ -13,6 +13,7 @@ export interface RestLimits {
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
   readonly concurrency: Concurrency;
+  readonly connections: Connections;
   readonly log: Logger;
   readonly limits: RestLimits;
   readonly version: string;
