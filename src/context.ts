@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logins } from './access/logins.ts';
+import { Refusals } from './access/refusals.ts';
 import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
 import { AddressGuard } from './core/address-guard.ts';
@@ -82,6 +83,10 @@ export async function openContext(config: Config): Promise<Context> {
       status: new NodeStatus(store, (error) => log.error({ err: error }, 'the status of nodes could not be written')),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
+      refusals: new Refusals(
+        (record) => store.audit(record),
+        (error) => log.error({ err: error }, 'a count of refused requests could not be written'),
+      ),
       concurrency: new Concurrency(config.limits.maxConcurrentPerUser),
       connections: boundedConnections(config, log),
       limits: config.limits,
@@ -125,10 +130,11 @@ export async function closeContext({
   dhcp,
   remote,
   status,
+  refusals,
 }: Context): Promise<void> {
   announcements.close();
   await Promise.all([hardware.close(), discovery.close(), dns.close(), dhcp.close(), remote.close()]);
-  await status.flush();
+  await Promise.all([status.flush(), refusals.close()]);
   await store.close();
   lock.release();
 }

@@ -1,3 +1,4 @@
+import type { Refusals } from '../access/refusals.ts';
 import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
@@ -12,6 +13,7 @@ export interface RestLimits {
 /** What the REST face needs of the house. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
+  readonly refusals: Refusals;
   readonly concurrency: Concurrency;
   readonly connections: Connections;
   readonly log: Logger;
