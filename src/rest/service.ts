@@ -1,10 +1,11 @@
+import type { Refusals } from '../access/refusals.ts';
 import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Concurrency } from './concurrency.ts';
+import type { Connections } from './connections.ts';
 
 export interface RestLimits {
-  readonly maxConnectionsPerAddress: number;
   /** Seconds a client may take to send a request. */
   readonly requestTimeout: number;
 }
@@ -12,7 +13,9 @@ export interface RestLimits {
 /** What the REST face needs of the house. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
+  readonly refusals: Refusals;
   readonly concurrency: Concurrency;
+  readonly connections: Connections;
   readonly log: Logger;
   readonly limits: RestLimits;
   readonly version: string;
