@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Logins } from './access/logins.ts';
+import { Refusals } from './access/refusals.ts';
 import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
 import { AddressGuard } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
+import { fileLimit } from './core/file-limit.ts';
 import { createLog, type Logger } from './core/log.ts';
 import { type DataLock, lockDataDirectory } from './database/lock.ts';
 import { SqliteDatabase } from './database/sqlite/sqlite.ts';
@@ -22,6 +24,7 @@ import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
 import { Concurrency } from './rest/concurrency.ts';
+import { Connections } from './rest/connections.ts';
 import type { RestServices } from './rest/service.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
@@ -98,13 +101,30 @@ export async function openContext(config: Config): Promise<Context> {
       status,
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
+      refusals: new Refusals(
+        (record) => store.audit(record),
+        (error) => log.error({ err: error }, 'a count of refused requests could not be written'),
+      ),
       concurrency: new Concurrency(config.limits.maxConcurrentPerUser),
+      connections: boundedConnections(config, log),
       limits: config.limits,
     };
   } catch (error) {
     lock.release();
     throw error;
   }
+}
+
+function boundedConnections({ limits: { maxConnectionsPerAddress: wanted } }: Config, log: Logger): Connections {
+  const files = fileLimit();
+  const connections = new Connections(wanted, files);
+  const { most, mostOfOne } = connections;
+  if (mostOfOne < wanted) {
+    log.warn(
+      `This process may open ${files} files, so it takes at most ${most} connections, and ${mostOfOne} instead of ${wanted} of one address; raise the limit (LimitNOFILE= of a systemd unit, ulimit -n) for more.`,
+    );
+  }
+  return connections;
 }
 
 async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
@@ -132,11 +152,12 @@ export async function closeContext({
   dns,
   dhcp,
   status,
+  refusals,
 }: Context): Promise<void> {
   announcements.close();
   const { devices, remote } = means;
   await Promise.all([devices.close(), discovery.close(), dns.close(), dhcp.close(), remote.close()]);
-  await status.flush();
+  await Promise.all([status.flush(), refusals.close()]);
   await store.close();
   lock.release();
 }

@@ -1,8 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { guardHeaders } from './guarded-response.ts';
 import { jsonType } from './reply.ts';
 
 export const maximumHeaders = 81_920;
+
+const guard = Object.entries(guardHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
 
 type Answer = readonly [status: string, sentence: string, errorcode: number];
 const notHttp: Answer = ['400 Bad Request', 'The request is not valid HTTP.', 2];
@@ -34,7 +39,7 @@ export function answerBrokenRequest(
   const [status, sentence, errorcode] = answers[error.code ?? ''] ?? notHttp;
   const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
   const head = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
-  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`);
+  socket.end(`HTTP/1.1 ${status}\r\n${guard}${head}\r\n\r\n${body}`);
   const timer = setTimeout(() => socket.destroy(), patience).unref();
   socket.once('close', () => clearTimeout(timer));
 }

@@ -1,21 +1,110 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { networkOf } from '../access/addresses.ts';
 
-/** Bounds how many connections one address may hold. */
-export function limitConnections(server: Server, limit: number): void {
-  const open = new Map<string, number>();
-  server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
-    const count = (open.get(address) ?? 0) + 1;
-    if (count > limit) {
-      socket.destroy();
+/** Connections of all clients together, unless one address alone may have more than half of it. Each takes some 60 KiB. */
+const usualTotal = 4_096;
+
+interface Network {
+  readonly name: string;
+  open: number;
+}
+
+interface Connection {
+  readonly ends: string;
+  readonly network: Network;
+  /** As it came from the network; the other one is what is inside it, once both sides have agreed on keys. */
+  readonly raw: Socket;
+  inside: TLSSocket | undefined;
+  /** The last one. */
+  response: ServerResponse | undefined;
+  /** It has sent right credentials. */
+  known: boolean;
+}
+
+/**
+ * Bounds the connections of one address, and of all together by what this process may have open. When all are taken, a new one
+ * takes the place of one that does nothing; those of unknown clients go first, and among them those of the address with most.
+ */
+export class Connections {
+  readonly most: number;
+  readonly mostOfOne: number;
+  readonly #open = new Map<string, Connection>();
+  readonly #networks = new Map<string, Network>();
+  readonly #bySocket = new WeakMap<object, Connection>();
+
+  /** Half of the files are left to everything else. */
+  constructor(perAddress: number, files: number) {
+    this.most = Math.min(Math.max(usualTotal, 2 * perAddress), Math.floor(files / 2));
+    this.mostOfOne = Math.min(perAddress, Math.floor(this.most / 2));
+  }
+
+  watch(server: Server): void {
+    server.on('connection', (socket: Socket) => this.#admit(socket));
+    server.on('secureConnection', (socket: TLSSocket) => {
+      const connection = this.#open.get(endsOf(socket));
+      if (!connection) return;
+      connection.inside = socket;
+      this.#bySocket.set(socket, connection);
+    });
+    server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      const connection = this.#bySocket.get(socket);
+      if (connection) connection.response = response;
+    });
+  }
+
+  /** The client of this connection has shown who it is. */
+  noteKnown(socket: object): void {
+    const connection = this.#bySocket.get(socket);
+    if (connection) connection.known = true;
+  }
+
+  #admit(raw: Socket): void {
+    const name = networkOf(raw.remoteAddress ?? '');
+    const network = this.#networks.get(name) ?? { name, open: 0 };
+    if (network.open >= this.mostOfOne || (this.#open.size >= this.most && !this.#makeRoom())) {
+      raw.destroy();
       return;
     }
-    open.set(address, count);
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left === 0) open.delete(address);
-      else open.set(address, left);
-    });
-  });
+    const ends = endsOf(raw);
+    const connection: Connection = { ends, network, raw, inside: undefined, response: undefined, known: false };
+    this.#open.set(ends, connection);
+    this.#networks.set(name, network);
+    network.open++;
+    raw.once('close', () => this.#forget(connection));
+  }
+
+  /** Once, when it is told to go or has gone by itself. */
+  #forget(connection: Connection): void {
+    const { ends, network } = connection;
+    if (this.#open.get(ends) !== connection) return;
+    this.#open.delete(ends);
+    if (--network.open === 0) this.#networks.delete(network.name);
+  }
+
+  #makeRoom(): boolean {
+    let least: Connection | undefined;
+    for (const one of this.#open.values()) if (givesWay(one) && (!least || isLess(one, least))) least = one;
+    if (!least) return false;
+    this.#forget(least);
+    (least.inside ?? least.raw).destroy();
+    return true;
+  }
+}
+
+/** The same for both sockets of a connection, and for no other at the time. */
+const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
+
+/** It waits for a request; an unknown client that is still sending one counts as well. */
+function givesWay({ response, known }: Connection): boolean {
+  if (!response || response.writableFinished || response.destroyed) return true;
+  return !known && !response.req.complete;
+}
+
+/** Of those that are alike the older one is less. */
+function isLess(one: Connection, other: Connection): boolean {
+  return one.known === other.known ? one.network.open > other.network.open : other.known;
 }

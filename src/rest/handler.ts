@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
+import type { AuditRecord } from '../database/database.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
 import { shortened } from '../dispatch/shortened.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
@@ -47,12 +48,16 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     // Awaiting what is there already would cost a turn; most reads need none.
     const identified = identify(route, request, common);
     const identity = identified instanceof Promise ? await identified : identified;
+    services.connections.noteKnown(request.raw.socket);
     release = services.concurrency.enter(identity.user);
     let call: Request;
     try {
       call = makeCall(route, request, response, headers, parameters, identity);
     } catch (error) {
-      return await auditRefusal(route, request, identity.user, 'Failed', error);
+      const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
+      if (services.audit && error instanceof Fault)
+        await services.store.audit(refusalRecord(route, request, identity.user, 'Failed', range));
+      throw error;
     }
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
@@ -106,8 +111,12 @@ function identify(route: Route, request: FastifyRequest, common: CommonParameter
   if (endpoint.needsToken && token === undefined) {
     throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
   }
-  const refused = (error: unknown): Promise<never> =>
-    auditRefusal(route, request, common.userName?.slice(0, 256) ?? '', 'Denied (authentication)', error);
+  const refused = async (error: unknown): Promise<never> => {
+    const user = common.userName?.slice(0, 256) ?? '';
+    if (services.audit && error instanceof Fault)
+      await services.refusals.note(refusalRecord(route, request, user, 'Denied (authentication)', ''));
+    throw error;
+  };
   try {
     const identity = services.authenticator.identify(token, common, request.ip, request.raw.socket);
     return identity instanceof Promise ? identity.catch(refused) : identity;
@@ -116,29 +125,23 @@ function identify(route: Route, request: FastifyRequest, common: CommonParameter
   }
 }
 
-/** Notes a request that never became a command; dispatch notes the others. */
-async function auditRefusal(
-  { services, endpoint }: Route,
+/** Of a request that never became a command; dispatch notes the others. */
+const refusalRecord = (
+  { endpoint }: Route,
   request: FastifyRequest,
   user: string,
   status: string,
-  error: unknown,
-): Promise<never> {
-  if (services.audit && error instanceof Fault) {
-    const range = status === 'Failed' ? shownRange(rangeOf(endpoint, request.params as Record<string, string>)) : '';
-    await services.store.audit({
-      time: Date.now(),
-      user: withoutSecrets(user),
-      client: request.ip,
-      command: endpoint.command.name,
-      noderange: shortened(range),
-      args: '',
-      status,
-      request: request.id,
-    });
-  }
-  throw error;
-}
+  range: string,
+): AuditRecord => ({
+  time: Date.now(),
+  user: withoutSecrets(user),
+  client: request.ip,
+  command: endpoint.command.name,
+  noderange: shortened(range),
+  args: '',
+  status,
+  request: request.id,
+});
 
 function makeCall(
   { root, endpoint }: Route,

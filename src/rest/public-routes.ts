@@ -3,6 +3,7 @@ import { resourceGroups } from './describe/rows.ts';
 import { docsPage } from './docs.ts';
 import { endpoints } from './endpoints/index.ts';
 import { openApiDocument } from './openapi.ts';
+import { pagePolicy } from './guarded-response.ts';
 import { publicPaths } from './public-paths.ts';
 import { sendBody } from './reply.ts';
 import type { Root } from './roots.ts';
@@ -13,8 +14,8 @@ export interface PublicRoute {
   handler(request: FastifyRequest, reply: FastifyReply): void;
 }
 
-/** The page is one file; nothing it could be made to hold may run or load. */
-const pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+/** The page is one file with its style and an empty icon in it. */
+const policy = pagePolicy("; style-src 'unsafe-inline'; img-src data:");
 
 /** What needs no credentials: the resource groups, whether the service is up, and the description of the interface. */
 export function publicRoutes({ store, version }: RestServices, root: Root): PublicRoute[] {
@@ -32,7 +33,8 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
     handler(_request, reply) {
       reply.hijack();
       const body = bodies[path]();
-      const headers = { 'Content-Type': `${contentType}; charset=utf-8`, 'Content-Security-Policy': pagePolicy };
+      const page = contentType === 'text/html' ? { 'Content-Security-Policy': policy } : {};
+      const headers = { 'Content-Type': `${contentType}; charset=utf-8`, ...page };
       sendBody(reply.raw, body === down ? 503 : 200, headers, body);
     },
   }));

@@ -11,10 +11,10 @@ import { NumberedIds } from '../core/numbered-ids.ts';
 import { bodyTooLarge, readBody } from './body.ts';
 import { answerBrokenRequest, maximumHeaders } from './broken-request.ts';
 import type { Credentials } from './certificates.ts';
-import { limitConnections } from './connections.ts';
 import { rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
+import { GuardedResponse } from './guarded-response.ts';
 import { handle } from './handler.ts';
 import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendFault } from './reply.ts';
@@ -45,6 +45,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
       connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
       // Checked with the rest, since node's own answer has no body.
       requireHostHeader: false,
+      ServerResponse: GuardedResponse,
     },
     requestTimeout,
     bodyLimit: maximumBulkBody,
@@ -75,7 +76,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
   for (const root of roots) addRoutes(app, services, root);
   // Otherwise node answers an unknown Expect itself, without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  limitConnections(app.server, services.limits.maxConnectionsPerAddress);
+  services.connections.watch(app.server);
   return app;
 }
 

@@ -1,13 +1,17 @@
+import type { Refusals } from '../access/refusals.ts';
 import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Concurrency } from './concurrency.ts';
+import type { Connections } from './connections.ts';
 import type { LimitSettings } from './settings.ts';
 
 /** What the REST face needs of the house. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
+  readonly refusals: Refusals;
   readonly concurrency: Concurrency;
+  readonly connections: Connections;
   readonly log: Logger;
   readonly limits: LimitSettings;
   readonly version: string;

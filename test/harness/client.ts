@@ -26,10 +26,11 @@ export class Client {
   readonly ca: string;
   readonly #agent: Agent;
 
-  constructor(port: number, ca: string) {
+  /** `localAddress`: where it calls from. */
+  constructor(port: number, ca: string, localAddress = '127.0.0.1') {
     this.port = port;
     this.ca = ca;
-    this.#agent = new Agent({ keepAlive: true, ca });
+    this.#agent = new Agent({ keepAlive: true, ca, localAddress });
   }
 
   call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {

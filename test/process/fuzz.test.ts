@@ -43,6 +43,8 @@ const planted: [path: string, body: unknown][] = [
   ],
   ['/tables/pdu/rows/node=n3', { community: `${secretMark}-community`, authkey: `${secretMark}-authkey` }],
   ['/tables/prodkey/rows/node=n4', { product: 'x', key: `${secretMark}-key` }],
+  // Generated requests may give others full rights and then change root's own rule; they do not guess this one.
+  ['/policy/0.271828', { name: 'root', rule: 'allow' }],
 ];
 
 beforeAll(async () => {

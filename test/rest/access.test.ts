@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Reply } from '../harness/client.ts';
+import { Client, type Reply } from '../harness/client.ts';
 import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
 import { addUser, logIn } from '../harness/users.ts';
 
@@ -271,11 +271,11 @@ describe('the audit log', () => {
     before = (await server.ok('GET', '/tables/auditlog/rows')).auditlog.length;
   });
 
-  const recordOf = async ({ headers }: Reply) => {
+  const recordOf = async ({ headers }: Reply, client = '127.0.0.1') => {
     const { auditlog } = await server.ok('GET', `/tables/auditlog/rows/comments=${String(headers['x-request-id'])}`);
     expect(auditlog.length).toBe(1);
     const { userid, clientname, clienttype, command, noderange, args, status, audittime } = auditlog[0];
-    expect([clientname, clienttype]).toEqual(['127.0.0.1', 'ws']);
+    expect([clientname, clienttype]).toEqual([client, 'ws']);
     expect(Math.abs(Date.parse(audittime) - Date.now())).toBeLessThan(60_000);
     return [userid, command, noderange ?? '', args ?? '', status];
   };
@@ -331,16 +331,20 @@ describe('the audit log', () => {
     ]);
   });
 
-  it('records failed logins under the name that was given, without the password', async () => {
-    const refused = await server.call('GET', '/nodes', {
-      token: null,
-      query: { userName: 'mallory', userPW: 'guess-1' },
-    });
-    expect(await recordOf(refused)).toEqual(['mallory', 'lsdef', '', '', 'Denied (authentication)']);
-    const token = await server.call('DELETE', '/nodes/n1', { token: 'no-such-token' });
-    expect(await recordOf(token)).toEqual(['', 'rmdef', '', '', 'Denied (authentication)']);
-    expect(JSON.stringify(await server.ok('GET', '/tables/auditlog/rows'))).not.toMatch(/guess-1|no-such-token/);
-  });
+  it.each([
+    ['mallory', { query: { userName: 'mallory', userPW: 'guess-1' } }],
+    ['', { token: 'no-such-token' }],
+  ])(
+    'records a failed login under the name that was given ("%s"), without password and token',
+    async (name, options) => {
+      const address = `127.0.0.${name.length + 20}`;
+      const client = new Client(server.port, server.client.ca, address);
+      const refused = await client.call('GET', '/nodes', options);
+      client.close();
+      expect(await recordOf(refused, address)).toEqual([name, 'lsdef', '', '', 'Denied (authentication)']);
+      expect(JSON.stringify(await server.ok('GET', '/tables/auditlog/rows'))).not.toMatch(/guess-1|no-such-token/);
+    },
+  );
 
   it('records dry runs as such', async () => {
     const reply = await server.call('DELETE', '/nodes/n1', { query: { dryRun: 1 } });

@@ -10,7 +10,12 @@ let server: TestServer;
 let replies = 0;
 beforeAll(async () => {
   server = await startServer({ data, environment: { MUSTER_LOG_LEVEL: 'trace' } });
-  await server.ok('POST', '/nodes/n1', { groups: 'all', mgt: 'ipmi', bmc: '127.0.0.1', bmcport: '9' });
+  const account = { bmcusername: 'admin', bmcpassword: 'hush', bmcport: '9' };
+  for (const [node, bmc] of [
+    ['n1', '127.0.0.1'],
+    ['n2', '127.0.0.2'],
+  ])
+    await server.ok('POST', `/nodes/${node}`, { groups: 'all', mgt: 'ipmi', bmc, ...account });
 });
 afterAll(() => rmSync(data, { recursive: true }));
 
@@ -83,6 +88,8 @@ const requests: [method: string, path: string, options: CallOptions][] = [
   ['PUT', '/nodes/n1/sp/PASSWORD', { body: { PASSWORD: secret } }],
   ['PUT', '/nodes/n1/sp/userid', { body: { userid: '2', passwort: secret } }],
   ['PUT', '/nodes/n1/sp/username', { body: { value: `password=${secret}` } }],
+  // Refused by the driver for its length, before the service processor is asked, which does not answer.
+  ['PUT', '/nodes/n2/sp/userid', { body: { userid: '2', username: `password=${secret}` } }],
   ['PUT', '/nodes/n1/sp/ip', { body: { ip: '127.0.0.2', [`password=${secret}`]: '' } }],
   ['PUT', '/nodes/n1/energy', { body: { password: secret } }],
   ['PUT', '/nodes/n1/energy', { body: { [`password=${secret}`]: 'on' } }],

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createConnection, type Socket } from 'node:net';
 import { Fault } from '../../core/errors.ts';
+import { fileLimit } from '../../core/file-limit.ts';
 import { limiter } from '../../core/limiter.ts';
 
 /** `silent`: nothing came back, as from a host that is down or behind a filter. */
@@ -10,14 +10,15 @@ export type PortState = 'open' | 'closed' | 'silent';
 const patience = 1_500;
 /** To connect, ask and hear the whole answer. */
 const answerPatience = 3_000;
-const mostAtOnce = 1_024;
+/** At most a quarter of the files this process may have open; clients and other work need the rest. */
+const mostAtOnce = Math.min(1_024, Math.ceil(fileLimit() / 4));
 /** What this machine is short of says nothing about the other. */
 const shortages = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 const longestLine = 256;
 
 /** Tries TCP ports, a bounded number at a time over all addresses. */
 export class PortProbe {
-  readonly #inTurn = limiter(atOnce());
+  readonly #inTurn = limiter(mostAtOnce);
 
   state(address: string, port: number, signal: AbortSignal): Promise<PortState> {
     return this.#turn<PortState>(signal, 'silent', (done, failed) => {
@@ -78,19 +79,4 @@ function connect(
     over(state);
   });
   return socket;
-}
-
-/** A quarter of the files this process may have open; clients and other work need the rest. */
-function atOnce(): number {
-  const files = /^Max open files\s+(\d+)/m.exec(limits())?.[1];
-  return files === undefined ? mostAtOnce : Math.min(mostAtOnce, Math.ceil(Number(files) / 4));
-}
-
-function limits(): string {
-  try {
-    return readFileSync('/proc/self/limits', 'latin1');
-  } catch {
-    // Not every system tells.
-    return '';
-  }
 }

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { CallOptions } from '../harness/client.ts';
+import { startServer, type TestServer } from '../harness/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.ok('POST', '/nodes/n1', { groups: 'all', mgt: 'ipmi' });
+});
+afterAll(() => server.stop());
+
+const nothingLoads = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const guard = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy': nothingLoads,
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+};
+
+const requests: [what: string, status: number, method: string, path: string, options?: CallOptions][] = [
+  ['a success', 200, 'PUT', '/nodes/n1', { body: { mgt: 'ipmi' } }],
+  ['a stream', 200, 'GET', '/nodes/n1/nodels', { headers: { Accept: 'application/x-ndjson' } }],
+  ['a refusal', 401, 'GET', '/nodes', { token: null }],
+  ['an unknown path', 404, 'GET', '/nothing'],
+  ['an unknown method', 405, 'PATCH', '/nodes'],
+  ['a body that is no JSON', 400, 'PUT', '/nodes/n1', { body: '{' }],
+  ['a body announced too large', 400, 'PUT', '/nodes/n1', { body: ' '.repeat(1_048_577) }],
+  ['a path that cannot be read', 400, 'GET', '/nodes/%'],
+  ['an expectation', 417, 'GET', '/nodes', { headers: { Expect: 'miracles' } }],
+  ['whether it is up', 200, 'GET', '/health', { token: null }],
+  ['the interface for programs', 200, 'GET', '/openapi.json', { token: null }],
+];
+
+describe.each(['/muster', '/xcatws'])('at %s a browser is kept from misusing', (root) => {
+  it.each(requests)('%s (%d)', async (_what, status, method, path, options) => {
+    const reply = await server.call(method, path, { root, ...options });
+    expect(reply.status).toBe(status);
+    expect(reply.headers).toMatchObject(guard);
+  });
+
+  it('data with a tag, which it may keep for its user and must ask about', async () => {
+    const reply = await server.call('GET', '/nodes/n1', { root });
+    const kept = { ...guard, 'cache-control': 'private, no-cache' };
+    expect(reply.headers).toMatchObject(kept);
+    const again = await server.call('GET', '/nodes/n1', { root, headers: { 'If-None-Match': reply.headers.etag! } });
+    expect([again.status, again.headers]).toEqual([304, expect.objectContaining(kept)]);
+  });
+
+  it('the page, which may show its own style and nothing else', async () => {
+    const { headers } = await server.call('GET', '/docs', { root, token: null });
+    expect(headers).toMatchObject({
+      ...guard,
+      'content-security-policy': `${nothingLoads}; style-src 'unsafe-inline'; img-src data:`,
+    });
+  });
+});
+
+it('what is not even HTTP is answered with the same headers', async () => {
+  const answer = await server.client.raw('NONSENSE\r\n\r\n');
+  const [head = ''] = answer.split('\r\n\r\n');
+  const lines = head.toLowerCase().split('\r\n');
+  for (const [name, value] of Object.entries(guard)) expect(lines).toContain(`${name}: ${value.toLowerCase()}`);
+});
