@@ -24,9 +24,12 @@ export function compilePattern(source: string, where: string, allowance = new Pa
   }
   allowance.takeSize(patternSize(source), where);
   const compiled = compile(source, where);
+  const test = boundedTest(compiled, where, allowance);
   return {
-    test: boundedTest(compiled, where, allowance),
+    test,
     exec(text) {
+      // Finding nothing is dear without tables, and groups are found without them.
+      if (!test(text)) return undefined;
       const matcher = compiled.engine.matcher(text);
       if (!matcher.find()) return undefined;
       const groups: (string | undefined)[] = [];

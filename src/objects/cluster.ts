@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { Fault } from '../core/errors.ts';
+import type { PatternAllowance } from '../core/patterns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type Table, tables } from '../database/tables.ts';
 import {
@@ -31,7 +32,7 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
     hasNode: (name) => reader.nodeRow(name) !== undefined,
     group: (name) => groupMembers(snapshot, name),
     nodeNames: () => visibleNodes(snapshot),
-    select: (criterion) => select(snapshot, criterion),
+    select: (criterion, patterns) => select(snapshot, criterion, patterns),
     ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
   };
 }
@@ -40,27 +41,32 @@ export interface RangeOptions {
   readonly verify?: boolean | undefined;
   readonly rangeFiles?: string | undefined;
   readonly limit?: number | undefined;
+  /** For those who refuse unknown names: a range is refused after so many. */
+  readonly mostUnknown?: number | undefined;
 }
+
+/** More of them are not looked at where none is allowed: looking up names that nobody knows is the dearest part of a range. */
+export const mostUnknownNames = 10_000;
 
 export function expandRange(
   snapshot: Snapshot,
   text: string,
-  { verify = true, rangeFiles, limit }: RangeOptions = {},
+  { verify = true, rangeFiles, limit, mostUnknown }: RangeOptions = {},
 ): Expansion {
   const exclude = siteValue(snapshot, 'excludenodes');
-  return expand(text, clusterOf(snapshot, rangeFiles), { verify, exclude, limit });
+  return expand(text, clusterOf(snapshot, rangeFiles), { verify, exclude, limit, mostUnknown });
 }
 
 /** The nodes of a range in which every name must be known. */
 export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptions = {}): string[] {
-  const { nodes, missed } = expandRange(snapshot, text, options);
+  const { nodes, missed } = expandRange(snapshot, text, { mostUnknown: mostUnknownNames, ...options });
   if (missed.length > 0) throw missedFault(missed, text);
   return nodes;
 }
 
-function* select(snapshot: Snapshot, criterion: Criterion): Iterable<string> {
+function* select(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): Iterable<string> {
   const table = criterionTable(criterion);
-  const holds = criterionTest(criterion);
+  const holds = criterionTest(criterion, patterns);
   const reader = effectiveReader(snapshot);
   for (const node of visibleNodes(snapshot)) {
     const value = criterion.column === table.nodeColumn ? node : reader.row(table, node)?.[criterion.column];

@@ -1,6 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { expandRange, type RangeOptions } from './cluster.ts';
+import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { staticMembers } from './groups.ts';
@@ -14,17 +14,12 @@ export interface NamedObjects {
 }
 
 /** Node paths are ranges, all others comma lists of names. */
-export function namedObjects(
-  snapshot: Snapshot,
-  type: ObjectType,
-  text: string,
-  { rangeFiles, limit }: RangeOptions,
-): NamedObjects {
+export function namedObjects(snapshot: Snapshot, type: ObjectType, text: string, ranges: RangeOptions): NamedObjects {
   // A regular expression means the nodes it matches; every other unknown text may be the name of a node to come.
   const verify = text.startsWith('/');
   const names =
     type.name === 'node'
-      ? expandRange(snapshot, text, { rangeFiles, limit, verify })
+      ? expandRange(snapshot, text, { ...ranges, verify })
       : { nodes: [...new Set(listItems(text))].sort(), missed: [] };
   const existing: string[] = [];
   const missing = [...names.missed];
@@ -39,7 +34,7 @@ export function existingObjects(
   text: string,
   ranges: RangeOptions,
 ): readonly string[] {
-  const { existing, missing } = namedObjects(snapshot, type, text, ranges);
+  const { existing, missing } = namedObjects(snapshot, type, text, { ...ranges, mostUnknown: mostUnknownNames });
   if (missing.length > 0) throw unknownObjects(type, missing);
   return existing;
 }
