@@ -78,6 +78,39 @@ export async function start(command: readonly string[], { env, core, ready }: St
   };
 }
 
+/** A program of ours beside this one that does what it is asked by a message and answers with another. */
+export interface Helper {
+  ask(message: unknown): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** `idle`: it gets what others leave of the core. */
+export function startHelper(program: string, core: number, { idle = false } = {}): Helper {
+  const priority = idle ? ['chrt', '-i', '0'] : [];
+  const child = spawn('taskset', ['-c', coresText(core), ...priority, process.execPath, program], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  children.add(child);
+  const ended = new Promise<void>((resolve) => {
+    child.once('close', () => {
+      children.delete(child);
+      resolve();
+    });
+  });
+  return {
+    ask: (message) =>
+      new Promise((resolve, reject) => {
+        child.once('message', resolve);
+        void ended.then(() => reject(new Error(`${program} has ended.`)));
+        child.send(message as object);
+      }),
+    async stop() {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
 /** Runs a program to its end and returns what it printed. */
 export async function run(
   command: readonly string[],

@@ -12,6 +12,7 @@ import { bindTo, clientCore } from './process.ts';
 import { type Benchmark, formatRow, heading, isMet } from './report.ts';
 import { single } from './single.ts';
 import { ssh } from './ssh.ts';
+import { stalls } from './stalls.ts';
 import { ensureTools } from './tools.ts';
 import { writes } from './writes.ts';
 
@@ -28,6 +29,7 @@ const benchmarks: Benchmark[] = [
   hosts,
   dns,
   dhcp,
+  stalls,
 ];
 
 const { values } = parseArgs({ options: { only: { type: 'string', multiple: true } } });

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { compilePattern, type Pattern } from '../core/patterns.ts';
+import { compilePattern, type Pattern, PatternAllowance } from '../core/patterns.ts';
 import { canonicalAddress } from './addresses.ts';
 import { parseTimeSpan, type TimeSpan } from './policy-time.ts';
 
@@ -27,17 +27,21 @@ export interface Rule {
   range: string | undefined;
 }
 
+/** For the patterns of all rules of a policy. Every line must be judged, so what that costs is not limited. */
+export const policyPatterns = (): PatternAllowance =>
+  new PatternAllowance({ steps: 100_000, ranges: 500_000, tables: 8 * 1024 * 1024, work: Number.POSITIVE_INFINITY });
+
 const permitWords = new Set(['allow', 'accept', 'trusted']);
 
 /**
  * Undefined for a row that can never decide: a disabled one, or one that permits under a condition we cannot read. A row that
  * refuses under such a condition refuses without it.
  */
-export function compileRule(row: PolicyRow): Rule | undefined {
+export function compileRule(row: PolicyRow, patterns = policyPatterns()): Rule | undefined {
   if (isDisabled(row.disable)) return undefined;
   const permits = isPermit(row.rule);
   const parameters = condition(row.parameters);
-  const line = parameters === undefined ? undefined : readPattern(parameters, row.priority);
+  const line = parameters === undefined ? undefined : readPattern(parameters, row.priority, patterns);
   const span = condition(row.time);
   const time = span === undefined ? undefined : parseTimeSpan(span);
   if (permits && ((parameters !== undefined && !line) || (span !== undefined && !time))) return undefined;
@@ -87,9 +91,9 @@ function commandNames(text: string | undefined): Set<string> | undefined {
   );
 }
 
-function readPattern(source: string, priority: string): Pattern | undefined {
+function readPattern(source: string, priority: string, patterns: PatternAllowance): Pattern | undefined {
   try {
-    return compilePattern(source, `policy ${priority}, parameters`);
+    return compilePattern(source, `policy ${priority}, parameters`, patterns);
   } catch {
     return undefined;
   }

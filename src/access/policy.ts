@@ -1,6 +1,6 @@
 import { canonicalAddress } from './addresses.ts';
 import { comparePriority } from './policy-priority.ts';
-import { compileRule, isHostName, type PolicyRow, type Rule } from './policy-rule.ts';
+import { compileRule, isHostName, policyPatterns, type PolicyRow, type Rule } from './policy-rule.ts';
 
 export { comparePriority, isPriority } from './policy-priority.ts';
 export type { PolicyRow, Rule } from './policy-rule.ts';
@@ -89,7 +89,8 @@ const maximumPlans = 10_000;
 /** Decides as a fixed set of rows says; the rule with the smallest priority that matches wins. */
 export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
   const sorted = [...rows].sort((a, b) => comparePriority(a.priority, b.priority));
-  const rules = sorted.map(compileRule).filter((rule) => rule !== undefined);
+  const patterns = policyPatterns();
+  const rules = sorted.map((row) => compileRule(row, patterns)).filter((rule) => rule !== undefined);
   const plans = new Map<string, Plan>();
 
   function planFor(user: string, command: string): Plan {

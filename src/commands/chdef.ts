@@ -5,6 +5,7 @@ import type { Draft } from '../database/draft.ts';
 import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
+import { mostUnknownNames } from '../objects/cluster.ts';
 import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
@@ -46,7 +47,10 @@ export const chdef = change({
     const { existing, missing } =
       'definitions' in args
         ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
-        : namedObjects(snapshot, type, args.names, ranges);
+        : namedObjects(snapshot, type, args.names, {
+            ...ranges,
+            mostUnknown: mayMake(type, args) ? undefined : mostUnknownNames,
+          });
     if ('names' in args) checkNamed(type, args, existing, missing);
     else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
     const newNames = 'rename' in args ? [args.rename] : [];
@@ -94,17 +98,14 @@ type Named = Changed | Arguments<typeof renamed>;
 /** What is named must exist, unless it can be made of what is given. */
 function checkNamed(type: ObjectType, args: Named, existing: readonly string[], missing: readonly string[]): void {
   if (existing.length + missing.length === 0) throw emptyRange(args.names);
-  if (missing.length > 0 && ('rename' in args || !canBeMade(type, args, missing)))
-    throw unknownObjects(type, missing, existing);
+  const canBeMade = mayMake(type, args) && (type.name !== 'node' || allNewNodes(missing));
+  if (missing.length > 0 && !canBeMade) throw unknownObjects(type, missing, existing);
 }
 
-function canBeMade(
-  type: ObjectType,
-  { attributes, mustExist: onlyExisting }: Changed,
-  missing: readonly string[],
-): boolean {
-  if (onlyExisting || Object.keys(attributes).length === 0) return false;
-  return type.name !== 'node' || (Boolean(attributes['groups']) && allNewNodes(missing));
+/** Whether what is given suffices to make objects that do not exist. */
+function mayMake(type: ObjectType, args: Named): boolean {
+  if ('rename' in args || args.mustExist || Object.keys(args.attributes).length === 0) return false;
+  return type.name !== 'node' || Boolean(args.attributes['groups']);
 }
 
 function changeAlike(

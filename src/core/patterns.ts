@@ -1,5 +1,9 @@
-import { RE2JS } from 're2js';
+import { type CompiledPattern, compiledPattern } from './compiled-patterns.ts';
 import { Fault } from './errors.ts';
+import { PatternAllowance } from './pattern-allowance.ts';
+import { patternSize } from './pattern-size.ts';
+
+export { PatternAllowance } from './pattern-allowance.ts';
 
 /** A pattern that came from a user; matched in time linear in the text, whatever the pattern. */
 export interface Pattern {
@@ -10,25 +14,61 @@ export interface Pattern {
 
 export const maximumPatternLength = 1024;
 
-/** Compiles Perl-style text with a linear-time engine; a broken pattern is a Fault that names `where`. */
-export function compilePattern(source: string, where: string): Pattern {
+/**
+ * Compiles Perl-style text with a linear-time engine. A broken pattern, or one that the allowance has no room for, is a Fault
+ * that names `where`.
+ */
+export function compilePattern(source: string, where: string, allowance = new PatternAllowance()): Pattern {
   if (source.length > maximumPatternLength) {
     throw new Fault('invalid', `${where}: the pattern is longer than ${maximumPatternLength} characters.`);
   }
-  let compiled: RE2JS;
-  try {
-    compiled = RE2JS.compile(source);
-  } catch (error) {
-    throw new Fault('invalid', `${where}: "${source}" is not a valid pattern: ${(error as Error).message}.`);
-  }
+  allowance.takeSize(patternSize(source), where);
+  const compiled = compile(source, where);
+  const test = boundedTest(compiled, where, allowance);
   return {
-    test: (text) => compiled.test(text),
+    test,
     exec(text) {
-      const matcher = compiled.matcher(text);
+      // Finding nothing is dear without tables, and groups are found without them.
+      if (!test(text)) return undefined;
+      const matcher = compiled.engine.matcher(text);
       if (!matcher.find()) return undefined;
       const groups: (string | undefined)[] = [];
       for (let i = 0; i <= matcher.groupCount(); i++) groups.push(matcher.group(i) ?? undefined);
       return { index: matcher.start(), groups };
     },
+  };
+}
+
+function compile(source: string, where: string): CompiledPattern {
+  try {
+    return compiledPattern(source);
+  } catch (error) {
+    throw new Fault('invalid', `${where}: "${source}" is not a valid pattern: ${(error as Error).message}.`);
+  }
+}
+
+/**
+ * The engine makes tables as it meets texts. For some patterns every text needs new ones; left alone, the engine fills its memory
+ * with them, throws all away and begins anew, which is slower by far than doing without. Here they are made once, and a pattern
+ * that finds no room for more goes on without them and pays for each of its steps.
+ */
+function boundedTest(compiled: CompiledPattern, where: string, allowance: PatternAllowance): Pattern['test'] {
+  const { engine, steps } = compiled;
+  const { dfa } = engine.re2();
+  dfa.stateBudget = 0;
+  let withoutTables = false;
+  return (text) => {
+    const work = steps * text.length;
+    allowance.checkWork(work, where);
+    const before = allowance.tables;
+    dfa.failed = withoutTables;
+    dfa.memBudget = before;
+    const found = engine.test(text);
+    // Set to the budget above, which is nothing, when it was too little.
+    withoutTables ||= dfa.memBudget === 0;
+    allowance.tables = dfa.memBudget;
+    compiled.tables = withoutTables ? 0 : compiled.tables + before - dfa.memBudget;
+    if (withoutTables) allowance.takeWork(work);
+    return found;
   };
 }

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** Milliseconds that may pass until others get their turn. */
 const slice = 10;
 
@@ -17,4 +19,17 @@ export class Slices {
     this.#waiting = this.#waiting.slice(done);
     if (this.#waiting.length > 0) setImmediate(() => this.#work());
   }
+}
+
+/** What `make` makes of each item; others get their turn in between. */
+export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
+  const made: R[] = [];
+  let until = performance.now() + slice;
+  for (const item of items) {
+    made.push(make(item));
+    if (performance.now() < until) continue;
+    await nextTurn();
+    until = performance.now() + slice;
+  }
+  return made;
 }

@@ -38,8 +38,14 @@ function parseBrackets(text: string): Brackets | undefined {
   return { texts, lists };
 }
 
+/** Names that are made one by one. */
+export interface Made {
+  /** Whether all of them pass; the first that does not is the last that is made. */
+  every(passes: (name: string) => boolean): boolean;
+}
+
 /** Every name a bracket expression stands for, duplicates included; undefined if the text has no brackets. */
-export function expandBrackets(run: Run, text: string, at: number): string[] | undefined {
+export function expandBrackets(run: Run, text: string, at: number): Made | undefined {
   const parsed = parseBrackets(text);
   if (!parsed) return undefined;
   const { texts, lists } = parsed;
@@ -57,18 +63,26 @@ export function expandBrackets(run: Run, text: string, at: number): string[] | u
     throw malformed(run, text, at, `makes names longer than ${longestName} characters`);
   }
 
-  let names = [texts[0] ?? ''];
-  for (const [d, pieces] of dimensions.entries()) {
-    const rest = texts[d + 1] ?? '';
-    const longer: string[] = [];
-    for (const name of names) {
-      for (const piece of pieces) {
-        for (let i = 0; i < piece.count; i++) longer.push(name + piece.item(i) + rest);
-      }
+  return { every: (passes) => everyName(texts, dimensions, 0, texts[0] ?? '', passes) };
+}
+
+/** The names that begin with `start` and go on with the lists from the d-th on. */
+function everyName(
+  texts: readonly string[],
+  dimensions: readonly Piece[][],
+  d: number,
+  start: string,
+  passes: (name: string) => boolean,
+): boolean {
+  const isLast = d === dimensions.length - 1;
+  const rest = texts[d + 1] ?? '';
+  for (const piece of dimensions[d] ?? []) {
+    for (let i = 0; i < piece.count; i++) {
+      const name = start + piece.item(i) + rest;
+      if (!(isLast ? passes(name) : everyName(texts, dimensions, d + 1, name, passes))) return false;
     }
-    names = longer;
   }
-  return names;
+  return true;
 }
 
 function sum(numbers: number[]): number {

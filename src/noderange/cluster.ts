@@ -1,3 +1,4 @@
+import type { PatternAllowance } from '../core/patterns.ts';
 import type { Criterion } from './criterion.ts';
 
 /** What a range may ask of the cluster. */
@@ -5,8 +6,11 @@ export interface Cluster {
   hasNode(name: string): boolean;
   /** Members of a static or dynamic group, hidden nodes left out; undefined if there is no such group, an empty list if it has no members. */
   group(name: string): readonly string[] | undefined;
-  /** All nodes a criterion selects. Throws a Fault (kind 'invalid') for an unknown table or column or a secret one. */
-  select(criterion: Criterion): Iterable<string>;
+  /**
+   * All nodes a criterion selects; `patterns` is what all patterns of the range may cost. Throws a Fault (kind 'invalid') for an
+   * unknown table or column or a secret one.
+   */
+  select(criterion: Criterion, patterns: PatternAllowance): Iterable<string>;
   nodeNames(): Iterable<string>;
   /**
    * Whether the caller may know of the node. What is intersected or taken out passes over other nodes, so that no answer tells

@@ -1,6 +1,6 @@
 import type { Cluster } from './cluster.ts';
 import { evaluate, seen } from './range.ts';
-import { startRun } from './run.ts';
+import { Effort, startRun } from './run.ts';
 
 export interface Expansion {
   /** In byte order, each name once. */
@@ -16,6 +16,8 @@ export interface ExpandOptions {
   exclude?: string | undefined;
   /** Most names a range may stand for. */
   limit?: number | undefined;
+  /** For those who refuse every unknown name, also literal ones: a range is left, and refused, after so many. */
+  mostUnknown?: number | undefined;
 }
 
 const defaultLimit = 1_000_000;
@@ -23,9 +25,9 @@ const plainName = /^[^-^,@()'"][^,@()'"]*$/;
 
 /** The nodes a range stands for. */
 export function expand(text: string, cluster: Cluster, options: ExpandOptions = {}): Expansion {
-  const { verify = true, exclude = '', limit = defaultLimit } = options;
+  const { verify = true, exclude = '', limit = defaultLimit, mostUnknown } = options;
   if (exclude === '' && plainName.test(text) && cluster.hasNode(text)) return { nodes: [text], missed: [] };
-  const effort = { limit, names: 0, scans: 0 };
+  const effort = new Effort(limit, mostUnknown);
   const run = startRun(text, 'noderange', { cluster, verify, effort });
   let nodes = evaluate(run);
   let missed = run.missed;
@@ -39,6 +41,6 @@ export function expand(text: string, cluster: Cluster, options: ExpandOptions = 
 
 /** The names a range stands for when there is no cluster to ask: no nodes, no groups, no criteria. */
 export function expandSyntactic(text: string): string[] {
-  const effort = { limit: defaultLimit, names: 0, scans: 0 };
+  const effort = new Effort(defaultLimit);
   return [...evaluate(startRun(text, 'noderange', { cluster: undefined, verify: false, effort }))].sort();
 }

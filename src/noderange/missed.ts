@@ -2,12 +2,21 @@ import { Fault } from '../core/errors.ts';
 
 const mostShown = 50;
 
-/** The refusal of a range with unknown names in it; `found` are the known ones. */
-export function missedFault(missed: readonly string[], text: string, found: readonly string[] = []): Fault {
+/**
+ * The refusal of a range with unknown names in it; `unfinished` if it may hold others that nobody has looked at. `found` are the
+ * known ones.
+ */
+export function missedFault(
+  missed: readonly string[],
+  text: string,
+  unfinished = false,
+  found: readonly string[] = [],
+): Fault {
   const shown = missed
     .slice(0, mostShown)
     .map((name) => (name === '' ? 'a count (+n) after a name without a number' : name));
-  const rest = missed.length > mostShown ? ` and ${missed.length - mostShown} more` : '';
+  const more = missed.length - mostShown;
+  const rest = more > 0 ? ` and ${unfinished ? 'more than ' : ''}${more} more` : '';
   const column = columnOf(missed[0] ?? '', text);
   const place = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
   return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${place}`, {

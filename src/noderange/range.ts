@@ -94,9 +94,9 @@ function addElement(run: Run, pairs: Pairs, slice: Slice, depth: number, out: Se
 }
 
 function combine(run: Run, nodes: Set<string>, operator: Operator, found: Set<string>): Set<string> {
+  charge(run, found.size + (operator === 'add' ? 0 : nodes.size));
   if (operator === 'intersect') return nodes.intersection(seen(run, found));
   if (operator === 'remove') return nodes.difference(seen(run, found));
-  charge(run, found.size);
   for (const name of found) keep(run, nodes, name);
   return nodes;
 }

@@ -1,22 +1,38 @@
 import { Fault } from '../core/errors.ts';
+import { PatternAllowance } from '../core/patterns.ts';
 import type { Cluster } from './cluster.ts';
+import { missedFault } from './missed.ts';
 
 /** A generated name longer than this is refused: nothing that long can be a host name. */
 export const longestName = 255;
 /** Parentheses and sub-ranges inside each other. */
-export const deepestNesting = 200;
+export const deepestNesting = 50;
 /** Criteria and regular expressions in one range; each looks at every node. */
 const mostScans = 10;
-/** Names looked at on the way to the result (groups named twice, excluded ranges), as a multiple of the limit. */
-const effortFactor = 10;
-/** Making a name and looking it up costs as much as looking at this many that are there already. */
-const makingCost = 5;
+/** Names made on the way to the result (as those of a range that is taken out again), as a multiple of the limit. */
+const makingFactor = 1.5;
+/** Names that are there already may be looked at so many times each, nodes of the cluster and names made, ... */
+const lookingFactor = 10;
+/** ... and so many in any case. */
+const lookingFloor = 100_000;
 
 /** Limits shared by all parts of one expansion. */
-export interface Effort {
+export class Effort {
   readonly limit: number;
-  names: number;
-  scans: number;
+  /** Undefined: unknown names are nobody's concern here. */
+  readonly mostUnknown: number | undefined;
+  readonly patterns = new PatternAllowance();
+  readonly unknown: string[] = [];
+  made = 0;
+  looked = 0;
+  /** Counted when it is needed. */
+  nodes: number | undefined;
+  scans = 0;
+
+  constructor(limit: number, mostUnknown?: number) {
+    this.limit = limit;
+    this.mostUnknown = mostUnknown;
+  }
 }
 
 /** One text on its way to a set of names. */
@@ -81,16 +97,28 @@ function tooMany(effort: Effort, subject: string): Fault {
   return new Fault('invalid', `${subject} stands for more than ${limit} names; ask for fewer nodes at a time.`);
 }
 
-/** Accounts for names before they are handled, so that no text can keep the server busy for long. */
+/** Accounts for names that are there before they are handled, so that no text can keep the server busy for long. */
 export function charge(run: Run, names: number): void {
-  run.effort.names += names;
-  if (run.effort.names > run.effort.limit * effortFactor) throw tooMany(run.effort, `The ${run.origin}`);
+  const { effort } = run;
+  effort.looked += names;
+  if (effort.looked <= lookingFloor) return;
+  effort.nodes ??= countNodes(run);
+  if (effort.looked <= lookingFloor + lookingFactor * (effort.nodes + effort.made)) return;
+  throw new Fault('invalid', `The ${run.origin} names the same nodes too many times; write it shorter.`);
+}
+
+function countNodes({ cluster }: Run): number {
+  let nodes = 0;
+  for (const _ of cluster?.nodeNames() ?? []) nodes++;
+  return nodes;
 }
 
 /** The same for names that are yet to be made; more of them than the limit are refused outright. */
 export function chargeMaking(run: Run, names: number, piece: string, at: number): void {
-  if (names > run.effort.limit) throw tooMany(run.effort, locate(run, piece, at));
-  charge(run, names * makingCost);
+  const { effort } = run;
+  if (names > effort.limit) throw tooMany(effort, locate(run, piece, at));
+  effort.made += names;
+  if (effort.made > effort.limit * makingFactor) throw tooMany(effort, `The ${run.origin}`);
 }
 
 export function chargeScan(run: Run, piece: string, at: number): void {
@@ -104,8 +132,17 @@ export function keep(run: Run, out: Set<string>, name: string): void {
   if (out.size > run.effort.limit) throw tooMany(run.effort, `The ${run.origin}`);
 }
 
+/** Before an unknown name is missed or taken literally. What a range file lists is not counted: it is never quoted. */
+export function noteUnknown(run: Run, name: string): void {
+  const { unknown: names, mostUnknown } = run.effort;
+  if (mostUnknown === undefined || run.origin === 'range file') return;
+  if (names.length === mostUnknown) throw missedFault(names, run.text, true);
+  names.push(name);
+}
+
 /** Text that is neither node nor group nor any expression. */
 export function unknown(run: Run, out: Set<string>, text: string, missedAs = text): void {
+  noteUnknown(run, missedAs);
   if (!run.verify) return keep(run, out, text);
   run.missed.push(missedAs);
   if (run.missed.length > run.effort.limit) throw tooMany(run.effort, `The ${run.origin}`);

@@ -18,6 +18,7 @@ export function splitEnds(text: string): [left: string, right: string] | undefin
     const [left = '', right = ''] = text.split(':', 2);
     return left === '' ? undefined : [left, right];
   }
+  if (!text.includes('-')) return undefined;
   const parts = text.split('-');
   if (parts.length % 2 === 1) return undefined;
   const left = parts.slice(0, parts.length / 2).join('-');

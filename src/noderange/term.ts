@@ -1,6 +1,16 @@
 import { expandBrackets } from './brackets.ts';
 import { nameTest, parseCriterion } from './criterion.ts';
-import { charge, chargeMaking, chargeScan, keep, longestName, malformed, type Run, unknown } from './run.ts';
+import {
+  charge,
+  chargeMaking,
+  chargeScan,
+  keep,
+  longestName,
+  malformed,
+  noteUnknown,
+  type Run,
+  unknown,
+} from './run.ts';
 import { compareEnds, countThrough, isNumber, numbered, type Sequence, splitEnds } from './sequence.ts';
 
 /** What a bare number is the number of. */
@@ -13,13 +23,16 @@ export function term(run: Run, text: string, at: number, out: Set<string>): void
   if (text.startsWith('/')) return pattern(run, text, at, out);
   if (cluster && /[=~]/.test(text)) {
     chargeScan(run, text, at);
-    return members(run, cluster.select(parseCriterion(run, text, at)), out);
+    return members(run, cluster.select(parseCriterion(run, text, at), run.effort.patterns), out);
   }
   if (resolve(run, text, out)) return;
   if (text.startsWith('[')) return exactNames(run, text, at, out);
   const names = text.includes('[') ? expandBrackets(run, text, at) : undefined;
   if (!names) return counted(run, text, at, out);
-  for (const name of names) if (!resolve(run, name, out)) counted(run, name, at, out);
+  names.every((name) => {
+    if (!resolve(run, name, out)) counted(run, name, at, out);
+    return true;
+  });
 }
 
 /** A node, a number or a group; false if the name is none of them. */
@@ -63,8 +76,12 @@ function pattern(run: Run, text: string, at: number, out: Set<string>): void {
 function exactNames(run: Run, text: string, at: number, out: Set<string>): void {
   const names = expandBrackets(run, text, at);
   if (!names) return unknown(run, out, text);
-  if (run.verify && !names.every((name) => run.cluster?.hasNode(name))) return unknown(run, out, text);
-  for (const name of names) keep(run, out, name);
+  if (run.verify && !names.every((name) => run.cluster?.hasNode(name) ?? false)) return unknown(run, out, text);
+  names.every((name) => {
+    if (!run.cluster?.hasNode(name)) noteUnknown(run, name);
+    keep(run, out, name);
+    return true;
+  });
 }
 
 /** `base+3`, `n1-n5`, `n1:n5`, or a name after all. */

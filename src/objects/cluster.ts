@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
 import { Fault } from '../core/errors.ts';
+import type { PatternAllowance } from '../core/patterns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type Table, tables } from '../database/tables.ts';
 import {
@@ -20,6 +21,8 @@ export interface RangeOptions {
   readonly verify?: boolean | undefined;
   readonly rangeFiles?: string | undefined;
   readonly limit?: number | undefined;
+  /** For those who refuse unknown names: a range is refused after so many. */
+  readonly mostUnknown?: number | undefined;
   /** Whether the caller may read the node; criteria and patterns select among these. Undefined: the caller may read all. */
   readonly sees?: ((node: string) => boolean) | undefined;
 }
@@ -38,7 +41,7 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
     hasNode: (name) => reader.nodeRow(name) !== undefined,
     group: (name) => groupMembers(snapshot, name),
     nodeNames: () => visibleNodes(snapshot),
-    select: (criterion) => select(snapshot, criterion, visibleNodes(snapshot)),
+    select: (criterion, patterns) => select(snapshot, criterion, patterns, visibleNodes(snapshot)),
     ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
   };
 }
@@ -48,17 +51,20 @@ function seenBy(cluster: Cluster, sees: (node: string) => boolean): Cluster {
     ...cluster,
     sees,
     nodeNames: () => [...cluster.nodeNames()].filter(sees),
-    select: (criterion) => [...cluster.select(criterion)].filter(sees),
+    select: (criterion, patterns) => [...cluster.select(criterion, patterns)].filter(sees),
   };
 }
+
+/** More of them are not looked at where none is allowed: looking up names that nobody knows is the dearest part of a range. */
+export const mostUnknownNames = 10_000;
 
 export function expandRange(
   snapshot: Snapshot,
   text: string,
-  { verify = true, limit, ...view }: RangeOptions = {},
+  { verify = true, limit, mostUnknown, ...view }: RangeOptions = {},
 ): Expansion {
   const exclude = siteValue(snapshot, 'excludenodes');
-  return expand(text, clusterOf(snapshot, view), { verify, exclude, limit });
+  return expand(text, clusterOf(snapshot, view), { verify, exclude, limit, mostUnknown });
 }
 
 const ruleRanges = new WeakMap<Snapshot, Map<string, ReadonlySet<string>>>();
@@ -73,7 +79,7 @@ export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<strin
       ...clusterOf(snapshot),
       group: (name) => (groupExists(snapshot, name) ? allMembers(snapshot, name) : undefined),
       nodeNames: () => allNodes(snapshot),
-      select: (criterion) => select(snapshot, criterion, allNodes(snapshot)),
+      select: (criterion, patterns) => select(snapshot, criterion, patterns, allNodes(snapshot)),
     };
     ranges.set(text, (nodes = new Set(expand(text, cluster).nodes)));
   }
@@ -82,14 +88,19 @@ export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<strin
 
 /** The nodes of a range in which every name must be known. */
 export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptions = {}): string[] {
-  const { nodes, missed } = expandRange(snapshot, text, options);
-  if (missed.length > 0) throw missedFault(missed, text, nodes);
+  const { nodes, missed } = expandRange(snapshot, text, { mostUnknown: mostUnknownNames, ...options });
+  if (missed.length > 0) throw missedFault(missed, text, false, nodes);
   return nodes;
 }
 
-function* select(snapshot: Snapshot, criterion: Criterion, among: readonly string[]): Iterable<string> {
+function* select(
+  snapshot: Snapshot,
+  criterion: Criterion,
+  patterns: PatternAllowance,
+  among: readonly string[],
+): Iterable<string> {
   const table = criterionTable(criterion);
-  const holds = criterionTest(criterion);
+  const holds = criterionTest(criterion, patterns);
   const reader = effectiveReader(snapshot);
   for (const node of among) {
     const value = criterion.column === table.nodeColumn ? node : reader.row(table, node)?.[criterion.column];

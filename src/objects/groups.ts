@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { compilePattern } from '../core/patterns.ts';
+import { compilePattern, PatternAllowance } from '../core/patterns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { SortedMap } from '../database/sorted-map.ts';
 import { isEnabled, type Row } from '../database/tables.ts';
@@ -116,7 +116,7 @@ interface Selection {
 }
 
 /** One condition of a dynamic group, `attribute op value`. */
-export function parseSelection(text: string, group: string): Selection {
+export function parseSelection(text: string, group: string, patterns = new PatternAllowance()): Selection {
   const match = /^\s*([A-Za-z][\w.-]*)\s*(==|=~|!=|!~|=)(.*)$/.exec(text);
   if (!match) {
     throw new Fault(
@@ -129,12 +129,15 @@ export function parseSelection(text: string, group: string): Selection {
     throw new Fault('invalid', `Group "${group}": ${attribute} is secret and cannot select nodes.`);
   if (operator === '==' || operator === '=') return { attribute, holds: (actual) => actual === value };
   if (operator === '!=') return { attribute, holds: (actual) => actual !== value };
-  const pattern = compilePattern(value.replace(/^\/(.*)\/$/, '$1'), `Group "${group}"`);
+  const pattern = compilePattern(value.replace(/^\/(.*)\/$/, '$1'), `Group "${group}"`, patterns);
   return { attribute, holds: (actual) => pattern.test(actual) === (operator === '=~') };
 }
 
-export const parseSelections = (text: string, group: string): Selection[] =>
-  text.split('::').flatMap((part) => (part.trim() === '' ? [] : parseSelection(part, group)));
+/** Their patterns share one allowance. */
+export function parseSelections(text: string, group: string): Selection[] {
+  const patterns = new PatternAllowance();
+  return text.split('::').flatMap((part) => (part.trim() === '' ? [] : parseSelection(part, group, patterns)));
+}
 
 /** A stored selection that cannot be understood selects nothing, so that one such group does not keep others from being read. */
 function storedSelections(text: string, group: string): Selection[] {

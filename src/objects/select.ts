@@ -1,6 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { expandRange, type RangeOptions } from './cluster.ts';
+import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { allMembers } from './groups.ts';
@@ -34,7 +34,7 @@ export function existingObjects(
   text: string,
   ranges: RangeOptions,
 ): readonly string[] {
-  const { existing, missing } = namedObjects(snapshot, type, text, ranges);
+  const { existing, missing } = namedObjects(snapshot, type, text, { ...ranges, mostUnknown: mostUnknownNames });
   if (missing.length > 0) throw unknownObjects(type, missing, existing);
   return existing;
 }

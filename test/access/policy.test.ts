@@ -96,6 +96,7 @@ describe('one allow rule for bob, asked for rpower on n1,n2 with line "on" on Mo
     [{ parameters: ' n' }, {}, false],
     [{ parameters: '(' }, {}, false],
     [{ parameters: '(?=on)' }, {}, false],
+    [{ parameters: 'on|\\pL{990}' }, {}, false],
     [{ host: '10.0.0.7' }, {}, true],
     [{ host: '10.0.0.8' }, {}, false],
     [{ host: '*' }, {}, true],
@@ -133,6 +134,7 @@ describe('a deny rule before a general allow', () => {
     [{ commands: 'rinv' }, {}, true],
     [{ parameters: 'off' }, {}, true],
     [{ parameters: '(' }, {}, false],
+    [{ parameters: 'off|\\pL{990}' }, {}, false],
     [{ parameters: '(', commands: 'rinv' }, {}, true],
     [{ parameters: '(', name: 'al' }, {}, true],
     [{ time: 'sometimes' }, {}, false],
@@ -311,4 +313,25 @@ describe('priorities', () => {
   test.each(['', '.', '1.', '.5', '-1', '1e3', '1,2', ' 1', '1\n', 'one', '1..2'])('%j is none', (text) =>
     expect(isPriority(text)).toBe(false),
   );
+});
+
+describe('the patterns of a policy', () => {
+  const rows = (count: number): PolicyRow[] =>
+    Array.from({ length: count }, (_, i) => ({
+      priority: String(i + 1),
+      parameters: `x{900}${i}|on ${i}$`,
+      rule: 'allow',
+    }));
+
+  test('judge lines of any length, however much that costs', () => {
+    const line = `${'ab'.repeat(50_000)} ${'x'.repeat(800)} on 3`;
+    expect(decide(rows(5), { line })).toEqual({ allowed: true, priority: '4' });
+    expect(decide(rows(5), { line: line.slice(0, -1) }).allowed).toBe(false);
+  });
+
+  test('that are too large all together permit nothing from there on', () => {
+    expect(decide(rows(50), { line: 'on 49' }).allowed).toBe(true);
+    expect(decide(rows(200), { line: 'on 49' }).allowed).toBe(true);
+    expect(decide(rows(200), { line: 'on 199' }).allowed).toBe(false);
+  });
 });

@@ -145,6 +145,16 @@ describe('changing objects', () => {
     ).resolves.toEqual(fault('unknown-object'));
   });
 
+  test('does not look for all of the names that it could not make', async () => {
+    const many = 'x[1-1000]y[1-999]';
+    const left = fault('unknown-object', 'more than 9950 more');
+    await expect(refusal(() => modify('node', many, { mgt: 'x' }))).resolves.toEqual(left);
+    await expect(refusal(() => rename(many, 'n9'))).resolves.toEqual(left);
+    await expect(refusal(() => remove('node', many))).resolves.toEqual(left);
+    await modify('node', 'x[1-200]y[1-60]', { groups: 'all' });
+    expect(await list('node')).toHaveLength(12_000);
+  });
+
   test('with no attributes changes nothing and succeeds', async () => {
     await make('node', 'n1', { groups: 'all' });
     const { revision } = cluster.current;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Slices } from '../../src/core/slices.ts';
+import { mapInSlices, Slices } from '../../src/core/slices.ts';
 
 function spin(milliseconds: number): void {
   const end = performance.now() + milliseconds;
@@ -37,4 +37,24 @@ test('work that comes later, also from work itself, is done too', async () => {
   slices.add(() => void done.push('third'));
   while (done.length < 3) await turn();
   expect(done).toEqual(['first', 'second', 'third']);
+});
+
+test('many items are made into others in order, and others have their turn in between', async () => {
+  let turns = 0;
+  let done = false;
+  const others = (async () => {
+    for (; !done; turns++) await turn();
+  })();
+  const made = await mapInSlices(
+    Array.from({ length: 10 }, (_, i) => i),
+    (item) => {
+      spin(6);
+      return item * 2;
+    },
+  );
+  done = true;
+  await others;
+  expect(made).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18]);
+  expect(turns).toBeGreaterThanOrEqual(4);
+  expect(await mapInSlices([], () => 1)).toEqual([]);
 });

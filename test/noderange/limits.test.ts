@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
-import { expand, expandSyntactic } from '../../src/noderange/index.ts';
+import type { PatternAllowance } from '../../src/core/patterns.ts';
+import { type Cluster, type Criterion, criterionTest, expand, expandSyntactic } from '../../src/noderange/index.ts';
 import { plainCluster } from './dataset.ts';
 
 const all = Array.from({ length: 100_000 }, (_, i) => `n${i + 1}`);
@@ -48,6 +49,83 @@ describe('a range that asks for too much is refused at once', () => {
     expect(expand('x[1-10],-x[1-10],y[1-10]', plainCluster(), { verify: false, limit: 20 }).nodes).toHaveLength(10);
     expect(() => expand('x[1-10],y', plainCluster(), { verify: false, limit: 10 })).toThrow(Fault);
     expect(() => expand('x[1-10],y', plainCluster(), { limit: 10 })).toThrow(Fault);
+  });
+});
+
+describe('patterns of one range', () => {
+  const cluster = {
+    ...big,
+    select: (criterion: Criterion, patterns: PatternAllowance) => matching(criterion, patterns),
+  };
+  const matching = (criterion: Criterion, patterns: PatternAllowance) => all.filter(criterionTest(criterion, patterns));
+
+  test.each([
+    ['of names', (i: number) => `/n${i}a{300}`],
+    ['of values', (i: number) => `a.b=~n${i}a{300}`],
+  ])('may be large together only as much as one of them: %s', (_, piece) => {
+    const range = (count: number) => Array.from({ length: count }, (__, i) => piece(i)).join(',');
+    expect(expand(range(5), cluster).nodes).toEqual([]);
+    expect(() => expand(range(8), cluster)).toThrow(
+      /at column \d+ of the noderange: the pattern is too large together/,
+    );
+  });
+
+  test('that would take long are refused by the piece that is to blame', () => {
+    const ends = ['[13579].{4}', '[02468].{3}', '[01234].{3}', '[0156].{2}', '[5-9].{2}', '[qz]?'.repeat(150)];
+    const text = `/${ends.map((end) => `.*${end}[yz]`).join('|')}`;
+    expect(() => expand(`n1,${text}`, cluster)).toThrow(
+      /at column 4 of the noderange: matching .* would take too long/,
+    );
+  });
+
+  test('look at the same value once', () => {
+    const criterion: Criterion = { table: 'a', column: 'b', op: '=~', value: '[a0].{100}[yz]', text: 'a.b=~x', at: 1 };
+    const value = Array.from({ length: 16_000 }, (_, i) => 'ab01'[(i * i + (i >> 3)) % 4]).join('');
+    const holds = criterionTest(criterion);
+    for (let i = 0; i < 10_000; i++) expect(holds(value)).toBe(false);
+  });
+});
+
+describe('where every name must be known', () => {
+  const mostUnknown = 100;
+  const asked = { names: 0 };
+  const counting: Cluster = {
+    ...big,
+    hasNode(name) {
+      asked.names++;
+      return big.hasNode(name);
+    },
+  };
+
+  test.each(['a[1-1000]b[1-999]', 'a1-a900000', 'a1+900000', 'n1-n100,a[1-900000]', '1-900000'])(
+    'a range of names that nobody knows is left after a few of them: %s',
+    (text) => {
+      for (const verify of [true, false]) {
+        asked.names = 0;
+        expect(() => expand(text, counting, { verify, mostUnknown })).toThrow(
+          expect.objectContaining({ kind: 'unknown-object', message: expect.stringMatching(/ and more than 50 more/) }),
+        );
+        expect(asked.names).toBeLessThan(5 * (mostUnknown + 100));
+      }
+    },
+  );
+
+  test('also of names that are given exactly', () => {
+    asked.names = 0;
+    expect(() => expand('[a]x[1-900000]', counting, { verify: false, mostUnknown })).toThrow(/more than 50 more/);
+    expect(expand('[a]x[1-900000]', counting, { mostUnknown }).missed).toEqual(['[a]x[1-900000]']);
+    expect(asked.names).toBeLessThan(5 * mostUnknown);
+  });
+
+  test('fewer unknown names are told as ever, and known ones are not counted', () => {
+    expect(expand('n1-n9999,a[1-100]', big, { mostUnknown }).missed).toHaveLength(100);
+    expect(expand('n1-n9999,a[1-100]', big, { mostUnknown, verify: false }).nodes).toHaveLength(10_099);
+    expect(() => expand('n1-n9999,a[1-101]', big, { mostUnknown })).toThrow(/more than 50 more/);
+  });
+
+  test('names in a range file are counted by its lines', () => {
+    const reading: Cluster = { ...big, file: () => ['a[1-5000]', 'n1-n5'] };
+    expect(expand('^list', reading, { mostUnknown })).toEqual({ nodes: ['n1', 'n2', 'n3', 'n4', 'n5'], missed: [] });
   });
 });
 

@@ -120,6 +120,23 @@ describe('a selection', () => {
     },
   );
 
+  test('may have patterns that are together no larger than one', () => {
+    const pattern = 'arch=~x{900}';
+    expect(parseSelections(`${pattern}::${pattern}`, 'g')).toHaveLength(2);
+    expect(() => parseSelections(`${pattern}::${pattern}::${pattern}`, 'g')).toThrow(/Group "g": .* together/);
+    expect(() => parseSelections('arch=~\\pL{990}', 'g')).toThrow(/Group "g": the pattern is too large/);
+  });
+
+  test('that takes too long is an error that names the group, never a group without members', () => {
+    const wherevals = `node=~(?:[13579].{4}|[02468].{3}|[01234].{3}|[0156].{2}|[5-9].{2}|${'[qz]?'.repeat(150)})[yz]`;
+    const names = Array.from({ length: 5_000 }, (_, i) => ({ node: `n${10_000 + 7 * i}` }));
+    const hostile = snapshotOf({
+      nodelist: names,
+      nodegroup: [{ groupname: 'dyn', grouptype: 'dynamic', wherevals }],
+    });
+    expect(() => groupMembers(hostile, 'dyn')).toThrow(/Group "dyn": matching the pattern would take too long/);
+  });
+
   test.each(['mgt==ipmi', ' mgt == x', 'groups=~(^|,)a(,|$)', 'node!~x', 'nicips.eth0==1.1.1.1', 'mgt==a::'])(
     '%s is accepted',
     (text) => {

@@ -58,6 +58,13 @@ test('thousands of unknown names make few sentences', () => {
   expect(sentences.at(-1)).toContain('4980');
 });
 
+test('a range of names that nobody knows is refused before all of them were looked up', () => {
+  const left = { kind: 'unknown-object', message: expect.stringMatching(/^Invalid nodes.* and more than 9950 more$/) };
+  expect(() => existingObjects(cluster, nodeType, 'x[1-1000]y[1-999]', {})).toThrow(expect.objectContaining(left));
+  expect(() => knownNodes(cluster, 'x[1-1000]y[1-999]')).toThrow(expect.objectContaining(left));
+  expect(namedObjects(cluster, nodeType, 'x[1-100]y[1-200]', {}).missing).toHaveLength(20_000);
+});
+
 test('a policy is asked about nodes, and about the members of groups, hidden ones too', () => {
   expect(policyNodes(cluster, nodeType, ['n1'])).toEqual(['n1']);
   expect(policyNodes(cluster, groupType, ['a', 'none'])).toEqual(['h1', 'n1', 'n2']);

@@ -105,8 +105,8 @@ test('the reply to a change is sent only after the log that holds it was written
   expect(synced(0)).toEqual(Array(repeats).fill(true));
 });
 
-test('the reply to a refused caller is sent only after its audit record was synced', () => {
-  expect(synced(repeats)).toEqual(Array(repeats).fill(true));
+test('the reply to a refused caller is sent only after its audit record was synced; others of the minute are counted later', () => {
+  expect(synced(repeats)[0]).toBe(true);
 });
 
 test('a reply that tells of nothing written waits for no sync', () => {

@@ -1,10 +1,12 @@
 import { Fault } from '../../core/errors.ts';
+import { mapInSlices } from '../../core/slices.ts';
 import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
 import { clearSel, readSel } from '../../protocols/ipmi/commands/sel.ts';
 import { selText } from '../../protocols/ipmi/commands/sel-text.ts';
 import type { EventLog } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
+import { boundedReading } from './deadline.ts';
 
 /** A log without the names of its sensors is better than none. */
 async function namesIfAny(bmc: Bmc, signal: AbortSignal): Promise<readonly SdrRecord[]> {
@@ -18,12 +20,13 @@ async function namesIfAny(bmc: Bmc, signal: AbortSignal): Promise<readonly SdrRe
 
 export function ipmiEventLog(bmc: Bmc): EventLog {
   return {
-    async read(signal) {
-      const entries = await readSel(bmc.link, signal);
-      if (entries.length === 0) return [];
-      const records = await namesIfAny(bmc, signal);
-      return entries.map((entry) => selText(entry, records));
-    },
+    read: (outer) =>
+      boundedReading(outer, async (signal) => {
+        const entries = await readSel(bmc.link, signal);
+        if (entries.length === 0) return [];
+        const records = await namesIfAny(bmc, signal);
+        return mapInSlices(entries, (entry) => selText(entry, records));
+      }),
     clear: (signal) => clearSel(bmc.link, signal),
   };
 }

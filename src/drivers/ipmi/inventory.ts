@@ -3,6 +3,7 @@ import { readFru } from '../../protocols/ipmi/commands/fru.ts';
 import type { FruLocator } from '../../protocols/ipmi/commands/sdr-record.ts';
 import type { Inventory, InventoryKind, Labelled } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
+import { boundedReading } from './deadline.ts';
 import { type InventoryLine, partLines, systemLines } from './fru-labels.ts';
 
 /** Where the lines of a kind come from: each source is asked only when a wanted kind needs it. */
@@ -69,7 +70,8 @@ export function ipmiInventory(bmc: Bmc): Inventory {
   return {
     async read(kinds, signal): Promise<Labelled> {
       const wants = (kind: InventoryKind) => kinds.length === 0 || kinds.includes(kind);
-      const lines = (await collect(bmc, wants, signal)).filter((line) => line.kinds.some(wants));
+      const found = await boundedReading(signal, (inner) => collect(bmc, wants, inner));
+      const lines = found.filter((line) => line.kinds.some(wants));
       const missing = kinds.filter((kind) => !lines.some((line) => line.kinds.includes(kind)));
       const labels: Labelled = Object.fromEntries(lines.map(({ label, value }) => [label, value]));
       if (missing.length === 0) return labels;

@@ -7,6 +7,7 @@ import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
 import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
 import { chassisLabels, powerStatus } from './chassis-labels.ts';
+import { boundedReading } from './deadline.ts';
 
 const sensorTypes = { temperature: 0x01, voltage: 0x02, fan: 0x04 };
 
@@ -57,30 +58,30 @@ async function readAll(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
   return { ...chassisLabels(status), ...(await readSensors(bmc, () => true, signal)) };
 }
 
+async function readKinds(bmc: Bmc, kinds: readonly VitalsKind[], signal: AbortSignal): Promise<Labelled> {
+  const unknown = kinds.find((kind) => !known.includes(kind));
+  if (unknown !== undefined) {
+    throw new Fault('invalid', `IPMI has no vitals of the kind "${unknown}"; it has ${known.join(', ')}.`);
+  }
+  if (kinds.length === 0) return await readAll(bmc, signal);
+  const labels: Record<string, string | readonly string[]> = {};
+  const messages: string[] = [];
+  if (kinds.includes('chassis') || kinds.includes('power')) {
+    const status = await getChassisStatus(bmc.link, signal);
+    Object.assign(labels, kinds.includes('chassis') ? chassisLabels(status) : powerStatus(status));
+  }
+  for (const kind of new Set(kinds)) {
+    const wanted = sensorKinds[kind];
+    if (wanted === undefined) continue;
+    const found = await readSensors(bmc, (sensor) => sensor.conversion !== undefined && wanted(sensor), signal);
+    Object.assign(labels, found);
+    if (Object.keys(found).length === 0) messages.push(`No ${kind} sensors found in system`);
+  }
+  // Only makers' own commands show the LEDs of a system.
+  if (kinds.includes('leds')) messages.push('No supported LEDs found in system');
+  return messages.length > 0 ? { ...labels, Message: messages } : labels;
+}
+
 export function ipmiVitals(bmc: Bmc): Vitals {
-  return {
-    async read(kinds, signal) {
-      const unknown = kinds.find((kind) => !known.includes(kind));
-      if (unknown !== undefined) {
-        throw new Fault('invalid', `IPMI has no vitals of the kind "${unknown}"; it has ${known.join(', ')}.`);
-      }
-      if (kinds.length === 0) return await readAll(bmc, signal);
-      const labels: Record<string, string | readonly string[]> = {};
-      const messages: string[] = [];
-      if (kinds.includes('chassis') || kinds.includes('power')) {
-        const status = await getChassisStatus(bmc.link, signal);
-        Object.assign(labels, kinds.includes('chassis') ? chassisLabels(status) : powerStatus(status));
-      }
-      for (const kind of new Set(kinds)) {
-        const wanted = sensorKinds[kind];
-        if (wanted === undefined) continue;
-        const found = await readSensors(bmc, (sensor) => sensor.conversion !== undefined && wanted(sensor), signal);
-        Object.assign(labels, found);
-        if (Object.keys(found).length === 0) messages.push(`No ${kind} sensors found in system`);
-      }
-      // Only makers' own commands show the LEDs of a system.
-      if (kinds.includes('leds')) messages.push('No supported LEDs found in system');
-      return messages.length > 0 ? { ...labels, Message: messages } : labels;
-    },
-  };
+  return { read: (kinds, outer) => boundedReading(outer, (signal) => readKinds(bmc, kinds, signal)) };
 }

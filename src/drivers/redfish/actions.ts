@@ -34,7 +34,10 @@ export function allowedWord(parent: unknown, property: string, wanted: readonly 
   return listed.length === 0 ? wanted[0] : wanted.find((word) => listed.includes(word));
 }
 
+const mostShown = 20;
+
 export function notOffered(what: string, offered: readonly string[]): Fault {
-  const known = offered.length > 0 ? `; it has ${offered.join(', ')}` : '';
+  const more = offered.length > mostShown ? ' and others' : '';
+  const known = offered.length > 0 ? `; it has ${offered.slice(0, mostShown).join(', ')}${more}` : '';
   return new Fault('invalid', `its service processor has no ${what}${known}.`);
 }

@@ -47,13 +47,27 @@ export function makeRedfishDriver(options: RedfishKind): Driver<BmcAccess> {
       let made = connected.get(service);
       if (!made) {
         const all = capabilities({ access, client, service, powerDeadline, addressDeadline, limits });
-        made = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
-        connected.set(service, made);
+        const safe = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
+        connected.set(service, (made = begun(safe, service, Math.max(powerDeadline, addressDeadline))));
       }
       return made;
     },
     close: () => client.close(),
   };
+}
+
+/** The same, and whatever is called is a new command for the service, which may have to wait so long for hardware. */
+function begun<T extends object>(part: T, service: RedfishService, waiting: number): T {
+  const entries = Object.entries(part).map(([name, member]: [string, unknown]) => {
+    if (typeof member === 'object' && member !== null) return [name, begun(member, service, waiting)];
+    if (typeof member !== 'function') return [name, member];
+    const call = (...args: unknown[]): unknown => {
+      service.begin(waiting);
+      return Reflect.apply(member, part, args);
+    };
+    return [name, call];
+  });
+  return Object.fromEntries(entries) as T;
 }
 
 const address = /^[a-z0-9.:_-]{1,253}$/i;

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { mapInSlices } from '../../core/slices.ts';
 import { memberResources, membersOf } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { type Json, linkAt, textAt } from '../../protocols/redfish/json.ts';
@@ -13,7 +14,7 @@ export function redfishEventLog(target: Target): EventLog {
   return {
     async read(signal) {
       const log = await eventLogOf(target, signal);
-      return logLines(await entriesOf(target, log, signal));
+      return inOrder(await mapInSlices(await entriesOf(target, log, signal), datedLine));
     },
     clear: (signal) => clearLog(target, signal),
   };
@@ -69,18 +70,26 @@ function entriesOf({ service }: Target, log: Resource, signal: AbortSignal): Pro
 }
 
 /** One line each, oldest first, as the reference system prints them: `MM/DD/YYYY hh:mm:ss Type, Description (sensor)`. */
-export function logLines(entries: readonly Json[]): readonly string[] {
-  const dated = entries.map((entry) => ({ entry, created: Date.parse(textAt(entry, 'Created') ?? '') }));
-  // Services have them in either order; without times, theirs is all there is.
-  if (dated.every(({ created }) => !Number.isNaN(created))) {
-    dated.sort((a, b) => a.created - b.created || numbered(a.entry, b.entry));
-  }
-  return dated.map(({ entry }) => lineOf(entry));
+export const logLines = (entries: readonly Json[]): readonly string[] => inOrder(entries.map(datedLine));
+
+interface DatedLine {
+  readonly line: string;
+  readonly created: number;
+  readonly id: number;
 }
 
-function numbered(a: Json, b: Json): number {
-  const difference = Number(textAt(a, 'Id') ?? '') - Number(textAt(b, 'Id') ?? '');
-  return Number.isNaN(difference) ? 0 : difference;
+const datedLine = (entry: Json): DatedLine => ({
+  line: lineOf(entry),
+  created: Date.parse(textAt(entry, 'Created') ?? ''),
+  id: Number(textAt(entry, 'Id') ?? ''),
+});
+
+/** Services have them in either order; without times, theirs is all there is. */
+function inOrder(lines: DatedLine[]): readonly string[] {
+  if (lines.every(({ created }) => !Number.isNaN(created))) {
+    lines.sort((a, b) => a.created - b.created || a.id - b.id || 0);
+  }
+  return lines.map(({ line }) => line);
 }
 
 function lineOf(entry: Json): string {
@@ -104,10 +113,11 @@ async function clearLog(target: Target, signal: AbortSignal): Promise<void> {
   const log = await eventLogOf(target, signal);
   const action = await actionOf(target.service, log, 'LogService.ClearLog', 'Action', signal);
   if (!action) throw new Fault('invalid', 'its service processor cannot clear the event log.');
-  const before = new Set((await entriesOf(target, log, signal)).map(identityOf));
+  const identities = async (): Promise<string[]> => mapInSlices(await entriesOf(target, log, signal), identityOf);
+  const before = new Set(await identities());
   await target.service.act(action.target, {}, signal);
   await until(
-    async () => (await entriesOf(target, log, signal)).filter((entry) => before.has(identityOf(entry))).length,
+    async () => (await identities()).filter((identity) => before.has(identity)).length,
     (left) => left === 0,
     (left) => new Fault('invalid', `its event log was told to clear, but still has ${left} of its entries.`),
     clearing,

@@ -28,9 +28,13 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
         signal,
       );
       for (const system of more) systems.set(system.path, system);
+      const holders = chassis.map((one) => ({
+        chassis: one,
+        systems: new Set(linksAt(one.body, 'Links', 'ComputerSystems')),
+      }));
       const members = [...systems.values()].map((system) => ({
         resource: system,
-        holder: holderOf(system, chassis),
+        holder: holderOf(system, holders),
         type: 'system',
       }));
       const own = ownSystem(members, access.node);
@@ -55,13 +59,17 @@ function ownSystem(members: readonly Member[], node: string): Resource | undefin
 const isInside = (chassis: Resource | undefined): boolean =>
   linkAt(chassis?.body, 'Links', 'ContainedBy') !== undefined;
 
+interface Holder {
+  readonly chassis: Resource;
+  /** The paths of the systems it names. */
+  readonly systems: ReadonlySet<string>;
+}
+
 /** The chassis a system is in; of several the innermost. */
-function holderOf(system: Resource, chassis: readonly Resource[]): Resource | undefined {
-  const named = linksAt(system.body, 'Links', 'Chassis');
-  const holders = chassis.filter(
-    ({ path, body }) => named.includes(path) || linksAt(body, 'Links', 'ComputerSystems').includes(system.path),
-  );
-  return holders.find(isInside) ?? holders[0];
+function holderOf(system: Resource, all: readonly Holder[]): Resource | undefined {
+  const named = new Set(linksAt(system.body, 'Links', 'Chassis'));
+  const holders = all.filter(({ chassis, systems }) => named.has(chassis.path) || systems.has(system.path));
+  return (holders.find(({ chassis }) => isInside(chassis)) ?? holders[0])?.chassis;
 }
 
 function containedOnly(chassis: readonly Resource[]): readonly Resource[] {
@@ -82,11 +90,14 @@ interface Member {
 
 function byName(node: string, members: readonly Member[]): Members {
   const result = new Map<string, Readonly<Record<string, string>>>();
+  const numbers = new Map<string, number>();
   for (const member of members) {
     const { path, body } = member.resource;
     const name = textAt(body, 'HostName') ?? `${node}-${textAt(body, 'Id') ?? path.split('/').at(-1) ?? path}`;
     let free = name;
-    for (let i = 2; result.has(free); i++) free = `${name}-${i}`;
+    let number = numbers.get(name) ?? 2;
+    for (; result.has(free); number++) free = `${name}-${number}`;
+    numbers.set(name, number);
     result.set(free, attributesOf(member));
   }
   return Object.fromEntries(result);

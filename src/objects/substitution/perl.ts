@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { compilePattern, maximumPatternLength, type Pattern } from '../../core/patterns.ts';
+import { compilePattern, maximumPatternLength, type Pattern, PatternAllowance } from '../../core/patterns.ts';
 import { compileSimple } from './simple.ts';
 
 /** Quoted text, one escape, one bracket class, a comment, or a group with default flags. */
@@ -13,6 +13,9 @@ const spellings: Record<string, string> = {
   '\\N': '.',
   '(?^:': '(?:',
 };
+
+/** Values are made anew for every node, so their patterns must be small; then every name is matched, whatever it costs. */
+const limits = { steps: 1_000, ranges: 5_000, work: Number.POSITIVE_INFINITY };
 
 /** Rewrites the Perl spellings that the linear engine does not know. */
 export function translate(source: string): string {
@@ -28,7 +31,8 @@ export function compileNamePattern(source: string): Pattern | undefined {
   if (source.length > maximumPatternLength) return undefined;
   const translated = translate(source);
   try {
-    const pattern = compilePattern(translated, 'Value pattern');
+    const allowance = new PatternAllowance(limits);
+    const pattern = compilePattern(translated, 'Value pattern', allowance);
     return compileSimple(translated, pattern) ?? pattern;
   } catch (error) {
     if (error instanceof Fault) return undefined;

@@ -1,6 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { LoginBrake } from './brake.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
+import { ReplyMemory } from './reply-memory.ts';
 import { RedfishService } from './service.ts';
 import { placeOf, type Trust } from './trust.ts';
 
@@ -9,20 +10,26 @@ export type { Endpoint, Resource } from './service.ts';
 export { RedfishService } from './service.ts';
 export type { Trust } from './trust.ts';
 
-export interface RedfishOptions extends Partial<ServiceLimits> {
+export interface RedfishOptions extends Partial<Omit<ServiceLimits, 'memory'>> {
   readonly trust: Trust;
   /** Connections kept open, used or not; beyond it unused ones are closed. Each costs about 200 KiB. */
   readonly kept?: number;
+  /** Bytes of answers larger than usual that are received at a time, from all services. */
+  readonly replyMemory?: number;
   /** How long an account that was refused is not tried again, in milliseconds. */
   readonly loginBrake?: number;
 }
 
-const defaults: ServiceLimits = {
+const defaults: Omit<ServiceLimits, 'memory'> = {
   connectTimeout: 5_000,
   requestTimeout: 30_000,
-  responseSize: 8 * 1024 * 1024,
+  responseSize: 1024 * 1024,
+  collectionSize: 8 * 1024 * 1024,
+  commandTime: 300_000,
+  commandSize: 32 * 1024 * 1024,
   idle: 60_000,
 };
+const defaultReplyMemory = 256 * 1024 * 1024;
 const defaultKept = 1_500;
 const defaultBrake = 5_000;
 
@@ -43,9 +50,16 @@ export class RedfishClient {
   readonly #timer: NodeJS.Timeout;
   #closed = false;
 
-  constructor({ trust, kept = defaultKept, loginBrake = defaultBrake, ...limits }: RedfishOptions) {
+  constructor(options: RedfishOptions) {
+    const {
+      trust,
+      kept = defaultKept,
+      loginBrake = defaultBrake,
+      replyMemory = defaultReplyMemory,
+      ...limits
+    } = options;
     this.#kept = kept;
-    this.#limits = { ...defaults, ...limits };
+    this.#limits = { ...defaults, ...limits, memory: new ReplyMemory(replyMemory) };
     const opened = (connection: Connection): void => this.#opened(connection);
     const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), opened };
     this.#connect = (endpoint) => new Connection(endpoint, around);
@@ -59,7 +73,7 @@ export class RedfishClient {
     const place = [address, port, username, password].join('\0');
     const known = this.#services.get(key);
     if (known?.place === place) return known.service;
-    const service = new RedfishService(endpoint, key, () => this.#connection(place, endpoint));
+    const service = new RedfishService(endpoint, key, this.#limits, () => this.#connection(place, endpoint));
     this.#services.set(key, { service, place });
     return service;
   }

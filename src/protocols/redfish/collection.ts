@@ -1,3 +1,4 @@
+import { Fault } from '../../core/errors.ts';
 import { abortFault, onAbort } from './abort.ts';
 import { Refusal } from './faults.ts';
 import { flagAt, type Json, linkAt, listAt, localPath, textAt } from './json.ts';
@@ -5,6 +6,10 @@ import type { Resource, RedfishService } from './service.ts';
 
 const maximumMembers = 20_000;
 const maximumPages = 1_000;
+/** Members of a collection that are looked at themselves, one request each unless it shows them whole. */
+const maximumResources = 5_000;
+/** Requests that wait at the connection, which sends one after the other. */
+const ahead = 8;
 
 /** The members of a collection as it shows them: links, or resources when it shows them whole (log entries, $expand). */
 export async function membersOf(
@@ -17,7 +22,7 @@ export async function membersOf(
   let next = path;
   while (next !== undefined && !seen.has(next) && seen.size < maximumPages && members.length < maximumMembers) {
     seen.add(next);
-    const page = await service.find(next, signal);
+    const page = await service.find(next, signal, 'collection');
     for (const member of listAt(page?.body, 'Members')) members.push(member);
     next = localPath(page?.body['Members@odata.nextLink']);
   }
@@ -51,11 +56,25 @@ export async function allResources(
   members: readonly Json[],
   signal: AbortSignal,
 ): Promise<readonly Resource[]> {
+  if (members.length > maximumResources) {
+    throw new Fault(
+      'garbled',
+      `its service processor lists ${members.length} parts; ${maximumResources} are read at most.`,
+    );
+  }
   if (signal.aborted) throw abortFault(signal);
   const rest = new AbortController();
   const ignore = onAbort(signal, () => rest.abort(signal.reason));
+  const found: (Resource | undefined)[] = [];
+  let next = 0;
+  const readOn = async (): Promise<void> => {
+    while (next < members.length) {
+      const index = next++;
+      found[index] = await resourceOf(service, members[index], rest.signal);
+    }
+  };
   try {
-    const found = await Promise.all(members.map((member) => resourceOf(service, member, rest.signal)));
+    await Promise.all(Array.from({ length: Math.min(ahead, members.length) }, readOn));
     return found.filter((resource) => resource !== undefined);
   } catch (error) {
     rest.abort(error);

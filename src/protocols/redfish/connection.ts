@@ -2,6 +2,7 @@ import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
 import type { LoginBrake } from './brake.ts';
+import type { ErrandLimits } from './errand.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
 import { Identity } from './identity.ts';
@@ -19,10 +20,19 @@ export interface Endpoint {
   readonly password: string;
 }
 
-export interface ServiceLimits extends ExchangeLimits {
+export interface ServiceLimits extends ExchangeLimits, ErrandLimits {
   readonly connectTimeout: number;
   /** How long a connection and a session are kept unused, in milliseconds. */
   readonly idle: number;
+}
+
+/** What is asked of a service, whoever asks. */
+export interface Request {
+  readonly method: Message['method'];
+  readonly path: string;
+  readonly body?: Json;
+  readonly etag?: string | undefined;
+  readonly large?: boolean;
 }
 
 /** What all connections of a client have in common. */
@@ -85,21 +95,14 @@ export class Connection {
   }
 
   /** With an account; a session that has expired is opened once more, since a refused request has done nothing. */
-  async send(
-    key: string,
-    method: Message['method'],
-    path: string,
-    body: Json,
-    etag: string | undefined,
-    signal: AbortSignal,
-  ): Promise<Reply> {
+  async send(key: string, request: Request, signal: AbortSignal): Promise<Reply> {
     const authority = this.#authority ?? (await this.#authenticate(key, signal));
-    const reply = await this.#exchange(key, messageOf(method, path, body, etag, authority), signal);
+    const reply = await this.#exchange(key, messageOf(request, authority), signal);
     if (reply.status !== 401) return reply;
     if (this.#authority === authority) this.#authority = undefined;
-    if (authority.session === undefined) throw this.#refused(path, reply);
+    if (authority.session === undefined) throw this.#refused(request.path, reply);
     const fresh = await this.#authenticate(key, signal);
-    return this.#exchange(key, messageOf(method, path, body, etag, fresh), signal);
+    return this.#exchange(key, messageOf(request, fresh), signal);
   }
 
   /** What must not come back in the service's own words. */
@@ -261,14 +264,8 @@ async function settledWithin(work: Promise<unknown>, milliseconds: number): Prom
   clearTimeout(timer);
 }
 
-function messageOf(
-  method: Message['method'],
-  path: string,
-  body: Json,
-  etag: string | undefined,
-  authority: Authority,
-): Message {
-  if (body === undefined) return { method, path, headers: authority.headers };
+function messageOf({ method, path, body, etag, large }: Request, authority: Authority): Message {
+  if (body === undefined) return { method, path, headers: authority.headers, large };
   const headers = [...authority.headers, 'content-type', 'application/json'];
   if (etag !== undefined) headers.push('if-match', etag);
   return { method, path, headers, body: JSON.stringify(body) };

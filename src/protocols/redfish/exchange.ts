@@ -1,6 +1,7 @@
 import type { Client, Dispatcher } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { abortFault, onAbort } from './abort.ts';
+import type { ReplyMemory } from './reply-memory.ts';
 
 export interface Message {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -8,6 +9,8 @@ export interface Message {
   /** Names and values in turn. */
   readonly headers: readonly string[];
   readonly body?: string | undefined;
+  /** The answer may be as large as a collection. */
+  readonly large?: boolean | undefined;
 }
 
 export interface Reply {
@@ -21,7 +24,14 @@ export interface ExchangeLimits {
   readonly requestTimeout: number;
   /** Of a body, in bytes. */
   readonly responseSize: number;
+  /** The same where a collection is asked for, which may show all of its members. */
+  readonly collectionSize: number;
+  /** Where all exchanges of a client keep what they receive. */
+  readonly memory: ReplyMemory;
 }
+
+/** Answers before the final one (1xx). */
+const mostInformational = 8;
 
 /** One request and its answer, with nothing between it and the dispatcher: this is what polling thousands of services costs. */
 export function exchange(
@@ -42,12 +52,13 @@ export function exchange(
         headersTimeout: 0,
         bodyTimeout: 0,
       },
-      new Exchange(limits, signal, resolve, reject),
+      new Exchange(message, limits, signal, resolve, reject),
     );
   });
 }
 
 class Exchange implements Dispatcher.DispatchHandler {
+  readonly #message: Message;
   readonly #limits: ExchangeLimits;
   readonly #resolve: (reply: Reply) => void;
   readonly #reject: (error: Error) => void;
@@ -55,17 +66,21 @@ class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failure: Fault | undefined;
+  #informational = 0;
   #status = 0;
   #headers: Reply['headers'] = {};
   #chunks: Buffer[] = [];
   #size = 0;
+  #held = 0;
 
   constructor(
+    message: Message,
     limits: ExchangeLimits,
     signal: AbortSignal,
     resolve: (reply: Reply) => void,
     reject: (error: Error) => void,
   ) {
+    this.#message = message;
     this.#limits = limits;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -91,15 +106,26 @@ class Exchange implements Dispatcher.DispatchHandler {
   ): void {
     this.#status = status;
     this.#headers = headers;
+    if (status < 200 && ++this.#informational > mostInformational) {
+      this.#fail(new Fault('garbled', `its service processor answers ${this.#what} with ${status} again and again.`));
+    }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { responseSize, collectionSize, memory } = this.#limits;
+    const most = this.#message.large ? collectionSize : responseSize;
     this.#size += chunk.length;
-    if (this.#size > this.#limits.responseSize) {
-      this.#fail(
-        new Fault('garbled', `its service processor sent an answer of more than ${this.#limits.responseSize} bytes.`),
-      );
-    } else this.#chunks.push(chunk);
+    if (this.#size > most) {
+      this.#fail(new Fault('garbled', `its service processor answered ${this.#what} with more than ${most} bytes.`));
+      return;
+    }
+    const held = memory.grow(this.#size, this.#held);
+    if (held === undefined) {
+      this.#fail(new Fault('unavailable', 'too many service processors send large answers at once; try again later.'));
+      return;
+    }
+    this.#held = held;
+    this.#chunks.push(chunk);
   }
 
   onResponseEnd(): void {
@@ -114,9 +140,14 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#reject(this.#failure ?? error);
   }
 
+  get #what(): string {
+    return `${this.#message.method} ${this.#message.path}`;
+  }
+
   /** Callers need not wait until the connection is gone. */
   #fail(fault: Fault): void {
     this.#end();
+    this.#chunks = [];
     this.#failure ??= fault;
     this.#reject(fault);
     this.#controller?.abort(fault);
@@ -125,5 +156,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #end(): void {
     clearTimeout(this.#timer);
     this.#ignoreAbort();
+    this.#limits.memory.release(this.#held);
+    this.#held = 0;
   }
 }

@@ -106,10 +106,21 @@ export function transportFault(error: unknown, where: string): Fault {
     );
   }
   if (code === 'EPROTO' || code.startsWith('ERR_SSL')) {
-    return new Fault('garbled', `what answers at ${where} does not speak HTTPS.`, options);
+    return new Fault(
+      'garbled',
+      `what answers at ${where} does not speak HTTPS, or only with ciphers that are not accepted.`,
+      options,
+    );
   }
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new Fault('garbled', `what answers at ${where} does not speak HTTP.`, options);
+  }
+  if (message === 'bad response' || message === 'bad upgrade') {
+    return new Fault(
+      'garbled',
+      `what answers at ${where} sent something that is no answer to what was asked.`,
+      options,
+    );
   }
   if (isBroken(error)) {
     return new Fault(

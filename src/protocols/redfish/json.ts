@@ -1,52 +1,49 @@
 import { Fault } from '../../core/errors.ts';
+import { JsonScan, type JsonTooMuch, maximumDepth, maximumValues } from './json-scan.ts';
 
 /** What a service sent, of any shape: read it only with the functions here, which never throw. */
 export type Json = unknown;
 
-const maximumDepth = 64;
 const maximumText = 1_024;
 
-/** The object in a reply. Anything else, or one nested deeper than any Redfish resource, is a Fault. */
+/** The object in a reply. Anything else, or one that is deeper or has more values than any Redfish resource, is a Fault. */
 export function parseResource(bytes: Buffer, from: string): Readonly<Record<string, Json>> {
-  if (deeperThan(bytes, maximumDepth)) {
-    throw new Fault('garbled', `${from} is nested deeper than ${maximumDepth} levels, which is no Redfish resource.`);
+  if (!isSurelySmall(bytes)) {
+    const tooMuch = new JsonScan(bytes, maximumValues).run();
+    if (tooMuch) throw tooMuchFault(tooMuch, from, maximumValues);
   }
-  let value: Json;
+  return objectIn(parseJson(bytes.toString('utf8'), from), from);
+}
+
+export function tooMuchFault(tooMuch: JsonTooMuch, from: string, most: number): Fault {
+  const what = tooMuch === 'depth' ? `is nested deeper than ${maximumDepth} levels` : `has more than ${most} values`;
+  return new Fault('garbled', `${from} ${what}, which is no Redfish resource.`);
+}
+
+export function parseJson(text: string, from: string): Json {
   try {
-    value = JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
-    throw new Fault('garbled', `${from} is not JSON: "${cleanText(bytes.toString('latin1', 0, 60)) ?? ''}".`);
+    throw new Fault('garbled', `${from} is not JSON: "${cleanText(text.slice(0, 60)) ?? ''}".`);
   }
+}
+
+export function objectIn(value: Json, from: string): Record<string, Json> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Fault('garbled', `${from} is not a JSON object.`);
   }
-  return value as Readonly<Record<string, Json>>;
+  return value as Record<string, Json>;
 }
 
-/** Few brackets cannot nest deep, and counting them is the quicker test. */
-function hasMoreBrackets(bytes: Buffer, limit: number): boolean {
+/** Few bytes cannot hold many values, nor few brackets nest deep; counting those is the quicker test. */
+function isSurelySmall(bytes: Buffer): boolean {
+  if (bytes.length > maximumValues) return false;
   let count = 0;
   for (const bracket of [0x7b, 0x5b]) {
-    for (let i = bytes.indexOf(bracket); i >= 0; i = bytes.indexOf(bracket, i + 1)) if (++count > limit) return true;
+    for (let i = bytes.indexOf(bracket); i >= 0; i = bytes.indexOf(bracket, i + 1))
+      if (++count > maximumDepth) return false;
   }
-  return false;
-}
-
-function deeperThan(bytes: Buffer, limit: number): boolean {
-  if (!hasMoreBrackets(bytes, limit)) return false;
-  let depth = 0;
-  let quoted = false;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (quoted) {
-      if (byte === 0x5c) i++;
-      else if (byte === 0x22) quoted = false;
-    } else if (byte === 0x22) quoted = true;
-    else if (byte === 0x7b || byte === 0x5b) {
-      if (++depth > limit) return true;
-    } else if (byte === 0x7d || byte === 0x5d) depth--;
-  }
-  return false;
+  return true;
 }
 
 /** The member at the end of a path of names, undefined wherever the path breaks off. */

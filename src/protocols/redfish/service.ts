@@ -1,10 +1,11 @@
 import { Fault } from '../../core/errors.ts';
 import { isSameIn, isSet } from './change.ts';
-import type { Connection, Endpoint } from './connection.ts';
-import type { Message, Reply } from './exchange.ts';
+import type { Connection, Endpoint, Request } from './connection.ts';
+import { Errand, type ErrandLimits } from './errand.ts';
+import type { Reply } from './exchange.ts';
 import { refusal, scrub } from './faults.ts';
 import { type Json, localPath } from './json.ts';
-import { type Resource, resourceIn } from './resource.ts';
+import { collectionIn, type Resource, resourceIn } from './resource.ts';
 import { header, readable } from './session.ts';
 import { finishTask } from './tasks.ts';
 
@@ -21,12 +22,23 @@ const outdated = new Set([412, 428]);
 export class RedfishService {
   readonly endpoint: Endpoint;
   readonly #key: string;
+  readonly #limits: ErrandLimits;
   readonly #connection: () => Connection;
+  #errand: Errand | undefined;
 
-  constructor(endpoint: Endpoint, key: string, connection: () => Connection) {
+  constructor(endpoint: Endpoint, key: string, limits: ErrandLimits, connection: () => Connection) {
     this.endpoint = endpoint;
     this.#key = key;
+    this.#limits = limits;
     this.#connection = connection;
+  }
+
+  /**
+   * What is asked from now on belongs to one command: there is a bound on how much it reads and on how long it takes, besides so
+   * many milliseconds that it may have to wait for something to happen.
+   */
+  begin(waiting: number): void {
+    this.#errand = new Errand(this.#limits, waiting);
   }
 
   /** The service root, which needs no account. */
@@ -35,14 +47,18 @@ export class RedfishService {
   }
 
   async get(path: string, signal: AbortSignal): Promise<Resource> {
-    return this.#resource(path, await this.#follow(path, signal));
+    return this.#resource(path, await this.#follow({ method: 'GET', path }, signal));
   }
 
-  /** A resource that may not be there. */
-  async find(path: string | undefined, signal: AbortSignal): Promise<Resource | undefined> {
+  /** A resource that may not be there. A collection may be larger than others. */
+  async find(path: string | undefined, signal: AbortSignal, kind?: 'collection'): Promise<Resource | undefined> {
     if (path === undefined) return undefined;
-    const reply = await this.#follow(path, signal);
-    return absent.has(reply.status) ? undefined : this.#resource(path, reply);
+    const large = kind === 'collection';
+    const reply = await this.#follow({ method: 'GET', path, large }, signal);
+    if (absent.has(reply.status)) return undefined;
+    if (!large) return this.#resource(path, reply);
+    this.#check('GET', path, undefined, reply);
+    return collectionIn(path, reply, signal);
   }
 
   /**
@@ -54,12 +70,12 @@ export class RedfishService {
     // Members of an expanded collection come without an ETag.
     const known = resource.etag === undefined ? await this.get(path, signal) : resource;
     refuseForeign(resource, known, change);
-    const reply = await this.#send('PATCH', path, change, known.etag, signal);
+    const reply = await this.#send({ method: 'PATCH', path, body: change, etag: known.etag }, signal);
     if (!outdated.has(reply.status)) return this.#finish('PATCH', path, change, reply, signal);
     const now = await this.get(path, signal);
     if (isSet(now.body, change)) return;
     refuseForeign(resource, now, change);
-    const second = await this.#send('PATCH', path, change, now.etag ?? '*', signal);
+    const second = await this.#send({ method: 'PATCH', path, body: change, etag: now.etag ?? '*' }, signal);
     if (!outdated.has(second.status)) return this.#finish('PATCH', path, change, second, signal);
     throw new Fault(
       'invalid',
@@ -70,7 +86,7 @@ export class RedfishService {
 
   /** Sends once, whatever happens. Resolves when the service has taken the order, which may not be done yet. */
   async order(path: string, body: Json, signal: AbortSignal): Promise<Reply> {
-    const reply = await this.#send('POST', path, body, undefined, signal);
+    const reply = await this.#send({ method: 'POST', path, body }, signal);
     this.#check('POST', path, body, reply);
     return reply;
   }
@@ -85,24 +101,22 @@ export class RedfishService {
     return this.#connection().handOver(moved.#connection());
   }
 
-  async #follow(path: string, signal: AbortSignal): Promise<Reply> {
-    let reply = await this.#send('GET', path, undefined, undefined, signal);
+  async #follow(request: Request, signal: AbortSignal): Promise<Reply> {
+    let reply = await this.#send(request, signal);
     for (let i = 0; i < maximumRedirections && redirected.has(reply.status); i++) {
       const next = localPath(header(reply, 'location'));
       if (next === undefined) break;
-      reply = await this.#send('GET', next, undefined, undefined, signal);
+      reply = await this.#send({ ...request, path: next }, signal);
     }
     return reply;
   }
 
-  async #send(
-    method: Message['method'],
-    path: string,
-    body: Json,
-    etag: string | undefined,
-    signal: AbortSignal,
-  ): Promise<Reply> {
-    return this.#connection().send(this.#key, method, path, body, etag, signal);
+  async #send(request: Request, signal: AbortSignal): Promise<Reply> {
+    const errand = this.#errand;
+    errand?.checkTime();
+    const reply = await this.#connection().send(this.#key, request, signal);
+    errand?.received(reply.bytes.length);
+    return reply;
   }
 
   #resource(path: string, reply: Reply): Resource {
@@ -115,7 +129,13 @@ export class RedfishService {
     const monitor = reply.status === 202 ? localPath(header(reply, 'location')) : undefined;
     if (monitor === undefined) return;
     const clean = (words: string): string => scrub(words, this.#secrets(body));
-    await finishTask((at) => this.#follow(at, signal), monitor, `${method} ${path}`, clean, signal);
+    await finishTask(
+      (at) => this.#follow({ method: 'GET', path: at }, signal),
+      monitor,
+      `${method} ${path}`,
+      clean,
+      signal,
+    );
   }
 
   #check(method: string, path: string, body: Json, reply: Reply): void {

@@ -1,5 +1,6 @@
+import { constants } from 'node:crypto';
 import { isIP } from 'node:net';
-import { connect } from 'node:tls';
+import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { transportFault } from './faults.ts';
@@ -19,6 +20,24 @@ export interface Place {
   readonly port: number;
 }
 
+const contexts = new Map<string | undefined, SecureContext>();
+
+/** One for all connections: making one takes longer than a request. */
+function contextFor(ca: string | undefined): SecureContext {
+  let context = contexts.get(ca);
+  if (!context) {
+    context = createSecureContext({
+      ...(ca === undefined ? {} : { ca }),
+      // With DHE a service picks the numbers that we compute with; if they have ten thousand bits, that takes a second.
+      ciphers: `${DEFAULT_CIPHERS}:!DHE`,
+      // Each renegotiation costs us a handshake, and a service may ask for any number of them.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    });
+    contexts.set(ca, context);
+  }
+  return context;
+}
+
 /** Opens TLS connections and hands out only those whose certificate is accepted, so that no credential goes to a stranger. */
 export function trustingConnector(
   place: Place,
@@ -33,9 +52,9 @@ export function trustingConnector(
       port: place.port,
       servername: isIP(place.address) ? '' : place.address,
       ALPNProtocols: ['http/1.1'],
+      secureContext: contextFor(ca),
       // Every connection is checked below or by the authority; a resumed one would not show its certificate again.
       rejectUnauthorized: ca !== undefined,
-      ...(ca === undefined ? {} : { ca }),
     });
     let done = false;
     const finish = (fault?: Fault): void => {

@@ -5,13 +5,16 @@ import type { Fault } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
 import { algorithmsFor } from './algorithms.ts';
 import { Connection } from './connection.ts';
-import { asFault, connectDeadlineFault, lostFault } from './faults.ts';
+import { asFault, connectDeadlineFault, lostFault, talkativeFault } from './faults.ts';
 import { checkHostKey, type HostKeys, keyText } from './host-keys.ts';
 import { PacedReading } from './paced-reading.ts';
 import { portOf, type Target } from './target.ts';
 
 /** A peer that is silent for about four times this long, in milliseconds, is given up. */
 const keepalive = 30_000;
+
+/** Bytes that a peer may send until we are logged in. The library looks at a long greeting anew with every piece of it. */
+const mostBeforeLogin = 256 * 1024;
 
 export interface ConnectOptions {
   readonly key: ParsedKey;
@@ -60,7 +63,14 @@ function logIn(target: Target, socket: Duplex, { key, hostKeys, slices }: Connec
     // It stays for the life of the connection: what breaks later shows as the end of sessions.
     client.on('error', fail);
     client.once('close', () => fail(lostFault(target)));
-    client.once('ready', () => resolve(connection));
+    const uncount = countedUntilReady(socket, () => {
+      refused = talkativeFault(target, mostBeforeLogin);
+      socket.destroy(refused);
+    });
+    client.once('ready', () => {
+      uncount();
+      resolve(connection);
+    });
     const verify = async (blob: Buffer, accept: (accepted: boolean) => void): Promise<void> => {
       refused = await checkHostKey(target, keyText(blob), hostKeys);
       accept(refused === undefined);
@@ -76,6 +86,18 @@ function logIn(target: Target, socket: Duplex, { key, hostKeys, slices }: Connec
       keepaliveCountMax: 3,
     });
   });
+}
+
+/** Calls when more has come than allowed; what is returned ends the counting. */
+function countedUntilReady(socket: Duplex, tooMuch: () => void): () => void {
+  let received = 0;
+  const count = (chunk: Buffer): void => {
+    received += chunk.length;
+    if (received > mostBeforeLogin) tooMuch();
+  };
+  // As late as the paced reading: a listener for data alone would start the stream.
+  setImmediate(() => socket.on('data', count));
+  return () => socket.off('data', count);
 }
 
 function authentication({ user, password }: Target, key: ParsedKey): AnyAuthMethod {

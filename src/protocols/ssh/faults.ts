@@ -32,6 +32,10 @@ export function connectDeadlineFault(target: Target, milliseconds: number): Faul
   return new Unreachable(`its sshd at ${placeOf(target)} did not answer within ${milliseconds / 1_000} s.`);
 }
 
+export function talkativeFault(target: Target, bytes: number): Fault {
+  return new Fault('garbled', `what answers at ${placeOf(target)} sent more than ${bytes} bytes before any login.`);
+}
+
 export function lostFault(target: Target, cause?: unknown): Fault {
   return new Fault('invalid', `the connection to its sshd at ${placeOf(target)} was lost.`, { cause });
 }

@@ -2,7 +2,13 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const ecdsa = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+export const rsa = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2_048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+};
 const day = 24 * 60 * 60 * 1000;
 
 export interface CertificateMaker {
@@ -12,7 +18,7 @@ export interface CertificateMaker {
   make(address: string): Promise<string>;
 }
 
-export async function certificateMaker(): Promise<CertificateMaker> {
+export async function certificateMaker(algorithm: typeof ecdsa | typeof rsa = ecdsa): Promise<CertificateMaker> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
   let serial = 0;

@@ -67,6 +67,11 @@ const rows: [node: string, stored: string, effective: string | undefined][] = [
   ['node5', String.raw`|(?#the number)(?^:\w)+?(\d+)|x($1)|`, 'x5'],
   ['node5', String.raw`|[^\h]+$|x|`, 'x'],
   ['nodé5', String.raw`|^\D+(\d)|x($1)|`, 'x5'],
+  // patterns are small: those that are not are broken ones, and the name stays
+  ['n1', String.raw`|^n{1,250}(\d)$|($1)|`, '1'],
+  ['n1', String.raw`|^n{1,900}(\d)$|($1)|`, 'n1'],
+  ['n1', String.raw`|^\pL{1,6}(\d)$|($1)|`, '1'],
+  ['n1', String.raw`|^\pL{1,7}(\d)$|($1)|`, 'n1'],
 ];
 
 test.each(rows)('for %s the value %s is %s', (node, stored, effective) => {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import ssh2 from 'ssh2';
 import { afterEach, expect, it } from 'vitest';
 import { SshClient } from '../../../src/protocols/ssh/client.ts';
 import { newKeyPair } from '../../../src/protocols/ssh/keys.ts';
@@ -51,6 +52,7 @@ it.each<[string, (socket: Socket) => void]>([
   ['speaks version 1', (socket) => socket.write('SSH-1.5-old\r\n')],
   ['never ends its first line', (socket) => flood(socket, Buffer.alloc(65_536, 'x'))],
   ['never ends its greetings', (socket) => flood(socket, Buffer.from('welcome\r\n'.repeat(5_000)))],
+  ['greets at great length', (socket) => socket.write(`${'welcome '.repeat(1_000)}\r\n`.repeat(100))],
   [
     'announces a packet of 4 GiB',
     (socket) => socket.write(Buffer.concat([hello, packet(0xffff_ffff, Buffer.alloc(64))])),
@@ -67,4 +69,20 @@ it.each<[string, (socket: Socket) => void]>([
   const sentence = await saidOf(answer);
   expect(sentence).toMatch(/^(its sshd|what answers|the connection to its sshd) .*127\.122\.200\.1:\d+.*\.$/);
   expect(process.memoryUsage.rss() - before).toBeLessThan(100 << 20);
+});
+
+it('what greets at great length is left before all of it has come', async () => {
+  const sentence = await saidOf((socket) => socket.write(`${'welcome '.repeat(1_000)}\r\n`.repeat(100)));
+  expect(sentence).toMatch(/sent more than 262144 bytes before any login/);
+});
+
+it('nobody is let choose the prime we compute with', async () => {
+  const keys = newKeyPair('host');
+  const sshd = new ssh2.Server({
+    hostKeys: [keys.privateKey],
+    algorithms: { kex: ['diffie-hellman-group-exchange-sha256'] },
+  });
+  sshd.on('connection', (peer: { on(event: 'error', listener: () => void): void }) => peer.on('error', () => {}));
+  const sentence = await saidOf((socket) => sshd.injectSocket(socket));
+  expect(sentence).toMatch(/does not speak SSH as we do: .*key exchange/);
 });

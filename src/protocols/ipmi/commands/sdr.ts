@@ -19,6 +19,8 @@ const lastRecord = 0xffff;
 /** Sizes of partial reads, tried in turn; the first is more than most hardware can do, the third what all can. */
 const readSizes: readonly number[] = [64, 32, 16, 8];
 const shrinkOn: readonly number[] = [completion.cannotReturn, completion.tooLong, completion.unspecified];
+/** Far more than any service processor has. */
+const mostRecords = 4_096;
 const maximumRenewals = 20;
 const renewalPause = 50;
 
@@ -114,6 +116,9 @@ export async function readSdrRecords(link: IpmiLink, source: Source, signal: Abo
   const records: Buffer[] = [];
   const seen = new Set<number>();
   for (let id = 0; id !== lastRecord && !seen.has(id); ) {
+    if (seen.size === mostRecords) {
+      throw new Fault('garbled', `its service processor lists more than ${mostRecords} sensor records.`);
+    }
     seen.add(id);
     const { next, record } = await readRecord(reader, id);
     records.push(record);

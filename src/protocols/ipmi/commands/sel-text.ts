@@ -18,9 +18,22 @@ export function timeText(time: number | undefined): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-function findSensor(event: SelEvent, records: readonly SdrRecord[]): SensorRecord | undefined {
+/** By their number and type; made once for all entries of a log. */
+const sensorsOf = new WeakMap<readonly SdrRecord[], ReadonlyMap<number, readonly SensorRecord[]>>();
+
+const keyOf = (number: number, type: number): number => number * 256 + type;
+
+function indexed(records: readonly SdrRecord[]): ReadonlyMap<number, readonly SensorRecord[]> {
+  const known = sensorsOf.get(records);
+  if (known) return known;
   const sensors = records.filter((record): record is SensorRecord => record.kind === 'sensor');
-  const same = sensors.filter((record) => record.number === event.sensorNumber && record.type === event.sensorType);
+  const index = Map.groupBy(sensors, ({ number, type }) => keyOf(number, type));
+  sensorsOf.set(records, index);
+  return index;
+}
+
+function findSensor(event: SelEvent, records: readonly SdrRecord[]): SensorRecord | undefined {
+  const same = indexed(records).get(keyOf(event.sensorNumber, event.sensorType)) ?? [];
   return same.find((record) => record.owner === (event.generator & 0xff)) ?? same[0];
 }
 

@@ -1,0 +1,12 @@
+/** What is attacked, and the tokens of those who attack. */
+export interface Victim {
+  readonly port: number;
+  /** Of an account that may do everything, and of one that no rule speaks of. */
+  readonly tokens: Readonly<Record<'root' | 'nobody', string>>;
+}
+
+export type ActMessage = { readonly victim: Victim } | { readonly act: string };
+
+/** Where the hostile service processor is, and the node that has it. */
+export const hostileAddress = '127.87.0.1';
+export const hostileNode = 'hostile';

@@ -1,0 +1,361 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Unreachable } from '../../../src/core/errors.ts';
+import { RedfishClient, type RedfishOptions, type RedfishService } from '../../../src/protocols/redfish/client.ts';
+import { memberResources, membersOf } from '../../../src/protocols/redfish/collection.ts';
+import { drip, flood, jsonAnswer, type RawRequest, type RawTls, rawTls } from '../../lab/raw-tls.ts';
+import { memoryTrust } from './memory-trust.ts';
+
+const address = '127.111.9.20';
+const signal = new AbortController().signal;
+/** Of one request. */
+const deadline = 500;
+const link = (path: string) => ({ '@odata.id': path });
+const root = { Links: {}, Systems: link('/s') };
+
+let server: RawTls | undefined;
+let client: RedfishClient;
+
+beforeEach(() => {
+  client = new RedfishClient({ trust: memoryTrust(), requestTimeout: deadline });
+});
+afterEach(async () => {
+  await client.close();
+  await server?.stop();
+  server = undefined;
+});
+
+/** A service that answers its root and a login properly, and everything else as it is told. */
+async function hostile(
+  answer: (socket: TLSSocket, request: RawRequest) => void,
+  { tls = {}, ...options }: Partial<RedfishOptions> & { tls?: Parameters<typeof rawTls>[2] } = {},
+): Promise<RedfishService> {
+  server = await rawTls(
+    address,
+    (socket, request) => (request.path === '/redfish/v1/' ? socket.write(jsonAnswer(root)) : answer(socket, request)),
+    tls,
+  );
+  if (Object.keys(options).length > 0) {
+    await client.close();
+    client = new RedfishClient({ trust: memoryTrust(), requestTimeout: deadline, ...options });
+  }
+  return client.service({ address, port: server.port, username: 'u', password: 'p' });
+}
+
+const isClosed = () => expect.poll(() => server!.open.size, { timeout: 5_000 }).toBe(0);
+
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
+const kilobyte = `400\r\n${'x'.repeat(1_024)}\r\n`;
+const early = (status: string): string => `HTTP/1.1 ${status}\r\nlink: </x>; rel=preload\r\n\r\n`;
+
+describe('an answer that never ends', () => {
+  it.each<[what: string, answer: (socket: TLSSocket) => void, fault: RegExp | typeof Unreachable]>([
+    [
+      'a body without a length',
+      (socket) => {
+        socket.write(chunked);
+        flood(socket, kilobyte);
+      },
+      /answered GET \/s with more than 1048576 bytes/,
+    ],
+    ['answers before the answer, 103', (socket) => flood(socket, early('103 Early Hints')), /with 103 again and again/],
+    ['answers before the answer, 102', (socket) => flood(socket, early('102 Processing')), /with 102 again and again/],
+    [
+      'answers before the answer, 100',
+      (socket) => flood(socket, early('100 Continue')),
+      /sent something that is no answer/,
+    ],
+    [
+      'another protocol',
+      (socket) => socket.write(early('101 Switching\r\nupgrade: x\r\nconnection: upgrade')),
+      /no answer/,
+    ],
+    [
+      'headers',
+      (socket) => {
+        let i = 0;
+        socket.write('HTTP/1.1 200 OK\r\n');
+        flood(socket, () => `x-${i++}: ${'y'.repeat(100)}\r\n`);
+      },
+      /does not speak HTTP/,
+    ],
+    [
+      'one header',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nx: ');
+        flood(socket, 'y'.repeat(1_000));
+      },
+      /does not speak HTTP/,
+    ],
+    [
+      'headers behind the body',
+      (socket) => {
+        socket.write(`${chunked}2\r\n{}\r\n0\r\n`);
+        flood(socket, 'x-trailer: y\r\n');
+      },
+      /does not speak HTTP/,
+    ],
+    [
+      'words behind the status',
+      (socket) => {
+        socket.write('HTTP/1.1 200 ');
+        flood(socket, 'y'.repeat(1_000));
+      },
+      Unreachable,
+    ],
+    [
+      'words behind the size of a chunk',
+      (socket) => {
+        socket.write(`${chunked}2;`);
+        flood(socket, 'y'.repeat(1_000));
+      },
+      Unreachable,
+    ],
+    ['empty lines', (socket) => flood(socket, '\r\n'.repeat(1_000)), Unreachable],
+    [
+      'a byte of the headers now and then',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\nx: ');
+        drip(socket, 'y', 20);
+      },
+      Unreachable,
+    ],
+    [
+      'a byte of the body now and then',
+      (socket) => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n{');
+        drip(socket, ' ', 20);
+      },
+      Unreachable,
+    ],
+    ['an early answer now and then', (socket) => drip(socket, early('103 Early Hints'), 100), Unreachable],
+    ['nothing at all', () => {}, Unreachable],
+  ])('%s', async (_, answer, fault) => {
+    const service = await hostile(answer);
+    const asked = service.get('/s', signal);
+    if (fault === Unreachable) {
+      await expect(asked).rejects.toBeInstanceOf(Unreachable);
+      await expect(asked).rejects.toMatchObject({ message: expect.stringContaining('did not answer within 0.5 s') });
+    } else
+      await expect(asked).rejects.toMatchObject({ kind: 'garbled', message: expect.stringMatching(fault as RegExp) });
+    await isClosed();
+  });
+
+  it('is left when whoever asked has gone', async () => {
+    const service = await hostile((socket) => drip(socket, early('103 Early Hints'), 60), { requestTimeout: 60_000 });
+    const gone = new AbortController();
+    const asked = service.get('/s', gone.signal);
+    await expect.poll(() => server!.asked.length).toBe(2);
+    gone.abort();
+    await expect(asked).rejects.toMatchObject({ kind: 'deadline' });
+    await isClosed();
+  });
+
+  it('does not keep the next request from a good answer', async () => {
+    let good = false;
+    const service = await hostile((socket) => (good ? socket.write(jsonAnswer({ a: 1 })) : flood(socket, '\r\n')));
+    await expect(service.get('/s', signal)).rejects.toBeInstanceOf(Unreachable);
+    good = true;
+    expect((await service.get('/s', signal)).body).toEqual({ a: 1 });
+  });
+});
+
+describe('an answer that is too much', () => {
+  const refusal = async (body: string | object, kind?: 'collection') =>
+    (await hostile((socket) => socket.write(jsonAnswer(body)))).find('/s', signal, kind).then(
+      () => 'read',
+      (error: unknown) => error,
+    );
+  const garbled = (message: RegExp) =>
+    expect.objectContaining({ kind: 'garbled', message: expect.stringMatching(message) });
+  const list = (bytes: number, item: string) => `{"Members":[${`${item},`.repeat(bytes / (item.length + 1))}${item}]}`;
+
+  it('of bytes', async () => {
+    expect(await refusal({ a: 'x'.repeat(1024 * 1024) })).toEqual(garbled(/more than 1048576 bytes/));
+    expect(await refusal({ a: 'x'.repeat(1024 * 1024) }, 'collection')).toEqual(garbled(/a part of more than 1048576/));
+    expect(await refusal(list(9 * 1024 * 1024, '{}'), 'collection')).toEqual(garbled(/more than 8388608 bytes/));
+  });
+
+  it('of values in few bytes', async () => {
+    expect(await refusal(list(900_000, '{}'))).toEqual(garbled(/has more than 50000 values/));
+    expect(await refusal(list(8_000_000, '{}'), 'collection')).toEqual(garbled(/has more than 400000 values/));
+    expect(await refusal(list(8_000_000, '[[[]]]'), 'collection')).toEqual(garbled(/has more than 400000 values/));
+    expect(await refusal(`{"a":${list(900_000, '1')}}`, 'collection')).toEqual(garbled(/more than 50000 values/));
+    expect(await refusal(`{"Members":[${list(500_000, '1')}]}`, 'collection')).toEqual(garbled(/50000 values/));
+  });
+
+  it('of levels', async () => {
+    const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
+    expect(await refusal(`{"a":${deep}}`)).toEqual(garbled(/deeper than 64 levels/));
+    expect(await refusal(`{"a":"${'x'.repeat(70_000)}","Members":[${deep}]}`, 'collection')).toEqual(garbled(/deeper/));
+  });
+
+  it('when it is unpacked: nothing is', async () => {
+    const packed = gzipSync('x'.repeat(50_000_000));
+    const service = await hostile((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${packed.length}\r\n\r\n`);
+      socket.write(packed);
+    });
+    await expect(service.get('/s', signal)).rejects.toMatchObject({ kind: 'garbled', message: /is not JSON/ });
+  });
+
+  it('for one command, piece by piece', async () => {
+    const service = await hostile((socket) => socket.write(jsonAnswer({ a: 'x'.repeat(100_000) })), {
+      commandSize: 1_000_000,
+    });
+    const ask = async (): Promise<number> => {
+      for (let i = 0; i < 20; i++)
+        await service.get(`/s?${i}`, signal).catch((error: unknown) => {
+          expect(error).toEqual(garbled(/sent more than 1000000 bytes for one command/));
+          return Promise.reject(i);
+        });
+      return 20;
+    };
+    service.begin(0);
+    await expect(ask()).rejects.toBe(9);
+    service.begin(0);
+    await expect(ask()).rejects.toBe(9);
+  });
+
+  it('of parts', async () => {
+    const members = Array.from({ length: 5_001 }, (_, i) => link(`/s/${i}`));
+    const service = await hostile((socket) => socket.write(jsonAnswer({ Members: members })));
+    await expect(memberResources(service, '/s', signal)).rejects.toEqual(garbled(/lists 5001 parts; 5000 are read/));
+  });
+
+  it('of large answers of all services together', async () => {
+    const half = `HTTP/1.1 200 OK\r\ncontent-length: 900000\r\n\r\n{"a":"${'x'.repeat(500_000)}`;
+    await hostile((socket) => socket.write(half), { replyMemory: 500_000 });
+    const services = Array.from({ length: 4 }, (_, i) =>
+      client.service({ key: `n${i}`, address, port: server!.port, username: `u${i}`, password: 'p' }),
+    );
+    const ask = async () => {
+      const outcomes = await Promise.allSettled(services.map((service) => service.get('/s', signal)));
+      return outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason);
+    };
+    for (let round = 0; round < 2; round++) {
+      const reasons = await ask();
+      expect(reasons.filter((reason) => reason instanceof Unreachable)).toHaveLength(2);
+      expect(
+        reasons.filter(({ kind, message }) => kind === 'unavailable' && /at once; try again/.test(message)),
+      ).toHaveLength(2);
+      await isClosed();
+    }
+  });
+});
+
+describe('a command that is kept going', () => {
+  it('by redirections is ended after a few', async () => {
+    let i = 0;
+    const service = await hostile((socket) => socket.write(jsonAnswer({}, '302 Found', `location: /s${++i}\r\n`)));
+    await expect(service.get('/s', signal)).rejects.toMatchObject({ status: 302, message: /answered 302 to GET \/s/ });
+    expect(server!.asked.filter(({ path }) => path.startsWith('/s'))).toHaveLength(4);
+  });
+
+  it('by pages is ended after the time for a command', async () => {
+    let i = 0;
+    const page = () => ({ Members: [{}], 'Members@odata.nextLink': `/s?${++i}` });
+    const service = await hostile((socket) => setTimeout(() => socket.write(jsonAnswer(page())), 20), {
+      commandTime: 200,
+    });
+    service.begin(100);
+    await expect(membersOf(service, '/s', signal)).rejects.toMatchObject({
+      kind: 'deadline',
+      message: /had not told all there was to ask after 0.3 s/,
+    });
+  });
+
+  it('by a task that never ends', async () => {
+    const service = await hostile(
+      (socket) =>
+        socket.write(jsonAnswer({ TaskState: 'Running' }, '202 Accepted', 'location: /t\r\nretry-after: 0\r\n')),
+      { commandTime: 600 },
+    );
+    service.begin(0);
+    await expect(service.act('/s', {}, signal)).rejects.toMatchObject({ kind: 'deadline' });
+  });
+});
+
+describe('a large collection', () => {
+  it('is read as it is, whatever is around and in its members', async () => {
+    const odd = ['},{', ']', '"', '\\', '\u2028', '"Members":[', 'é😀', ','];
+    const members = Array.from({ length: 12_000 }, (_, i) => ({
+      ...link(`/s/${i}`),
+      Id: String(i),
+      Message: `${odd[i % odd.length]!}${'x'.repeat(300)}`,
+      Nested: { Members: [i, [], {}, null, true], Text: odd[(i + 3) % odd.length] },
+    }));
+    const body = {
+      Name: '"Members": [',
+      Before: { Members: [1] },
+      Members: members,
+      After: [[]],
+      'Members@odata.count': 1,
+    };
+    const text = JSON.stringify(body);
+    expect(text.length).toBeGreaterThan(4_000_000);
+    for (const shape of [text, text.replace('"Members":[{', '"Members"\n :\t[ {'), `\uFEFF${text}`]) {
+      const service = await hostile((socket) => socket.write(jsonAnswer(shape)), { requestTimeout: 60_000 });
+      const found = await service.find('/s', signal, 'collection');
+      expect(found?.body).toEqual(body);
+      expect(await membersOf(service, '/s', signal)).toHaveLength(12_000);
+      await server!.stop();
+    }
+  });
+
+  it.each([
+    ['without members', `{"a":"${'x'.repeat(100_000)}"}`, { a: 'x'.repeat(100_000) }],
+    ['with none', `{"a":"${'x'.repeat(100_000)}","Members": [ ]}`, { a: 'x'.repeat(100_000), Members: [] }],
+    ['that breaks off', `{"a":"${'x'.repeat(100_000)}","Members":[{},{`, /is not JSON/],
+    ['with a comma too many', `{"a":"${'x'.repeat(100_000)}","Members":[{},]}`, /is not JSON/],
+    ['that is closed twice', `{"a":"${'x'.repeat(100_000)}","Members":[{}]]}`, /is not JSON/],
+    ['that is a list', `[${'1,'.repeat(40_000)}1]`, /is not a JSON object/],
+  ])('%s', async (_, text, expected) => {
+    const service = await hostile((socket) => socket.write(jsonAnswer(text)));
+    const found = service.find('/s', signal, 'collection');
+    if (expected instanceof RegExp) await expect(found).rejects.toMatchObject({ kind: 'garbled', message: expected });
+    else expect((await found)?.body).toEqual(expected);
+  });
+});
+
+describe('a connection', () => {
+  it('whose handshake is never answered is given up', async () => {
+    const sockets = new Set<{ destroy(): void }>();
+    const silent = createServer((socket) => sockets.add(socket.on('error', () => {}).resume()));
+    silent.listen(0, address);
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    await client.close();
+    client = new RedfishClient({ trust: memoryTrust(), connectTimeout: 300 });
+    const service = client.service({ address, port, username: 'u', password: 'p' });
+    await expect(service.get('/s', signal)).rejects.toBeInstanceOf(Unreachable);
+    await expect.poll(() => new Promise((resolve) => silent.getConnections((_, count) => resolve(count)))).toBe(0);
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+  });
+
+  it('is not made with numbers that the service picks to keep us computing', async () => {
+    const service = await hostile((socket) => socket.write(jsonAnswer({})), {
+      tls: { maxVersion: 'TLSv1.2', ciphers: 'DHE-RSA-AES128-GCM-SHA256', dhparam: 'auto' },
+    });
+    await expect(service.get('/s', signal)).rejects.toMatchObject({ kind: 'garbled', message: /ciphers/ });
+  });
+
+  it('is not negotiated again, however often the service asks for it', async () => {
+    let handshakes = 0;
+    const service = await hostile(
+      (socket) => {
+        socket.renegotiate({}, (error) => {
+          if (!error) handshakes++;
+        });
+        socket.write(jsonAnswer({ a: 1 }));
+      },
+      { tls: { maxVersion: 'TLSv1.2' } },
+    );
+    for (let i = 0; i < 3; i++) await service.get('/s', signal).catch(() => undefined);
+    expect(handshakes).toBe(0);
+  });
+});
