@@ -41,6 +41,9 @@ export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeV
   ): AsyncIterable<NodeResult>;
 }
 
+/** One whose data only it itself understands. */
+export type AnyPerNode<Args = unknown> = PerNode<Args, unknown, unknown, unknown>;
+
 /** What is to be done on nodes. Secrets are open in it: it goes to whoever does the work, and into no log. */
 export interface Plan<Shared, Target> {
   /** What the nodes have in common; complete when their targets are there. */

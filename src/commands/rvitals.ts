@@ -1,32 +1,18 @@
 import { Type } from 'typebox';
-import { Fault } from '../core/errors.ts';
-import type { VitalsKind } from '../drivers/capabilities.ts';
+import { vitalsKinds } from '../drivers/capabilities.ts';
+import { kindsIn } from '../drivers/kinds.ts';
 import { selectNodes } from './command.ts';
 import { onHardware, perNode } from './per-node.ts';
 
-const kinds: readonly string[] = [
-  'temp',
-  'voltage',
-  'wattage',
-  'fanspeed',
-  'power',
-  'leds',
-  'chassis',
-  'energy',
-  'altitude',
-];
-
 const args = { kinds: Type.Array(Type.String(), { description: 'none, or all: everything' }) };
 
+const kindsOf = (kinds: readonly string[]) => kindsIn('vitals', vitalsKinds, kinds);
+
 export const rvitals = perNode({
-  ...onHardware('rvitals', 'vitals', args, (vitals, { kinds: wanted }, { signal }) =>
-    vitals.read(wanted.includes('all') ? [] : (wanted as readonly VitalsKind[]), signal),
-  ),
-  line: ({ kinds: wanted }) => (wanted.length === 0 ? ['all'] : wanted),
+  ...onHardware('rvitals', 'vitals', args, (vitals, { kinds }, { signal }) => vitals.read(kindsOf(kinds), signal)),
+  line: ({ kinds }) => (kinds.length === 0 ? ['all'] : kinds),
   select(snapshot, given, services) {
-    const unknown = given.kinds.find((kind) => kind !== 'all' && !kinds.includes(kind));
-    if (unknown !== undefined)
-      throw new Fault('invalid', `"${unknown}" is not a kind of vitals; known are all, ${kinds.join(', ')}.`);
+    kindsOf(given.kinds);
     return selectNodes(snapshot, given, services);
   },
 });

@@ -59,12 +59,12 @@ export async function* asTheyCome<Item, Result>(
   };
   try {
     fill();
-    for (let told = 0; told < items.length; ) {
+    for (let sent = 0; sent < items.length; ) {
       if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
       if (broken) throw broken.error;
       const batch = finished;
       finished = [];
-      told += batch.length;
+      sent += batch.length;
       yield* batch;
     }
   } finally {

@@ -11,7 +11,7 @@ import type {
   Selection,
 } from '../commands/command.ts';
 import { noSelection } from '../commands/command.ts';
-import type { PerNode } from '../commands/per-node.ts';
+import type { AnyPerNode } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { NodeResult } from '../core/results.ts';
 import type { RowChange } from '../database/changeset.ts';
@@ -287,7 +287,7 @@ function runPerNode(
   services: DispatchServices,
   request: Request,
   run: Run,
-  command: PerNode<unknown, unknown, unknown, unknown>,
+  command: AnyPerNode,
   permission: Permission,
 ): Outcome {
   const snapshot = services.store.current;
@@ -304,10 +304,7 @@ function runPerNode(
 }
 
 function outlivesClient({ command, args }: Request): boolean {
-  return (
-    command.kind === 'per-node' &&
-    (command as PerNode<unknown, unknown, unknown, unknown>).outlivesClient?.(args) === true
-  );
+  return command.kind === 'per-node' && (command as AnyPerNode).outlivesClient?.(args) === true;
 }
 
 const isNotedFirst = ({ command }: Request): boolean => command.kind === 'per-node' && command.isNotedFirst === true;

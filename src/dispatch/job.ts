@@ -1,4 +1,4 @@
-import type { PerNode, Plan } from '../commands/per-node.ts';
+import type { AnyPerNode, Plan } from '../commands/per-node.ts';
 import { Fault } from '../core/errors.ts';
 import { type NodeFailure, nodeFailure } from '../core/results.ts';
 
@@ -16,7 +16,7 @@ export interface Job {
 
 /** The job of these nodes, and the nodes that fail without any work. */
 export async function jobOf(
-  { name }: Pick<PerNode<never>, 'name'>,
+  { name }: Pick<AnyPerNode, 'name'>,
   user: string,
   nodes: readonly string[],
   plan: Plan<unknown, unknown>,

@@ -1,5 +1,5 @@
 import type { CommandServices, Scope } from '../commands/command.ts';
-import type { FinishScope, Means, PerNode, Plan } from '../commands/per-node.ts';
+import type { AnyPerNode, FinishScope, Means, Plan } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import { type NodeResult, Verdict } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -17,8 +17,6 @@ export interface PerNodeServices extends CommandServices {
   readonly effects: Effects;
 }
 
-type AnyPerNode = PerNode<unknown, unknown, unknown, unknown>;
-
 /** Prepares a command, has its work done here, and notes what comes of it in the run. What is refused is refused before it returns. */
 export function perNodeResults(
   { runs, means, effects, remote }: PerNodeServices,
@@ -35,14 +33,14 @@ export function perNodeResults(
   run.nodes = nodes.length;
   const origin = { user, client, command: command.name, run: run.id };
   const files = new LocalFiles();
-  let told = false;
+  let hasEffects = false;
   let room: Room | undefined;
   const place: Workplace = {
     means,
     files,
     signal: run.abort!.signal,
     tell(node, effect) {
-      told = true;
+      hasEffects = true;
       return effects.apply(node, effect, origin);
     },
     room: () => (room ??= remote.keptOutput.until(scope.signal(), user)),
@@ -55,7 +53,7 @@ export function perNodeResults(
   return noted(runs, run, finished, async () => {
     await files.close();
     // Whoever reads the status behind the reply sees it.
-    if (told) await effects.flush();
+    if (hasEffects) await effects.flush();
   });
 }
 

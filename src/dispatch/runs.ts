@@ -2,7 +2,6 @@ import type { AnyCommand, RunBoard } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
-import { weightOf } from './result-weight.ts';
 
 export interface Run {
   readonly id: string;
@@ -174,4 +173,20 @@ export class Runs implements RunBoard {
     this.#runs.delete(run.id);
     this.#memory -= run.weight;
   }
+}
+
+/** What an object, an array or a text takes besides its content, and a member besides its value, in bytes; rough on purpose. */
+const perObject = 48;
+const perText = 16;
+const perMember = 16;
+
+/** How much memory a result takes, roughly, in bytes. Names of members are shared by the results of a run. */
+const weightOf = (result: object): number => weigh(result);
+
+function weigh(value: unknown): number {
+  if (typeof value === 'string') return perText + value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  let weight = perObject;
+  for (const member of Object.values(value)) weight += perMember + weigh(member);
+  return weight;
 }

@@ -28,37 +28,41 @@ export interface Controller {
   restart(signal: AbortSignal): Promise<string>;
 }
 
-export type VitalsKind =
-  | 'temp'
-  | 'voltage'
-  | 'wattage'
-  | 'fanspeed'
-  | 'power'
-  | 'leds'
-  | 'chassis'
-  | 'energy'
-  | 'altitude';
+export const vitalsKinds = [
+  'temp',
+  'voltage',
+  'wattage',
+  'fanspeed',
+  'power',
+  'leds',
+  'chassis',
+  'energy',
+  'altitude',
+] as const;
+export type VitalsKind = (typeof vitalsKinds)[number];
 
 export interface Vitals {
   /** The readings of these kinds; all if none is named. */
   read(kinds: readonly VitalsKind[], signal: AbortSignal): Promise<Labelled>;
 }
 
-export type InventoryKind =
-  | 'model'
-  | 'serial'
-  | 'asset'
-  | 'vpd'
-  | 'deviceid'
-  | 'guid'
-  | 'uuid'
-  | 'firm'
-  | 'dimm'
-  | 'cpu'
-  | 'pci'
-  | 'mprom'
-  | 'misc'
-  | 'hw';
+export const inventoryKinds = [
+  'model',
+  'serial',
+  'asset',
+  'vpd',
+  'deviceid',
+  'guid',
+  'uuid',
+  'firm',
+  'dimm',
+  'cpu',
+  'pci',
+  'mprom',
+  'misc',
+  'hw',
+] as const;
+export type InventoryKind = (typeof inventoryKinds)[number];
 
 export interface Inventory {
   read(kinds: readonly InventoryKind[], signal: AbortSignal): Promise<Labelled>;

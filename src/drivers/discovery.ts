@@ -1,14 +1,14 @@
 import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
 import { IpmiClient } from '../protocols/ipmi/client.ts';
-import { RedfishClient } from '../protocols/redfish/client.ts';
+import { RedfishClient, type Trust } from '../protocols/redfish/client.ts';
 import { Refusal } from '../protocols/redfish/faults.ts';
 import type { BmcAccess } from './bmc/target.ts';
 import type { Driver, Labelled } from './capabilities.ts';
 import { ipmiDriver } from './ipmi/index.ts';
 import { validateAccess } from './ipmi/validate.ts';
-import { makeRedfishDriver, problemsOf } from './redfish/driver.ts';
-import { redfishCapabilities } from './redfish/capabilities.ts';
+import { problemsOf } from './redfish/driver.ts';
+import { redfishDriver } from './redfish/index.ts';
 
 export interface Account {
   readonly username: string;
@@ -32,24 +32,21 @@ const atOnce = 256;
 /** Power is never switched here. */
 const powerDeadline = 0;
 
+/** Nothing is known of these services yet, so whatever certificate they show is taken and forgotten. */
+const trust: Trust = { known: () => undefined, learn: async () => {} };
+
 /** Finds service processors nobody has defined yet. It sends the one account it is given and never tries another. */
 export class Discovery {
   readonly #ipmi = new IpmiClient();
-  // Nothing is known of these services yet, so whatever certificate they show is taken and forgotten.
   readonly #redfish = new RedfishClient({
-    trust: { known: () => undefined, learn: async () => {} },
+    trust,
     connectTimeout: timeout,
     // An account that was tried is not kept longer than the search takes.
     idle: timeout,
   });
   readonly #drivers: Readonly<Record<Found['kind'], Driver<BmcAccess>>> = {
     ipmi: ipmiDriver({ connections: this.#ipmi, powerDeadline }),
-    redfish: makeRedfishDriver({
-      name: 'redfish',
-      client: this.#redfish,
-      powerDeadline,
-      capabilities: redfishCapabilities,
-    }),
+    redfish: redfishDriver({ client: this.#redfish, trust, powerDeadline }),
   };
 
   readonly #guard: AddressGuard;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Scope } from '../../src/commands/command.ts';
 import { nodestat } from '../../src/commands/nodestat.ts';
-import type { FinishScope, PerNode, Plan } from '../../src/commands/per-node.ts';
+import type { AnyPerNode, FinishScope, Plan } from '../../src/commands/per-node.ts';
 import { rpower } from '../../src/commands/rpower.ts';
 import { updatenode } from '../../src/commands/updatenode.ts';
 import { xdcp } from '../../src/commands/xdcp.ts';
@@ -129,7 +129,7 @@ const shown = (results: readonly NodeResult[]): object[] =>
     a.node < b.node ? -1 : 1,
   );
 
-async function here<Args>(command: PerNode<Args, unknown, unknown, unknown>, args: Args): Promise<NodeResult[]> {
+async function here<Args>(command: AnyPerNode<Args>, args: Args): Promise<NodeResult[]> {
   const { answer } = await cluster.run(command, args);
   if (answer.shape !== 'stream') throw new Error(answer.shape);
   return Array.fromAsync(answer.results);
@@ -157,7 +157,7 @@ async function* workElsewhere(order: Order): AsyncIterable<NodeResult<unknown>> 
 }
 
 async function elsewhere<Args extends { readonly range: string }>(
-  command: PerNode<Args, unknown, unknown, unknown>,
+  command: AnyPerNode<Args>,
   args: Args,
 ): Promise<NodeResult[]> {
   const snapshot = cluster.current;
@@ -177,12 +177,7 @@ async function elsewhere<Args extends { readonly range: string }>(
 const shell = readShellRequest({ command: 'echo out; echo err >&2; exit 1', raw: '-z' });
 const tree = join(data, 'files/tree');
 
-type Case<Args = never> = [
-  title: string,
-  command: PerNode<Args, unknown, unknown, unknown>,
-  args: Args,
-  sample: unknown,
-];
+type Case<Args = never> = [title: string, command: AnyPerNode<Args>, args: Args, sample: unknown];
 const one = <Args>(...each: Case<Args>): Case => each as unknown as Case;
 
 describe('a job gives the same results in a process that has nothing else:', () => {

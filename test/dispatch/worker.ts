@@ -1,4 +1,4 @@
-import type { Means, PerNode } from '../../src/commands/per-node.ts';
+import type { AnyPerNode, Means } from '../../src/commands/per-node.ts';
 import { nodestat } from '../../src/commands/nodestat.ts';
 import { rpower } from '../../src/commands/rpower.ts';
 import { updatenode } from '../../src/commands/updatenode.ts';
@@ -34,7 +34,7 @@ export type Message =
   | { readonly result: NodeResult<unknown> }
   | { readonly done: true };
 
-const commands: readonly PerNode<never, unknown, unknown, unknown>[] = [rpower, xdsh, xdcp, updatenode, nodestat];
+const commands: readonly AnyPerNode<never>[] = [rpower, xdsh, xdcp, updatenode, nodestat];
 
 const send = (message: Message): void => void process.send!(message);
 

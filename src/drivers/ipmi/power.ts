@@ -41,7 +41,7 @@ async function control(bmc: Bmc, action: ChassisControl, signal: AbortSignal): P
 /** Reads the state until `done` says so or the time is over; false then. One reading may get lost. */
 async function watch(
   work: Work,
-  patience: number,
+  timeout: number,
   done: (state: State, elapsed: number) => boolean,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -57,7 +57,7 @@ async function watch(
       lost += 1;
       if (lost > 1 || !unanswered(error, signal)) throw error;
     }
-    if (performance.now() - start > patience) return false;
+    if (performance.now() - start > timeout) return false;
   }
 }
 
@@ -68,8 +68,8 @@ async function reach(work: Work, action: 'on' | 'off' | 'softoff', signal: Abort
   const resend = Math.min(resendAfter, bmc.times.powerDeadline / (maximumSends + 1));
   for (let sends = 1; ; sends += 1) {
     const last = (await control(bmc, action, signal)) || sends === maximumSends;
-    const patience = last ? Number.POSITIVE_INFINITY : resend;
-    if (await watch(work, patience, (state) => state === wanted, signal)) return wanted;
+    const timeout = last ? Number.POSITIVE_INFINITY : resend;
+    if (await watch(work, timeout, (state) => state === wanted, signal)) return wanted;
   }
 }
 

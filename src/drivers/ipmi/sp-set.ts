@@ -2,8 +2,14 @@ import { Fault } from '../../core/errors.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
 import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
-import { getLanParameter, lanChannel, moveLanAddress, setLanParameters } from '../../protocols/ipmi/commands/lan.ts';
-import { decodeIpv4, encodeIpv4 } from '../../protocols/ipmi/commands/lan-values.ts';
+import { decodeDestination, decodeIpv4, encodeIpv4 } from '../../protocols/ipmi/commands/lan-values.ts';
+import {
+  getLanParameter,
+  lanChannel,
+  type LanSetting,
+  moveLanAddress,
+  setLanParameters,
+} from '../../protocols/ipmi/commands/lan.ts';
 import { getAlerting, setAlerting } from '../../protocols/ipmi/commands/pef.ts';
 import {
   enableUser,
@@ -18,7 +24,7 @@ import { type Check, verifyKept } from '../bmc/kept-settings.ts';
 import type { Bmc } from './bmc.ts';
 import { within } from './deadline.ts';
 import { difference, readIdentity } from './identity.ts';
-import { lanChecks } from './lan-checks.ts';
+import { lanAttributes } from './sp-get.ts';
 import { type AccountChange, planSettings, type SettingsPlan } from './sp-settings.ts';
 
 /** IPMI 2.0 table 23-4, parameter 4. */
@@ -121,3 +127,26 @@ export async function setSettings(
   await verifyKept([...lan, ...otherChecks(bmc, plan)], pause, signal);
   if (plan.address !== undefined) await move(bmc, channel, plan.address, signal);
 }
+
+/** How a LAN setting is read back; none for one that only goes with another. */
+function lanChecks(bmc: Bmc, channel: number, { parameter, value }: LanSetting): Check[] {
+  const [number = 0] = value;
+  const [attribute, show, selector] =
+    parameter === 'destination'
+      ? ([`snmpdest${number}`, decodeDestination, number] as const)
+      : ([attributeOf(parameter), lanAttributes.get(attributeOf(parameter))?.show, 0] as const);
+  if (show === undefined) return [];
+  return [
+    {
+      attribute,
+      wanted: show(Buffer.from(value)),
+      async read(signal) {
+        const found = await getLanParameter(bmc.link, channel, parameter, signal, selector);
+        return found && show(found);
+      },
+    },
+  ];
+}
+
+const attributeOf = (parameter: string): string =>
+  [...lanAttributes].find(([, attribute]) => attribute.parameter === parameter)?.[0] ?? '';

@@ -1,12 +1,11 @@
 import { Fault } from '../../core/errors.ts';
-import { getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
+import { type ChassisStatus, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
 import { stateNames } from '../../protocols/ipmi/commands/event-names.ts';
 import type { SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
 import { getReading, getValue } from '../../protocols/ipmi/commands/sensor.ts';
 import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
 import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
-import { chassisLabels, powerStatus } from './chassis-labels.ts';
 import { boundedReading } from './deadline.ts';
 
 const sensorTypes = { temperature: 0x01, voltage: 0x02, fan: 0x04 };
@@ -84,4 +83,30 @@ async function readKinds(bmc: Bmc, kinds: readonly VitalsKind[], signal: AbortSi
 
 export function ipmiVitals(bmc: Bmc): Vitals {
   return { read: (kinds, outer) => boundedReading(outer, (signal) => readKinds(bmc, kinds, signal)) };
+}
+
+const truth = (value: boolean) => (value ? 'true' : 'false');
+const activity = (value: boolean) => (value ? 'active' : 'inactive');
+const lights = { off: 'off', timed: 'on (timed)', on: 'on' };
+
+function powerStatus(status: ChassisStatus): Record<string, string> {
+  return { 'Power Status': status.power ? 'on' : 'off' };
+}
+
+/** The chassis status in the labels of the reference system. */
+function chassisLabels(status: ChassisStatus): Record<string, string> {
+  return {
+    ...powerStatus(status),
+    'Power Overload': truth(status.overload),
+    'Power Interlock': activity(status.interlock),
+    'Power Fault': truth(status.fault),
+    'Power Control Fault': truth(status.controlFault),
+    'Power Restore Policy': status.restorePolicy,
+    'Last Power Event': status.lastEvent,
+    'Chassis intrusion': activity(status.intrusion),
+    'Front Panel Lockout': activity(status.lockout),
+    'Drive Fault': truth(status.driveFault),
+    'Cooling Fault': truth(status.coolingFault),
+    'Identify Light': status.identify === undefined ? 'N/A' : lights[status.identify],
+  };
 }

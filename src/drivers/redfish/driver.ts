@@ -1,6 +1,6 @@
 import { AddressGuard } from '../../core/address-guard.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
-import type { RedfishClient, RedfishOptions, RedfishService, Trust } from '../../protocols/redfish/client.ts';
+import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
 import { type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded, missingAccount } from '../bmc/target.ts';
 import type { Capabilities, Driver } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
@@ -9,31 +9,29 @@ import type { Target } from './target.ts';
 export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {
   /** How long a service processor may take to come up at a new address, in milliseconds. */
   readonly addressDeadline?: number;
+  /** By default connections of its own. */
+  readonly client?: RedfishClient;
 }
 
+/** A kind of Redfish service: kinds differ in what they call things. */
 export interface RedfishKind {
   readonly name: string;
-  readonly client: RedfishClient;
-  readonly powerDeadline: number;
-  readonly addressDeadline?: number | undefined;
-  /** The certificates that are known, by node. */
-  readonly trust?: Trust | undefined;
-  /** Default: every address is fine. */
-  readonly guard?: AddressGuard | undefined;
   capabilities(target: Target): Required<Capabilities>;
 }
 
 const defaultAddressDeadline = 60_000;
 
-/** A driver for services that speak Redfish; kinds differ in what they call things. */
-export function makeRedfishDriver(options: RedfishKind): Driver<BmcAccess> {
-  const { name, client, powerDeadline, addressDeadline = defaultAddressDeadline, capabilities } = options;
-  const { guard = new AddressGuard(undefined), trust } = options;
+export function makeRedfishDriver(
+  { name, capabilities }: RedfishKind,
+  options: RedfishDriverOptions,
+): Driver<BmcAccess> {
+  const { trust, guard = new AddressGuard(undefined), powerDeadline } = options;
+  const { client = new RedfishClient(options), addressDeadline = defaultAddressDeadline } = options;
   const kind: BmcKind = {
     name,
     guard,
     problems: (access) => problemsOf(access, name),
-    extras: (node) => ({ certificate: trust?.known(node.name) }),
+    extras: (node) => ({ certificate: trust.known(node.name) }),
   };
   const limits = new Map<string, number>();
   const connected = new WeakMap<RedfishService, Capabilities>();

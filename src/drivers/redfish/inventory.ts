@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import type { Inventory, InventoryKind } from '../capabilities.ts';
+import { type Inventory, inventoryKinds } from '../capabilities.ts';
 import { type Line, labelled, message } from './labels.ts';
 import { boardLines, identityLines, modelLines, serialLines, vpdLines } from './inventory-system.ts';
 import { cpuLines, dimmLines, firmwareLines, macLines, pciLines } from './inventory-parts.ts';
@@ -19,30 +19,14 @@ export const redfishReaders: InventoryReaders = [
   [['hw', 'misc'], macLines],
 ];
 
-const known: readonly InventoryKind[] = [
-  'model',
-  'serial',
-  'asset',
-  'vpd',
-  'deviceid',
-  'guid',
-  'uuid',
-  'firm',
-  'dimm',
-  'cpu',
-  'pci',
-  'mprom',
-  'misc',
-  'hw',
-];
 const nothing: Line = [message, 'No attributes returned from the BMC.'];
 
 export function redfishInventory(target: Target, readers: InventoryReaders = redfishReaders): Inventory {
   return {
     async read(kinds, signal) {
-      const unknown = kinds.filter((kind) => !known.includes(kind));
+      const unknown = kinds.filter((kind) => !inventoryKinds.includes(kind));
       if (unknown.length > 0) {
-        throw new Fault('invalid', `unknown inventory: ${unknown.join(', ')}; known are ${known.join(', ')}.`);
+        throw new Fault('invalid', `unknown inventory: ${unknown.join(', ')}; known are ${inventoryKinds.join(', ')}.`);
       }
       const machine = await machineOf(target, signal);
       const lines: Line[] = [];

@@ -23,7 +23,7 @@ export async function powerLimitOf(target: Target, signal: AbortSignal): Promise
     const metrics = await service.find(linkAt(body, 'EnvironmentMetrics'), signal);
     const power = await service.find(linkAt(body, 'Power'), signal);
     const average = numberAt(listAt(power?.body, 'PowerControl')[0], 'PowerMetrics', 'AverageConsumedWatts');
-    const last = power && limits.get(placeOf(target, power));
+    const last = power && limits.get(limitKey(target, power));
     const limit = (metrics && environmentLimit(metrics, average)) ?? (power && controlLimit(power, average, last));
     if (!limit) continue;
     if (limit.resource === power && limit.value !== undefined) remember(target, power, limit.value);
@@ -103,10 +103,10 @@ export function controlLimit(
 }
 
 const maximumRemembered = 100_000;
-const placeOf = ({ access }: Target, { path }: Resource): string => `${access.address} ${access.port ?? ''} ${path}`;
+const limitKey = ({ access }: Target, { path }: Resource): string => `${access.address} ${access.port ?? ''} ${path}`;
 
 /** A limit that is seen is the one to turn on again after it was turned off. */
 function remember(target: Target, resource: Resource, watts: number): void {
   if (target.limits.size >= maximumRemembered) target.limits.clear();
-  target.limits.set(placeOf(target, resource), watts);
+  target.limits.set(limitKey(target, resource), watts);
 }

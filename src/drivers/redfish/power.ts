@@ -27,7 +27,7 @@ interface Machine extends Target {
 }
 
 /** For the state after an order that got no answer. */
-const silencePatience = 3_000;
+const silenceTimeout = 3_000;
 
 export function redfishPower(target: Target, read: PowerReader = powered): Power {
   const machine: Machine = { ...target, read: (signal) => read(target, signal) };
@@ -141,7 +141,7 @@ async function order(
 /** A service that is still silent has cost a deadline already, and does not get another. */
 async function stateAfterLoss(target: Machine, lost: Fault, signal: AbortSignal): Promise<string> {
   try {
-    return await powerState(target, AbortSignal.any([signal, AbortSignal.timeout(silencePatience)]));
+    return await powerState(target, AbortSignal.any([signal, AbortSignal.timeout(silenceTimeout)]));
   } catch {
     throw lost;
   }

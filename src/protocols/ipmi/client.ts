@@ -1,3 +1,16 @@
+/*
+ * IPMI 2.0 over LAN, from what drivers ask for down to the wire; each layer uses those below it.
+ *
+ *   commands/        what is said: requests and answers by name (ask.ts: completion codes to sentences), records taken apart
+ *   client.ts        all BMCs of the process: one conversation per endpoint, sockets, names resolved (resolve.ts), pings (pings.ts)
+ *   conversation.ts  one BMC and account: the queue of requests, the session that is opened, kept and renewed for them
+ *   login.ts         opens a session: suites in turn, privilege, retries; handshake.ts is one attempt at it, without a clock
+ *   exchange.ts      one request in a session: retries until its answer or its deadline (timing.ts)
+ *   session.ts       an open session: sequence numbers (window.ts), requests and answers (message.ts), encrypted (seal.ts)
+ *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
+ *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on the shared
+ *                    socket (transport.ts) and the shared timer (wheel.ts); tests are another
+ */
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, placeOf } from './endpoint.ts';
 import { stopping } from './faults.ts';

@@ -1,7 +1,7 @@
 import type { IpmiRequest, IpmiResponse } from './link.ts';
 import type { Peer } from './peer.ts';
 import { hear, nextSequence, sendRequest, type Session } from './session.ts';
-import { noteRoundTrip, patience } from './timing.ts';
+import { noteRoundTrip, retryDelay } from './timing.ts';
 
 export interface ExchangeOwner {
   answered(response: IpmiResponse): void;
@@ -12,7 +12,7 @@ export interface ExchangeOwner {
 /** IPMI 2.0 table 5-2: node busy, and timeout while processing. */
 const transient: ReadonlySet<number> = new Set([0xc0, 0xc3]);
 
-/** The part of the deadline after which a request is sent again, however patient it is. */
+/** The part of the deadline after which a request is sent again, however long it would wait. */
 const lastMoment = 0.8;
 
 /** One request in a session and the wait for its answer. */
@@ -90,8 +90,8 @@ export class Exchange {
     const { wire, timing, habits } = this.#peer;
     this.#attempt++;
     this.#sentAt = wire.now();
-    const wanted = Math.min(this.#request.patience ?? 0, lastMoment * timing.deadline);
-    this.#retryAt = this.#sentAt + Math.max(wanted, patience(timing, habits, wire, this.#attempt));
+    const wanted = Math.min(this.#request.retryAfter ?? 0, lastMoment * timing.deadline);
+    this.#retryAt = this.#sentAt + Math.max(wanted, retryDelay(timing, habits, wire, this.#attempt));
     this.#wake();
     sendRequest(wire, this.#session, this.#request, this.#sequence);
   }
@@ -103,7 +103,7 @@ export class Exchange {
   #mayTryAgain(now: number): boolean {
     const { timing, habits, wire } = this.#peer;
     if (this.#request.repeatable === false || this.#attempt >= timing.tries) return false;
-    const retryAt = now + patience(timing, habits, wire, this.#attempt);
+    const retryAt = now + retryDelay(timing, habits, wire, this.#attempt);
     if (retryAt >= this.#deadline) return false;
     this.#anew = true;
     this.#retryAt = retryAt;

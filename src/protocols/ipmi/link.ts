@@ -15,7 +15,7 @@ export interface IpmiRequest {
   /** May be sent again when no answer came. False for what changes state and must not happen twice. Default: true. */
   readonly repeatable?: boolean;
   /** The least time, in milliseconds, before it is sent again; it is sent again before the deadline all the same. */
-  readonly patience?: number;
+  readonly retryAfter?: number;
 }
 
 /** One service processor, reached over a session that is opened when needed. Requests of one link are sent one after another. */

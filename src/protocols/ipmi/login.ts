@@ -17,7 +17,7 @@ import { parts } from './rakp.ts';
 import { newSession, sendClose } from './session.ts';
 import { learnSuite, rememberedSuite } from './suite-memory.ts';
 import { type SuiteId, suites } from './suites.ts';
-import { noteRoundTrip, patience } from './timing.ts';
+import { noteRoundTrip, retryDelay } from './timing.ts';
 
 export interface LoginOwner {
   /** Whether anybody still waits for the session. */
@@ -154,7 +154,7 @@ export class Login {
       this.#handshake.phase === 'open'
         ? writeOffer(this.#handshake, packet, wire.claim(), now)
         : writeRakp(this.#handshake, packet);
-    this.#retryAt = now + patience(timing, habits, wire, this.#attempt);
+    this.#retryAt = now + retryDelay(timing, habits, wire, this.#attempt);
     this.#wake();
     wire.send(packet, length);
   }
@@ -167,7 +167,7 @@ export class Login {
     const { wire, timing, habits } = this.#peer;
     const opening = this.#handshake.phase === 'open';
     if (opening && !this.#owner.isAwaited) {
-      this.#retryAt = wire.now() + patience(timing, habits, wire, this.#attempt);
+      this.#retryAt = wire.now() + retryDelay(timing, habits, wire, this.#attempt);
       this.#wake();
     } else if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
     else if (!opening && this.#restarts < mostRestarts) {

@@ -50,7 +50,7 @@ export function noteRoundTrip(habits: Habits, sample: number): void {
 }
 
 /** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than the BMC needs. */
-export function patience(timing: Timing, habits: Habits, wire: Wire, attempt: number): number {
+export function retryDelay(timing: Timing, habits: Habits, wire: Wire, attempt: number): number {
   const base = Math.max(timing.firstRetry, 1.5 * habits.roundTrip);
   return base * 2 ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
 }

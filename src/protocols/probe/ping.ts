@@ -29,7 +29,7 @@ const refusedOption = 3;
 
 interface Asker {
   readonly signal: AbortSignal;
-  readonly told: (alive: boolean | undefined) => void;
+  readonly answer: (alive: boolean | undefined) => void;
 }
 type Asked = Map<string, Asker[]>;
 
@@ -40,19 +40,19 @@ export class Pinger {
   #interval = quick;
   readonly #first = limiter(first.processes);
   readonly #second = limiter(second.processes);
-  readonly #patience: number;
+  readonly #timeout: number;
 
-  /** `patience`: milliseconds after which a process does not come to an end. The longest round takes five seconds. */
-  constructor(patience = 20_000) {
-    this.#patience = patience;
+  /** `timeout`: milliseconds after which a process does not come to an end. The longest round takes five seconds. */
+  constructor(timeout = 20_000) {
+    this.#timeout = timeout;
   }
 
   /** Whether the address answers; undefined if nobody knows, as where fping is not installed or whoever asked has left. */
   ping(address: string, signal: AbortSignal): Promise<boolean | undefined> {
-    return new Promise((told) => {
+    return new Promise((answer) => {
       const others = this.#waiting.get(address);
-      if (others) others.push({ signal, told });
-      else this.#waiting.set(address, [{ signal, told }]);
+      if (others) others.push({ signal, answer });
+      else this.#waiting.set(address, [{ signal, answer }]);
       if (this.#timer === undefined) this.#timer = setTimeout(() => this.#askAll(), gathering);
     });
   }
@@ -66,7 +66,7 @@ export class Pinger {
 
   async #askPart(addresses: readonly string[], asked: Asked): Promise<void> {
     const tell = (address: string, alive: boolean | undefined): void => {
-      for (const { told } of asked.get(address) ?? []) told(alive);
+      for (const { answer } of asked.get(address) ?? []) answer(alive);
       asked.delete(address);
     };
     const isWanted = (address: string): boolean => asked.get(address)?.some(({ signal }) => !signal.aborted) ?? false;
@@ -87,7 +87,7 @@ export class Pinger {
   async #round(round: Round, addresses: readonly string[], alive: (address: string) => void): Promise<boolean> {
     const interval = this.#interval;
     // Without memory for a process there is none either.
-    const code = await fping([...round.options, interval], addresses, this.#patience, alive).catch(() => -1);
+    const code = await fping([...round.options, interval], addresses, this.#timeout, alive).catch(() => -1);
     if (code !== refusedOption || interval === modest) return code >= 0 && code <= unknownAddress;
     this.#interval = modest;
     return this.#round(round, addresses, alive);
@@ -98,7 +98,7 @@ export class Pinger {
 function fping(
   options: readonly string[],
   addresses: readonly string[],
-  patience: number,
+  timeout: number,
   alive: (address: string) => void,
 ): Promise<number> {
   return new Promise((resolve) => {
@@ -106,7 +106,7 @@ function fping(
     child.once('error', () => resolve(-1));
     // A process that could not be started may have no pipes.
     if (child.pid === undefined) return;
-    const timer = setTimeout(() => child.kill('SIGKILL'), patience);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeout);
     let rest = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       const lines = (rest + text).split('\n');

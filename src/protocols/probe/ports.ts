@@ -7,9 +7,9 @@ import { limiter } from '../../core/limiter.ts';
 export type PortState = 'open' | 'closed' | 'silent';
 
 /** Room for one lost packet: the kernel repeats it after a second. */
-const patience = 1_500;
+const connectTimeout = 1_500;
 /** To connect, ask and hear the whole answer. */
-const answerPatience = 3_000;
+const answerTimeout = 3_000;
 /** At most a quarter of the files this process may have open; clients and other work need the rest. */
 const mostAtOnce = Math.min(1_024, Math.ceil(fileLimit() / 4));
 /** What this machine is short of says nothing about the other. */
@@ -22,7 +22,7 @@ export class PortProbe {
 
   state(address: string, port: number, signal: AbortSignal): Promise<PortState> {
     return this.#turn<PortState>(signal, 'silent', (done, failed) => {
-      const socket = connect(address, port, patience, done, failed);
+      const socket = connect(address, port, connectTimeout, done, failed);
       socket.once('connect', () => {
         done('open');
         socket.destroy();
@@ -35,7 +35,7 @@ export class PortProbe {
     return this.#turn<string | undefined>(signal, undefined, (done, failed) => {
       let answer = '';
       const over = (): void => done(answer.split('\n', 1)[0]?.trim() || undefined);
-      const socket = connect(address, port, answerPatience, over, failed);
+      const socket = connect(address, port, answerTimeout, over, failed);
       socket.once('connect', () => socket.write(`${question}\n`));
       socket.setEncoding('latin1').on('data', (text) => {
         answer = (answer + String(text)).slice(0, longestLine);

@@ -1,14 +1,22 @@
 import type { Duplex } from 'node:stream';
 import ssh2, { type ClientChannel, type ParsedKey } from 'ssh2';
+import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
+import { abortFault, connectDeadlineFault, lostFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
 import { checkCommand } from './quote.ts';
 import { execOn } from './session.ts';
-import { openSubsystem } from './subsystem.ts';
-import { checkTarget, type Target } from './target.ts';
-import type { ExecOptions, Exit, OpenOptions, Output, Transport } from './transport.ts';
+import { checkTarget, hostAndPort, type Target } from './target.ts';
+import {
+  defaultConnectDeadline,
+  type ExecOptions,
+  type Exit,
+  type OpenOptions,
+  type Output,
+  type Transport,
+} from './transport.ts';
 
 export interface SshClientOptions {
   /** The private key in OpenSSH's format. */
@@ -64,4 +72,46 @@ function parsedKey(text: string): ParsedKey {
   const key = ssh2.utils.parseKey(text);
   if (key instanceof Error) throw new Fault('unavailable', `The private key cannot be read: ${key.message}.`);
   return Array.isArray(key) ? key[0]! : key;
+}
+
+/** Opens a subsystem on a connection that has a place for it; the place is given back when the stream is closed. */
+function openSubsystem(connection: Connection, name: string, options: OpenOptions): Promise<ClientChannel> {
+  const { signal, connectDeadline = defaultConnectDeadline } = options;
+  const { target } = connection;
+  return new Promise((resolve, reject) => {
+    let over = false;
+    const settle = (act: () => void): void => {
+      if (over) return;
+      over = true;
+      clearTimeout(timer);
+      unwatchAbort(signal, watch);
+      act();
+    };
+    const watch = { aborted: (): void => settle(() => reject(abortFault(signal))) };
+    const timer = setTimeout(() => {
+      settle(() => reject(connectDeadlineFault(target, connectDeadline)));
+      connection.destroy();
+    }, connectDeadline);
+    watchAbort(signal, watch);
+    const refused = (error: Error): void => {
+      const { isOpen } = connection;
+      connection.release();
+      const sentence = `its sshd at ${hostAndPort(target)} does not offer ${name}: ${error.message}.`;
+      settle(() => reject(isOpen ? new Fault('invalid', sentence) : lostFault(target, error)));
+    };
+    try {
+      connection.subsystem(name, (error, channel) => {
+        if (error) {
+          refused(error);
+          return;
+        }
+        channel.on('error', () => undefined).once('close', () => connection.release());
+        channel.stderr.on('error', () => undefined).resume();
+        if (over) channel.destroy();
+        else settle(() => resolve(channel));
+      });
+    } catch (error) {
+      refused(error as Error);
+    }
+  });
 }

@@ -4,7 +4,7 @@ import type { Client, ClientChannel } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
 import { killCommand, killDeadline } from './kill-command.ts';
 import type { PacedReading } from './paced-reading.ts';
-import { placeOf, portOf, type Target } from './target.ts';
+import { hostAndPort, portOf, type Target } from './target.ts';
 
 /** Milliseconds a peer has to close its side of an ended connection. */
 const farewell = 1_000;
@@ -95,7 +95,7 @@ export class Connection {
       try {
         this.#client.forwardOut('127.0.0.1', 0, target.address, portOf(target), (error, channel) => {
           if (error) {
-            refused(new Unreachable(`it cannot reach ${placeOf(target)}: ${error.message}.`));
+            refused(new Unreachable(`it cannot reach ${hostAndPort(target)}: ${error.message}.`));
             return;
           }
           channel.once('close', () => this.release());
@@ -117,9 +117,9 @@ export class Connection {
     if (!this.#open) return;
     this.#open = false;
     this.#killing = true;
-    const patience = setTimeout(() => this.destroy(), killDeadline);
+    const timer = setTimeout(() => this.destroy(), killDeadline);
     const end = (): void => {
-      clearTimeout(patience);
+      clearTimeout(timer);
       this.#killing = false;
       void this.end();
     };
@@ -144,9 +144,9 @@ export class Connection {
     if (this.#killing) return this.#ended;
     this.#client.end();
     this.#open = false;
-    const patience = setTimeout(() => this.destroy(), farewell);
+    const timer = setTimeout(() => this.destroy(), farewell);
     await this.#ended;
-    clearTimeout(patience);
+    clearTimeout(timer);
   }
 
   destroy(): void {

@@ -1,5 +1,5 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
-import { placeOf, type Target } from './target.ts';
+import { hostAndPort, type Target } from './target.ts';
 
 /** Why work was ended from outside. */
 export function abortFault(signal: AbortSignal): Fault {
@@ -29,15 +29,15 @@ export function unstartedFault(error: Error): Fault {
 }
 
 export function connectDeadlineFault(target: Target, milliseconds: number): Fault {
-  return new Unreachable(`its sshd at ${placeOf(target)} did not answer within ${milliseconds / 1_000} s.`);
+  return new Unreachable(`its sshd at ${hostAndPort(target)} did not answer within ${milliseconds / 1_000} s.`);
 }
 
 export function talkativeFault(target: Target, bytes: number): Fault {
-  return new Fault('garbled', `what answers at ${placeOf(target)} sent more than ${bytes} bytes before any login.`);
+  return new Fault('garbled', `what answers at ${hostAndPort(target)} sent more than ${bytes} bytes before any login.`);
 }
 
 export function lostFault(target: Target, cause?: unknown): Fault {
-  return new Fault('invalid', `the connection to its sshd at ${placeOf(target)} was lost.`, { cause });
+  return new Fault('invalid', `the connection to its sshd at ${hostAndPort(target)} was lost.`, { cause });
 }
 
 export function loginFault(target: Target): Fault {
@@ -45,7 +45,7 @@ export function loginFault(target: Target): Fault {
     target.password === undefined
       ? "with muster's key; the line of GET /services/sshkey must be in the user's .ssh/authorized_keys there."
       : 'with the password given.';
-  return new Fault('invalid', `its sshd at ${placeOf(target)} does not accept user "${target.user}" ${how}`);
+  return new Fault('invalid', `its sshd at ${hostAndPort(target)} does not accept user "${target.user}" ${how}`);
 }
 
 /** A jump host that failed, told of the node behind it. */
@@ -73,7 +73,7 @@ const unreachable: Readonly<Record<string, string>> = {
 export function asFault(target: Target, error: unknown): Fault {
   if (error instanceof Fault) return error;
   const { code = '', level = '', message = '' } = error instanceof Error ? (error as LibraryError) : {};
-  const place = placeOf(target);
+  const place = hostAndPort(target);
   const said = unreachable[code];
   if (said !== undefined) return new Unreachable(`its sshd at ${place} ${said}.`, { cause: error });
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {

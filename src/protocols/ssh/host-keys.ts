@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
-import { placeOf, type Target } from './target.ts';
+import { hostAndPort, type Target } from './target.ts';
 
 /** Host keys, each as the two words `ssh-ed25519 AAAA...`. */
 export interface HostKeys {
@@ -45,7 +45,7 @@ export function checkHostKey(
 export function changedKey(target: Target, known: string, fingerprint: string, keys: HostKeys): Fault {
   return new Fault(
     'invalid',
-    `the host key of its sshd at ${placeOf(target)} has changed, and nothing was sent to it. ` +
+    `the host key of its sshd at ${hostAndPort(target)} has changed, and nothing was sent to it. ` +
       `The fingerprint known for ${target.name} is ${keyFingerprint(known)}, the one shown now is ${fingerprint}. ` +
       `If the change is expected (a new installation), forget the old key: ${keys.howToForget(target.name)}`,
   );
@@ -54,7 +54,7 @@ export function changedKey(target: Target, known: string, fingerprint: string, k
 export function unknownKey(target: Target, fingerprint: string | undefined, keys: HostKeys): Fault {
   return new Fault(
     'invalid',
-    `the host key of its sshd at ${placeOf(target)} is not known, and only known ones are accepted here. ` +
+    `the host key of its sshd at ${hostAndPort(target)} is not known, and only known ones are accepted here. ` +
       (fingerprint === undefined ? '' : `It shows ${fingerprint}. If that is right: `) +
       keys.howToLearn(target.name),
   );

@@ -1,7 +1,7 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { loginFault, throughFault } from './faults.ts';
 import { changedKey, type HostKeys, unknownKey } from './host-keys.ts';
-import { placeOf, type Target, wayTo } from './target.ts';
+import { hostAndPort, type Target, wayTo } from './target.ts';
 
 /** What a machine is called in known_hosts, by its place on the way: ssh would change capital letters in the name of the node. */
 export const aliasOf = (hop: number): string => `hop${hop}`;
@@ -52,7 +52,7 @@ function reasonIn(complaint: string, hop: Target, keys: HostKeys, shown: string 
 }
 
 function unnamedReason(lines: readonly string[], hop: Target): Fault {
-  const place = `${placeOf(hop)}${hop.jump === undefined ? '' : ` through ${hop.jump.name}`}`;
+  const place = `${hostAndPort(hop)}${hop.jump === undefined ? '' : ` through ${hop.jump.name}`}`;
   const unreached = lines.find((line) => cannotReach.test(line));
   if (unreached !== undefined) return new Unreachable(`its sshd at ${place} cannot be reached: ${unreached}`);
   const last = lines.at(-1);

@@ -13,7 +13,7 @@ import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArgumen
 import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
 import { awaitRun, ownFailure } from './process-run.ts';
 import { checkCommand } from './quote.ts';
-import { checkTarget, placeOf, type Target, wayTo } from './target.ts';
+import { checkTarget, hostAndPort, type Target, wayTo } from './target.ts';
 import {
   defaultConnectDeadline,
   type ExecOptions,
@@ -61,7 +61,7 @@ export class SshProcesses implements Transport {
       isFlooded: () => (statSync(logFile(work), { throwIfNoEntry: false })?.size ?? 0) > maximumLog,
       connectDeadline: allowed,
       late: connectDeadlineFault(target, allowed),
-      flood: new Fault('garbled', `what its sshd at ${placeOf(target)} sends has no end.`),
+      flood: new Fault('garbled', `what its sshd at ${hostAndPort(target)} sends has no end.`),
       kill: () => this.#leave(this.#end(child, work, closed)),
     };
     this.#running.set(child, run.kill);

@@ -3,7 +3,7 @@ import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { abortFault, commandDeadlineFault, connectDeadlineFault, lostFault, passingFault } from './faults.ts';
-import { placeOf } from './target.ts';
+import { hostAndPort } from './target.ts';
 import { defaultConnectDeadline, type ExecOptions, type Exit, type Output } from './transport.ts';
 
 /** Runs a command on a connection that was claimed for it, and gives that back. */
@@ -64,7 +64,7 @@ class Session {
 
   #refused(error: unknown): void {
     const { target, isOpen } = this.#connection;
-    const sentence = `its sshd at ${placeOf(target)} did not start the command: ${(error as Error).message}.`;
+    const sentence = `its sshd at ${hostAndPort(target)} did not start the command: ${(error as Error).message}.`;
     this.#connection.release();
     this.#stop(isOpen ? new Fault('invalid', sentence) : lostFault(target, error));
   }

@@ -26,7 +26,7 @@ export const isHostName = (text: string): boolean => hostName.test(text);
 
 export const portOf = ({ port }: Target): number => port ?? defaultPort;
 
-export function placeOf(target: Target): string {
+export function hostAndPort(target: Target): string {
   const { address } = target;
   return isIP(address) === 6 ? `[${address}]:${portOf(target)}` : `${address}:${portOf(target)}`;
 }
@@ -39,7 +39,7 @@ export function wayTo(target: Target): Target[] {
 /** Equal for targets that may share a connection. */
 export function connectionKey(target: Target): string {
   const through = target.jump === undefined ? '' : ` ${connectionKey(target.jump)}`;
-  return `${target.user} ${target.name} ${placeOf(target)}${through}`;
+  return `${target.user} ${target.name} ${hostAndPort(target)}${through}`;
 }
 
 export function checkTarget(target: Target): void {

@@ -5,7 +5,7 @@ import { join } from '../remote/cargo.ts';
 import { isDirectory } from '../remote/deliver.ts';
 import type { Placed } from './send-changed.ts';
 import type { NodePlan, PlannedRule } from './node-plan.ts';
-import { placeOf, sourceOf, type WantedTree } from './wanted-files.ts';
+import { pathOnNode, sourceOf, type WantedTree } from './wanted-files.ts';
 
 /** A file of the node by the name of its source in the list. */
 export interface Copied extends Placed {
@@ -65,7 +65,7 @@ function copiesTo(tree: WantedTree, top: Buffer, where: string): readonly Copied
   let copies = byPlace.get(name);
   if (!copies) {
     copies = tree.items.map((item) => {
-      const path = placeOf(item, top);
+      const path = pathOnNode(item, top);
       return { item, path, source: sourceOf(tree, item), where, key: placeKey(path) };
     });
     byPlace.set(name, copies);

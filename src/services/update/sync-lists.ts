@@ -7,7 +7,7 @@ import type { Sources } from '../remote/sources.ts';
 import { Findings } from './findings.ts';
 import { imageOf, listFiles } from './node-image.ts';
 import { readList } from './read-list.ts';
-import { parseSynclist, type Synclist, type SyncRule, type SyncScript } from './synclist.ts';
+import { parseSynclist, type SyncRule, type SyncScript } from './synclist.ts';
 import { telling } from './telling.ts';
 import { expandWildcards } from './wanted-files.ts';
 
@@ -26,8 +26,10 @@ export interface FoundScript extends SyncScript {
   readonly root: CargoRoot | FaultData;
 }
 
+export type RuleKind = 'copies' | 'appends' | 'merges';
+
 /** A list of files that nodes shall have, as plain data. */
-export interface FoundList extends Record<'copies' | 'appends' | 'merges', readonly FoundRule[]> {
+export interface FoundList extends Record<RuleKind, readonly FoundRule[]> {
   readonly scripts: readonly FoundScript[];
   readonly scriptsAlways: readonly FoundScript[];
 }
@@ -55,44 +57,40 @@ export class SyncLists {
   }
 
   async #find(path: string): Promise<FoundList> {
-    const { copies, appends, merges, scripts, scriptsAlways }: Synclist = parseSynclist(
-      await readList(this.#sources, path),
-      path,
-    );
-    const rules = (all: readonly SyncRule[]): Promise<FoundRule[]> => Promise.all(all.map((rule) => this.#rule(rule)));
-    const located = (all: readonly SyncScript[]): Promise<FoundScript[]> =>
-      Promise.all(all.map(async (script) => ({ ...script, root: await orFault(this.#root(script)) })));
+    const list = parseSynclist(await readList(this.#sources, path), path);
+    const rules = (all: readonly SyncRule[]) => Promise.all(all.map((rule) => this.#rule(rule)));
+    const scripts = (all: readonly SyncScript[]) => Promise.all(all.map((script) => this.#script(script)));
     return {
-      copies: await rules(copies),
-      appends: await rules(appends),
-      merges: await rules(merges),
-      scripts: await located(scripts),
-      scriptsAlways: await located(scriptsAlways),
+      copies: await rules(list.copies),
+      appends: await rules(list.appends),
+      merges: await rules(list.merges),
+      scripts: await scripts(list.scripts),
+      scriptsAlways: await scripts(list.scriptsAlways),
     };
   }
 
-  async #rule({ range, ...rule }: SyncRule): Promise<FoundRule> {
-    const { sources, where } = rule;
-    const admit = (path: string): string => this.#sources.admit(path);
-    const found = await telling(where, async () => {
-      const paths = await Promise.all(sources.map((source) => expandWildcards(source, admit)));
-      return paths.map((expanded) => expanded.map((path) => ({ path, real: admit(path) })));
+  #rule({ range, ...rule }: SyncRule): Promise<FoundRule> {
+    const root = (path: string): CargoRoot => ({ path, real: this.#sources.admit(path) });
+    return telling(rule.where, async () => {
+      const found = await Promise.all(rule.sources.map((source) => expandWildcards(source, root)));
+      const idle = rule.sources.filter((_, index) => found[index]!.length === 0);
+      return { ...rule, nodes: this.#nodesIn(range), roots: found.flat().map(root), idle };
     });
-    const idle = sources.filter((_, index) => found[index]!.length === 0);
-    return { ...rule, nodes: this.#nodesIn(range, where), roots: found.flat(), idle };
   }
 
-  #root({ path, where }: SyncScript): Promise<CargoRoot> {
-    return telling(where, async () => ({ path, real: this.#sources.admit(path) }));
+  async #script(script: SyncScript): Promise<FoundScript> {
+    const { path } = script;
+    return { ...script, root: await orFault((async () => ({ path, real: this.#sources.admit(path) }))()) };
   }
 
-  #nodesIn(range: string | undefined, where: string): readonly string[] | undefined {
+  #nodesIn(range: string | undefined): readonly string[] | undefined {
     if (range === undefined) return undefined;
     let nodes = this.#ranges.get(range);
     if (!nodes) {
       const { nodes: found, missed } = expandRange(this.#reader.snapshot, range);
-      if (missed.length > 0) throw new Fault('invalid', `${where}: ${missedFault(missed, range).message}`);
-      this.#ranges.set(range, (nodes = found.filter((node) => this.#nodes.has(node))));
+      if (missed.length > 0) throw new Fault('invalid', missedFault(missed, range).message);
+      nodes = found.filter((node) => this.#nodes.has(node));
+      this.#ranges.set(range, nodes);
     }
     return nodes;
   }

@@ -1,13 +1,13 @@
+import { createHash } from 'node:crypto';
 import { dirname, join as joinPath } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { commandLine } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
-import { isDirectory, makeDirectories } from '../remote/deliver.ts';
+import { isDirectory, makeDirectories, putLink } from '../remote/deliver.ts';
 import { copiesOf } from './copies.ts';
-import { DueScripts } from './due-scripts.ts';
 import { appendFiles, mergeFiles } from './join-files.ts';
-import { type Placed, sendChanged, type Sending } from './send-changed.ts';
 import type { NodePlan, PlannedRule } from './node-plan.ts';
+import { type Placed, sendChanged, type Sending } from './send-changed.ts';
 import type { SyncScript } from './synclist.ts';
 import type { WantedTree } from './wanted-files.ts';
 
@@ -88,3 +88,35 @@ function stored(tree: WantedTree, directory: string): Placed {
 
 const runScript = ({ shell }: Sending, path: string): Promise<readonly string[]> =>
   shell.must(commandLine([path]), path);
+
+/**
+ * Scripts that have to run on a node, remembered there before the change they are run for until they have succeeded. So the next
+ * update runs what this one could not. Each is a link to the script's source, for those who look.
+ */
+class DueScripts {
+  readonly #files: RemoteFiles;
+  readonly #directory: string;
+
+  constructor(files: RemoteFiles, storage: string) {
+    this.#files = files;
+    this.#directory = joinPath(storage, 'due');
+  }
+
+  async add(script: string): Promise<void> {
+    await makeDirectories(this.#files, Buffer.from(this.#directory));
+    await putLink(this.#files, this.#mark(script), Buffer.from(script));
+  }
+
+  async has(script: string): Promise<boolean> {
+    return (await this.#files.lstat(this.#mark(script))) !== undefined;
+  }
+
+  remove(script: string): Promise<void> {
+    return this.#files.remove(this.#mark(script));
+  }
+
+  /** A path may be longer than a name can be. */
+  #mark(script: string): Buffer {
+    return Buffer.from(joinPath(this.#directory, createHash('sha256').update(script).digest('hex')));
+  }
+}

@@ -12,7 +12,7 @@ import { type Placed, sendChanged, type Sending } from './send-changed.ts';
 import { maintain, type SoftwareName, softwareNames } from './software.ts';
 import { syncNode } from './sync-node.ts';
 import { telling } from './telling.ts';
-import { placeOf, wantedTree } from './wanted-files.ts';
+import { pathOnNode, wantedTree } from './wanted-files.ts';
 
 /** Where the reference system keeps what it needs on nodes to synchronise files. */
 const defaultStorage = '/var/xcat/node/syncfiles';
@@ -140,7 +140,7 @@ async function scriptsIn(local: LocalFiles, directory: string | undefined): Prom
   const { items } = await wantedTree(local, { path: directory, real: directory });
   let scripts = scriptsByItems.get(items);
   if (!scripts) {
-    scripts = items.map((item) => ({ item: runnable(item), path: placeOf(item, Buffer.from(nodeScripts)) }));
+    scripts = items.map((item) => ({ item: runnable(item), path: pathOnNode(item, Buffer.from(nodeScripts)) }));
     scriptsByItems.set(items, scripts);
   }
   return scripts;

@@ -20,13 +20,14 @@ export async function wantedTree(files: LocalFiles, root: CargoRoot): Promise<Wa
 }
 
 /** The path of an item on the node when its source is called `destination` there. */
-export function placeOf(item: CargoItem, destination: Buffer): Buffer {
+export function pathOnNode(item: CargoItem, destination: Buffer): Buffer {
   const mark = item.name.indexOf('/');
   return mark < 0 ? destination : join(destination, item.name.subarray(mark + 1));
 }
 
 /** What an item is called in the list. */
-export const sourceOf = (tree: WantedTree, item: CargoItem): string => placeOf(item, Buffer.from(tree.path)).toString();
+export const sourceOf = (tree: WantedTree, item: CargoItem): string =>
+  pathOnNode(item, Buffer.from(tree.path)).toString();
 
 /**
  * What a path with `*` and `?` means, in the order of names; they match no dot at the beginning. Behind a wildcard only what exists

@@ -19,11 +19,10 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SshClient } from '../../../src/protocols/ssh/client.ts';
 import { RemoteFiles } from '../../../src/protocols/ssh/sftp/files.ts';
-import { getFile } from '../../../src/protocols/ssh/sftp/get.ts';
 import { putFile } from '../../../src/protocols/ssh/sftp/put.ts';
 import { SharedSource } from '../../../src/protocols/ssh/sftp/source.ts';
 import { type SshLab, startSsh } from '../../lab/ssh.ts';
-import { clientOf, complaint, never, targetOf } from './world.ts';
+import { clientOf, complaint, never, run, targetOf } from './world.ts';
 
 const [full, dying] = [1, 2];
 let lab: SshLab;
@@ -112,7 +111,7 @@ describe('a copy', () => {
     );
     const bytes = Buffer.from([0xff, 0xfe, 0x41]);
     await putFile(files, source, bytes, never);
-    expect((await files.list('.')).map((entry) => entry.name.toString('hex'))).toContain('fffe41');
+    expect(readdirSync(lab.home(3), { encoding: 'buffer' }).map((entry) => entry.toString('hex'))).toContain('fffe41');
     await files.remove(bytes);
     files.close();
     await source.close();
@@ -140,7 +139,7 @@ describe('a copy that fails leaves the old file and nothing else', () => {
       'kept could not be written: the disk is full; the file has 4194304 bytes.',
     );
     // The disk is in the daemon's own namespace: only the node itself sees it.
-    expect((await files.list('.')).map((entry) => entry.name.toString()).sort()).toEqual(['.bashrc', 'kept']);
+    expect(await run(client, targetOf(lab, full), 'ls -A')).toMatchObject({ stdout: '.bashrc\nkept\n' });
     expect((await files.stat('kept'))?.size).toBe(5);
     files.close();
     await Promise.all([small.close(), large.close()]);
@@ -196,29 +195,6 @@ it('a node that dies in the middle of a copy is told, and the others get theirs'
   expect(readFileSync(join(lab.home(4), 'copy')).equals(content)).toBe(true);
 });
 
-it.each([0, 1, 32_767, 32_768, 32_769, 1_000_000])('reads back %d bytes', async (size) => {
-  const content = randomBytes(size);
-  writeFileSync(join(lab.home(0), 'read'), content);
-  const files = await filesOf(0);
-  const pieces: Buffer[] = [];
-  expect(await getFile(files, 'read', (piece) => void pieces.push(Buffer.from(piece)), never)).toBe(size);
-  files.close();
-  expect(Buffer.concat(pieces).equals(content)).toBe(true);
-});
-
-it('says why a file cannot be read, and stops reading when told to', async () => {
-  const files = await filesOf(0);
-  const ignore = () => undefined;
-  expect(await complaint(getFile(files, 'absent', ignore, never))).toBe(
-    'absent could not be read: no such file or directory.',
-  );
-  const controller = new AbortController();
-  const work = getFile(files, '/dev/zero', () => new Promise((resolve) => setImmediate(resolve)), controller.signal);
-  setTimeout(() => controller.abort(), 100);
-  expect(await complaint(work)).toBe('the command was cancelled.');
-  files.close();
-});
-
 it('works with directories, links and attributes', async () => {
   const files = await filesOf(0);
   await files.makeDirectory('made', 0o750);
@@ -229,11 +205,9 @@ it('works with directories, links and attributes', async () => {
   await files.setAttributes('made', { mode: 0o700, accessed: 1_000, modified: 2_000 });
   expect(await files.stat('made')).toMatchObject({ mode: 0o40700, accessed: 1_000, modified: 2_000 });
   await files.rename('made/link', 'made/other');
-  expect((await files.list('made')).map(({ name }) => name.toString())).toEqual(['other']);
+  expect(readdirSync(join(lab.home(0), 'made'))).toEqual(['other']);
   await files.remove('made/other');
-  await files.removeDirectory('made');
-  expect(existsSync(join(lab.home(0), 'made'))).toBe(false);
-  expect(await complaint(files.list('made'))).toBe('directory made could not be read: no such file or directory.');
+  expect(readdirSync(join(lab.home(0), 'made'))).toEqual([]);
   files.close();
 });
 

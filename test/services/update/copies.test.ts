@@ -12,7 +12,15 @@ it('nodes share what is known of the files of a tree, so that many of both fit i
   try {
     for (const name of ['a', 'b']) writeFileSync(join(path, name), name);
     const trees = [await wantedTree(new LocalFiles(), { path, real: path })];
-    const rule = { where: 'list, line 1', sources: [path], intoDirectory: false, trees };
+    const rule = {
+      where: 'list, line 1',
+      sources: [path],
+      intoDirectory: false,
+      nodes: undefined,
+      roots: [],
+      idle: [],
+      trees,
+    };
     const plan = (destination: string) => ({
       copies: [{ ...rule, destination }],
       appends: [],

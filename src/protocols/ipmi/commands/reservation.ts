@@ -6,7 +6,7 @@ import { atLeast } from './bytes.ts';
 export interface Reservation {
   readonly id: number;
   /** How long the answer to the next such request is waited for before it is sent again, in milliseconds. */
-  readonly patience: number;
+  readonly retryAfter: number;
 }
 
 /** `cancelled`: the one before, if it was found cancelled; a request that was sent twice may have done that. */
@@ -18,10 +18,10 @@ export async function reserve(
   cancelled?: Reservation,
 ): Promise<Reservation> {
   const begun = performance.now();
-  const data = await ask(link, { ...request, patience: cancelled?.patience ?? 0 }, what, signal);
+  const data = await ask(link, { ...request, retryAfter: cancelled?.retryAfter ?? 0 }, what, signal);
   const took = performance.now() - begun;
   return {
     id: atLeast(data, 2, what).readUInt16LE(0),
-    patience: 2 * Math.max(took, cancelled?.patience ?? 0),
+    retryAfter: 2 * Math.max(took, cancelled?.retryAfter ?? 0),
   };
 }

@@ -4,11 +4,6 @@ import { defaultConnectDeadline, type OpenOptions, type Transport } from '../tra
 import { SftpRefusal, SftpSession, statuses } from './session.ts';
 import { type Attributes, type RemotePath, requests, RequestWriter } from './wire.ts';
 
-export interface Entry {
-  readonly name: Buffer;
-  readonly attributes: Attributes;
-}
-
 export const shown = (path: RemotePath): string => (typeof path === 'string' ? path : path.toString());
 
 /** The files of a node, as the user who logged in sees them. */
@@ -51,10 +46,6 @@ export class RemoteFiles {
     await this.#ask(requests.remove, path, `${shown(path)} could not be removed`);
   }
 
-  async removeDirectory(path: RemotePath): Promise<void> {
-    await this.#ask(requests.rmdir, path, `directory ${shown(path)} could not be removed`);
-  }
-
   async makeLink(path: RemotePath, destination: RemotePath): Promise<void> {
     // OpenSSH has them in this order, contrary to the draft.
     const request = new RequestWriter().bytes(destination).bytes(path);
@@ -86,29 +77,6 @@ export class RemoteFiles {
     }
   }
 
-  /** What is in a directory, without `.` and `..`, in no order. */
-  async list(path: RemotePath): Promise<Entry[]> {
-    const what = `directory ${shown(path)} could not be read`;
-    const handle = Buffer.from((await this.#ask(requests.opendir, path, what)).bytes());
-    const entries: Entry[] = [];
-    try {
-      for (;;) {
-        const answer = await this.session.ask(requests.readdir, new RequestWriter().bytes(handle), what);
-        for (let left = answer.word(); left > 0; left--) {
-          const name = Buffer.from(answer.bytes());
-          answer.bytes();
-          const attributes = answer.attributes();
-          if (!name.equals(dot) && !name.equals(dotDot)) entries.push({ name, attributes });
-        }
-      }
-    } catch (error) {
-      if (!(error instanceof SftpRefusal && error.status === statuses.endOfFile)) throw error;
-    } finally {
-      this.session.send(requests.close, new RequestWriter().bytes(handle), () => undefined);
-    }
-    return entries;
-  }
-
   /** Free bytes of the file system that holds a path, where the server tells. */
   async free(path: RemotePath): Promise<number | undefined> {
     if (!this.session.extensions.has('statvfs@openssh.com')) return undefined;
@@ -138,6 +106,3 @@ export class RemoteFiles {
     return this.session.ask(type, more(new RequestWriter().bytes(path)), what);
   }
 }
-
-const dot = Buffer.from('.');
-const dotDot = Buffer.from('..');

@@ -91,8 +91,8 @@ export class SftpSession {
   close(): void {
     if (this.#closing || this.#broken) return;
     this.#closing = true;
-    const patience = setTimeout(() => this.fail(closed()), farewell).unref();
-    this.#stream.once('close', () => clearTimeout(patience));
+    const timer = setTimeout(() => this.fail(closed()), farewell).unref();
+    this.#stream.once('close', () => clearTimeout(timer));
     this.#endWhenAnswered();
   }
 

@@ -3,18 +3,13 @@ export const requests = {
   init: 1,
   open: 3,
   close: 4,
-  read: 5,
   write: 6,
   lstat: 7,
   fstat: 8,
   setstat: 9,
   fsetstat: 10,
-  opendir: 11,
-  readdir: 12,
   remove: 13,
   mkdir: 14,
-  rmdir: 15,
-  realpath: 16,
   stat: 17,
   rename: 18,
   readlink: 19,
@@ -32,7 +27,7 @@ export const answers = {
   extended: 201,
 } as const;
 
-export const openFlags = { read: 0x01, write: 0x02, create: 0x08, truncate: 0x10, exclusive: 0x20 } as const;
+export const openFlags = { write: 0x02, create: 0x08, truncate: 0x10, exclusive: 0x20 } as const;
 
 /** Names are bytes on the node; a string stands for its UTF-8. */
 export type RemotePath = string | Buffer;
