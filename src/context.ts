@@ -16,7 +16,6 @@ import { Devices } from './drivers/devices.ts';
 import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
-import type { DriverOptions } from './drivers/options.ts';
 import { makeDrivers } from './drivers/registry.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { dropInitialPassword } from './initial-password.ts';
@@ -64,15 +63,16 @@ export async function openContext(config: Config): Promise<Context> {
     const box = SecretBox.open(secretKeyFile(config.data));
     const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)));
     const seal = sealer(box);
-    const guard = new AddressGuard(config.hardware.networks);
     await prepareFirstStart(store, seal, config);
     await dropInitialPassword(config.data, store, log);
     const hosts = await openHosts(config, log);
     const machine = thisMachine(() => hosts.resolve());
     const keys = openSshKeys(config.data);
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
-    const certificates = openCertificates(store, config);
-    const drivers = makeDrivers(driverOptions(config, certificates, guard));
+    const { ca, powerDeadline, ipmiSuites, networks } = config.hardware;
+    const guard = new AddressGuard(networks);
+    const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
+    const drivers = makeDrivers({ trust: certificates, guard, ipmiSuites, powerDeadline: powerDeadline * 1_000 });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     return {
@@ -132,16 +132,6 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
   await hosts.finishInterrupted().catch((error: unknown) => log.error({ err: error }, 'the hosts file is incomplete'));
   return hosts;
 }
-
-const openCertificates = (store: Store, { hardware: { ca } }: Config): ServiceProcessorTrust =>
-  new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
-
-const driverOptions = ({ hardware }: Config, trust: ServiceProcessorTrust, guard: AddressGuard): DriverOptions => ({
-  powerDeadline: hardware.powerDeadline * 1_000,
-  ipmiSuites: hardware.ipmiSuites,
-  trust,
-  guard,
-});
 
 export async function closeContext({
   store,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { UpdateState } from '../core/effects.ts';
 import { nodeFailure, type NodeResult } from '../core/results.ts';
 import { actingUser } from '../services/remote/acting-user.ts';
-import type { RemoteNode } from '../services/remote/remote-node.ts';
+import type { RemoteNode } from '../services/remote/remote-nodes.ts';
 import { planUpdate, type UpdateJob, type UpdateSteps, type UpdateTarget } from '../services/update/plan-update.ts';
 import { type Postscript, parsePostscript } from '../services/update/postscripts.ts';
 import { NodeUpdate } from '../services/update/update-node.ts';

@@ -6,7 +6,7 @@ import { managementNode } from '../objects/management-node.ts';
 import { CollectedOutput } from '../protocols/ssh/collected.ts';
 import { type Exit, unknownSignal } from '../protocols/ssh/transport.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
-import type { RemoteNode } from '../services/remote/remote-node.ts';
+import type { RemoteNode } from '../services/remote/remote-nodes.ts';
 import { instructionFor } from '../services/remote/shell-command.ts';
 import { lineAs, type ShellRequest, shellSchema, withPath } from '../services/remote/shell-request.ts';
 import type { RemoteTarget } from '../services/remote/targets.ts';

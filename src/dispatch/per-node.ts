@@ -90,8 +90,11 @@ async function* noted(
     }
     ended = true;
   } finally {
-    await close();
-    const kind = ended ? verdict.kind : 'unavailable';
-    runs.finish(run, kind ? errorKinds[kind].code : 0);
+    try {
+      await close();
+    } finally {
+      const kind = ended ? verdict.kind : 'unavailable';
+      runs.finish(run, kind ? errorKinds[kind].code : 0);
+    }
   }
 }

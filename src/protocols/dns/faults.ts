@@ -1,15 +1,17 @@
-/** `unreachable`: no connection, or it was lost; `late`: no answer in time; `refused`: answered with an error; `garbled`: not understood. */
-export type DnsFaultKind = 'unreachable' | 'late' | 'refused' | 'garbled';
+import { Fault } from '../../core/errors.ts';
 
-export class DnsFault extends Error {
-  readonly kind: DnsFaultKind;
+/** `unreachable`: no connection, or it was lost; `late`: no answer in time; `refused`: answered with an error; `garbled`: not understood. */
+export type DnsFailure = 'unreachable' | 'late' | 'refused' | 'garbled';
+
+export class DnsFault extends Fault {
+  readonly failure: DnsFailure;
   /** The server's response code, if it has sent one. */
   readonly code: number | undefined;
 
-  constructor(kind: DnsFaultKind, message: string, code?: number, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(failure: DnsFailure, message: string, code?: number, cause?: unknown) {
+    super('unavailable', message, { cause });
     this.name = 'DnsFault';
-    this.kind = kind;
+    this.failure = failure;
     this.code = code;
   }
 }

@@ -2,17 +2,17 @@ import { connect } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 
 /** Nobody answers on the control socket. */
-export class KeaAway extends Error {
+export class KeaAway extends Fault {
   constructor(socket: string, cause: unknown) {
-    super(`nobody answers on its control socket ${socket} (${(cause as Error).message})`, { cause });
+    super('unavailable', `nobody answers on its control socket ${socket} (${(cause as Error).message})`, { cause });
     this.name = 'KeaAway';
   }
 }
 
 /** Kea has understood the command and does not do it; what it has stays as it is. */
-export class KeaRefusal extends Error {
+export class KeaRefusal extends Fault {
   constructor(command: string, text: string) {
-    super(`${command}: ${text}`);
+    super('invalid', `${command}: ${text}`);
     this.name = 'KeaRefusal';
   }
 }

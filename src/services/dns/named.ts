@@ -205,7 +205,7 @@ export class Named {
           this.#asker.soa('.').then(
             () => true,
             // Whatever it answers.
-            (error: unknown) => error instanceof DnsFault && error.kind === 'refused',
+            (error: unknown) => error instanceof DnsFault && error.failure === 'refused',
           ),
       },
       { how, log: this.#log, directory },

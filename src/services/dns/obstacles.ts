@@ -60,7 +60,7 @@ export async function lookAt(clients: readonly DnsClient[], refusals: readonly R
 
 /** That something is there is known; a server need not tell what. */
 function nothingTold(error: unknown): string[] {
-  if (error instanceof DnsFault && error.kind === 'garbled') return [];
+  if (error instanceof DnsFault && error.failure === 'garbled') return [];
   throw error;
 }
 

@@ -58,4 +58,4 @@ async function sendOne(client: DnsClient, zone: string, batch: Batch): Promise<v
   }
 }
 
-const mayPass = ({ kind, code }: DnsFault): boolean => kind === 'unreachable' || code === rcode.servfail;
+const mayPass = ({ failure, code }: DnsFault): boolean => failure === 'unreachable' || code === rcode.servfail;

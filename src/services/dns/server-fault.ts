@@ -9,19 +9,19 @@ export const serviceFault = (server: string, error: unknown): unknown =>
 
 export function serverFault(server: string, error: DnsFault): Fault {
   const what =
-    error.kind === 'unreachable' || error.kind === 'late'
+    error.failure === 'unreachable' || error.failure === 'late'
       ? `The name server ${server} cannot be reached: ${error.message}.`
       : `The name server ${server} has not made the change: ${error.message}.`;
   return new Fault('unavailable', [what, remedy(error)], { cause: error, retryAfter: 5 });
 }
 
 export function inZone(error: DnsFault, zone: string): DnsFault {
-  if (error.kind !== 'refused') return error;
-  return new DnsFault(error.kind, `zone ${zone}: ${error.message}`, error.code, error);
+  if (error.failure !== 'refused') return error;
+  return new DnsFault(error.failure, `zone ${zone}: ${error.message}`, error.code, error);
 }
 
-function remedy({ kind, code }: DnsFault): string {
-  const byCode = kind === 'refused' && code !== undefined ? remedies[code] : undefined;
+function remedy({ failure, code }: DnsFault): string {
+  const byCode = failure === 'refused' && code !== undefined ? remedies[code] : undefined;
   return (
     byCode ??
     'Nothing else is lost: repeat the request when the server is well; POST /services/dns sets up the one on this machine.'

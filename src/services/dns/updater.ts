@@ -94,7 +94,7 @@ export class Updater {
         else request.reject(obstacleFault(this.#server, sentences));
       }
     } catch (error) {
-      const isTheirs = error instanceof DnsFault && error.kind === 'refused';
+      const isTheirs = error instanceof DnsFault && error.failure === 'refused';
       if (planned.length > 1 && isTheirs) {
         for (const { request } of planned) await this.#serve([request]);
       } else for (const { request } of planned) request.reject(serviceFault(this.#server, error));

@@ -1,7 +1,22 @@
-import type { FaultData } from '../../core/errors.ts';
+import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { Fault, type FaultData, unlessFault } from '../../core/errors.ts';
 import { NamedSlots } from '../../core/slots.ts';
+import { abortFault } from '../../protocols/ssh/faults.ts';
+import { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import type { Target } from '../../protocols/ssh/target.ts';
-import { RemoteNode, type RemoteNodeOptions } from './remote-node.ts';
+import type { ExecOptions, Exit, Output, Transport } from '../../protocols/ssh/transport.ts';
+
+export interface RemoteOptions {
+  readonly transport: Transport;
+  /** Milliseconds. */
+  readonly connectDeadline: number;
+  readonly commandDeadline: number;
+}
+
+export interface RunOptions extends Omit<ExecOptions, 'connectDeadline' | 'signal'> {
+  /** Shown instead of muster's key. */
+  readonly password?: string | undefined;
+}
 
 /** Nodes that are worked on for one user at once, by all that the user has asked for: each takes a connection. */
 const nodesPerUser = 1_024;
@@ -16,13 +31,13 @@ export interface RemoteUser {
 
 /** The nodes that this process reaches by SSH. */
 export class RemoteNodes {
-  readonly #options: RemoteNodeOptions;
+  readonly #options: RemoteOptions;
   /** By user. */
   readonly #slots: NamedSlots;
   /** Of nodes that are brought up to date: each by one at a time. */
   readonly #updates = new NamedSlots(1);
 
-  constructor(options: RemoteNodeOptions, slotsPerUser = nodesPerUser) {
+  constructor(options: RemoteOptions, slotsPerUser = nodesPerUser) {
     this.#options = options;
     this.#slots = new NamedSlots(slotsPerUser);
   }
@@ -40,4 +55,80 @@ export class RemoteNodes {
   close(): Promise<void> {
     return this.#options.transport.close();
   }
+}
+
+/** Milliseconds that tidying up may take. */
+const tidyTimeout = 5_000;
+
+/** One node as one user sees it, for the time of one command. Faults are sentences that go after the node's name. */
+export class RemoteNode {
+  readonly #options: RemoteOptions;
+  readonly #target: Target | FaultData;
+  readonly #signal: AbortSignal;
+
+  constructor(options: RemoteOptions, target: Target | FaultData, signal: AbortSignal) {
+    this.#options = options;
+    this.#target = target;
+    this.#signal = signal;
+  }
+
+  /** Runs a command in the user's shell; without a deadline of its own it gets the usual one, 0 is none. */
+  async exec(command: string, output: Output, { password, ...options }: RunOptions = {}): Promise<Exit> {
+    const { transport, connectDeadline } = this.#options;
+    const { commandDeadline = this.#options.commandDeadline } = options;
+    const target = unlessFault(this.#target);
+    return transport.exec(password === undefined ? target : { ...target, password }, command, output, {
+      ...options,
+      signal: this.#signal,
+      connectDeadline,
+      commandDeadline: commandDeadline === 0 ? undefined : commandDeadline,
+    });
+  }
+
+  /**
+   * Works on the files of the node; all of it must be done within the usual deadline of a command and as many milliseconds more.
+   * `work` gets the signal that says when it is over.
+   */
+  async withFiles<T>(work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>, more = 0): Promise<T> {
+    const { transport, connectDeadline, commandDeadline } = this.#options;
+    const signal = this.#signal;
+    const target = unlessFault(this.#target);
+    const allowed = commandDeadline + more;
+    const over = new AbortController();
+    const ended = new Promise<never>((_resolve, reject) => {
+      over.signal.addEventListener('abort', () => reject(abortFault(over.signal)), { once: true });
+    });
+    const watch = { aborted: (): void => over.abort(signal.reason) };
+    watchAbort(signal, watch);
+    if (signal.aborted) watch.aborted();
+    const late = new Fault('deadline', `it was not done within ${Math.round(allowed / 1_000)} s and was stopped.`);
+    const timer = setTimeout(() => over.abort(late), allowed);
+    const opened = RemoteFiles.open(transport, target, { signal: over.signal, connectDeadline });
+    try {
+      return await Promise.race([opened.then((files) => work(files, over.signal)), ended]);
+    } finally {
+      clearTimeout(timer);
+      unwatchAbort(signal, watch);
+      void opened.then(
+        (files) => leave(files, over.signal.aborted),
+        () => undefined,
+      );
+    }
+  }
+}
+
+/** What was cut off may still be tidying up: the server answers in order, so its next answer says that it is done. */
+function leave(files: RemoteFiles, tidying: boolean): void {
+  if (!tidying) {
+    files.close();
+    return;
+  }
+  const timer = setTimeout(() => files.close(), tidyTimeout);
+  files
+    .lstat('.')
+    .catch(() => undefined)
+    .finally(() => {
+      clearTimeout(timer);
+      files.close();
+    });
 }

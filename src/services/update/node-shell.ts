@@ -2,7 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import type { Exit } from '../../protocols/ssh/transport.ts';
-import type { RemoteNode } from '../remote/remote-node.ts';
+import type { RemoteNode } from '../remote/remote-nodes.ts';
 
 export interface Ran {
   readonly exit: Exit;

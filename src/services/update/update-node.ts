@@ -1,7 +1,7 @@
 import { Fault, unlessFault } from '../../core/errors.ts';
 import type { CargoItem } from '../remote/cargo.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
-import type { RemoteNode } from '../remote/remote-node.ts';
+import type { RemoteNode } from '../remote/remote-nodes.ts';
 import { filesSynced, noSyncFiles, scriptsDone, softwareBegins, softwareDone } from './messages.ts';
 import { type NodePlan, nodePlan } from './node-plan.ts';
 import { NodeShell } from './node-shell.ts';
