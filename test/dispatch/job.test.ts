@@ -162,7 +162,7 @@ async function elsewhere<Args extends { readonly range: string }>(
 ): Promise<NodeResult[]> {
   const snapshot = cluster.current;
   const nodes = knownNodes(snapshot, args.range, {});
-  const caller = { user: 'root', client: '127.0.0.1', token: undefined, hasFullRights: () => true };
+  const caller = { user: 'root', client: '127.0.0.1', addresses: ['127.0.0.1'], hasFullRights: () => true };
   const scope: Scope = Object.assign(Object.create(cluster.services), { caller, selection: { nodes, objects: nodes } });
   async function* again(some: readonly string[], plan: Plan<unknown, unknown>): AsyncIterable<NodeResult<unknown>> {
     const { job, failed } = await jobOf(command, 'root', some, plan);
