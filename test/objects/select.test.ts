@@ -58,9 +58,9 @@ test('thousands of unknown names make few sentences', () => {
   expect(sentences.at(-1)).toContain('4980');
 });
 
-test('a policy is asked about nodes, and about the members of groups, hidden ones too', () => {
+test('a policy is asked about nodes, about the members of groups, hidden ones too, and about groups without members', () => {
   expect(policyNodes(cluster, nodeType, ['n1'])).toEqual(['n1']);
-  expect(policyNodes(cluster, groupType, ['a', 'none'])).toEqual(['h1', 'n1', 'n2']);
+  expect(policyNodes(cluster, groupType, ['a', 'none'])).toEqual(['h1', 'n1', 'n2', 'none']);
   expect(policyNodes(cluster, typeNamed('osimage'), ['i1'])).toBeUndefined();
 });
 

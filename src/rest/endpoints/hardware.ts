@@ -73,8 +73,11 @@ function neededList(input: Input, member: string): readonly string[] {
 /** Settings whose values may be shown; any other, such as a mistyped password, may be a secret. */
 const openSettings =
   /^(ip|ipsrc|netmask|gateway|backupgateway|garp|vlan|alert|hostname|ntp|ntpservers|userid|username|snmpdest\d*|autoreboot|powerrestorepolicy|timesyncmethod)$/;
+/** What stands behind a `=` in the name is a value in the wrong place. */
 const settingArguments = (settings: Readonly<Record<string, string>>): string[] =>
-  Object.entries(settings).map(([name, value]) => `${name}=${openSettings.test(name) ? value : 'xxxxxxxx'}`);
+  Object.entries(settings).map(
+    ([name, value]) => `${name.replace(/=.*/s, '')}=${openSettings.test(name) ? value : 'xxxxxxxx'}`,
+  );
 
 export const hardware: Endpoint[] = [
   endpoint({
