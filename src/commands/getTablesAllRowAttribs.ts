@@ -1,6 +1,6 @@
 import { tableNamed } from '../database/tables.ts';
 import { logRows } from '../objects/log-rows.ts';
-import { storedRows } from '../objects/table-access.ts';
+import { storedRows, tellsOfNodes } from '../objects/table-access.ts';
 import { everyNode, noSelection, query, type Rows } from './command.ts';
 
 export interface AllRowsArgs {
@@ -10,8 +10,7 @@ export interface AllRowsArgs {
 
 export const getTablesAllRowAttribs = query<AllRowsArgs>({
   name: 'getTablesAllRowAttribs',
-  select: (_snapshot, { tables }) =>
-    tables.some((name) => tableNamed(name).nodeColumn !== undefined) ? everyNode : noSelection,
+  select: (_snapshot, { tables }) => (tables.some((name) => tellsOfNodes(tableNamed(name))) ? everyNode : noSelection),
   async run(snapshot, { tables, columns }, { store }) {
     const rows: Rows['tables'][number][] = [];
     for (const table of tables.map(tableNamed)) {

@@ -20,6 +20,7 @@ const newAddress = ({ ip }: Settings): string | undefined => (ip === 'dhcp' ? un
 export const rspconfig = perNode<RspconfigArgs>({
   name: 'rspconfig',
   outlivesClient: ({ set }) => set !== undefined,
+  takes: ({ set = {} }) => newAddress(set),
   select(snapshot, args, services) {
     const selection = selectNodes(snapshot, args, services);
     const address = newAddress(args.set ?? {});
