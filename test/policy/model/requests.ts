@@ -132,13 +132,11 @@ function contentOf(row: Endpoint, named: string): fc.Arbitrary<Content> {
     return segment === undefined ? bulkContent(type) : definitionContent(type, named);
   if (type === 'site' && row.method === 'PUT') return definitionContent(type, named);
   if (row.path.endsWith('/rename'))
-    return fc
-      .constantFrom(...nodeNames, 'n199', 'n150')
-      .map((newNode) => ({
-        body: { newNode },
-        mentions: [newNode],
-        lines: [{ line: `-t node -o ${named} -n ${newNode}` }],
-      }));
+    return fc.constantFrom(...nodeNames, 'n199', 'n150').map((newNode) => ({
+      body: { newNode },
+      mentions: [newNode],
+      lines: [{ line: `-t node -o ${named} -n ${newNode}` }],
+    }));
   if (row.path.endsWith('/sp/{attribute}') && row.method === 'PUT')
     return fc.constantFrom(...nodeNames).map((node) => ({ ...none, body: { value: bmcOf('a', node) } }));
   if (row.path === '/templates/node')
