@@ -3,9 +3,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { slice } from '../src/rest/paced-text.ts';
 import type { Connection } from './client.ts';
 import { nodeName } from './cluster.ts';
+import { longestDelay, watchDelays } from './delays.ts';
 import { clientCore, memory, run } from './process.ts';
 import { atMost, type Benchmark, compare, figure, median, quantile } from './report.ts';
-import { dataWith, type Muster, root, startMuster } from './server.ts';
+import { dataWith, root, startMuster } from './server.ts';
 
 const nodes = 100_000;
 const starts = 5;
@@ -21,19 +22,13 @@ async function latencies(connection: Connection): Promise<number[]> {
   return taken;
 }
 
-async function longestDelay(muster: Muster): Promise<number> {
-  process.kill(muster.pid, 'SIGUSR2');
-  await wait(200);
-  return Number(/longest delay ([\d.]+) ms\n$/.exec(muster.output())?.[1]);
-}
-
 /** A large cluster: how long starting takes, how much memory, and how much a listing in a loop holds others up. */
 export const large: Benchmark = {
   name: 'large',
   async *rows() {
     const data = await dataWith(nodes);
     yield* startRows(data);
-    const muster = await startMuster({ data, node: ['--import', join(import.meta.dirname, 'loop-delay.ts')] });
+    const muster = await startMuster({ data, node: watchDelays });
     const loaded = memory(muster.pid);
     const client = await muster.connect();
     await client.expect({ path: `${root}/nodes/ALLRESOURCES` });

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { auditing } from './auditing.ts';
+import { bodies } from './bodies.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -20,6 +21,7 @@ const benchmarks: Benchmark[] = [
   listing,
   single,
   auditing,
+  bodies,
   large,
   writes,
   growth,

@@ -22,6 +22,7 @@ import { dropInitialPassword } from './initial-password.ts';
 import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
+import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
 import type { RestServices } from './rest/service.ts';
@@ -107,6 +108,7 @@ export async function openContext(config: Config): Promise<Context> {
       ),
       concurrency: new Concurrency(config.limits.maxConcurrentPerUser),
       connections: boundedConnections(config, log),
+      bodies: new BodyBudgets(),
       limits: config.limits,
     };
   } catch (error) {

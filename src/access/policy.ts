@@ -18,13 +18,15 @@ export interface PolicyRequest {
   /** It is about every node as a whole: a rule that refuses some counts, one that permits some does not. */
   every?: boolean | undefined;
   now: Date;
+  /** Which of the refused nodes the caller is told, if any; absent: the first. */
+  pick?(refused: readonly string[]): string | undefined;
   /** Why a rule that would permit does not count for this request; rules that refuse always count. */
   objection?(rule: Rule): string | undefined;
 }
 
 export interface Decision {
   allowed: boolean;
-  /** The first node refused, if the request has nodes. */
+  /** The first node refused, or the one that the request picks, if it has nodes. */
   node?: string;
   /** The rule that decided; absent if none matched. */
   priority?: string;
@@ -48,8 +50,8 @@ export interface Policy {
   explain(request: PolicyRequest, expandRange: ExpandRange): Decision & { steps: readonly Step[] };
   /** Whether some rule could permit the command to the user from there and now, whatever it is asked of. */
   couldAllow(request: Omit<PolicyRequest, 'line' | 'nodes'>): boolean;
-  /** The nodes among the request's that the command is allowed on, each looked at by itself, with this line or a longer one. */
-  allowedNodes(request: PolicyRequest, expandRange: ExpandRange): ReadonlySet<string>;
+  /** Tells of one node, or what may be one, whether the command is allowed on it, with this line or a longer one. */
+  allowedOn(request: Omit<PolicyRequest, 'nodes'>, expandRange: ExpandRange): (node: string) => boolean;
   /** The node ranges of all rules, those of other users too. */
   readonly ranges: readonly string[];
   /** Whether the command is allowed to the user whatever else the request says. */
@@ -130,11 +132,11 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
         (rule) => rule.permits && unmetCondition(rule, addresses, now) === undefined,
       );
     },
-    allowedNodes(request, expandRange) {
-      const { user, command, nodes = [] } = request;
-      if (!user) return new Set();
+    allowedOn(request, expandRange) {
+      const { user, command } = request;
+      if (!user) return () => false;
       const plan = planFor(user, command);
-      return plan.permitted ? new Set(nodes) : partition(plan.rules, { ...request, nodes }, expandRange);
+      return plan.permitted ? () => true : judgeOf(plan.rules, request, expandRange);
     },
     alwaysAllows: (user, command) => user !== '' && planFor(user, command).permitted !== undefined,
     dependsOn(user, command) {
@@ -196,19 +198,19 @@ function evaluate(rules: readonly Rule[], request: PolicyRequest, expandRange: E
           continue;
         }
       } else if (members) {
-        const hit = request.every ? firstOf(members) : nodes.find((node) => members.has(node));
-        if (hit === undefined) {
+        const hits = request.every ? [...members] : nodes.filter((node) => members.has(node));
+        if (hits.length === 0) {
           note(rule, `refuses it on nodes in "${rule.range}", and none of these is there`);
           continue;
         }
-        note(rule, `refuses it on ${hit}`);
-        return refuse(hit, rule.priority);
+        note(rule, `refuses it on ${hits[0]}`);
+        return refuse(hits, rule.priority, request);
       }
     }
     note(rule, rule.permits ? 'allows it' : 'refuses it');
-    return rule.permits ? { allowed: true, priority: rule.priority } : refuse(nodes[0], rule.priority);
+    return rule.permits ? { allowed: true, priority: rule.priority } : refuse(nodes, rule.priority, request);
   }
-  return refuse(nodes[0], undefined);
+  return refuse(nodes, undefined, request);
 }
 
 /** Why the rule says nothing about the request; undefined if it does. */
@@ -231,26 +233,22 @@ function unmetCondition(rule: Rule, addresses: readonly string[], now: Date): st
   return rule.time !== undefined && !rule.time(now) ? 'is for other times' : undefined;
 }
 
-/** As evaluating each node by itself would tell, rule by rule for all of them at once. */
-function partition(
+/** As evaluating each node by itself would tell. */
+function judgeOf(
   rules: readonly Rule[],
-  request: PolicyRequest & { nodes: readonly string[] },
+  request: Omit<PolicyRequest, 'nodes'>,
   expandRange: ExpandRange,
-): Set<string> {
-  const allowed = new Set<string>();
-  let open = request.nodes;
-  for (const rule of rules) {
-    if (open.length === 0) break;
-    if (unmetCondition(rule, request.addresses, request.now) !== undefined) continue;
+): (node: string) => boolean {
+  const steps = rules.flatMap((rule) => {
+    if (unmetCondition(rule, request.addresses, request.now) !== undefined) return [];
     // The line stands for many requests: what would be refused in one of them is not allowed.
-    if (rule.permits && rule.line !== undefined && !rule.line.test(request.line)) continue;
-    const members = rule.range === undefined ? undefined : tryExpand(rule.range, expandRange);
+    if (rule.permits && rule.line !== undefined && !rule.line.test(request.line)) return [];
+    const { range, permits } = rule;
+    const members = range === undefined ? undefined : tryExpand(range, expandRange);
     // A range that cannot be expanded covers no node for a rule that permits, and every one for a rule that refuses.
-    const covers = (node: string): boolean => members?.has(node) ?? (rule.range === undefined || !rule.permits);
-    if (rule.permits) for (const node of open) if (covers(node)) allowed.add(node);
-    open = open.filter((node) => !covers(node));
-  }
-  return allowed;
+    return { permits, covers: (node: string) => members?.has(node) ?? (range === undefined || !permits) };
+  });
+  return (node) => steps.find(({ covers }) => covers(node))?.permits === true;
 }
 
 /** Undefined if the range cannot be expanded: then a rule that permits covers no node and one that refuses every node. */
@@ -262,8 +260,7 @@ function tryExpand(range: string, expandRange: ExpandRange): ReadonlySet<string>
   }
 }
 
-const firstOf = (members: ReadonlySet<string>): string | undefined => members.values().next().value;
-
-function refuse(node: string | undefined, priority: string | undefined): Decision {
+function refuse(nodes: readonly string[], priority: string | undefined, { pick }: PolicyRequest): Decision {
+  const node = pick ? pick(nodes) : nodes[0];
   return { allowed: false, ...(node !== undefined && { node }), ...(priority !== undefined && { priority }) };
 }

@@ -53,8 +53,8 @@ export const chdef = change({
           });
     if ('names' in args) checkNamed(type, args, existing, missing);
     else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
-    const newNames = 'rename' in args ? [args.rename] : [];
-    return { objects: existing, missing, nodes: policyNodes(snapshot, type, [...existing, ...missing, ...newNames]) };
+    const names = [...existing, ...missing, ...('rename' in args ? [args.rename] : [])];
+    return { objects: existing, missing, nodes: policyNodes(snapshot, type, names, ranges.sees) };
   },
   /** Each object is judged by what is said of it alone. */
   questions(snapshot, args) {

@@ -142,6 +142,8 @@ export interface CommandBase<Args> {
   questions?(snapshot: Snapshot, args: Args): readonly Question[] | undefined;
   /** What is read on the way, for which the policy is asked whether the caller may list it. */
   reads?(snapshot: Snapshot, args: Args): Question | undefined;
+  /** The address that it gives to the machine it selects; another's is refused to those who have no rights on that node. */
+  takes?(args: Args): string | undefined;
   /** Undefined: it touches no object of the cluster. */
   select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection;
 }

@@ -1,16 +1,16 @@
 import { Type } from 'typebox';
 import { keyOf } from '../database/tables.ts';
 import { shownKeys } from '../objects/shown-arguments.ts';
-import { matchingRows, parseKeys, writableTable } from '../objects/table-access.ts';
+import { parseKeys, rowsMeant, writableTable } from '../objects/table-access.ts';
 import { change, nothing } from './command.ts';
 
 export const delEntries = change({
   name: 'delEntries',
   args: Type.Object({ table: Type.String(), keys: Type.String() }),
   line: ({ table, keys }) => [table, shownKeys(table, keys)],
-  plan(draft, { table: name, keys }) {
+  plan(draft, { table: name, keys }, { ranges: { sees } }) {
     const table = writableTable(name);
-    for (const row of matchingRows(draft.base, table, parseKeys(table, keys))) draft.remove(name, keyOf(table, row));
+    for (const row of rowsMeant(draft.base, table, parseKeys(table, keys), sees)) draft.remove(name, keyOf(table, row));
     return nothing;
   },
 });

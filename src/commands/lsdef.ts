@@ -39,7 +39,7 @@ export const lsdef = query({
     }
     const objects = existingObjects(snapshot, type, names, ranges);
     if (objects.length === 0 && refuseEmpty) throw emptyRange(names);
-    return { objects, nodes: policyNodes(snapshot, type, objects) };
+    return { objects, nodes: policyNodes(snapshot, type, objects, ranges.sees) };
   },
   run(snapshot, args, { catalog, selection }): Answer {
     const type = typeNamed(args.type);

@@ -27,7 +27,7 @@ export const lspolicy = query({
     const words = line.split(' ');
     const trust = trustInLine(words).map((names) => ({
       attribute: names[0]!,
-      ...explain(snapshot, { ...question, objection: trustObjection(words, names) }),
+      ...explain(snapshot, { ...question, every: nodes === undefined, objection: trustObjection(words, names) }),
     }));
     return {
       shape: 'value',

@@ -24,10 +24,12 @@ export const mkdef = change({
     ];
     return definitionWords(type, names, attributes, flags);
   },
-  select(snapshot, { type, names }, { ranges }) {
-    const { existing, missing } = namedObjects(snapshot, typeNamed(type), names, ranges);
+  select(snapshot, { type: typeName, names }, { ranges }) {
+    const type = typeNamed(typeName);
+    const { existing, missing } = namedObjects(snapshot, type, names, ranges);
     if (existing.length + missing.length === 0) throw emptyRange(names);
-    return { objects: existing, missing, nodes: policyNodes(snapshot, typeNamed(type), [...existing, ...missing]) };
+    const nodes = policyNodes(snapshot, type, [...existing, ...missing], ranges.sees);
+    return { objects: existing, missing, nodes };
   },
   reads(snapshot, { type: typeName, template }) {
     const type = typeNamed(typeName);

@@ -12,7 +12,7 @@ export const rmdef = change({
   select(snapshot, { type, names }, { ranges }) {
     const objects = existingObjects(snapshot, typeNamed(type), names, ranges);
     if (objects.length === 0) throw emptyRange(names);
-    return { objects, nodes: policyNodes(snapshot, typeNamed(type), objects) };
+    return { objects, nodes: policyNodes(snapshot, typeNamed(type), objects, ranges.sees) };
   },
   plan(draft, { type: typeName }, { selection: { objects = [] } }) {
     const type = typeNamed(typeName);

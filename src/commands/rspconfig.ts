@@ -33,6 +33,7 @@ export const rspconfig = perNode({
   ),
   line: ({ attribute, set }) => (set ? shownSettings(set) : [withoutSecrets(attribute)]),
   outlivesClient: ({ set }) => set !== undefined,
+  takes: ({ set = {} }) => newAddress(set),
   select(snapshot, given, services) {
     const selection = selectNodes(snapshot, given, services);
     const address = newAddress(given.set ?? {});

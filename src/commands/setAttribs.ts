@@ -26,11 +26,11 @@ export const setAttribs = change({
     checkText(password, 'passwd.password');
     return { ...args, hashed: await hashedForAccounts(password) };
   },
-  plan(draft, { table: name, keys: text, columns, hashed }) {
+  plan(draft, { table: name, keys: text, columns, hashed }, { ranges: { sees } }) {
     const table = writableTable(name);
     const keys = parseKeys(table, text);
     if (name === 'passwd') writePasswords(draft, table, keys, columns, hashed);
-    else writeRows(draft, table, keys, columns);
+    else writeRows(draft, table, keys, columns, sees);
     return nothing;
   },
 });

@@ -5,14 +5,14 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { nodeTables } from '../database/tables.ts';
 import { accountNames } from '../objects/accounts.ts';
 import { affectedNodes } from '../objects/catalog.ts';
-import { claimsOf, isNameClaim } from '../objects/claims.ts';
+import { addressClaim, claimsOf, claimsOfSite, isNameClaim } from '../objects/claims.ts';
 import { rangeOfRule } from '../objects/cluster.ts';
 import { effectiveReader, listItems } from '../objects/effective.ts';
 import { foreignNames } from '../objects/foreign-names.ts';
 import { allNodes, staticMembers } from '../objects/groups.ts';
 import { policyOf } from '../objects/policy.ts';
 import { type TrustChange, trustChanges, trustObjection } from '../objects/trust.ts';
-import { calledNode, checkPermission, isAllowedDespite, type Permission } from './permission.ts';
+import { calledNode, checkPermission, isAllowed, type Permission } from './permission.ts';
 
 /** A change set as the policy looks at it: what it changes beyond what the request names. */
 interface Consequences {
@@ -75,7 +75,7 @@ function checkTrust(change: Consequences): void {
   for (const { names, nodes, asking } of groupedByQuestion(trustChanges(before, after, changes), questions)) {
     for (const { words } of asking) {
       const asked = { ...permission, words };
-      if (isAllowedDespite(before, asked, nodes, trustObjection(words, names))) continue;
+      if (isAllowed(before, asked, nodes, trustObjection(words, names))) continue;
       const [node] = nodes ?? [];
       const of = node === undefined ? '' : ` of ${calledNode(before, permission, node)}`;
       throw new Fault(
@@ -158,51 +158,92 @@ function groupsWithAttributes({ before, after, changes }: Consequences): Sets {
     const [was, willBe] = [old, row].map((each) => new Set(listItems(each?.['groups'] ?? '')));
     for (const group of was!.symmetricDifference(willBe!)) groups.add(group);
   }
+  // The rows of a node are those of a group with its name, and whoever joins that gets what the node has or will have.
+  const isNode = (group: string): boolean => before.get('nodelist', group) !== undefined;
+  const nodesOf = (snapshot: Snapshot, group: string): Set<string> =>
+    new Set([...(isNode(group) ? [group] : []), ...staticMembers(snapshot, group)]);
   return [...groups]
-    .filter((group) => carriesAttributes(before, group) || carriesAttributes(after, group))
-    .map((group) => [new Set(staticMembers(before, group)), new Set(staticMembers(after, group))] as const);
+    .filter((group) => isNode(group) || carriesAttributes(before, group) || carriesAttributes(after, group))
+    .map((group) => [nodesOf(before, group), nodesOf(after, group)] as const);
 }
 
 const carriesAttributes = (snapshot: Snapshot, group: string): boolean =>
   nodeTables.some((table) => table.name !== 'nodelist' && effectiveReader(snapshot).ownRows(table, group).length > 0);
 
-/** Another's address, MAC, certificate, key or place is taken only with rights on that node. */
+/** Another's address, name, MAC, certificate, key or place is taken only with rights on that node. */
 function checkClaims(change: Consequences): void {
-  const { before, after, permission } = change;
-  const made = new Map<string, { node: string; what: string }>();
+  const { before, after, permission, questions } = change;
+  const made: Claims = new Map();
   for (const node of change.affected) {
     if (!after.get('nodelist', node)) continue;
     const known = claimsOf(effectiveReader(before), node);
     for (const [claim, what] of claimsOf(effectiveReader(after), node))
       if (!known.has(claim)) made.set(claim, { node, what });
   }
-  if (made.size === 0) return;
-  for (const [claim, { node, what }] of made) if (isNameClaim(claim)) checkNameClaim(change, node, what);
-  const reader = effectiveReader(before);
-  for (const other of allNodes(before)) {
-    for (const claim of claimsOf(reader, other).keys()) {
-      const found = made.get(claim);
-      if (!found || found.node === other) continue;
-      try {
-        checkAll(change, [other]);
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error;
-        throw new Fault(
-          'denied',
-          `User "${permission.user}" may not give ${calledNode(before, permission, found.node)} ${found.what}: it belongs to a node that this needs rights on too.`,
-        );
-      }
-    }
+  checkMade(before, made, permission, questions);
+}
+
+/** The same for an address that a command gives to the machine of a node, whatever is stored of it. */
+export function checkTaken(
+  snapshot: Snapshot,
+  permission: Permission,
+  nodes: readonly string[],
+  address: string,
+  questions: readonly Question[],
+): void {
+  const { user, command } = permission;
+  const policy = policyOf(snapshot);
+  if (policy.fullRights(user) || !policy.dependsOn(user, command).nodes) return;
+  const claim = addressClaim(address);
+  for (const node of nodes) {
+    if (claimsOf(effectiveReader(snapshot), node).has(claim)) continue;
+    checkMade(snapshot, new Map([[claim, { node, what: `the address ${address}` }]]), permission, questions);
   }
 }
 
-function checkNameClaim({ before, permission, questions }: Consequences, node: string, what: string): void {
+/** By claim, who makes it and what people call it. */
+type Claims = Map<string, { readonly node: string; readonly what: string }>;
+
+function checkMade(snapshot: Snapshot, made: Claims, permission: Permission, questions: readonly Question[]): void {
+  if (made.size === 0) return;
+  const refusal = ({ node, what }: { node: string; what: string }, why: string): Fault =>
+    new Fault(
+      'denied',
+      `User "${permission.user}" may not give ${calledNode(snapshot, permission, node)} ${what}: ${why}`,
+    );
+  const reader = effectiveReader(snapshot);
+  for (const other of allNodes(snapshot)) {
+    for (const claim of claimsOf(reader, other).keys()) {
+      const found = made.get(claim);
+      if (!found || found.node === other) continue;
+      for (const { words } of questions) {
+        if (isAllowed(snapshot, { ...permission, words }, [other])) continue;
+        throw refusal(found, 'it belongs to a node that this needs rights on too.');
+      }
+    }
+  }
+  const isOfSite = claimsOfSite(snapshot);
+  for (const [claim, found] of made) {
+    if (!isNameClaim(claim) && !isOfSite(claim)) continue;
+    if (isCoveredEverywhere(snapshot, permission, questions, found.node)) continue;
+    throw refusal(
+      found,
+      isNameClaim(claim)
+        ? 'whose machine a name leads to cannot be told. Give an address, or ask for a policy rule without a noderange.'
+        : 'it belongs to the management node or to a gateway, which needs a policy rule without a noderange.',
+    );
+  }
+}
+
+/** Whether rules that are limited to no range allow it on the node. */
+function isCoveredEverywhere(
+  snapshot: Snapshot,
+  permission: Permission,
+  questions: readonly Question[],
+  node: string,
+): boolean {
   const limited = trustObjection([], ['it']);
-  if (questions.every(({ words }) => isAllowedDespite(before, { ...permission, words }, [node], limited))) return;
-  throw new Fault(
-    'denied',
-    `User "${permission.user}" may not give ${node} ${what}: whose machine a name leads to cannot be told. Give an address, or ask for a policy rule without a noderange.`,
-  );
+  return questions.every(({ words }) => isAllowed(snapshot, { ...permission, words }, [node], limited));
 }
 
 /** In the hosts file such a name would lead the management node itself astray. */

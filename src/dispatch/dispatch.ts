@@ -18,8 +18,10 @@ import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import { allMembers } from '../objects/groups.ts';
 import { policyOf } from '../objects/policy.ts';
-import { checkConsequences, checkStillGoverned } from './consequences.ts';
+import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
+import { discreetly } from './discreet.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
 import { perNodeResults, type PerNodeServices } from './per-node.ts';
 import { peerNames } from './peer-names.ts';
@@ -148,8 +150,11 @@ function admit(
 ): Admitted {
   const isUnlimited = command.free || policyOf(snapshot).alwaysAllows(request.user, command.name);
   const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
-  const selection = select(limited, request, command, snapshot, permission);
+  const selection =
+    telling(snapshot, command, permission, () => command.select?.(snapshot, request.args, limited)) ?? noSelection;
   const questions = askPolicy(request, command, snapshot, permission, selection);
+  const address = command.takes?.(request.args);
+  if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
   const { user, client, token, login } = request;
   const { addresses } = permission;
@@ -174,19 +179,16 @@ function viewOf(services: DispatchServices, snapshot: Snapshot, permission: Perm
   return limited;
 }
 
-function select(
-  services: DispatchServices,
-  request: Request,
-  command: Command<unknown>,
-  snapshot: Snapshot,
-  permission: Permission,
-): Selection {
+/** Looks for what a request names; what does not exist is told only to those who may ask for it if it did. */
+function telling<T>(snapshot: Snapshot, command: Command<unknown>, permission: Permission, look: () => T): T {
   try {
-    return command.select?.(snapshot, request.args, services) ?? noSelection;
+    return look();
   } catch (error) {
-    // What does not exist is told only to those who may ask for it if it did.
-    if (error instanceof Fault && error.kind === 'unknown-object' && !command.free)
-      checkPermission(snapshot, permission, error.about && [...error.about].sort());
+    if (!(error instanceof Fault) || error.kind !== 'unknown-object' || command.free) throw error;
+    checkPermission(snapshot, permission, error.about && [...error.about].sort());
+    // A group is unknown to those who may know of none of its nodes; who was not refused by its name may be by them.
+    const members = (error.about ?? []).flatMap((name) => allMembers(snapshot, name));
+    if (members.length > 0) checkPermission(snapshot, permission, members.sort());
     throw error;
   }
 }
@@ -246,7 +248,7 @@ async function runChange(
   const compute = (head: Snapshot): RowChange[] => {
     const scope = admit(services, prepared, command, head, permission);
     const draft = new Draft(head, seal);
-    answer = command.plan(draft, prepared.args, scope);
+    answer = telling(head, command, permission, () => command.plan(draft, prepared.args, scope));
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
     if (!command.free) checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
@@ -277,7 +279,7 @@ async function runAct(
   const scope = admit(services, request, command, snapshot, permission);
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
-  const answer = await command.run(snapshot, request.args, scope);
+  const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
   run.ok = run.nodes;
   run.messages = 'messages' in answer ? answer.messages : undefined;
   return { run, revision: snapshot.revision, snapshot, answer };

@@ -1,7 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandSyntactic } from '../noderange/index.ts';
-import { allowedNodes, decide, policyOf } from '../objects/policy.ts';
+import { allowedOn, decide, policyOf } from '../objects/policy.ts';
 
 /** Who asks for which command. */
 export interface Permission {
@@ -34,21 +34,23 @@ export function checkPermission(
 ): void {
   const { user, command, words } = permission;
   if (policyOf(snapshot).alwaysAllows(user, command)) return;
-  const decision = decide(snapshot, { ...identityOf(permission), line: words.join(' '), nodes, every });
-  if (!decision.allowed) throw denial(permission, calledNode(snapshot, permission, decision.node), decision.priority);
+  const pick = naming(snapshot, permission);
+  const decision = decide(snapshot, { ...identityOf(permission), line: words.join(' '), nodes, every, pick });
+  if (!decision.allowed) throw denial(permission, decision.node ?? calledRange(permission), decision.priority);
 }
 
-/** Whether the policy allows it though only rules without the objection count. */
-export const isAllowedDespite = (
+/** Whether the policy allows it, by rules without the objection. What is about no node is about all of them. */
+export const isAllowed = (
   snapshot: Snapshot,
   permission: Permission,
   nodes: readonly string[] | undefined,
-  objection: Parameters<typeof decide>[1]['objection'],
+  objection?: Parameters<typeof decide>[1]['objection'],
 ): boolean =>
   decide(snapshot, {
     ...identityOf(permission),
     line: permission.words.join(' '),
     nodes,
+    every: nodes === undefined,
     ...(objection ? { objection } : {}),
   }).allowed;
 
@@ -61,22 +63,31 @@ function denial({ user, command }: Permission, object: string, priority: string 
 const longestShown = 200;
 
 /**
- * A node is named to those who named it themselves or may know of it; to others what they asked for is named, whether or not there
+ * A node is named to those who may know of it or named it themselves; to others what they asked for is named, whether or not there
  * is such a thing.
  */
-export function calledNode(snapshot: Snapshot, permission: Permission, node: string | undefined): string {
-  const { range } = permission;
-  const called = range.length > longestShown ? `${range.slice(0, longestShown)}...` : range;
-  if (node === undefined || node === range) return called;
-  return isNamed(range, node) || sight(snapshot, permission)?.(node) !== false ? node : called;
+export const calledNode = (snapshot: Snapshot, permission: Permission, node: string): string =>
+  naming(snapshot, permission)([node]) ?? calledRange(permission);
+
+const calledRange = ({ range }: Permission): string =>
+  range.length > longestShown ? `${range.slice(0, longestShown)}...` : range;
+
+/** Which of some nodes is named; not by their order, which other nodes have a part in. */
+function naming(snapshot: Snapshot, permission: Permission): (nodes: readonly string[]) => string | undefined {
+  const sees = sight(snapshot, permission);
+  if (!sees) return ([first]) => first;
+  return (nodes) => nodes.find(sees) ?? firstIn(namesIn(permission.range), new Set(nodes));
 }
 
-/** Whether the range names the node without a look at the cluster. */
-function isNamed(range: string, node: string): boolean {
+const firstIn = (names: readonly string[], nodes: ReadonlySet<string>): string | undefined =>
+  names.find((name) => nodes.has(name));
+
+/** The names that a range stands for without a look at the cluster. */
+function namesIn(range: string): string[] {
   try {
-    return expandSyntactic(range).includes(node);
+    return [range, ...expandSyntactic(range)];
   } catch {
-    return false;
+    return [range];
   }
 }
 
@@ -88,11 +99,13 @@ export function sight(snapshot: Snapshot, permission: Permission): ((node: strin
   const { user, command, words } = permission;
   const policy = policyOf(snapshot);
   if (!policy.dependsOn(user, command).nodes || policy.alwaysAllows(user, 'lsdef')) return undefined;
-  let seen: ReadonlySet<string> | undefined;
+  const identity = identityOf(permission);
+  let mayRun: ((node: string) => boolean) | undefined;
+  let mayList: typeof mayRun;
   return (node) => {
-    seen ??= allowedNodes(snapshot, { ...identityOf(permission), line: words.join(' ') }).union(
-      allowedNodes(snapshot, { user, addresses: permission.addresses, command: 'lsdef', line: '-t node' }),
-    );
-    return seen.has(node);
+    mayRun ??= allowedOn(snapshot, { ...identity, line: words.join(' ') });
+    if (mayRun(node)) return true;
+    mayList ??= allowedOn(snapshot, { ...identity, command: 'lsdef', line: '-t node' });
+    return mayList(node);
   };
 }

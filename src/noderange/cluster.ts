@@ -13,10 +13,12 @@ export interface Cluster {
   select(criterion: Criterion, patterns: PatternAllowance): Iterable<string>;
   nodeNames(): Iterable<string>;
   /**
-   * Whether the caller may know of the node. What is intersected or taken out passes over other nodes, so that no answer tells
-   * anything of them. Absent: of all.
+   * Whether the caller may know of the node. Other nodes, and groups of others alone, are as unknown as if they did not exist; what is
+   * intersected or taken out passes over the other members of a group, so that no answer tells anything of them. Absent: of all.
    */
   sees?(name: string): boolean;
+  /** With all nodes, where some are not seen: for what the site itself says. */
+  readonly whole?: Cluster;
   /** Lines of a range file, or undefined if it cannot be read. Absent: `^file` is switched off. */
   file?(path: string): string[] | undefined;
 }

@@ -32,8 +32,12 @@ export function expand(text: string, cluster: Cluster, options: ExpandOptions = 
   let nodes = evaluate(run);
   let missed = run.missed;
   if (exclude !== '') {
-    const excluded = startRun(exclude, 'site attribute excludenodes', { cluster, verify, effort });
-    nodes = nodes.difference(seen(excluded, evaluate(excluded)));
+    const excluded = startRun(exclude, 'site attribute excludenodes', {
+      cluster: cluster.whole ?? cluster,
+      verify,
+      effort,
+    });
+    nodes = nodes.difference(seen(run, evaluate(excluded)));
     missed = missed.concat(excluded.missed);
   }
   return { nodes: [...nodes].sort(), missed };

@@ -3,7 +3,9 @@ import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, type Row, tableNamed } from '../database/tables.ts';
 import { namingColumn, rowOf, storedAttribute } from './definitions.ts';
+import type { RangeOptions } from './cluster.ts';
 import { effectiveReader, listItems } from './effective.ts';
+import { ownersNamed } from './groups.ts';
 import { checkGroupName } from './names.ts';
 import { defaultScripts, nicParts, nodeAttribute } from './node-attributes.ts';
 import {
@@ -27,6 +29,8 @@ export interface Assignment {
   readonly mode: Mode;
   /** The object is new, or replaced: what was stored under its name does not count. */
   readonly fresh: boolean;
+  /** Which nodes the author may know of; groups with others in them are not looked at. Undefined: all. */
+  readonly sees?: RangeOptions['sees'];
 }
 
 /** A row to write: the columns that identify it, and those that are given. */
@@ -178,7 +182,7 @@ function chooseMapping(snapshot: Snapshot, assignment: Assignment, attribute: At
 }
 
 function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: string): (string | undefined)[] {
-  const { type, name, attributes, fresh } = assignment;
+  const { type, name, attributes, fresh, sees = () => true } = assignment;
   const given = attributes[attribute];
   if (given !== undefined && given !== '') return [given];
   const values: (string | undefined)[] = [];
@@ -191,7 +195,7 @@ function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: 
   }
   if (type.name === 'node' && attributes['groups'] !== undefined) {
     for (const group of listItems(attributes['groups']))
-      values.push(storedAttribute(snapshot, groupType, group, attribute));
+      if (ownersNamed(snapshot, group).every(sees)) values.push(storedAttribute(snapshot, groupType, group, attribute));
   }
   return values;
 }

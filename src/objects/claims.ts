@@ -1,6 +1,11 @@
+import { canonicalAddress } from '../access/addresses.ts';
 import { ipText, parseIp } from '../core/ip.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
+import { clusterDomains, definedNames } from './foreign-names.ts';
+import { managementNode } from './management-node.ts';
+import { networksOf } from './networks.ts';
 
 /** Columns whose values are addresses, perhaps among names and other pieces. */
 const addressColumns = {
@@ -21,23 +26,30 @@ const identities: readonly (readonly [table: string, ...columns: string[]])[] = 
   ['vpd', 'uuid'],
   ['mp', 'mpa', 'id'],
   ['ppc', 'hcp', 'id'],
-  ['pduoutlet', 'pdu'],
   ['switch', 'switch', 'port'],
 ];
 
 /**
- * What says which machine a node is: addresses, MACs, certificates, keys, places. By a text that is the same whoever claims it; the
- * value is what people call it.
+ * What says which machine a node is: addresses, names, MACs, certificates, keys, places. By a text that is the same whoever claims it;
+ * the value is what people call it.
  */
 export function claimsOf(reader: EffectiveReader, node: string): Map<string, string> {
   const claims = new Map<string, string>();
   for (const [table, column, value] of values(reader, node, addressColumns)) {
-    for (const address of addressesIn(value)) claims.set(`ip ${address}`, `the address ${address}`);
+    for (const address of addressesIn(value)) claims.set(addressClaim(address), `the address ${address}`);
     if (column === 'bmc')
-      for (const name of namesIn(value)) claims.set(`name ${name.toLowerCase()}`, `the ${table} address "${name}"`);
+      for (const name of namesIn(value)) claims.set(leadClaim(name), `the ${table} address "${name}"`);
   }
-  for (const [, , value] of values(reader, node, macColumns))
-    for (const mac of macsIn(value)) claims.set(`mac ${mac}`, `the MAC ${mac}`);
+  const plain = plainNames(reader.snapshot);
+  const names = new Set(definedNames(reader, node).map(plain));
+  for (const name of names) claims.set(`host ${name}`, `the name "${name}"`);
+  for (const [, , value] of values(reader, node, macColumns)) {
+    for (const { mac, host } of macsIn(value)) {
+      if (mac !== '') claims.set(`mac ${mac}`, `the MAC ${mac}`);
+      if (host !== '' && host !== '*NOIP*' && !names.has(plain(host)))
+        claims.set(leadClaim(host), `the address of "${host}"`);
+    }
+  }
   for (const [name, ...columns] of identities) {
     for (const row of rowsOf(reader, name, node)) {
       const parts = columns.map((column) => row[column] ?? '');
@@ -45,11 +57,48 @@ export function claimsOf(reader: EffectiveReader, node: string): Map<string, str
         claims.set(`${name} ${parts.join(' ')}`, `the ${columns.join(' and ')} ${parts.join(' ')}`);
     }
   }
+  for (const { pdu = '' } of rowsOf(reader, 'pduoutlet', node))
+    for (const outlet of pieces(pdu)) claims.set(`pdu ${outlet}`, `the pdu ${outlet}`);
   return claims;
 }
 
-/** Whether a claim is a name: whose machine it leads to cannot be told from the definitions. */
+const addressMark = 'ip ';
+
+/** The claim on an address, however it is written. */
+export const addressClaim = (address: string): string => addressMark + canonicalAddress(address);
+
+/** Tells claims on what belongs to no node and yet to somebody: addresses of the management node and of gateways. */
+export function claimsOfSite(snapshot: Snapshot): (claim: string) => boolean {
+  const own = managementNode(snapshot);
+  const gateways = new Set(networksOf(snapshot).flatMap(({ row }) => addressesIn(row['gateway'] ?? '')));
+  return (claim) => {
+    const address = claim.startsWith(addressMark) ? claim.slice(addressMark.length) : '';
+    const ip = parseIp(address);
+    return ip !== undefined && (own.hasAddress(ip) || gateways.has(address));
+  };
+}
+
+const leadClaim = (name: string): string => `name ${name.toLowerCase()}`;
+
+/** Whether a claim is on what a name leads to: whose machine that is cannot be told from the definitions. */
 export const isNameClaim = (claim: string): boolean => claim.startsWith('name ');
+
+const plainings = new WeakMap<Snapshot, (name: string) => string>();
+
+/** Names of hosts are the same in capital letters, and with a domain of the cluster. */
+function plainNames(snapshot: Snapshot): (name: string) => string {
+  let plain = plainings.get(snapshot);
+  if (!plain) {
+    const domains = [...clusterDomains(snapshot)];
+    plain = (name) => {
+      const lower = name.toLowerCase().replace(/\.$/, '');
+      const domain = domains.find((each) => lower.endsWith(`.${each}`));
+      return domain === undefined ? lower : lower.slice(0, -domain.length - 1);
+    };
+    plainings.set(snapshot, plain);
+  }
+  return plain;
+}
 
 function* values(
   reader: EffectiveReader,
@@ -75,16 +124,14 @@ const pieces = (value: string): string[] => value.split(/[\s,;|!]+/).filter((pie
 const addressesIn = (value: string): string[] =>
   pieces(value).flatMap((piece) => {
     const ip = parseIp(piece) ?? parseIp(piece.slice(piece.indexOf(':') + 1));
-    return ip ? ipText(ip) : [];
+    return ip ? canonicalAddress(ipText(ip)) : [];
   });
 
 const namesIn = (value: string): string[] => pieces(value).filter((piece) => !parseIp(piece));
 
-const macsIn = (value: string): string[] =>
-  value.split('|').flatMap((part) => {
-    const mac = part
-      .split('!', 1)[0]!
-      .replaceAll(/[^0-9a-f]/gi, '')
-      .toLowerCase();
-    return mac === '' ? [] : mac;
+/** `mac[!host]|...`, with the host whose address it gets. */
+const macsIn = (value: string): { mac: string; host: string }[] =>
+  value.split('|').map((part) => {
+    const [mac = '', host = ''] = part.split('!', 2);
+    return { mac: mac.replaceAll(/[^0-9a-f]/gi, '').toLowerCase(), host: host.trim() };
   });

@@ -23,7 +23,7 @@ export interface RangeOptions {
   readonly limit?: number | undefined;
   /** For those who refuse unknown names: a range is refused after so many. */
   readonly mostUnknown?: number | undefined;
-  /** Whether the caller may read the node; criteria and patterns select among these. Undefined: the caller may read all. */
+  /** Whether the caller may know of the node; all others are as good as unknown. Undefined: the caller may know of all. */
   readonly sees?: ((node: string) => boolean) | undefined;
 }
 
@@ -32,7 +32,7 @@ export function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions
   const known = clusters.get(snapshot);
   let cluster = known?.rangeFiles === rangeFiles ? known?.cluster : undefined;
   if (!cluster) clusters.set(snapshot, { rangeFiles, cluster: (cluster = makeCluster(snapshot, rangeFiles)) });
-  return sees ? seenBy(cluster, sees) : cluster;
+  return sees ? seenBy(snapshot, cluster, sees) : cluster;
 }
 
 function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluster {
@@ -46,10 +46,14 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
   };
 }
 
-function seenBy(cluster: Cluster, sees: (node: string) => boolean): Cluster {
+function seenBy(snapshot: Snapshot, cluster: Cluster, sees: (node: string) => boolean): Cluster {
   return {
     ...cluster,
     sees,
+    whole: cluster,
+    hasNode: (name) => sees(name) && cluster.hasNode(name),
+    // Who has no node in a group does not know of it, whether it is empty or full of others.
+    group: (name) => (allMembers(snapshot, name).some(sees) ? cluster.group(name) : undefined),
     nodeNames: () => [...cluster.nodeNames()].filter(sees),
     select: (criterion, patterns) => [...cluster.select(criterion, patterns)].filter(sees),
   };

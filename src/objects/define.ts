@@ -49,7 +49,7 @@ export function createObject(
   }
   dropDisabledRow(draft, type, name);
   if (type.name === 'network') checkNewNetwork(draft, name, attributes);
-  const assignment: Assignment = { type, name, attributes, mode: 'set', fresh: true };
+  const assignment: Assignment = { type, name, attributes, mode: 'set', fresh: true, sees: ranges.sees };
   if (type.name === 'group') return writeGroup(draft, assignment, ranges);
   const { table, column } = type.home;
   // The object exists through its row in the home table, also if none of its attributes are stored there.
@@ -72,7 +72,7 @@ export function changeObject(
   mode: Mode,
   ranges: RangeOptions,
 ): void {
-  const assignment: Assignment = { type, name, attributes, mode, fresh: false };
+  const assignment: Assignment = { type, name, attributes, mode, fresh: false, sees: ranges.sees };
   if (type.name === 'site') changeSite(draft, assignment);
   else if (type.name === 'group') writeGroup(draft, assignment, ranges);
   else {

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
-import { effectiveReader, siteValue } from './effective.ts';
+import { type EffectiveReader, effectiveReader, siteValue } from './effective.ts';
 import { nicParts } from './node-attributes.ts';
 import { networksOf } from './networks.ts';
 
@@ -24,12 +24,11 @@ export function foreignNames(snapshot: Snapshot, node: string): Set<string> {
     if (!lower.includes('.') || /\.\d+$/.test(lower)) return false;
     return !domains.some((domain) => lower.endsWith(`.${domain}`) || lower === domain);
   };
-  return new Set(namesOf(snapshot, node).filter(isForeign));
+  return new Set(definedNames(effectiveReader(snapshot), node).filter(isForeign));
 }
 
 /** Every name that definitions give the node or its interfaces, however they are written. */
-function namesOf(snapshot: Snapshot, node: string): string[] {
-  const reader = effectiveReader(snapshot);
+export function definedNames(reader: EffectiveReader, node: string): string[] {
   if (!reader.nodeRow(node)) return [];
   const { hostnames = '', otherinterfaces = '' } = reader.row(hostsTable, node) ?? {};
   const nics = reader.row(nicsTable, node) ?? {};
@@ -37,7 +36,10 @@ function namesOf(snapshot: Snapshot, node: string): string[] {
   return [
     node,
     ...words(hostnames),
-    ...words(otherinterfaces).map((item) => item.split(/[:!]/, 1)[0]!),
+    ...words(otherinterfaces)
+      .map((item) => item.split(/[:!]/, 1)[0]!)
+      .map((name) => (name.startsWith('-') ? node + name : name)),
+    ...nicParts(nics['nicips'] ?? '').map(([nic]) => `${node}-${nic}`),
     ...parts('nicaliases'),
     ...parts('nichostnamesuffixes').map((suffix) => node + suffix),
     ...parts('nichostnameprefixes').map((prefix) => prefix + node),

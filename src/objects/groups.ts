@@ -93,6 +93,16 @@ export function allMembers(snapshot: Snapshot, group: string): readonly string[]
   return isDynamic(row) ? dynamicMembers(snapshot, group, row!['wherevals'] ?? '') : staticMembers(snapshot, group);
 }
 
+/**
+ * The nodes that rows under a name belong to: the node of that name, and the members of the group. A name that is nobody's stands for
+ * itself, so that no rule for nodes covers it.
+ */
+export function ownersNamed(snapshot: Snapshot, name: string): readonly string[] {
+  const own = snapshot.get('nodelist', name) ? [name] : [];
+  const owners = [...own, ...allMembers(snapshot, name)];
+  return owners.length > 0 ? owners : [name];
+}
+
 /** Members in byte order, hidden ones left out; undefined if there is no such group. */
 export function groupMembers(snapshot: Snapshot, group: string): readonly string[] | undefined {
   const row = groupRow(snapshot, group);

@@ -3,7 +3,6 @@ import type { Snapshot } from '../database/snapshot.ts';
 import type { SortedMap } from '../database/sorted-map.ts';
 import type { Row } from '../database/tables.ts';
 import { rangeOfRule } from './cluster.ts';
-import { allNodes } from './groups.ts';
 
 const policies = new WeakMap<SortedMap<Row>, Policy>();
 
@@ -24,8 +23,6 @@ export const decide = (snapshot: Snapshot, question: PolicyQuestion): Decision =
 export const explain = (snapshot: Snapshot, question: PolicyQuestion): ReturnType<Policy['explain']> =>
   policyOf(snapshot).explain({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));
 
-/** All nodes that the command may be run on with this argument line, or with a longer one. */
-export const allowedNodes = (snapshot: Snapshot, question: Omit<PolicyQuestion, 'nodes'>): ReadonlySet<string> =>
-  policyOf(snapshot).allowedNodes({ ...question, nodes: allNodes(snapshot), now: new Date() }, (range) =>
-    rangeOfRule(snapshot, range),
-  );
+/** Tells on which nodes the command may be run with this argument line, or with a longer one. */
+export const allowedOn = (snapshot: Snapshot, question: Omit<PolicyQuestion, 'nodes'>): ((node: string) => boolean) =>
+  policyOf(snapshot).allowedOn({ ...question, now: new Date() }, (range) => rangeOfRule(snapshot, range));

@@ -3,7 +3,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
-import { allMembers } from './groups.ts';
+import { ownersNamed } from './groups.ts';
 import { isNodeName } from './names.ts';
 import { groupType, nodeType, type ObjectType } from './types.ts';
 
@@ -44,7 +44,8 @@ const maximumSentences = 20;
 export function unknownObjects(type: ObjectType, missing: readonly string[], existing: readonly string[] = []): Fault {
   const sentences = missing.slice(0, maximumSentences).map((name) => `There is no ${type.name} named "${name}".`);
   if (missing.length > maximumSentences) sentences.push(`${missing.length - maximumSentences} more are unknown.`);
-  return new Fault('unknown-object', sentences, type === nodeType ? { about: [...existing, ...missing] } : {});
+  const about = type === nodeType ? [...existing, ...missing] : type === groupType ? missing : undefined;
+  return new Fault('unknown-object', sentences, about ? { about } : {});
 }
 
 export const emptyRange = (text: string): Fault => new Fault('invalid', `"${text}" selects nothing.`);
@@ -57,8 +58,14 @@ export function policyNodes(
   snapshot: Snapshot,
   type: ObjectType,
   names: readonly string[],
+  sees?: RangeOptions['sees'],
 ): readonly string[] | undefined {
   if (type === nodeType) return names;
-  if (type === groupType) return [...new Set(names.flatMap((group) => allMembers(snapshot, group)))].sort();
-  return undefined;
+  if (type !== groupType) return undefined;
+  const nodes = names.flatMap((group) => {
+    const owners = ownersNamed(snapshot, group);
+    // A group of others is refused by its name, as one that does not exist is.
+    return sees && !owners.some(sees) ? [group, ...owners] : owners;
+  });
+  return [...new Set(nodes)];
 }

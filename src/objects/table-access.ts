@@ -2,9 +2,10 @@ import { Fault } from '../core/errors.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
+import type { RangeOptions } from './cluster.ts';
 import { rowsNamed } from './define.ts';
 import { effectiveReader, listItems, redactRow } from './effective.ts';
-import { allMembers, parseSelections } from './groups.ts';
+import { ownersNamed, parseSelections } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
@@ -47,23 +48,36 @@ export function nodeTableNamed(name: string): Table {
   return table;
 }
 
+type Sees = RangeOptions['sees'];
+
 /** The stored rows that match all of `keys`; disabled rows are not shown. */
 export function* storedRows(
   snapshot: Snapshot,
   table: Table,
   keys: Row | undefined,
   columns: readonly string[] | undefined,
+  sees?: Sees,
 ): Generator<Row> {
   const wanted = wantedColumns(table, columns);
-  for (const row of matchingRows(snapshot, table, keys)) {
+  for (const row of keys ? rowsMeant(snapshot, table, keys, sees) : snapshot.rows(table.name).values()) {
     if (!isEnabled(row)) continue;
     const shown = pick(redactRow(table, row), wanted);
     if (Object.keys(shown).length > 0) yield shown;
   }
 }
 
-export function matchingRows(snapshot: Snapshot, table: Table, keys: Row | undefined): Row[] {
-  if (!keys) return snapshot.rows(table.name).values();
+/**
+ * The stored rows that match all of `keys`. Who asks for values instead of nodes gets rows of nodes that are seen, as by a criterion
+ * in a node range.
+ */
+export function rowsMeant(snapshot: Snapshot, table: Table, keys: Row, sees?: Sees): Row[] {
+  const rows = matchingRows(snapshot, table, keys);
+  const { nodeColumn } = table;
+  if (!sees || nodeColumn === undefined || keys[nodeColumn]) return rows;
+  return rows.filter((row) => ownersNamed(snapshot, row[nodeColumn] ?? '').every(sees));
+}
+
+export function matchingRows(snapshot: Snapshot, table: Table, keys: Row): Row[] {
   const wanted = Object.entries(keys);
   if (table.keys.every((key) => keys[key])) {
     const row = snapshot.get(table.name, keyOf(table, keys));
@@ -75,14 +89,14 @@ export function matchingRows(snapshot: Snapshot, table: Table, keys: Row | undef
     .filter((row) => wanted.every(([column, value]) => (row[column] ?? '') === value));
 }
 
-/** The nodes that rows of a table of nodes belong to; those of a group belong to its members. */
-export function ownersOf(snapshot: Snapshot, table: Table, rows: readonly Row[]): readonly string[] | undefined {
-  const { nodeColumn } = table;
-  if (nodeColumn === undefined || table.log) return undefined;
-  const owners = new Set(rows.map((row) => row[nodeColumn] ?? ''));
-  return [...new Set([...owners].flatMap((name) => [name, ...allMembers(snapshot, name)]))]
-    .filter((name) => snapshot.get('nodelist', name))
-    .sort();
+/** Whether rows of the table tell of nodes, also where they do not belong to them. */
+export const tellsOfNodes = ({ nodeColumn, log, columns }: Table): boolean =>
+  nodeColumn !== undefined || log || columns.includes('node');
+
+/** The nodes that the policy is asked about when these rows are read: whose they are, and whom the keys name. */
+export function ownersOf(snapshot: Snapshot, nodeColumn: string, keys: Row, rows: readonly Row[]): readonly string[] {
+  const names = new Set([...rows, keys].flatMap((row) => row[nodeColumn] || []));
+  return [...new Set([...names].flatMap((name) => ownersNamed(snapshot, name)))].sort();
 }
 
 /** `column=value` pairs of a path. */
@@ -116,13 +130,13 @@ export function writableTable(name: string): Table {
 const noValue = 'NULL';
 
 /** Changes all rows that match, or makes the one row the keys describe. */
-export function writeRows(draft: Draft, table: Table, keys: Row, given: Row): void {
+export function writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): void {
   const columns: Record<string, string | undefined> = {};
   for (const [column, value] of Object.entries(given)) {
     columns[column] = value === noValue || (column === 'disable' && value === '') ? undefined : value;
   }
   checkMeaning(table, columns);
-  const rows = matchingRows(draft.base, table, keys);
+  const rows = rowsMeant(draft.base, table, keys, sees);
   const renames = table.keys.some((key) => key in columns);
   for (const row of rows) {
     if (renames) checkIdentity(table, { ...row, ...columns });

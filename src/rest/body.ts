@@ -1,53 +1,41 @@
-import type { IncomingMessage } from 'node:http';
 import { Fault } from '../core/errors.ts';
+import { JsonScan } from './json-scan.ts';
 
-const maximumDepth = 32;
+/** A mark of the byte order is not passed over, since it may stand at the beginning of the whole text only. */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Reads a body up to the limit. What comes after is left for the server to discard. */
-export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > limit) {
-        request.removeAllListeners('data');
-        reject(bodyTooLarge(limit));
-      } else chunks.push(chunk);
-    });
-    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
-    const cut = (): void => {
-      if (!request.complete) reject(new Fault('malformed', 'The request ended before its body was complete.'));
-    };
-    request.on('error', cut);
-    request.on('close', cut);
-  });
+/**
+ * A short body, which is there as a whole, as a JSON object, and how many members and elements it has at any level, about. An
+ * absent one is an empty object.
+ */
+export function parseBody(bytes: Buffer): { members: Record<string, unknown>; values: number } {
+  if (bytes.length === 0) return { members: {}, values: 0 };
+  const values = countValues(bytes);
+  const isMarked = bytes[0] === byteOrderMark[0] && bytes.subarray(0, 3).equals(byteOrderMark);
+  const members = parseJson(decodeUtf8(isMarked ? bytes.subarray(3) : bytes), '');
+  if (members === null || typeof members !== 'object' || Array.isArray(members)) throw noObject();
+  return { members: members as Record<string, unknown>, values };
 }
 
-export const bodyTooLarge = (limit: number): Fault => new Fault('too-large', `The body is larger than ${limit} bytes.`);
+function countValues(bytes: Buffer): number {
+  const scan = new JsonScan();
+  for (let at = -1; (at = scan.next(bytes, at + 1, bytes.length)) >= 0; );
+  return scan.commas;
+}
 
-/** The body as a JSON object; an absent one is an empty object. */
-export function parseBody(bytes: Buffer): Record<string, unknown> {
-  if (bytes.length === 0) return {};
-  checkDepth(bytes);
-  let value: unknown;
+/** `where` tells which part of the body it is. */
+export function parseJson(text: string, where: string): unknown {
   try {
-    value = JSON.parse(decodeUtf8(bytes));
+    return JSON.parse(text);
   } catch (error) {
-    if (error instanceof Fault) throw error;
     // The engine's message goes on with a piece of the text, which may be a password.
-    const [reason] = (error as Error).message.split(/, (?:\.\.\.)?"/, 1);
-    throw new Fault('malformed', `The body is not JSON: ${reason}.`);
+    const [reason = ''] = (error as Error).message.split(/, (?:\.\.\.)?"/, 1);
+    throw notJson(where === '' ? reason : `${reason.replace(/ at position \d+.*$/, '')} ${where}`);
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new Fault('malformed', 'The body must be a JSON object such as {"groups":"all"}.');
-  }
-  return value as Record<string, unknown>;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
-
-function decodeUtf8(bytes: Buffer): string {
+export function decodeUtf8(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
@@ -55,19 +43,6 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-/** Looks at brackets outside strings only, so that nesting is bounded before anything is built. */
-function checkDepth(bytes: Buffer): void {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]!;
-    if (inString) {
-      if (byte === 0x5c) i++;
-      else if (byte === 0x22) inString = false;
-    } else if (byte === 0x22) inString = true;
-    else if (byte === 0x5b || byte === 0x7b) {
-      if (++depth > maximumDepth)
-        throw new Fault('too-large', `The body is nested deeper than ${maximumDepth} levels.`);
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
-  }
-}
+export const notJson = (reason: string): Fault => new Fault('malformed', `The body is not JSON: ${reason}.`);
+
+export const noObject = (): Fault => new Fault('malformed', 'The body must be a JSON object such as {"groups":"all"}.');

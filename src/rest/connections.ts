@@ -6,6 +6,10 @@ import { networkOf } from '../access/addresses.ts';
 
 /** Connections of all clients together, unless one address alone may have more than half of it. Each takes some 60 KiB. */
 const usualTotal = 4_096;
+/** Bytes of requests of unknown clients whose headers are not complete. */
+const mostBegun = 16_777_216;
+/** Milliseconds between two looks at them. */
+const interval = 1_000;
 
 interface Network {
   readonly name: string;
@@ -20,6 +24,8 @@ interface Connection {
   inside: TLSSocket | undefined;
   /** The last one. */
   response: ServerResponse | undefined;
+  /** Bytes that had come when it was asked for. */
+  readBefore: number;
   /** It has sent right credentials. */
   known: boolean;
 }
@@ -51,8 +57,12 @@ export class Connections {
     });
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = this.#bySocket.get(socket);
-      if (connection) connection.response = response;
+      if (!connection) return;
+      connection.response = response;
+      if (!connection.known) connection.readBefore = socket.bytesRead;
     });
+    const timer = setInterval(() => this.#boundBegun(), interval).unref();
+    server.once('close', () => clearInterval(timer));
   }
 
   /** The client of this connection has shown who it is. */
@@ -69,11 +79,24 @@ export class Connections {
       return;
     }
     const ends = endsOf(raw);
-    const connection: Connection = { ends, network, raw, inside: undefined, response: undefined, known: false };
+    const connection: Connection = {
+      ends,
+      network,
+      raw,
+      inside: undefined,
+      response: undefined,
+      readBefore: 0,
+      known: false,
+    };
     this.#open.set(ends, connection);
     this.#networks.set(name, network);
     network.open++;
     raw.once('close', () => this.#forget(connection));
+  }
+
+  #end(connection: Connection): void {
+    this.#forget(connection);
+    (connection.inside ?? connection.raw).destroy();
   }
 
   /** Once, when it is told to go or has gone by itself. */
@@ -84,13 +107,25 @@ export class Connections {
     if (--network.open === 0) this.#networks.delete(network.name);
   }
 
+  /** Ends those that have sent most without coming to an end with their headers, if that is too much together. */
+  #boundBegun(): void {
+    const begun = [...this.#open.values()]
+      .filter((connection) => !connection.known && isIdle(connection))
+      .map((connection) => ({ connection, bytes: (connection.inside?.bytesRead ?? 0) - connection.readBefore }));
+    let total = begun.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (total <= mostBegun) return;
+    for (const { connection, bytes } of begun.sort((a, b) => b.bytes - a.bytes)) {
+      if (total <= mostBegun) return;
+      total -= bytes;
+      this.#end(connection);
+    }
+  }
+
   #makeRoom(): boolean {
     let least: Connection | undefined;
     for (const one of this.#open.values()) if (givesWay(one) && (!least || isLess(one, least))) least = one;
-    if (!least) return false;
-    this.#forget(least);
-    (least.inside ?? least.raw).destroy();
-    return true;
+    if (least) this.#end(least);
+    return least !== undefined;
   }
 }
 
@@ -99,10 +134,10 @@ const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket):
   `${remoteAddress} ${remotePort} ${localAddress} ${localPort}`;
 
 /** It waits for a request; an unknown client that is still sending one counts as well. */
-function givesWay({ response, known }: Connection): boolean {
-  if (!response || response.writableFinished || response.destroyed) return true;
-  return !known && !response.req.complete;
-}
+const givesWay = (connection: Connection): boolean =>
+  isIdle(connection) || (!connection.known && !connection.response!.req.complete);
+
+const isIdle = ({ response }: Connection): boolean => !response || response.writableFinished || response.destroyed;
 
 /** Of those that are alike the older one is less. */
 function isLess(one: Connection, other: Connection): boolean {

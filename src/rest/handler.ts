@@ -1,32 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
-import type { AuditRecord } from '../database/database.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { shortened } from '../dispatch/shortened.ts';
-import { withoutSecrets } from '../objects/secret-names.ts';
+import { shownRange } from '../objects/shown-arguments.ts';
 import { acceptedTypes } from './accept.ts';
-import type { Identity } from './authenticate.ts';
-import { parseBody } from './body.ts';
 import { checkBody } from './body-check.ts';
 import type { Endpoint, Input } from './endpoint.ts';
 import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
 import { endpoints } from './endpoints/index.ts';
-import { type CommonParameters, commonParameters } from './parameters.ts';
 import { refuseSecrets } from './path-secrets.ts';
+import { type Received, receive } from './receive.ts';
+import { refusalRecord } from './refusal-record.ts';
 import { faultOf, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
+import type { Route } from './route.ts';
 import { send } from './send.ts';
-import type { RestServices } from './service.ts';
-import { shownRange } from '../objects/shown-arguments.ts';
-
-export interface Route {
-  readonly services: RestServices;
-  readonly root: Root;
-  readonly endpoint: Endpoint;
-}
 
 /** One request from the router to the last byte of its reply. */
 export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -34,7 +24,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
   const { services, root, endpoint } = route;
   const response = reply.raw;
   const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
-  let release: (() => void) | undefined;
+  const held: (() => void)[] = [];
   try {
     if (endpoint.method !== 'GET' && rangeOf(endpoint, request.params as Record<string, string>) === allResources) {
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
@@ -43,16 +33,12 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (root.strict && !accepted.json && !accepted.ndjson) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
-    const parameters = commonParameters(root, queryOf(request.raw), bodyGiven(root, request), endpoint);
-    const { common } = parameters;
-    // Awaiting what is there already would cost a turn; most reads need none.
-    const identified = identify(route, request, common);
-    const identity = identified instanceof Promise ? await identified : identified;
-    services.connections.noteKnown(request.raw.socket);
-    release = services.concurrency.enter(identity.user);
+    const arrived = receive({ route, request, response, held });
+    const received = arrived instanceof Promise ? await arrived : arrived;
+    const { identity, common } = received;
     let call: Request;
     try {
-      call = makeCall(route, request, response, headers, parameters, identity);
+      call = makeCall(route, request, response, headers, received);
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
       if (services.audit && error instanceof Fault)
@@ -72,7 +58,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (response.headersSent) response.destroy();
     else sendFault(response, root, fault, headers);
   } finally {
-    release?.();
+    for (const release of held) release();
   }
 }
 
@@ -85,71 +71,12 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
 
-const queryOf = ({ url = '' }: IncomingMessage): string => {
-  const mark = url.indexOf('?');
-  return mark < 0 ? '' : url.slice(mark + 1);
-};
-
-/** GET and DELETE have a body only if they say it is JSON; forms are no bodies. */
-function bodyGiven(root: Root, request: FastifyRequest): Record<string, unknown> {
-  const bytes = request.body as Buffer | undefined;
-  if (bytes === undefined || bytes.length === 0) return {};
-  const type = request.headers['content-type']?.toLowerCase() ?? '';
-  if ((request.method === 'GET' || request.method === 'DELETE') && !type.includes('json')) return {};
-  if (type.startsWith('application/x-www-form-urlencoded') || type.startsWith('multipart/')) {
-    if (root.strict)
-      throw new Fault('unknown-member', 'The body is a form; send JSON with Content-Type: application/json.');
-    return {};
-  }
-  return parseBody(bytes);
-}
-
-function identify(route: Route, request: FastifyRequest, common: CommonParameters): Identity | Promise<Identity> {
-  const { services, endpoint } = route;
-  const header = endpoint.byAccount ? undefined : request.headers['x-auth-token'];
-  const token = Array.isArray(header) ? header[0] : header;
-  if (endpoint.needsToken && token === undefined) {
-    throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
-  }
-  const refused = async (error: unknown): Promise<never> => {
-    const user = common.userName?.slice(0, 256) ?? '';
-    if (services.audit && error instanceof Fault)
-      await services.refusals.note(refusalRecord(route, request, user, 'Denied (authentication)', ''));
-    throw error;
-  };
-  try {
-    const identity = services.authenticator.identify(token, common, request.ip, request.raw.socket);
-    return identity instanceof Promise ? identity.catch(refused) : identity;
-  } catch (error) {
-    return refused(error);
-  }
-}
-
-/** Of a request that never became a command; dispatch notes the others. */
-const refusalRecord = (
-  { endpoint }: Route,
-  request: FastifyRequest,
-  user: string,
-  status: string,
-  range: string,
-): AuditRecord => ({
-  time: Date.now(),
-  user: withoutSecrets(user),
-  client: request.ip,
-  command: endpoint.command.name,
-  noderange: shortened(range),
-  args: '',
-  status,
-  request: request.id,
-});
-
 function makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
-  { common, rest, own }: ReturnType<typeof commonParameters>,
-  identity: Identity,
+  { identity, common, body, own }: Received,
 ): Request {
   const params = request.params as Record<string, string>;
   refuseSecrets(endpoint, params);
@@ -158,7 +85,7 @@ function makeCall(
     root,
     params,
     query: own,
-    body: checkBody(endpoint, root, rest),
+    body: checkBody(endpoint, root, body),
     expectsNodes: expectNodes !== undefined,
   };
   const args = endpoint.args(input);

@@ -2,12 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
+import { hasBody } from './incoming-body.ts';
 import { type Root, sentencesAt, statusAt } from './roots.ts';
 import { sendBeforeBodyEnds } from './unread-body.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
 
-/** Sends a short body. */
+/** Sends a short body, also to a client that is still sending its own. */
 export function sendBody(
   response: ServerResponse,
   status: number,
@@ -17,7 +18,8 @@ export function sendBody(
   if (response.destroyed) return;
   headers['Content-Length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   response.writeHead(status, headers);
-  response.end(body);
+  if (response.req.complete || !hasBody(response.req)) response.end(body);
+  else sendBeforeBodyEnds(response, body);
 }
 
 /** What went wrong, as the client is told; everything unforeseen is a bug of ours and only the log says more. */
@@ -43,11 +45,5 @@ export function sendFault(
   headers['Content-Type'] = jsonType;
   // They may repeat what was sent, and with it a secret under a wrong name or in a wrong place.
   const body = { error: sentencesAt(root, fault).map(sentenceWithoutSecrets), errorcode: errorKinds[fault.kind].code };
-  const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
-  const status = statusAt(root, fault.kind);
-  if (response.req.complete || response.destroyed) sendBody(response, status, headers, bytes);
-  else {
-    response.writeHead(status, { ...headers, 'Content-Length': bytes.length });
-    sendBeforeBodyEnds(response, bytes);
-  }
+  sendBody(response, statusAt(root, fault.kind), headers, `${JSON.stringify(body)}\n`);
 }

@@ -8,7 +8,6 @@ import { METHODS, type IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
-import { bodyTooLarge, readBody } from './body.ts';
 import { answerBrokenRequest, maximumHeaders } from './broken-request.ts';
 import type { Credentials } from './certificates.ts';
 import { rowsAt } from './describe/rows.ts';
@@ -16,6 +15,7 @@ import type { Endpoint } from './endpoint.ts';
 import { endpoints } from './endpoints/index.ts';
 import { GuardedResponse } from './guarded-response.ts';
 import { handle } from './handler.ts';
+import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts';
 import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendFault } from './reply.ts';
 import { musterRoot, type Root, roots } from './roots.ts';
@@ -23,8 +23,6 @@ import type { RestServices } from './service.ts';
 import { shownPath } from './shown-path.ts';
 
 const maximumUrl = 65_536;
-const maximumBody = 1_048_576;
-const maximumBulkBody = 33_554_432;
 
 const unreadablePath =
   'The path cannot be read: write every % as %25, and every other %-sequence as bytes of UTF-8 text.';
@@ -48,7 +46,6 @@ export function createServer(services: RestServices, credentials: Credentials): 
       ServerResponse: GuardedResponse,
     },
     requestTimeout,
-    bodyLimit: maximumBulkBody,
     exposeHeadRoutes: false,
     genReqId: () => requestIds.id(++requests),
     rewriteUrl: (request: IncomingMessage) => originForm(request.url ?? '/'),
@@ -63,7 +60,9 @@ export function createServer(services: RestServices, credentials: Credentials): 
   app.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
   // With a body it would be refused for a missing type before we can say that it is not offered.
   app.addHttpMethod('QUERY', { hasBody: false, overrideExisting: true });
-  acceptAnyBody(app);
+  app.removeAllContentTypeParsers();
+  // Bodies are left for the handler to read, whatever their type.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', (request, _reply, done) => {
     checkSize(request);
     mendContentType(request);
@@ -76,6 +75,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
   for (const root of roots) addRoutes(app, services, root);
   // Otherwise node answers an unknown Expect itself, without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+  continueWhenWanted(app.server);
   services.connections.watch(app.server);
   return app;
 }
@@ -95,17 +95,6 @@ function refuse(services: RestServices, request: FastifyRequest, reply: FastifyR
   sendFault(reply.raw, rootOf(request), faultOf(error, services.log, request.id), { 'X-Request-Id': request.id });
 }
 
-/** Bodies are read here as bytes, whatever their type; the handler makes sense of them. */
-function acceptAnyBody(app: FastifyInstance<Server>): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
-    readBody(payload, bodyLimit(request)),
-  );
-}
-
-const bodyLimit = (request: FastifyRequest): number =>
-  (request.routeOptions.config as { bulk?: boolean }).bulk ? maximumBulkBody : maximumBody;
-
 /** Fastify refuses a type it cannot read; here every type but a form means JSON, so that such a one is as good as any. */
 function mendContentType({ raw }: FastifyRequest): void {
   const type = raw.headers['content-type'];
@@ -122,7 +111,8 @@ function checkSize(request: FastifyRequest): void {
   const tooLong = urlTooLong(request);
   if (tooLong) throw tooLong;
   const length = Number(request.headers['content-length'] ?? 0);
-  if (length > bodyLimit(request)) throw bodyTooLarge(bodyLimit(request));
+  const limit = bodyLimit((request.routeOptions.config as { bulk?: boolean }).bulk);
+  if (length > limit) throw bodyTooLarge(limit);
   if (request.url.includes('//') && request.url.split('?', 1)[0]!.includes('//'))
     throw new Fault('unknown-path', 'The path has an empty segment.');
   const { expect, host } = request.headers;

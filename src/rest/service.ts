@@ -2,6 +2,7 @@ import type { Refusals } from '../access/refusals.ts';
 import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
+import type { BodyBudgets } from './body-budgets.ts';
 import type { Concurrency } from './concurrency.ts';
 import type { Connections } from './connections.ts';
 import type { LimitSettings } from './settings.ts';
@@ -12,6 +13,7 @@ export interface RestServices extends DispatchServices {
   readonly refusals: Refusals;
   readonly concurrency: Concurrency;
   readonly connections: Connections;
+  readonly bodies: BodyBudgets;
   readonly log: Logger;
   readonly limits: LimitSettings;
   readonly version: string;

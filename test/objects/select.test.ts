@@ -65,9 +65,9 @@ test('a range of names that nobody knows is refused before all of them were look
   expect(namedObjects(cluster, nodeType, 'x[1-100]y[1-200]', {}).missing).toHaveLength(20_000);
 });
 
-test('a policy is asked about nodes, and about the members of groups, hidden ones too', () => {
+test('a policy is asked about nodes, about the members of groups, hidden ones too, and about groups without members', () => {
   expect(policyNodes(cluster, nodeType, ['n1'])).toEqual(['n1']);
-  expect(policyNodes(cluster, groupType, ['a', 'none'])).toEqual(['h1', 'n1', 'n2']);
+  expect(policyNodes(cluster, groupType, ['a', 'none'])).toEqual(['h1', 'n1', 'n2', 'none']);
   expect(policyNodes(cluster, typeNamed('osimage'), ['i1'])).toBeUndefined();
 });
 

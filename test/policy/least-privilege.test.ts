@@ -6,7 +6,7 @@ import { addUser } from '../harness/users.ts';
 let server: TestServer;
 let op: string;
 
-const commands = 'lsdef,chdef,mkdef,rmdef,rpower,tabch,tabdump,nodels';
+const commands = 'lsdef,chdef,mkdef,rmdef,rpower,tabch,tabdump,nodels,rspconfig,makehosts';
 
 beforeAll(async () => {
   server = await startServer();
@@ -137,6 +137,22 @@ describe('a rule that is limited to a noderange', () => {
     await expectDone('DELETE', '/nodes/n4');
   });
 
+  it('does not cover a group without members, alone or beside others', async () => {
+    for (const names of ['empty', 'mine,empty']) {
+      await expectRefused('GET', `/groups/${names}`);
+      await expectRefused('PUT', `/groups/${names}`, { os: 'debian12' });
+      await expectRefused('DELETE', `/groups/${names}`);
+    }
+    await expectRefused('PUT', '/groups/mine,yet-to-come', { os: 'debian12' });
+  });
+
+  it('does not cover a group with the name of a node that it does not cover', async () => {
+    await server.ok('PUT', '/nodes/n1', { groups: 'all,mine,s2' });
+    await expectRefused('GET', '/groups/s2');
+    await expectRefused('PUT', '/groups/s2', { os: 'debian12' });
+    await server.ok('PUT', '/nodes/n1', { groups: 'all,mine' });
+  });
+
   it('does not cover a service for all nodes, nor a table of all', async () => {
     await rules({ noderange: 'all' });
     await expectRefused('POST', '/services/host');
@@ -200,6 +216,41 @@ describe('a rule without a noderange', () => {
   });
 });
 
+describe('a rule that refuses some nodes', () => {
+  beforeEach(() => rules({ noderange: 'n10', rule: 'deny' }, {}));
+
+  it('refuses what is stored of them, by whichever way', async () => {
+    await expectRefused('GET', '/tables/nodetype/rows/node=n10');
+    await expectRefused('PUT', '/tables/nodetype/rows/node=n10', { os: 'x' });
+    await expectRefused('DELETE', '/tables/nodetype/rows/node=n10');
+    await expectRefused('GET', '/nodes/others');
+    await expectRefused('GET', '/nodes/others/nodels');
+    await expectRefused('PUT', '/groups/mine', { members: 'n1,n2,n3,others' });
+  });
+
+  it('refuses tables that tell of every node, and who may do what', async () => {
+    for (const table of ['auditlog', 'eventlog', 'discoverydata', 'nodetype']) {
+      await expectRefused('GET', `/tables/${table}/rows`);
+      if (table !== 'nodetype') await expectRefused('GET', `/tables/${table}/rows/comments=x`);
+    }
+    await expectRefused('DELETE', '/policy/2');
+    await expectRefused('PUT', '/tables/passwd/rows/key=xcat,username=root', { password: 'mine now' });
+    await expectRefused('PUT', '/globalconf/attrs/master', { master: '10.66.0.1' });
+    await expectDone('GET', '/tables/site/rows');
+  });
+
+  it('has rows that are asked for by their values passed over', async () => {
+    await server.ok('PUT', '/nodes/n1,n10', { room: 'cellar', slot: '1' });
+    expect((await call('GET', '/tables/nodepos/rows/room=cellar/node,slot')).json.nodepos).toEqual([
+      { node: 'n1', slot: '1' },
+    ]);
+    await expectDone('PUT', '/tables/nodepos/rows/room=cellar', { slot: '2' });
+    await expectDone('DELETE', '/tables/nodepos/rows/room=cellar');
+    await server.ok('PUT', '/nodes/n1', { room: '', slot: '' });
+    expect((await server.ok('GET', '/nodes/n10/attrs/room,slot')).n10).toEqual({ room: 'cellar', slot: '1' });
+  });
+});
+
 describe('groups that a rule names, or that carry attributes,', () => {
   const joins = { ...mine, parameters: '\\b(groups|members|wherevals|grouptype)=' };
 
@@ -211,6 +262,13 @@ describe('groups that a rule names, or that carry attributes,', () => {
     await expectRefused('PUT', '/nodes/n1', { groups: 'all,mine,empty' });
     await expectDone('PUT', '/nodes/n1', { groups: 'all,mine,plain' });
     await expectDone('PUT', '/groups/mine', { members: 'n1,n2,n3' });
+    await server.ok('PUT', '/nodes/n1', { groups: 'all,mine' });
+  });
+
+  it('may have the name of a node, whose rows they share', async () => {
+    await rules(joins, mine);
+    await expectRefused('PUT', '/nodes/n1', { groups: 'all,mine,s2' });
+    await expectDone('PUT', '/nodes/n1', { groups: 'all,mine,n2' });
     await server.ok('PUT', '/nodes/n1', { groups: 'all,mine' });
   });
 
@@ -244,12 +302,28 @@ describe('hidden nodes', () => {
 });
 
 describe('what belongs to another node', () => {
-  const speaks = { ...mine, parameters: '\\b(bmc|ip|mac|fingerprint|hostkey|serial|mtm|nextserver)=' };
+  const speaks = {
+    ...mine,
+    parameters:
+      '\\b(bmc|ip|mac|fingerprint|hostkey|serial|mtm|nextserver|hostnames|otherinterfaces|nicips.*|nicaliases.*|pdu)=',
+  };
+  beforeAll(async () => {
+    await server.ok('PUT', '/nodes/n10', { hostnames: 'login' });
+    await server.ok('PUT', '/tables/pduoutlet/nodes/n10', { pduoutlet: { pdu: 'pdu1:3' } });
+    await server.ok('POST', '/networks/net1', { net: '10.3.0.0', mask: '255.255.0.0', gateway: '10.3.255.254' });
+  });
 
   it.each([
     ['its service processor', '/nodes/n1', { bmc: '10.9.0.10' }],
     ['its address as a service processor', '/nodes/n1', { bmc: '10.2.0.10' }],
     ['its address', '/nodes/n1', { ip: '10.2.0.10' }],
+    ['its address as one of IPv6', '/nodes/n1', { ip: '::ffff:10.2.0.10' }],
+    ['its service processor as one of IPv6', '/nodes/n1', { bmc: '::FFFF:a09:a' }],
+    ['its address at an interface', '/nodes/n1', { 'nicips.eth1': '10.7.0.1|10.2.0.10' }],
+    ['its name', '/nodes/n1', { hostnames: 'other,N10.cluster.example' }],
+    ['its other name', '/nodes/n1', { 'nicips.eth1': '10.7.0.1', 'nicaliases.eth1': 'login' }],
+    ['its name for an interface', '/nodes/n1', { otherinterfaces: 'login:10.7.0.1' }],
+    ['its outlet among others', '/tables/pduoutlet/nodes/n1', { pduoutlet: { pdu: 'pdu1:2,pdu1:3' } }],
     ['its service processor as an address', '/nodes/n1', { ip: '10.9.0.10' }],
     ['its MAC', '/nodes/n1', { mac: '52:54:00:00:00:10' }],
     ['its MAC, written otherwise', '/nodes/n1', { mac: '525400000010!alias' }],
@@ -262,7 +336,35 @@ describe('what belongs to another node', () => {
     await rules(speaks, mine);
     const sentence = await expectRefused('PUT', path, body);
     expect(sentence).toContain('it belongs to a node that this needs rights on too');
-    expect(sentence).not.toContain('n10');
+    expect(sentence.replaceAll(/"n10"/g, '')).not.toContain('n10');
+  });
+
+  it('is not taken by its service processor either', async () => {
+    await rules(mine);
+    for (const [address, whose] of [
+      ['10.9.0.10', 'a node'],
+      ['10.2.0.10', 'a node'],
+      ['::ffff:10.9.0.10', 'a node'],
+      ['10.3.255.254', 'the management node or to a gateway'],
+      ['127.0.0.1', 'the management node or to a gateway'],
+    ] as const) {
+      for (const body of [{ value: address }, { ip: address, netmask: '255.255.0.0' }])
+        expect(await expectRefused('PUT', '/nodes/n1/sp/ip', body)).toContain(`it belongs to ${whose}`);
+    }
+    // There is no such device, but it would be asked.
+    expect((await call('PUT', '/nodes/n1/sp/ip', { value: '10.9.0.77' })).json.errorcode).toBe(1);
+    await rules({ commands, noderange: 'mine,n10' });
+    expect((await call('PUT', '/nodes/n1/sp/ip', { value: '10.9.0.10' })).json.errorcode).toBe(1);
+    await rules({ commands });
+    expect((await call('PUT', '/nodes/n1/sp/ip', { value: '10.3.255.254' })).json.errorcode).toBe(1);
+  });
+
+  it('is taken from the management node and from gateways by those alone who may do so with every node', async () => {
+    await rules(speaks, mine);
+    expect(await expectRefused('PUT', '/nodes/n1', { ip: '10.3.255.254' })).toContain('or to a gateway');
+    await rules({ commands });
+    await expectDone('PUT', '/nodes/n1', { ip: '10.3.255.254' });
+    await server.ok('PUT', '/nodes/n1', { ip: '' });
   });
 
   it('is taken with rights on both', async () => {
@@ -274,6 +376,13 @@ describe('what belongs to another node', () => {
   it('cannot be told of a name', async () => {
     await rules(speaks, mine);
     expect(await expectRefused('PUT', '/nodes/n1', { bmc: 'bmc10.example.org' })).toContain('cannot be told');
+    expect(await expectRefused('PUT', '/nodes/n1', { mac: '52:54:00:00:00:01!elsewhere' })).toContain('cannot be told');
+    await expectDone('PUT', '/nodes/n1', {
+      ip: '10.7.0.1',
+      'nicips.eth1': '10.7.0.2',
+      mac: '52:54:00:00:00:01|52:54:00:00:00:02!n1-eth1|52:54:00:00:00:03!*NOIP*',
+    });
+    await server.ok('PUT', '/nodes/n1', { ip: '', 'nicips.eth1': '', mac: '' });
   });
 
   it('is not copied by a template that may not be read', async () => {
@@ -297,6 +406,7 @@ describe('names outside the domains of the cluster', () => {
     [{ otherinterfaces: 'mail.example.org:10.3.0.1' }],
     [{ 'nicips.eth1': '10.3.0.1', 'nicaliases.eth1': 'ntp.example.org' }],
     [{ 'nicips.eth1': '10.3.0.1', 'nichostnamesuffixes.eth1': '.example.org' }],
+    [{ 'nicips.www.example.org': '10.3.0.1' }],
   ])('need full rights: %j', async (body) => {
     await rules({ commands });
     expect(await expectRefused('PUT', '/nodes/n1', body)).toMatch(/outside the cluster's domains/);
@@ -340,6 +450,77 @@ describe('what a limited account learns of other nodes', () => {
     expect(await expectRefused('GET', '/groups/storage')).toBe(
       (await expectRefused('GET', '/groups/nosuch')).replaceAll('nosuch', 'storage'),
     );
+  });
+
+  it('is the same whatever they are taken out of, or intersected with', async () => {
+    const calls = [
+      ['GET', ''],
+      ['GET', '/nodels'],
+      ['GET', '/power'],
+      ['PUT', '/power', { action: 'on' }],
+      ['PUT', '?dryRun=1', { rack: 'r1' }],
+      ['POST', '', { groups: 'mine' }],
+    ] as const;
+    await server.ok('POST', '/nodes/h1', { groups: 'all,secretive', hidden: '1', options: { '-f': '' } });
+    for (const [foreign, unknown] of [
+      ['n10', 'n99'],
+      ['h1', 'h9'],
+      ['others', 'nosuch'],
+      ['secretive', 'nosuch'],
+      ['empty', 'nosuch'],
+    ] as const) {
+      for (const range of ['@', 'n1,-@', 'n1@@', 'mine,@', 'mine,-@', '@@mine', '@,-@', 'mine,-(@)']) {
+        const named = (name: string) => encodeURIComponent(range.replaceAll(/@(?!m|@)/g, name));
+        for (const [method, tail, body] of calls) {
+          const known = await call(method, `/nodes/${named(foreign)}${tail}`, body);
+          const other = await call(method, `/nodes/${named(unknown)}${tail}`, body);
+          expect([known.status, known.text.replaceAll(foreign, unknown)]).toEqual([other.status, other.text]);
+        }
+      }
+      for (const names of [foreign, `mine,${foreign}`]) {
+        for (const [method, body] of [['GET'], ['PUT', { os: 'x' }], ['DELETE']] as const) {
+          const known = await call(method, `/groups/${names}`, body);
+          const other = await call(method, `/groups/${names.replace(foreign, unknown)}`, body);
+          expect([known.status, known.text.replaceAll(foreign, unknown)]).toEqual([other.status, other.text]);
+        }
+      }
+    }
+  });
+
+  it('is the same when they are named as members', async () => {
+    for (const options of [{}, { '-p': '' }, { '-m': '' }]) {
+      const named = (members: string) => expectRefused('PUT', '/groups/mine', { members: `n1,${members}`, options });
+      const unknown = await named('nosuch');
+      for (const members of ['n10', 'others', 'storage', 'empty']) expect(await named(members)).toBe(unknown);
+    }
+  });
+
+  it('is nothing of the attributes of groups that are named', async () => {
+    await server.ok('PUT', '/groups/mine', { mgt: '' });
+    const joining = (groups: string) => call('PUT', '/nodes/n1', { groups, bmcport: '6230' });
+    expect((await joining('storage')).text).toBe((await joining('plain')).text);
+    await server.ok('PUT', '/groups/mine', { mgt: 'ipmi' });
+  });
+
+  it('is no value that rows are asked for by', async () => {
+    await server.ok('PUT', '/nodes/n1,n10', { room: 'cellar' });
+    expect((await call('GET', '/tables/nodepos/rows/room=cellar/node')).json.nodepos).toEqual([{ node: 'n1' }]);
+    await server.ok('PUT', '/nodes/n1', { room: '' });
+    expect(await expectRefused('GET', '/tables/nodepos/rows/room=cellar')).toBe(
+      await expectRefused('GET', '/tables/nodepos/rows/room=attic'),
+    );
+    await server.ok('PUT', '/nodes/n10', { room: '' });
+  });
+
+  it('is no name that a service for the cluster met', async () => {
+    await server.ok('POST', '/nodes/n10/host');
+    await server.ok('PUT', '/nodes/n1', { ip: '10.2.0.10' });
+    const reply = await call('POST', '/nodes/n1/host', {});
+    expect(reply.json.error).toEqual([
+      'Something of a node that you may not know of stands in the way; ask somebody who has rights on it.',
+    ]);
+    expect((await server.call('POST', '/nodes/n1/host', { body: {} })).json.error[0]).toContain('node n10 has');
+    await server.ok('PUT', '/nodes/n1', { ip: '' });
   });
 
   it('is the same however many they are', async () => {
@@ -387,6 +568,16 @@ describe('what a limited account learns of other nodes', () => {
       expect(await expectRefused('GET', `/nodes/${encodeURIComponent(range)}`)).toMatch(
         /^User "op" may not run lsdef on /,
       );
+  });
+});
+
+describe('a password in the wrong place', () => {
+  it('of a request to a service processor is in no log', async () => {
+    await rules(mine);
+    await call('PUT', '/nodes/n1/sp/password=misplaced', { value: 'x' });
+    await call('PUT', '/nodes/n1/sp/community', { 'community=misplaced': 'x', community: 'y' });
+    const log = JSON.stringify(await server.ok('GET', '/tables/auditlog/rows/command=rspconfig'));
+    expect(log).not.toContain('misplaced');
   });
 });
 

@@ -31,4 +31,4 @@ it('refused logins of one address are two records, the count on disk when the se
     },
   ]);
   await again.stop();
-});
+}, 60_000);

@@ -1,6 +1,7 @@
 import type { Client, Dispatcher } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { abortFault, onAbort } from './abort.ts';
+import { Received } from './received.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
 export interface Message {
@@ -69,8 +70,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #informational = 0;
   #status = 0;
   #headers: Reply['headers'] = {};
-  #chunks: Buffer[] = [];
-  #size = 0;
+  readonly #body = new Received();
   #held = 0;
 
   constructor(
@@ -114,25 +114,23 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { responseSize, collectionSize, memory } = this.#limits;
     const most = this.#message.large ? collectionSize : responseSize;
-    this.#size += chunk.length;
-    if (this.#size > most) {
+    const size = this.#body.length + chunk.length;
+    if (size > most) {
       this.#fail(new Fault('garbled', `its service processor answered ${this.#what} with more than ${most} bytes.`));
       return;
     }
-    const held = memory.grow(this.#size, this.#held);
+    const held = memory.grow(size, this.#held);
     if (held === undefined) {
       this.#fail(new Fault('unavailable', 'too many service processors send large answers at once; try again later.'));
       return;
     }
     this.#held = held;
-    this.#chunks.push(chunk);
+    this.#body.add(chunk);
   }
 
   onResponseEnd(): void {
     this.#end();
-    const [first] = this.#chunks;
-    const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, headers: this.#headers, bytes });
+    this.#resolve({ status: this.#status, headers: this.#headers, bytes: this.#body.take() });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -147,7 +145,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   /** Callers need not wait until the connection is gone. */
   #fail(fault: Fault): void {
     this.#end();
-    this.#chunks = [];
+    this.#body.take();
     this.#failure ??= fault;
     this.#reject(fault);
     this.#controller?.abort(fault);

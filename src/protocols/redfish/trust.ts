@@ -4,6 +4,7 @@ import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext } fro
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { transportFault } from './faults.ts';
+import { watchForFlood } from './flood-watch.ts';
 
 /** Certificates: the fingerprint shown first is the one that must be shown from then on. */
 export interface Trust {
@@ -64,7 +65,10 @@ export function trustingConnector(
       if (fault) {
         socket.destroy();
         callback(fault, null);
-      } else callback(null, socket);
+      } else {
+        watchForFlood(socket, where);
+        callback(null, socket);
+      }
     };
     const timer = setTimeout(() => {
       finish(new Unreachable(`its service processor at ${where} did not answer within ${timeout / 1_000} s.`));

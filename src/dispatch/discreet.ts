@@ -1,0 +1,41 @@
+import type { Answer, Scope } from '../commands/command.ts';
+import { Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { allNodes } from '../objects/groups.ts';
+
+const hint = 'Something of a node that you may not know of stands in the way; ask somebody who has rights on it.';
+
+/**
+ * Services for the whole cluster tell of whatever they meet, such as a node that has the same address. To callers who may not know of
+ * a node they tell only that there is one: messages about it are left out, and sentences of a failure give way to a hint.
+ */
+export async function discreetly(
+  snapshot: Snapshot,
+  { ranges: { sees } }: Pick<Scope, 'ranges'>,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  if (!sees) return work();
+  const unseen = new Set<string>();
+  const tells = (text: string): boolean => {
+    if (unseen.size === 0) for (const node of allNodes(snapshot)) if (!sees(node)) unseen.add(node.toLowerCase());
+    return namesIn(text.toLowerCase()).some((name) => unseen.has(name));
+  };
+  try {
+    const answer = await work();
+    if (!('messages' in answer)) return answer;
+    return { ...answer, messages: answer.messages?.filter((text) => !tells(text)) ?? [] };
+  } catch (error) {
+    if (!(error instanceof Fault) || !error.sentences.some(tells)) throw error;
+    const sentences = [...new Set(error.sentences.map((text) => (tells(text) ? hint : text)))];
+    const { kind, retryAfter } = error;
+    throw new Fault(kind, sentences, { cause: error, ...(retryAfter === undefined ? {} : { retryAfter }) });
+  }
+}
+
+/** What may be the name of a node in a text: names of interfaces have something before or behind it, set off by "-". */
+function namesIn(text: string): string[] {
+  return text.split(/[^a-z0-9_-]+/).flatMap((word) => {
+    const parts = word.split('-');
+    return parts.flatMap((_, i) => [parts.slice(0, i + 1).join('-'), parts.slice(i).join('-')]);
+  });
+}

@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify';
+import type { AuditRecord } from '../database/database.ts';
+import { shortened } from '../dispatch/shortened.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import type { Route } from './route.ts';
+
+/** Of a request that never became a command; dispatch notes the others. */
+export const refusalRecord = (
+  { endpoint }: Route,
+  request: FastifyRequest,
+  user: string,
+  status: string,
+  range = '',
+): AuditRecord => ({
+  time: Date.now(),
+  user: withoutSecrets(user),
+  client: request.ip,
+  command: endpoint.command.name,
+  noderange: shortened(range),
+  args: '',
+  status,
+  request: request.id,
+});

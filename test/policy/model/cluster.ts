@@ -1,0 +1,129 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tables } from '../../../src/database/tables.ts';
+import type { Reply } from '../../harness/client.ts';
+import { startServer, type TestServer } from '../../harness/server.ts';
+import { addUser } from '../../harness/users.ts';
+import type { Request } from './requests.ts';
+import { account, rowOfRule, type Rule } from './rules.ts';
+import { differences, keyText, openWorld, type World } from './state.ts';
+import { type Letter, nodeNames, type Ports, type Row, type Rows, worldOf } from './world.ts';
+
+const firstPriority = 10;
+
+/** A running server with the cluster of a letter, which can be brought back to how it began. */
+export class Cluster {
+  readonly #server: TestServer;
+  readonly #token: string;
+  readonly #database: ReturnType<typeof openWorld>;
+  readonly #clear: Rows;
+  readonly #hostsFile: string;
+  readonly #baseHosts = '127.0.0.1 localhost\n';
+  #base: World = {};
+  /** A run of somebody else. */
+  #run = '';
+  #rules = 0;
+
+  private constructor(server: TestServer, token: string, clear: Rows) {
+    this.#server = server;
+    this.#token = token;
+    this.#clear = clear;
+    this.#hostsFile = join(server.data, 'hosts');
+    writeFileSync(this.#hostsFile, this.#baseHosts);
+    this.#database = openWorld(join(server.data, 'muster.sqlite'));
+  }
+
+  static async start(letter: Letter, ports: Ports): Promise<Cluster> {
+    const server = await startServer({
+      environment: { MUSTER_REMOTE_PORT: String(ports.ssh), MUSTER_REMOTE_CONNECT_SECONDS: '2' },
+    });
+    const cluster = new Cluster(server, await addUser(server, account), worldOf(letter, ports));
+    await cluster.#load();
+    return cluster;
+  }
+
+  /** Few requests: all rows of a node at once. Last what the site excludes from ranges. */
+  async #load(): Promise<void> {
+    const byNode = new Map<string, Record<string, Row>>(nodeNames.map((node) => [node, {}]));
+    for (const row of this.#clear['nodelist']!) await this.#put('nodelist', row);
+    for (const [table, rows] of Object.entries(this.#clear)) {
+      const { nodeColumn = '' } = tables.get(table)!;
+      for (const row of rows) {
+        const { [nodeColumn]: owner = '', ...columns } = row;
+        const own = table === 'site' || table === 'nodelist' ? undefined : byNode.get(owner);
+        if (own) own[table] = columns;
+        else if (table !== 'nodelist' && table !== 'site') await this.#put(table, row);
+      }
+    }
+    for (const [node, rows] of byNode)
+      await this.ok('PUT', `/tables/${Object.keys(rows).join(',')}/nodes/${node}`, rows);
+    for (const row of this.#clear['site']!) await this.#put('site', row);
+    this.#base = this.world();
+    this.#run = String((await this.#server.call('GET', '/nodes')).headers['x-muster-run']);
+  }
+
+  async #put(table: string, row: Row): Promise<void> {
+    const { keys, columns } = tables.get(table)!;
+    const body = Object.fromEntries(columns.map((column) => [column, row[column] ?? 'NULL']));
+    for (const key of keys) delete body[key];
+    await this.#server.ok('PUT', this.#path(table, row), body);
+  }
+
+  #path(table: string, row: Row): string {
+    const keys = tables.get(table)!.keys.filter((key) => row[key]);
+    return `/tables/${table}/rows/${keys.map((key) => `${key}=${encodeURIComponent(row[key]!)}`).join(',')}`;
+  }
+
+  world(): World {
+    return this.#database.read();
+  }
+
+  hosts(): string {
+    return readFileSync(this.#hostsFile, 'utf8');
+  }
+
+  /** As the administrator. */
+  ok(method: string, path: string, body?: unknown): Promise<unknown> {
+    return this.#server.ok(method, path, body);
+  }
+
+  /** As the account. */
+  call({ row, root, path, query, headers, body }: Request): Promise<Reply> {
+    return this.#server.call(row.method, path.replace('RUN', this.#run), {
+      token: this.#token,
+      root,
+      query,
+      headers,
+      body,
+    });
+  }
+
+  async setRules(rules: readonly Rule[]): Promise<void> {
+    const priorities = Array.from({ length: this.#rules }, (_, i) => firstPriority + i);
+    if (priorities.length > 0) await this.ok('DELETE', `/policy/${priorities.join(',')}`);
+    this.#rules = rules.length;
+    if (rules.length > 0)
+      await this.ok('PUT', '/policy', Object.fromEntries(rules.map((rule, i) => [firstPriority + i, rowOfRule(rule)])));
+  }
+
+  /** Everything but tokens as it was in the beginning. */
+  async reset(): Promise<void> {
+    this.#rules = 0;
+    const changed = differences(this.#base, this.world()).filter(({ table }) => table !== 'token');
+    for (const { table, before, after } of changed) {
+      if (before === undefined) await this.ok('DELETE', this.#path(table, after!));
+      else {
+        const key = keyText(table, before);
+        const clear = (this.#clear[table] ?? []).find((row) => keyText(table, row) === key);
+        await this.#put(table, clear ?? before);
+      }
+    }
+    this.#base = this.world();
+    if (this.hosts() !== this.#baseHosts) writeFileSync(this.#hostsFile, this.#baseHosts);
+  }
+
+  async stop(): Promise<void> {
+    this.#database.close();
+    await this.#server.stop();
+  }
+}

@@ -1,0 +1,72 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { createServer, type Server } from 'node:net';
+import { addressOf, bmcOf, type Letter, nodeNames, type Ports } from './world.ts';
+
+/** Stands for the machines of all nodes: notes who is spoken to and hangs up. */
+export interface Listeners {
+  readonly ports: Ports;
+  /** The addresses that were spoken to since the last call. */
+  heard(): string[];
+  close(): Promise<void>;
+}
+
+const ipmiPort = 623;
+const letters: readonly Letter[] = ['a', 'b'];
+const addresses = (of: (letter: Letter, node: string) => string): string[] =>
+  letters
+    .flatMap((letter) => nodeNames.map((node) => of(letter, node)))
+    .filter((address) => address.startsWith('127.'));
+
+export async function listenForNodes(): Promise<Listeners> {
+  let heard: string[] = [];
+  const note = (address: string): void => void heard.push(address);
+  const redfish = await onOnePort(addresses(bmcOf), note);
+  const ssh = await onOnePort(addresses(addressOf), note);
+  const ipmi = await Promise.all(addresses(bmcOf).map((address) => onUdp(address, note)));
+  return {
+    ports: { redfish: redfish.port, ssh: ssh.port },
+    heard() {
+      const all = heard;
+      heard = [];
+      return all;
+    },
+    async close() {
+      for (const socket of ipmi) socket.close();
+      await Promise.all(
+        [...redfish.servers, ...ssh.servers].map((server) => new Promise((done) => server.close(done))),
+      );
+    },
+  };
+}
+
+function onUdp(address: string, note: (address: string) => void): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = createSocket('udp4');
+    socket.on('message', () => note(address));
+    socket.once('error', reject);
+    socket.bind(ipmiPort, address, () => resolve(socket));
+  });
+}
+
+/** The same free port at all addresses, whichever that is. */
+async function onOnePort(
+  all: readonly string[],
+  note: (address: string) => void,
+): Promise<{ port: number; servers: Server[] }> {
+  const [first, ...others] = all;
+  const one = await onTcp(first!, 0, note);
+  const { port } = one.address() as { port: number };
+  return { port, servers: [one, ...(await Promise.all(others.map((address) => onTcp(address, port, note))))] };
+}
+
+function onTcp(address: string, port: number, note: (address: string) => void): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => {
+      note(address);
+      socket.on('error', () => undefined);
+      socket.destroy();
+    });
+    server.once('error', reject);
+    server.listen(port, address, () => resolve(server));
+  });
+}

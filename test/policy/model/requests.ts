@@ -1,0 +1,262 @@
+import fc from 'fast-check';
+import { nodeTables, tables } from '../../../src/database/tables.ts';
+import { objectTypes } from '../../../src/objects/types.ts';
+import type { Endpoint } from '../../../src/rest/endpoint.ts';
+import { endpoints } from '../../../src/rest/endpoints/index.ts';
+import { namesIn, requestRange, textOf } from './ranges.ts';
+import { type Attributes, attributesOf, mentionedIn } from './values.ts';
+import { addressOf, bmcOf, canary, groupNames, macOf, nodeNames } from './world.ts';
+
+type Names = readonly string[];
+
+/** One call, and what the policy is asked by it. */
+export interface Request {
+  readonly row: Endpoint;
+  readonly root: string;
+  /** Below the root, encoded. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Names that the caller has written down. */
+  readonly mentions: Names;
+  /** Argument lines, and the objects each is about where they differ. */
+  readonly lines: readonly { readonly line: string; readonly object?: string }[];
+}
+
+/** A piece of a request: text for the path, and what it names. */
+interface Piece {
+  readonly text: string;
+  readonly mentions: Names;
+}
+
+const plain = (text: string): Piece => ({ text, mentions: [] });
+const oneOf = (...texts: string[]): fc.Arbitrary<Piece> => fc.constantFrom(...texts).map(plain);
+const listOf = (arbitrary: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<Piece> =>
+  fc.uniqueArray(arbitrary, { minLength: 1, maxLength }).map((items) => plain(items.join(',')));
+
+const someGroups = fc
+  .uniqueArray(fc.constantFrom(...groupNames, 'nosuch', 'k201'), { minLength: 1, maxLength: 2 })
+  .map((names): Piece => ({ text: names.join(','), mentions: names }));
+const someNodes = requestRange.map((range): Piece => ({ text: textOf(range), mentions: namesIn(range) }));
+
+const keyOf = fc.oneof(
+  fc
+    .record({ table: fc.constantFrom(...nodeTables), name: fc.constantFrom(...nodeNames, ...groupNames, 'n199') })
+    .map(({ table, name }) => ({
+      table: table.name,
+      keys: `${table.nodeColumn!}=${name}`,
+      mentions: [name],
+    })),
+  fc.constantFrom(
+    ...[
+      ['nodepos', 'rack=r1'],
+      ['nodepos', 'rack=r3'],
+      ['nodepos', 'room=east'],
+      ['nodelist', 'hidden=1'],
+      ['nodetype', 'arch=aarch64'],
+      ['nodetype', `os=${canary('a', 'k201', 'os')}`],
+      ['ipmi', `bmc=${bmcOf('a', 'k201')}`],
+      ['ipmi', 'password=x'],
+      ['mac', `mac=${macOf('a', 'n104')}`],
+      ['hosts', `ip=${addressOf('a', 'n103')}`],
+      ['nodegroup', 'groupname=alpha'],
+      ['site', 'key=domain'],
+      ['passwd', 'key=ipmi'],
+      ['policy', 'priority=1'],
+      ['networks', 'netname=net1'],
+      ['auditlog', 'command=chdef'],
+      ['discoverydata', 'node=k201'],
+    ].map(([table, keys]) => ({ table: table!, keys: keys!, mentions: [] as string[] })),
+  ),
+);
+const columns = listOf(
+  fc.constantFrom('node', 'os', 'rack', 'bmc', 'password', 'groups', 'mac', 'ip', 'comments', 'value'),
+  3,
+);
+const someTables = listOf(fc.constantFrom(...[...tables.keys()].filter((name) => name !== 'token'), 'nosuch'), 2);
+const nodeAttributeNames = [...objectTypes.get('node')!.attributes.keys(), 'nicips.eth1', 'nosuch'];
+
+/** What may stand for a segment; rows whose segments depend on each other have their own below. */
+const segments: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
+  noderange: fc.oneof({ arbitrary: someNodes, weight: 12 }, { arbitrary: oneOf('ALLRESOURCES'), weight: 1 }),
+  groupname: fc.oneof({ arbitrary: someGroups, weight: 6 }, { arbitrary: oneOf('ALLRESOURCES'), weight: 1 }),
+  imgname: oneOf('img1', 'img2', 'ALLRESOURCES'),
+  netname: oneOf('net1', 'net2', 'ALLRESOURCES'),
+  policy_priority: oneOf('1', '90', 'ALLRESOURCES'),
+  attributes: listOf(fc.constantFrom(...nodeAttributeNames), 3),
+  attribute: fc.constantFrom(...nodeAttributeNames, 'ip', 'community', 'gateway').map(plain),
+  kinds: oneOf('temp', 'model', 'all'),
+  type: oneOf('CMM', 'REDFISH'),
+  tablelist: someTables,
+  attrlist: columns,
+  id: oneOf('RUN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'),
+  search: oneOf(`iprange=${bmcOf('a', 'k201')}`),
+  rest: oneOf('30'),
+  address: fc.constantFrom(...nodeNames).map((node) => plain(bmcOf('a', node))),
+  account: oneOf('bmcuser=x,bmcpw=y'),
+};
+
+const typeOf: Readonly<Record<string, string>> = {
+  nodes: 'node',
+  groups: 'group',
+  osimages: 'osimage',
+  networks: 'network',
+  policy: 'policy',
+  globalconf: 'site',
+};
+const optionsBody = fc.oneof(
+  { arbitrary: fc.constant<Attributes>({}), weight: 6 },
+  { arbitrary: fc.constantFrom<Attributes>({ '-p': '' }, { '-m': '' }, { '-f': '' }), weight: 3 },
+  {
+    arbitrary: fc.constantFrom(...nodeNames, 'n199', 'gamma').map((name): Attributes => ({ '--template': name })),
+    weight: 1,
+  },
+  { arbitrary: fc.constantFrom(...nodeNames).map((name): Attributes => ({ '--template': name, '-f': '' })), weight: 1 },
+);
+
+const words = (attributes: Attributes): string[] =>
+  Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+const lineOf = (type: string, names: string, attributes: Attributes, options: Attributes = {}): string =>
+  ['-t', type, '-o', names, ...Object.entries(options).flat(), ...words(attributes)].join(' ');
+
+type Content = Pick<Request, 'body' | 'mentions' | 'lines'>;
+const none: Content = { mentions: [], lines: [{ line: '' }] };
+
+/** The body of a row, given the text of the segment that names objects. */
+function contentOf(row: Endpoint, named: string): fc.Arbitrary<Content> {
+  const [, collection = '', segment, tail] = row.path.split('/');
+  const type = typeOf[collection];
+  const writes = row.method === 'PUT' || row.method === 'POST';
+  if (type !== undefined && writes && tail === undefined && row.command.name !== 'makenetworks')
+    return segment === undefined ? bulkContent(type) : definitionContent(type, named);
+  if (type === 'site' && row.method === 'PUT') return definitionContent(type, named);
+  if (row.path.endsWith('/rename'))
+    return fc.constantFrom(...nodeNames, 'n199', 'n150').map((newNode) => ({
+      body: { newNode },
+      mentions: [newNode],
+      lines: [{ line: `-t node -o ${named} -n ${newNode}` }],
+    }));
+  if (row.path.endsWith('/sp/{attribute}') && row.method === 'PUT')
+    return fc.constantFrom(...nodeNames).map((node) => ({ ...none, body: { value: bmcOf('a', node) } }));
+  if (row.path === '/templates/node')
+    return fc
+      .constantFrom(...nodeNames, 'n199', 'switch-template')
+      .map((name) => ({ ...none, body: { options: { '--template': name } }, mentions: [name] }));
+  return fc.constant(row.example.body === undefined ? none : { ...none, body: row.example.body });
+}
+
+const definitionContent = (type: string, named: string): fc.Arbitrary<Content> =>
+  fc.tuple(attributesOf(type), optionsBody).map(([attributes, options]) => ({
+    body: { ...attributes, ...(Object.keys(options).length > 0 && { options }) },
+    mentions: [...mentionedIn(attributes), ...mentionedIn(options)],
+    lines: [{ line: lineOf(type, named, attributes, options) }],
+  }));
+
+function bulkContent(type: string): fc.Arbitrary<Content> {
+  const names = { node: [...nodeNames, 'n150'], group: groupNames }[type] ?? ['img1', 'net1', '90'];
+  return fc.dictionary(fc.constantFrom(...names), attributesOf(type), { minKeys: 1, maxKeys: 3 }).map((body) => ({
+    body,
+    mentions: [...Object.keys(body), ...Object.values(body).flatMap(mentionedIn)],
+    lines: Object.entries(body).map(([object, attributes]) => ({ object, line: lineOf(type, object, attributes) })),
+  }));
+}
+
+/** Rows of tables: their keys and columns belong to the table of the path. */
+function tableRequest(row: Endpoint): fc.Arbitrary<Pick<Request, 'path'> & Content> {
+  if (row.path.includes('{keys}')) {
+    const written = row.method === 'PUT' ? attributesOf('row') : fc.constant<Attributes>({});
+    return fc.tuple(keyOf, columns, written).map(([{ table, keys, mentions }, wanted, body]) => ({
+      path: fill(row.path, { tablelist: table, keys, attrlist: wanted.text }),
+      ...(row.method === 'PUT' && { body }),
+      mentions: [...mentions, ...mentionedIn(body)],
+      lines: [{ line: [table, keys, ...words(body).map((word) => `${table}.${word}`)].join(' ') }],
+    }));
+  }
+  return fc
+    .tuple(fc.constantFrom(...nodeTables), someNodes, attributesOf('row'))
+    .map(([{ name, columns: known }, { text, mentions }, given]) => {
+      const columnsGiven = Object.fromEntries(Object.entries(given).filter(([column]) => known.includes(column)));
+      const body = Object.keys(columnsGiven).length > 0 ? columnsGiven : { comments: 'x' };
+      return {
+        path: fill(row.path, { tablelist: name, noderange: text }),
+        body: { [name]: body },
+        mentions: [...mentions, ...mentionedIn(body)],
+        lines: [
+          {
+            line: words(body)
+              .map((word) => `${name}.${word}`)
+              .join(' '),
+          },
+        ],
+      };
+    });
+}
+
+const fill = (path: string, values: Readonly<Record<string, string>>): string =>
+  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+
+function rowRequest(row: Endpoint): fc.Arbitrary<Pick<Request, 'path'> & Content> {
+  if (row.path.startsWith('/tables/') && (row.method === 'PUT' || row.path.includes('{keys}')))
+    return tableRequest(row);
+  const wanted = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+  return fc.tuple(...wanted.map((name) => segments[name]!)).chain((pieces) => {
+    const texts = Object.fromEntries(wanted.map((name, i) => [name, pieces[i]!.text]));
+    return contentOf(row, row.range === undefined ? '' : texts[row.range]!).map((content) => ({
+      ...content,
+      path: fill(row.path, texts),
+      mentions: [...content.mentions, ...pieces.flatMap(({ mentions }) => mentions)],
+    }));
+  });
+}
+
+const queries = fc
+  .record({ pretty: flag(8), debug: flag(4), xcoll: flag(8), dryRun: flag(6) })
+  .map((flags) => Object.fromEntries(Object.entries(flags).flatMap(([name, on]) => (on ? [[name, '1']] : []))));
+function flag(of: number): fc.Arbitrary<boolean> {
+  return fc.integer({ min: 1, max: of }).map((number) => number === of);
+}
+const headers = fc.oneof(
+  { arbitrary: fc.constant({}), weight: 8 },
+  { arbitrary: fc.constant({ accept: 'application/x-ndjson' }), weight: 1 },
+  { arbitrary: fc.integer({ min: 0, max: 4 }).map((count) => ({ 'x-expect-nodes': String(count) })), weight: 1 },
+  { arbitrary: fc.constant({ 'if-none-match': '*' }), weight: 1 },
+);
+
+/** Rows that revoke or make tokens are about nobody else's. */
+export const triedRows = endpoints.filter(({ path, method }) => !path.startsWith('/tokens') || method === 'GET');
+/** What reads and changes definitions most. */
+const favoured = triedRows.filter(({ path }) =>
+  /^\/(nodes|groups|tables)(\/\{\w+\}(\/(rows|nodes)\/\{\w+\})?)?$/.test(path),
+);
+
+export const request: fc.Arbitrary<Request> = fc
+  .oneof(
+    { arbitrary: fc.constantFrom(...triedRows), weight: 3 },
+    { arbitrary: fc.constantFrom(...favoured), weight: 2 },
+  )
+  .chain((row) =>
+    fc
+      .record({
+        parts: rowRequest(row),
+        root: fc.constantFrom('/muster', '/muster', '/xcatws'),
+        query: queries,
+        headers,
+      })
+      .map(({ parts, root, query, headers: sent }) => ({
+        row,
+        root: row.only ?? root,
+        headers: sent,
+        query: { ...row.example.query, ...query },
+        ...parts,
+      }))
+      .map((made) => Object.defineProperty(made, fc.toStringMethod, { value: () => curlText(made) })),
+  );
+
+/** The call as somebody could repeat it by hand. */
+export const curlText = ({ row, root, path, query, headers: sent, body }: Request): string => {
+  const parameters = new URLSearchParams(query).toString();
+  const parts = Object.entries(sent).map(([name, value]) => `-H '${name}: ${value}' `);
+  const data = body === undefined ? '' : `-H 'Content-Type: application/json' -d '${JSON.stringify(body)}' `;
+  return `curl -g -X ${row.method} -H "X-Auth-Token: $OP" ${parts.join('')}${data}'$HOST${root}${path}${parameters && `?${parameters}`}'`;
+};

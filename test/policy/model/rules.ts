@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { meaning, type Range, ruleRange, textOf } from './ranges.ts';
+import type { World } from './state.ts';
+
+/** A row of the policy for the account that is tried. */
+export interface Rule {
+  readonly name: string;
+  /** Undefined: all commands. */
+  readonly commands?: readonly string[] | undefined;
+  readonly range?: Range | undefined;
+  readonly parameters?: Parameters | undefined;
+  readonly host?: string | undefined;
+  readonly time?: string | undefined;
+  readonly rule: string;
+}
+
+/** A pattern, and the attributes it speaks of. */
+export interface Parameters {
+  readonly pattern: string;
+  readonly speaksOf: readonly string[];
+}
+
+/** What is asked: a command with its arguments. */
+export interface Asked {
+  readonly command: string;
+  readonly line: string;
+}
+
+export const account = 'op';
+const readers = ['getAttribs', 'getTablesAllNodeAttribs', 'getTablesAllRowAttribs', 'getTablesNodesAttribs'];
+const writers = ['setAttribs', 'setNodesAttribs', 'delEntries'];
+const permitting = ['allow', 'accept', 'trusted'];
+
+export const permits = ({ rule }: Rule): boolean => permitting.includes(rule.toLowerCase());
+
+function fits(rule: Rule, { command, line }: Asked): boolean {
+  if (rule.name !== '' && rule.name !== '*' && rule.name !== account) return false;
+  const alias = readers.includes(command) ? 'tabdump' : writers.includes(command) ? 'tabch' : command;
+  if (rule.commands && !rule.commands.includes(command) && !rule.commands.includes(alias)) return false;
+  if (rule.host !== undefined && rule.host !== '127.0.0.1') return false;
+  // A time that nobody can read makes a rule that permits never count, and one that refuses always.
+  if (rule.time === 'whenever' && permits(rule)) return false;
+  return rule.parameters === undefined || new RegExp(rule.parameters.pattern).test(line);
+}
+
+/** The rules in the order of their priorities, and the cluster as it was when the policy was asked. */
+export interface Policy {
+  readonly rules: readonly Rule[];
+  readonly world: World;
+}
+
+const covers = (world: World, { range }: Rule, node: string): boolean =>
+  range === undefined || meaning(world, range).has(node);
+
+/** The first rule that fits decides; none refuses. */
+function decide(rules: readonly Rule[], asked: Asked, reaches: (rule: Rule) => boolean): boolean {
+  const rule = rules.find((each) => fits(each, asked) && reaches(each));
+  return rule !== undefined && permits(rule);
+}
+
+export const mayOn = ({ rules, world }: Policy, asked: Asked, node: string): boolean =>
+  decide(rules, asked, (rule) => covers(world, rule, node));
+
+/** For what is about no node in particular, rules for some nodes say nothing. */
+export const mayAtAll = ({ rules }: Policy, asked: Asked): boolean =>
+  decide(rules, asked, ({ range }) => range === undefined);
+
+/** For what is about all nodes at once, rules that refuse it on some refuse it. */
+export const mayEverywhere = ({ rules, world }: Policy, asked: Asked): boolean =>
+  decide(rules, asked, (rule) => rule.range === undefined || (!permits(rule) && meaning(world, rule.range).size > 0));
+
+/** What decides trust is covered by rules for all nodes, and by those whose parameters speak of it. */
+export function mayDecideTrust(
+  { rules, world }: Policy,
+  asked: Asked,
+  attributes: readonly string[],
+  node: string,
+): boolean {
+  const counting = rules.filter(
+    (rule) =>
+      !permits(rule) || rule.range === undefined || attributes.some((name) => rule.parameters?.speaksOf.includes(name)),
+  );
+  return mayOn({ rules: counting, world }, asked, node);
+}
+
+/** Whether some rule could let the account do anything at all on the node. */
+export const mayAnythingOn = ({ rules, world }: Policy, node: string): boolean =>
+  rules.some((rule) => permits(rule) && covers(world, rule, node));
+
+const commandGroups: readonly (readonly string[])[] = [
+  ['lsdef', 'nodels'],
+  ['lsdef', 'nodels', 'tabdump'],
+  ['chdef', 'tabch'],
+  ['chdef', 'mkdef', 'rmdef'],
+  ['lsdef', 'chdef', 'mkdef', 'rmdef', 'tabch', 'tabdump', 'nodels'],
+  ['rpower', 'rvitals', 'rinv', 'reventlog', 'rspconfig', 'rsetboot', 'rbeacon', 'renergy', 'rbootseq', 'rscan'],
+  ['xdsh', 'xdcp', 'updatenode', 'nodestat'],
+  ['makehosts', 'makedns', 'makedhcp'],
+  [
+    'lsdef',
+    'chdef',
+    'mkdef',
+    'rmdef',
+    'rpower',
+    'nodels',
+    'tabch',
+    'tabdump',
+    'rspconfig',
+    'xdsh',
+    'makehosts',
+    'makedns',
+    'makedhcp',
+    'nodestat',
+  ],
+  ['lspolicy'],
+];
+const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
+
+const speaking = (...speaksOf: string[]): Parameters => ({ pattern: `\\b(${speaksOf.join('|')})=`, speaksOf });
+const parameters = fc.constantFrom<Parameters>(
+  speaking('bmc', 'bmcport', 'mgt'),
+  speaking('ip', 'mac', 'hostnames'),
+  speaking('groups', 'members', 'wherevals', 'grouptype'),
+  speaking('postscripts'),
+  { pattern: 'rack=', speaksOf: [] },
+  { pattern: '.', speaksOf: [] },
+);
+
+const seldom = <T>(arbitrary: fc.Arbitrary<T>, otherwise: T): fc.Arbitrary<T> =>
+  fc.oneof({ arbitrary: fc.constant(otherwise), weight: 9 }, { arbitrary, weight: 1 });
+
+const host = seldom<string | undefined>(fc.constantFrom('127.0.0.1', '10.99.0.1'), undefined);
+const time = seldom<string | undefined>(fc.constantFrom('*', 'whenever'), undefined);
+const name = seldom(fc.constantFrom('*', '', 'somebody'), account);
+
+const allowing: fc.Arbitrary<Rule> = fc
+  .record({ name, host, time, range: ruleRange, rule: seldom(fc.constantFrom('accept', 'trusted', 'Allow'), 'allow') })
+  .chain((rest) =>
+    fc.oneof(
+      { arbitrary: fc.constantFrom(...commandGroups).map((commands): Rule => ({ ...rest, commands })), weight: 6 },
+      {
+        arbitrary: fc.record({ parameters }).map((more): Rule => ({ ...rest, ...more, commands: writing })),
+        weight: 3,
+      },
+      { arbitrary: fc.constant<Rule>(rest), weight: 1 },
+    ),
+  );
+/** For every node; never for every command, so that nobody gets full rights. */
+const broad: fc.Arbitrary<Rule> = fc
+  .record({ name, commands: fc.constantFrom(...commandGroups), host, time })
+  .map((rest) => ({ ...rest, rule: 'allow' }));
+const refusing: fc.Arbitrary<Rule> = fc.record({
+  name,
+  commands: fc.option(fc.constantFrom(...commandGroups), { nil: undefined }),
+  range: fc.option(ruleRange, { nil: undefined, freq: 5 }),
+  host,
+  time,
+  parameters: seldom<Parameters | undefined>(parameters, undefined),
+  rule: seldom(fc.constantFrom('disallow', 'never', ''), 'deny'),
+});
+
+/** The rules of an account: mostly such that it has some nodes. */
+export const ruleSet: fc.Arbitrary<readonly Rule[]> = fc.oneof(
+  { arbitrary: fc.array(allowing, { minLength: 1, maxLength: 3 }), weight: 6 },
+  {
+    arbitrary: fc
+      .tuple(
+        fc.array(refusing, { minLength: 1, maxLength: 2 }),
+        fc.array(fc.oneof(allowing, broad), { minLength: 1, maxLength: 2 }),
+      )
+      .map(([refused, allowed]) => [...refused, ...allowed]),
+    weight: 3,
+  },
+  { arbitrary: fc.array(fc.oneof(allowing, broad, refusing), { maxLength: 4 }), weight: 1 },
+);
+
+/** As the policy's table stores it. */
+export const rowOfRule = (rule: Rule): Record<string, string> => ({
+  name: rule.name,
+  rule: rule.rule,
+  ...(rule.commands && { commands: rule.commands.join(',') }),
+  ...(rule.range && { noderange: textOf(rule.range) }),
+  ...(rule.parameters && { parameters: rule.parameters.pattern }),
+  ...(rule.host !== undefined && { host: rule.host }),
+  ...(rule.time !== undefined && { time: rule.time }),
+});

@@ -1,0 +1,109 @@
+import type { Reply } from '../../harness/client.ts';
+import type { Cluster } from './cluster.ts';
+import { canBeRenamed, renamed } from './ranges.ts';
+import type { Request } from './requests.ts';
+import { mayAnythingOn, permits, type Rule } from './rules.ts';
+import { membersOf, type World } from './state.ts';
+import { addressOf, ambiguousName, bmcOf, canary, groupNames, macOf, nodeNames } from './world.ts';
+
+/**
+ * What an account may not know must make no difference to it. So the twin differs in that, and in nothing else that the account could
+ * see: nodes on which it may do nothing have other values, and other names where no rule permits anything on all nodes.
+ */
+export interface Twin {
+  readonly unknown: readonly string[];
+  /** Those that have another name. */
+  readonly renamed: readonly string[];
+  readonly rules: readonly Rule[];
+}
+
+const newName = (node: string): string => `z${node.slice(1)}`;
+
+export function twinOf(rules: readonly Rule[], world: World): Twin {
+  const unknown = nodeNames.filter((node) => !mayAnythingOn({ rules, world }, node));
+  // A rule that refuses is told to whoever meets it, so that it must mean the same names.
+  const confined = rules.every(({ range, ...rule }) =>
+    permits({ range, ...rule }) ? range && canBeRenamed(range) : !range,
+  );
+  const away = confined ? unknown.filter((node) => node !== ambiguousName) : [];
+  const rename = (name: string): string => (away.includes(name) ? newName(name) : name);
+  return {
+    unknown,
+    renamed: away,
+    rules: rules.map((rule) => (rule.range ? { ...rule, range: renamed(rule.range, rename) } : rule)),
+  };
+}
+
+/** Makes the difference, from how the twin began. */
+export async function differ(cluster: Cluster, { unknown, renamed: away }: Twin): Promise<void> {
+  const others = unknown.map((node) => [node, { rack: 'r9', arch: 'ppc64le' }]);
+  if (others.length > 0) await cluster.ok('PUT', '/nodes', Object.fromEntries(others));
+  for (const node of away) await cluster.ok('PUT', `/nodes/${node}/rename`, { newNode: newName(node) });
+}
+
+/** The same request to the twin: values that the account may know of are there with the other letter. */
+export function forTwin(request: Request, { unknown }: Twin, world: World): Request {
+  const known = nodeNames.filter((node) => !unknown.includes(node));
+  const knownGroups = groupNames.filter((group) => membersOf(world, group).some((node) => known.includes(node)));
+  const pairs = [
+    ...[...known, ...knownGroups].map((owner) => [canary('a', owner, ''), canary('b', owner, '')] as const),
+    ...known.flatMap((node) => [
+      [bmcOf('a', node), bmcOf('b', node)] as const,
+      [addressOf('a', node), addressOf('b', node)] as const,
+      [macOf('a', node), macOf('b', node)] as const,
+      [macOf('a', node).replaceAll(':', ''), macOf('b', node).replaceAll(':', '')] as const,
+      [`alias-a-${node}`, `alias-b-${node}`] as const,
+    ]),
+    ['10.78.255.254', '10.88.255.254'] as const,
+    ['127.177.9.9', '127.187.9.9'] as const,
+    ['10.78.9.9', '10.88.9.9'] as const,
+  ];
+  const translated = (text: string): string => pairs.reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
+  return {
+    ...request,
+    path: request.path
+      .split('/')
+      .map((segment) => encodeURIComponent(translated(decodeURIComponent(segment))))
+      .join('/'),
+    ...(request.body !== undefined && { body: JSON.parse(translated(JSON.stringify(request.body))) as unknown }),
+  };
+}
+
+/** As the account sees it, without what differs by chance or by the letter. */
+export function seenOf({ status, text, headers }: Reply): string {
+  const plain = (
+    inOrder(text) ??
+    text
+      .split('\n')
+      .map((line) => inOrder(line) ?? line)
+      .join('\n')
+  )
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'ID')
+    .replaceAll(/c[ab]-/g, 'c-')
+    .replaceAll(/alias-[ab]-/g, 'alias-')
+    .replaceAll('127.187.', '127.177.')
+    .replaceAll('127.188.', '127.178.')
+    .replaceAll('10.88.', '10.78.')
+    .replaceAll('52:54:00:0b', '52:54:00:0a')
+    .replaceAll('5254000b', '5254000a')
+    .replaceAll(/ssh-ed25519 \S+/g, 'KEY')
+    .replaceAll(/request [\w-]+/g, 'request ID')
+    .replaceAll(/revision \d+/g, 'revision N')
+    .replaceAll(/\d{4}-\d\d?-\d\d?[T ][\d:.]+Z?/g, 'TIME');
+  const names = Object.keys(headers).filter((name) => name !== 'content-length' && name !== 'transfer-encoding');
+  return [status, headers['content-type'], names.sort().join(), plain].join('\n');
+}
+
+/** In which order columns were written once does not matter. Undefined if it is no JSON. */
+function inOrder(text: string): string | undefined {
+  const sorted = (_key: string, value: unknown): unknown =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
+  try {
+    return JSON.stringify(JSON.parse(text, sorted));
+  } catch {
+    return undefined;
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Cluster } from './model/cluster.ts';
+import { listenForNodes, type Listeners } from './model/listeners.ts';
+import { curlText, type Request, request } from './model/requests.ts';
+import { mayAtAll, mayOn, type Policy, rowOfRule, type Rule, ruleSet } from './model/rules.ts';
+import { differences } from './model/state.ts';
+import { differ, forTwin, seenOf, type Twin, twinOf } from './model/twin.ts';
+import { actedOutside, changedOutside, hostsOutside, readOutside, type Wrong } from './model/verdicts.ts';
+import { silentNode } from './model/world.ts';
+
+/** For a long look: MUSTER_POLICY_RUNS=5000 MUSTER_POLICY_SEED=1 npm test -- test/policy/random-accounts.test.ts */
+const runs = Number(process.env['MUSTER_POLICY_RUNS'] ?? 30);
+const seed = Number(process.env['MUSTER_POLICY_SEED'] ?? 20_261_115);
+const requestsPerAccount = 16;
+
+let listeners: Listeners;
+let cluster: Cluster;
+let twin: Cluster;
+
+beforeAll(async () => {
+  listeners = await listenForNodes();
+  [cluster, twin] = await Promise.all([Cluster.start('a', listeners.ports), Cluster.start('b', listeners.ports)]);
+});
+afterAll(async () => {
+  await Promise.all([cluster.stop(), twin.stop()]);
+  await listeners.close();
+});
+
+/** Commands that would wait for somebody who does not answer. */
+function takesLong({ row, lines }: Request, policy: Policy): boolean {
+  const asked = lines.map(({ line }) => ({ command: row.command.name, line }));
+  if (['lsslp', 'bmcdiscover'].includes(row.command.name)) return asked.some((each) => mayAtAll(policy, each));
+  const isHardware = row.command.kind === 'per-node' && !['xdsh', 'xdcp', 'updatenode'].includes(row.command.name);
+  return isHardware && asked.some((each) => mayOn(policy, each, silentNode));
+}
+
+const tally = { read: 0, changed: 0, refused: 0, compared: 0, spoken: 0 };
+
+/** One request to both clusters; what was wrong with it. */
+async function attempt(rules: readonly Rule[], other: Twin, sent: Request): Promise<Wrong[]> {
+  const before = cluster.world();
+  const policy = { rules, world: before };
+  if (takesLong(sent, policy)) return [];
+  const hostsBefore = cluster.hosts();
+  listeners.heard();
+  const reply = await cluster.call(sent);
+  const heard = listeners.heard();
+  const after = cluster.world();
+  const changed = differences(before, after).some(({ table }) => table !== 'token') || cluster.hosts() !== hostsBefore;
+  const wrong = [
+    ...readOutside(policy, 'a', sent, reply),
+    ...changedOutside(policy, sent, before, after),
+    ...actedOutside(policy, 'a', sent, heard),
+    ...hostsOutside(policy, 'a', sent, hostsBefore, cluster.hosts()),
+  ];
+  if (reply.status >= 500 && reply.json?.errorcode === 5 && !/daemon|Kea|DHCP|name server/.test(reply.text))
+    wrong.push(`a bug: ${reply.text}`);
+  tally.spoken += heard.length;
+  if (changed) tally.changed++;
+  else if (reply.status < 300) tally.read++;
+  else tally.refused++;
+  // Whether something belongs to another node is told to those who may say whom a node belongs to.
+  if (other.unknown.length > 0 && !/belongs to a node/.test(reply.text)) {
+    const twinReply = await twin.call(forTwin(sent, other, before));
+    tally.compared++;
+    const [here, there] = [seenOf(reply), seenOf(twinReply)];
+    if (here !== there) wrong.push(`it differs by what must not be known:\n${here}\n--\n${there}`);
+  }
+  return wrong;
+}
+
+const story = (rules: readonly Rule[], requests: readonly Request[], wrong: readonly Wrong[]): string =>
+  [
+    ...rules.map((rule, i) => `PUT /policy/${10 + i} ${JSON.stringify(rowOfRule(rule))}`),
+    ...requests.map(curlText),
+    ...wrong,
+  ].join('\n');
+
+it('no account reads, changes, or acts on what its rules do not cover', async () => {
+  const accounts = fc.record({
+    rules: ruleSet,
+    requests: fc.array(request, { minLength: 1, maxLength: requestsPerAccount, size: 'max' }),
+  });
+  await fc.assert(
+    fc.asyncProperty(accounts, async ({ rules, requests }) => {
+      await Promise.all([cluster.reset(), twin.reset()]);
+      const other = twinOf(rules, cluster.world());
+      await differ(twin, other);
+      await Promise.all([cluster.setRules(rules), twin.setRules(other.rules)]);
+      const tried: Request[] = [];
+      for (const each of requests) {
+        tried.push(each);
+        const wrong = await attempt(rules, other, each);
+        if (wrong.length > 0) throw new Error(`\n${story(rules, tried, wrong)}`);
+      }
+    }),
+    { numRuns: runs, seed, endOnFailure: process.env['MUSTER_POLICY_RUNS'] !== undefined },
+  );
+  if (process.env['MUSTER_POLICY_RUNS'] !== undefined) console.log(tally);
+  expect(Object.entries(tally).filter(([, count]) => count === 0)).toEqual([]);
+}, 3_600_000);
