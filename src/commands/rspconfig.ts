@@ -78,10 +78,10 @@ async function move(
   return { ...said, 'BMC IP': address, Message: [...messages, sentence] };
 }
 
-async function followed({ store, caller }: Scope, node: string, before: string, address: string): Promise<string> {
+async function followed({ store, caller, run }: Scope, node: string, before: string, address: string): Promise<string> {
   const { user, client } = caller;
   try {
-    return await followMove(store, { user, client, command: 'rspconfig', run: '' }, node, before, address);
+    return await followMove(store, { user, client, command: 'rspconfig', run }, node, before, address);
   } catch (error) {
     throw new Fault(
       'unavailable',

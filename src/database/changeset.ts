@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Row, tableNamed } from './tables.ts';
 
 /** One row before and after; undefined: the row was or is not there. */
@@ -15,6 +16,9 @@ export interface Origin {
   readonly command: string;
   readonly run: string;
 }
+
+/** Of what muster does by itself. Requests come from an address, so nobody else's has this client. */
+export const ownOrigin = (command: string): Origin => ({ user: 'muster', client: 'local', command, run: randomUUID() });
 
 export function changesByTable(changes: readonly RowChange[]): Map<string, Map<string, Row | undefined>> {
   const grouped = new Map<string, Map<string, Row | undefined>>();

@@ -134,6 +134,7 @@ function execute(services: DispatchServices, request: Request, run: Run): Promis
 function admit(
   services: DispatchServices,
   request: Request,
+  run: Run,
   command: Command<unknown>,
   snapshot: Snapshot,
   permission: Permission,
@@ -145,6 +146,7 @@ function admit(
   const caller: Caller = { user, client, token, hasFullRights: () => policyOf(snapshot).fullRights(user) };
   // The services are inherited: a copy of them would cost every request more than the rest of this.
   const scope = Object.create(services) as { -readonly [K in keyof Scope]: Scope[K] };
+  scope.run = run.id;
   scope.caller = caller;
   scope.selection = selection;
   scope.signal = request.signal;
@@ -170,7 +172,7 @@ function runQuery(
   permission: Permission,
 ): Outcome | Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = admit(services, request, command, snapshot, permission);
+  const scope = admit(services, request, run, command, snapshot, permission);
   run.nodes = run.ok = scope.selection.objects?.length ?? 0;
   const answer = command.run(snapshot, request.args, scope);
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
@@ -188,7 +190,7 @@ async function runChange(
   const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
   let answer: Answer = { shape: 'none' };
   const compute = (head: Snapshot): RowChange[] => {
-    const scope = admit(services, prepared, command, head, permission);
+    const scope = admit(services, prepared, run, command, head, permission);
     const draft = new Draft(head, seal);
     answer = command.plan(draft, prepared.args, scope);
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
@@ -218,7 +220,7 @@ async function runAct(
   permission: Permission,
 ): Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = admit(services, request, command, snapshot, permission);
+  const scope = admit(services, request, run, command, snapshot, permission);
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
   const answer = await command.run(snapshot, request.args, scope);
@@ -235,7 +237,7 @@ function runPerNode(
   permission: Permission,
 ): Outcome {
   const snapshot = services.store.current;
-  const scope = admit(services, request, command, snapshot, permission);
+  const scope = admit(services, request, run, command, snapshot, permission);
   const nodes = scope.selection.nodes?.length ?? 0;
   checkLoad(services.runs, request.user, nodes);
   run.nodes = nodes;
