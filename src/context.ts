@@ -53,7 +53,9 @@ export async function openContext(config: Config): Promise<Context> {
       );
     }
     const box = SecretBox.open(secretKeyFile(config.data));
-    const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)));
+    const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)), (error) =>
+      log.error({ err: error }, 'what others have changed could not be read'),
+    );
     const seal = sealer(box);
     const guard = new AddressGuard(config.hardware.networks);
     await prepareFirstStart(store, seal, config);

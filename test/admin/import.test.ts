@@ -72,12 +72,13 @@ describe('a dump of the reference system', () => {
   });
 
   it('is one change set with one journal entry', async () => {
-    const before = data.store.current.revision;
+    const { revision, sequence } = data.store.current;
     writeDump(dump, { 'nodelist.csv': '#node\nn1\nn2\n', 'hosts.csv': '#node,ip\nn1,10.0.0.1\n' });
     await importTables(data, dump);
-    const entries = await data.store.database.journalAfter(before);
-    expect(entries).toMatchObject([{ revision: before + 1, user: 'root', client: 'local', command: 'import' }]);
-    expect(Object.keys(entries[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
+    const sets = (await data.store.database.changesAfter(sequence))!;
+    const journal = { revision: revision + 1, user: 'root', client: 'local', command: 'import' };
+    expect(sets).toMatchObject([{ journal }]);
+    expect(Object.keys(sets[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
   });
 
   it('needs no first start if it brings an account with full rights', async () => {
