@@ -67,7 +67,7 @@ export interface DispatchServices extends CommandServices {
   readonly audit: boolean;
 }
 
-const revisionPatience = 5_000;
+const revisionTimeout = 5_000;
 
 /** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
 export function dispatch(services: DispatchServices, request: Request): Promise<Outcome> | Outcome {
@@ -299,18 +299,12 @@ const isAhead = ({ store }: DispatchServices, { revision }: Request): boolean =>
   revision !== undefined && revision > store.current.revision;
 
 /** Waits for a revision that this server has not reached yet. */
-async function reachRevision(services: DispatchServices, request: Request): Promise<void> {
-  const deadline = Date.now() + revisionPatience;
-  const signal = request.signal();
-  while (isAhead(services, request)) {
-    if (signal.aborted || Date.now() > deadline) {
-      const newest = services.store.current.revision;
-      throw new Fault('unavailable', `Revision ${request.revision} is not known here; the newest is ${newest}.`, {
-        retryAfter: 1,
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+async function reachRevision({ store }: DispatchServices, { revision, signal }: Request): Promise<void> {
+  const newest = await store.reach(revision!, AbortSignal.any([signal(), AbortSignal.timeout(revisionTimeout)]));
+  if (newest < revision!)
+    throw new Fault('unavailable', `Revision ${revision} is not known here; the newest is ${newest}.`, {
+      retryAfter: 1,
+    });
 }
 
 export const auditRecord = (request: Request, status: string): AuditRecord => ({
