@@ -62,7 +62,9 @@ export async function openContext(config: Config): Promise<Context> {
       );
     }
     const box = SecretBox.open(secretKeyFile(config.data));
-    const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)));
+    const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)), (error) =>
+      log.error({ err: error }, 'what others have changed could not be read'),
+    );
     const seal = sealer(box);
     await prepareFirstStart(store, seal, config);
     await dropInitialPassword(config.data, store, log);

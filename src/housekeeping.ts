@@ -1,5 +1,6 @@
 import { parseExpiry } from './access/tokens.ts';
 import type { Context } from './context.ts';
+import { ownOrigin } from './database/changeset.ts';
 import { Draft } from './database/draft.ts';
 import type { Snapshot } from './database/snapshot.ts';
 
@@ -15,7 +16,7 @@ function keptSince(snapshot: Snapshot, attribute: keyof typeof retention): numbe
 }
 
 /** Forgets what is past its time: old records, expired tokens, finished runs. */
-export async function keepHouse({ store, runs, seal }: Pick<Context, 'store' | 'runs' | 'seal'>): Promise<void> {
+export async function keepHouse({ store, runs }: Pick<Context, 'store' | 'runs'>): Promise<void> {
   runs.expire();
   const { current } = store;
   await store.database.prune({
@@ -23,8 +24,8 @@ export async function keepHouse({ store, runs, seal }: Pick<Context, 'store' | '
     auditBefore: keptSince(current, 'auditretention'),
     eventsBefore: keptSince(current, 'eventretention'),
   });
-  await store.change({ user: 'root', client: 'local', command: 'housekeeping', run: '' }, (head) => {
-    const draft = new Draft(head, seal);
+  await store.change(ownOrigin('housekeeping'), (head) => {
+    const draft = new Draft(head);
     for (const [id, row] of head.rows('token').entries()) {
       if (!(parseExpiry(row['expire'] ?? '') > Date.now() - day)) draft.remove('token', id);
     }

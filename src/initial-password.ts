@@ -16,7 +16,7 @@ export async function dropInitialPassword(data: string, store: Store, log: Logge
   if (!existsSync(file)) return;
   const stored = rootPassword(store.current);
   if (!(await holds(file, stored))) return remove(file, log);
-  const stop = store.onCommit((current) => {
+  const stop = store.subscribe((current) => {
     if (rootPassword(current) === stored) return;
     stop();
     remove(file, log);

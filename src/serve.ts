@@ -25,11 +25,12 @@ export async function serve(config: Config): Promise<void> {
   });
   let servers: FastifyInstance<Server>[] = [];
   try {
+    // Before anybody can ask for another one.
+    await context.status.resume();
     servers = await listen(context);
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
-    context.status.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\n`);

@@ -93,6 +93,8 @@ export function selectNodes(
 
 /** All that a command gets besides data and arguments. */
 export interface Scope extends CommandServices {
+  /** The id of this run, for the journal. */
+  readonly run: string;
   readonly caller: Caller;
   readonly selection: Selection;
   /** Aborted when the client leaves. */

@@ -6,9 +6,9 @@ export const makedhcp = act({
   line: serviceLine,
   select: (snapshot, { range, refuseEmpty = false }, services) =>
     range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
-  async run(snapshot, { range, remove }, { dhcp, selection, caller: { user, client } }) {
+  async run(snapshot, { range, remove }, { dhcp, selection, run, caller: { user, client } }) {
     if (range === undefined) return { shape: 'none', messages: await dhcp.configure(snapshot) };
-    const origin = { user, client, command: 'makedhcp', run: '' };
+    const origin = { user, client, command: 'makedhcp', run };
     const nodes = selection.nodes ?? [];
     if (!remove) return { shape: 'none', messages: await dhcp.reserve(snapshot, nodes, origin) };
     await dhcp.release(nodes, origin);

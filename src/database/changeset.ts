@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Row, tableNamed } from './tables.ts';
 
 /** One row before and after; undefined: the row was or is not there. */
@@ -15,6 +16,9 @@ export interface Origin {
   readonly command: string;
   readonly run: string;
 }
+
+/** Of what muster does by itself. Requests come from an address, so nobody else's has this client. */
+export const ownOrigin = (command: string): Origin => ({ user: 'muster', client: 'local', command, run: randomUUID() });
 
 export function changesByTable(changes: readonly RowChange[]): Map<string, Map<string, Row | undefined>> {
   const grouped = new Map<string, Map<string, Row | undefined>>();
@@ -40,7 +44,10 @@ export function isVolatile(changes: JournalChanges): boolean {
 export const revert = (changes: readonly RowChange[]): RowChange[] =>
   changes.map(({ table, key, before, after }) => ({ table, key, before: after, after: before })).reverse();
 
-/** A row's columns as the journal keeps them: of a changed row only what changed, null for unset. */
+/**
+ * A row's columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile columns of such a row have no
+ * `before`: nobody takes a status back, and thousands are written at a time.
+ */
 export type JournalColumns = Readonly<Record<string, string | null>>;
 export type JournalRow = readonly [key: string, before: JournalColumns | null, after: JournalColumns | null];
 /** The journal's form of a change set, also what the database is written from. */
@@ -48,17 +55,49 @@ export type JournalChanges = Readonly<Record<string, readonly JournalRow[]>>;
 
 export function encodeChanges(changes: readonly RowChange[]): JournalChanges {
   const encoded: Record<string, JournalRow[]> = {};
-  for (const { table, key, before, after } of changes) (encoded[table] ??= []).push(encodeRow(key, before, after));
+  for (const { table, key, before, after } of changes)
+    (encoded[table] ??= []).push(encodeRow(key, before, after, tableNamed(table).volatile));
   return encoded;
+}
+
+export function rowCount(changes: JournalChanges): number {
+  let count = 0;
+  for (const table in changes) count += changes[table]!.length;
+  return count;
+}
+
+/** Volatile changes by what the columns become: thousands of rows get the same, such as a status and its time. */
+export type VolatileChanges = Readonly<Record<string, readonly (readonly [after: JournalColumns, keys: string[]])[]>>;
+
+export function groupVolatile(changes: JournalChanges): VolatileChanges {
+  const grouped: Record<string, [JournalColumns, string[]][]> = {};
+  for (const table in changes) {
+    const groups = new Map<string, [JournalColumns, string[]]>();
+    for (const [key, , after] of changes[table]!) {
+      let values = '';
+      for (const column in after) values += `${column}${after[column] === null ? '' : '='}${after[column]}\0`;
+      const group = groups.get(values);
+      if (group) group[1].push(key);
+      else groups.set(values, [after!, [key]]);
+    }
+    grouped[table] = [...groups.values()];
+  }
+  return grouped;
+}
+
+export function ungroupVolatile(grouped: VolatileChanges): JournalChanges {
+  const changes: Record<string, JournalRow[]> = {};
+  for (const table in grouped)
+    changes[table] = grouped[table]!.flatMap(([after, keys]) => keys.map((key): JournalRow => [key, {}, after]));
+  return changes;
 }
 
 const rowsPerPart = 100_000;
 
 /** One part as a rule; a change set too large for one text is kept in several. */
 export function splitChanges(changes: JournalChanges): readonly JournalChanges[] {
-  const tables = Object.entries(changes);
-  if (tables.reduce((sum, [, rows]) => sum + rows.length, 0) <= rowsPerPart) return [changes];
-  return tables.flatMap(([table, rows]) => {
+  if (rowCount(changes) <= rowsPerPart) return [changes];
+  return Object.entries(changes).flatMap(([table, rows]) => {
     const parts: JournalChanges[] = [];
     for (let from = 0; from < rows.length; from += rowsPerPart)
       parts.push({ [table]: rows.slice(from, from + rowsPerPart) });
@@ -74,19 +113,24 @@ export function joinChanges(parts: readonly JournalChanges[]): JournalChanges {
   return joined;
 }
 
-function encodeRow(key: string, before: Row | undefined, after: Row | undefined): JournalRow {
+function encodeRow(
+  key: string,
+  before: Row | undefined,
+  after: Row | undefined,
+  volatile: ReadonlySet<string>,
+): JournalRow {
   if (!before || !after) return [key, before ?? null, after ?? null];
   const was: Record<string, string | null> = {};
   const is: Record<string, string | null> = {};
   for (const column in after) {
     if (before[column] !== after[column]) {
-      was[column] = before[column] ?? null;
+      if (!volatile.has(column)) was[column] = before[column] ?? null;
       is[column] = after[column]!;
     }
   }
   for (const column in before) {
     if (after[column] === undefined) {
-      was[column] = before[column]!;
+      if (!volatile.has(column)) was[column] = before[column]!;
       is[column] = null;
     }
   }

@@ -17,11 +17,12 @@ export type Columns = Readonly<Record<string, string | undefined>>;
 /** Collects the row changes of one change set. Reads see what was already put into it. */
 export class Draft {
   readonly base: Snapshot;
-  readonly #seal: Seal;
+  readonly #seal: Seal | undefined;
   readonly #changes = new Map<string, Map<string, RowChange>>();
   #materialised: Snapshot | undefined;
 
-  constructor(base: Snapshot, seal: Seal) {
+  /** Without a seal it takes no secrets. */
+  constructor(base: Snapshot, seal?: Seal) {
     this.base = base;
     this.#seal = seal;
   }
@@ -52,6 +53,7 @@ export class Draft {
           if (before?.[column] === undefined) delete row[column];
           else row[column] = before[column];
         } else if (value !== '') {
+          if (!this.#seal) throw new Error(`${table.name}.${column} is secret, and this change set has no seal.`);
           checkText(value, `${table.name}.${column}`);
           row[column] = this.#seal(table, column, value, row);
         }
@@ -105,7 +107,7 @@ export class Draft {
   }
 }
 
-export const unknownColumn = (table: Table, column: string): Fault =>
+const unknownColumn = (table: Table, column: string): Fault =>
   new Fault('invalid', `Table "${table.name}" has no column "${column}"; it has ${table.columns.join(', ')}.`);
 
 function sameRow(a: Row | undefined, b: Row | undefined): boolean {

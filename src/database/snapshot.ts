@@ -1,45 +1,46 @@
 import { type RowChange, changesByTable } from './changeset.ts';
+import type { Contents } from './database.ts';
 import { SortedMap } from './sorted-map.ts';
 import type { Row } from './tables.ts';
 
 interface TableVersion {
   readonly rows: SortedMap<Row>;
-  /** The serial of the snapshot in which the table last changed. */
+  /** The sequence of the snapshot in which the table last changed, or in which it was loaded. */
   readonly version: number;
 }
 
 const noRows: TableVersion = { rows: SortedMap.empty(), version: 0 };
 
-/** Where each table stands in the list of every snapshot: a list is copied by every write, which would take a map much longer. */
-const places = new Map<string, number>();
+/** Each table's slot in the list of every snapshot: a list is copied by every write, which would take a map much longer. */
+const slots = new Map<string, number>();
 
-function placeOf(table: string): number {
-  let place = places.get(table);
-  if (place === undefined) places.set(table, (place = places.size));
-  return place;
+function slotOf(table: string): number {
+  let slot = slots.get(table);
+  if (slot === undefined) slots.set(table, (slot = slots.size));
+  return slot;
 }
 
 /** The whole database at one moment, immutable; a later one shares all it can with it. */
 export class Snapshot {
-  /** Counts committed change sets. */
+  /** Counts committed change sets, but for those of volatile columns only. */
   readonly revision: number;
-  /** Counts every publication, also those of volatile columns, which have no revision. */
-  readonly serial: number;
+  /** Counts all of them. */
+  readonly sequence: number;
   readonly #tables: readonly (TableVersion | undefined)[];
 
-  private constructor(revision: number, serial: number, tables: readonly (TableVersion | undefined)[]) {
+  private constructor(revision: number, sequence: number, tables: readonly (TableVersion | undefined)[]) {
     this.revision = revision;
-    this.serial = serial;
+    this.sequence = sequence;
     this.#tables = tables;
   }
 
-  static of(revision: number, contents: Iterable<readonly [table: string, rows: SortedMap<Row>]>): Snapshot {
+  static of({ revision, sequence, tables: contents }: Contents): Snapshot {
     const tables: TableVersion[] = [];
-    for (const [name, rows] of contents) tables[placeOf(name)] = { rows, version: 0 };
-    return new Snapshot(revision, 0, tables);
+    for (const [name, rows] of contents) tables[slotOf(name)] = { rows, version: sequence };
+    return new Snapshot(revision, sequence, tables);
   }
 
-  static readonly empty = Snapshot.of(0, []);
+  static readonly empty = Snapshot.of({ revision: 0, sequence: 0, tables: [] });
 
   rows(table: string): SortedMap<Row> {
     return this.#table(table).rows;
@@ -53,17 +54,18 @@ export class Snapshot {
     return this.#table(table).version;
   }
 
+  /** The snapshot after one more change set. */
   apply(changes: readonly RowChange[], revision: number): Snapshot {
-    const serial = this.serial + 1;
+    const sequence = this.sequence + 1;
     const next = [...this.#tables];
     for (const [table, rows] of changesByTable(changes)) {
-      next[placeOf(table)] = { rows: this.rows(table).with(rows), version: serial };
+      next[slotOf(table)] = { rows: this.rows(table).with(rows), version: sequence };
     }
-    return new Snapshot(revision, serial, next);
+    return new Snapshot(revision, sequence, next);
   }
 
   #table(name: string): TableVersion {
-    const place = places.get(name);
-    return (place === undefined ? undefined : this.#tables[place]) ?? noRows;
+    const slot = slots.get(name);
+    return (slot === undefined ? undefined : this.#tables[slot]) ?? noRows;
   }
 }

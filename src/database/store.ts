@@ -8,7 +8,8 @@ import {
   type RowChange,
 } from './changeset.ts';
 import { auditText } from './audit-text.ts';
-import { type AuditRecord, type Database, RevisionClash, type WriteSet } from './database.ts';
+import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
+import { Feed, type Reload } from './feed.ts';
 import { Snapshot } from './snapshot.ts';
 
 export type Compute = (head: Snapshot) => readonly RowChange[];
@@ -35,48 +36,60 @@ interface PendingAudit {
   readonly reject: (error: unknown) => void;
 }
 
-const readAuditDelay = 500;
+/** How long what nobody waits for may wait: audit records of reads, and another try after a failure. */
+const laterDelay = 500;
 const maximumQueuedAudits = 100_000;
 
 /**
  * The cluster's data. Readers see `current`, which is on disk. Change sets are computed one after another on `head`, which
- * holds those still on their way to disk, and all that wait are committed together.
+ * holds those still on their way to disk, and all that wait are committed together. What other processes commit is
+ * followed: `current` is never behind for longer than the database takes to tell of it.
  */
 export class Store {
   readonly #database: Database;
-  #current: Snapshot;
+  readonly #feed: Feed;
+  readonly #failed: (error: unknown) => void;
+  readonly #unwatch: () => void;
   #head: Snapshot;
   #queue: Pending[] = [];
   #audits: PendingAudit[] = [];
   /** Audit records that nobody waits for. */
   #laterAudits: string[] = [];
-  #writing: Promise<void> | undefined;
-  #flushTimer: NodeJS.Timeout | undefined;
-  #failure: unknown;
-  readonly #listeners = new Set<(current: Snapshot) => void>();
+  /** Somebody else may have committed. */
+  #isBehind = false;
+  #working: Promise<void> | undefined;
+  #laterTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+  #writeFailed = false;
+  #followFailed = false;
 
-  private constructor(database: Database, snapshot: Snapshot) {
+  private constructor(database: Database, snapshot: Snapshot, failed: (error: unknown) => void) {
     this.#database = database;
-    this.#current = snapshot;
+    this.#feed = new Feed(database, snapshot);
+    this.#failed = failed;
     this.#head = snapshot;
+    this.#unwatch = database.watch(() => {
+      this.#isBehind = true;
+      this.#schedule();
+    });
   }
 
-  static async open(database: Database): Promise<Store> {
-    const { revision, tables } = await database.load();
-    return new Store(database, Snapshot.of(revision, tables));
+  /** `failed` hears why what others have committed could not be read; it is tried again. */
+  static async open(database: Database, failed: (error: unknown) => void = () => undefined): Promise<Store> {
+    return new Store(database, Snapshot.of(await database.load()), failed);
   }
 
   get current(): Snapshot {
-    return this.#current;
+    return this.#feed.current;
   }
 
   get database(): Database {
     return this.#database;
   }
 
-  /** False after a write failed, until one succeeds again. */
+  /** False after the database could not be written or followed, until it can be again. */
   get healthy(): boolean {
-    return this.#failure === undefined;
+    return !this.#writeFailed && !this.#followFailed;
   }
 
   /** The database with all accepted changes, also those that are not on disk yet: what a new change set is computed from. */
@@ -107,12 +120,6 @@ export class Store {
     });
   }
 
-  /** Tells of each new `current` before those who waited for it hear of it, until the returned function is called. */
-  onCommit(listener: (current: Snapshot) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
   /** Resolves when the record is on disk. */
   audit(record: AuditRecord): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -127,26 +134,42 @@ export class Store {
       throw new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 });
     }
     this.#laterAudits.push(auditText(record));
-    this.#flushTimer ??= setTimeout(() => {
-      this.#flushTimer = undefined;
-      this.#schedule();
-    }, readAuditDelay).unref();
+    this.#scheduleLater();
+  }
+
+  /** Calls the listener whenever `current` has become another, whoever changed it. Returns what ends that. */
+  subscribe(listener: (current: Snapshot) => void): () => void {
+    return this.#feed.subscribe(listener);
+  }
+
+  /** All change sets after that sequence, whoever committed them, until the signal says that it is enough; see `Feed`. */
+  follow(from: number, signal: AbortSignal): AsyncGenerator<ChangeSet | Reload, void, undefined> {
+    return this.#feed.follow(from, signal);
+  }
+
+  /** Waits until `current` has the revision or the signal says that it is enough; resolves with the revision that `current` has then. */
+  async reach(revision: number, signal: AbortSignal): Promise<number> {
+    while (this.current.revision < revision && !signal.aborted) await this.#feed.next(signal);
+    return this.current.revision;
   }
 
   /** Resolves when everything accepted so far is on disk. */
   async flush(): Promise<void> {
-    clearTimeout(this.#flushTimer);
-    this.#flushTimer = undefined;
-    while (this.#queue.length + this.#audits.length + this.#laterAudits.length > 0 || this.#writing) {
+    clearTimeout(this.#laterTimer);
+    this.#laterTimer = undefined;
+    while (this.#queue.length + this.#audits.length + this.#laterAudits.length > 0 || this.#working) {
       this.#schedule();
-      await this.#writing;
+      await this.#working;
       // What cannot be written now stays for later; waiting for it here would be for ever.
-      if (this.#failure !== undefined) return;
+      if (this.#writeFailed) return;
     }
   }
 
   async close(): Promise<void> {
+    this.#unwatch();
     await this.flush();
+    this.#isClosed = true;
+    clearTimeout(this.#laterTimer);
     await this.#database.close();
   }
 
@@ -166,16 +189,30 @@ export class Store {
   }
 
   #schedule(): void {
-    this.#writing ??= new Promise<void>((resolve) => {
+    this.#working ??= new Promise<void>((resolve) => {
       // One turn of the event loop lets requests that arrived together share the commit.
       setImmediate(() => {
-        void this.#writeBatch().finally(() => {
-          this.#writing = undefined;
+        void this.#work().finally(() => {
+          this.#working = undefined;
           resolve();
           if (this.#queue.length + this.#audits.length > 0) this.#schedule();
         });
       });
     });
+  }
+
+  #scheduleLater(): void {
+    if (this.#isClosed) return;
+    this.#laterTimer ??= setTimeout(() => {
+      this.#laterTimer = undefined;
+      this.#schedule();
+    }, laterDelay).unref();
+  }
+
+  /** One at a time: nobody else moves `current` while a batch is written on it. */
+  async #work(): Promise<void> {
+    if (this.#queue.length + this.#audits.length + this.#laterAudits.length > 0) await this.#writeBatch();
+    if (this.#isBehind) await this.#followOthers();
   }
 
   async #writeBatch(): Promise<void> {
@@ -185,64 +222,89 @@ export class Store {
     this.#queue = [];
     this.#audits = [];
     this.#laterAudits = [];
-    if (batch.length + audits.length + laterAudits.length === 0) return;
     const time = Date.now();
-    const sets: WriteSet[] = [];
+    const sets: ChangeSet[] = [];
     for (const { origin, changes, after, journalled } of batch) {
       if (Object.keys(changes).length === 0) continue;
-      sets.push({ changes, journal: journalled ? { ...origin, revision: after.revision, time } : undefined });
+      const { sequence, revision } = after;
+      sets.push({ sequence, changes, journal: journalled ? { ...origin, revision, time } : undefined });
     }
     const audit = laterAudits.concat(audits.map(({ text }) => text));
     for (const pending of batch) if (pending.audit) audit.push(auditText(pending.audit));
+    const base = batch.length > 0 ? this.current.sequence : undefined;
     try {
-      await this.#database.write({ base: this.#current.revision, sets, audit });
+      await this.#database.write({ base, sets, audit });
     } catch (error) {
       this.#laterAudits = laterAudits.concat(this.#laterAudits);
       await this.#recover(error, batch, audits);
       return;
     }
-    this.#failure = undefined;
-    const last = batch.at(-1);
-    if (last) this.#publish(last.after);
+    this.#writeFailed = false;
     for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
     for (const { resolve } of audits) resolve();
+    const last = batch.at(-1);
+    if (last) this.#feed.publish(last.after, sets);
   }
 
   /** After a clash all waiting change sets are computed anew on the newer state; after a failure those of the batch fail. */
   async #recover(error: unknown, batch: readonly Pending[], audits: readonly PendingAudit[]): Promise<void> {
-    const clash = error instanceof RevisionClash && (await this.#catchUp());
-    if (clash) {
-      this.#audits = [...audits, ...this.#audits];
-    } else {
-      this.#failure = error;
-      const sentence = 'The database could not be written; nothing was changed.';
-      const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause: error });
-      for (const { reject } of [...batch, ...audits]) reject(fault);
+    let cause = error;
+    if (error instanceof WriteClash) {
+      try {
+        if (await this.#catchUp()) {
+          this.#audits = [...audits, ...this.#audits];
+          this.#computeAnew(batch);
+          return;
+        }
+      } catch (failure) {
+        cause = failure;
+      }
     }
-    this.#head = this.#current;
-    const waiting = clash ? [...batch, ...this.#queue] : this.#queue;
-    this.#queue = waiting.filter((pending) => this.#compute(pending));
+    this.#writeFailed = true;
+    const sentence = 'The database could not be written; nothing was changed.';
+    const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause });
+    for (const { reject } of [...batch, ...audits]) reject(fault);
+    this.#computeAnew([]);
+    this.#scheduleLater();
   }
 
-  /** Reads what others committed from the journal; false if that fails or the journal does not lead on from here. */
+  async #followOthers(): Promise<void> {
+    const before = this.current;
+    try {
+      await this.#catchUp();
+    } catch (error) {
+      this.#isBehind = true;
+      if (!this.#followFailed) this.#failed(error);
+      this.#followFailed = true;
+      this.#scheduleLater();
+    }
+    if (this.current !== before) this.#computeAnew([]);
+  }
+
+  /** Takes over what others have committed since; false if there is nothing. */
   async #catchUp(): Promise<boolean> {
-    let snapshot = this.#current;
-    const entries = await this.#database.journalAfter(snapshot.revision).catch(() => undefined);
-    if (!entries || entries.length === 0) return false;
-    for (const entry of entries) {
-      const base = snapshot;
-      if (entry.revision !== base.revision + 1) return false;
-      snapshot = base.apply(
-        decodeChanges(entry.changes, (table, key) => base.get(table, key)),
-        entry.revision,
-      );
+    const before = this.current;
+    this.#isBehind = false;
+    for (;;) {
+      const sets = await this.#database.changesAfter(this.current.sequence);
+      if (sets?.length === 0) break;
+      this.#feed.publish(sets ? this.#after(sets) : Snapshot.of(await this.#database.load()), sets);
     }
-    this.#publish(snapshot);
-    return true;
+    this.#followFailed = false;
+    return this.current !== before;
   }
 
-  #publish(snapshot: Snapshot): void {
-    this.#current = snapshot;
-    for (const listener of this.#listeners) listener(snapshot);
+  /** What `current` is with these. */
+  #after(sets: readonly ChangeSet[]): Snapshot {
+    return sets.reduce((base, { changes, journal }) => {
+      const decoded = decodeChanges(changes, (table, key) => base.get(table, key));
+      return base.apply(decoded, journal?.revision ?? base.revision);
+    }, this.current);
+  }
+
+  /** These and all that came after them, now that what they were computed on is no longer what they will be written on. */
+  #computeAnew(batch: readonly Pending[]): void {
+    this.#head = this.current;
+    this.#queue = [...batch, ...this.#queue].filter((pending) => this.#compute(pending));
   }
 }

@@ -72,7 +72,7 @@ export interface DispatchServices extends PerNodeServices {
   readonly audit: boolean;
 }
 
-const revisionPatience = 5_000;
+const revisionTimeout = 5_000;
 
 /** The one way in for every command: resolve what it is about, check the policy, run it, note it in the audit log. */
 export function dispatch(services: DispatchServices, request: Request): Promise<Outcome> | Outcome {
@@ -144,6 +144,7 @@ interface Admitted extends Scope {
 function admit(
   services: DispatchServices,
   request: Request,
+  run: Run,
   command: Command<unknown>,
   snapshot: Snapshot,
   permission: Permission,
@@ -162,6 +163,7 @@ function admit(
   const caller: Caller = { user, client, addresses, token, login, hasFullRights };
   // The services are inherited: a copy of them would cost every request more than the rest of this.
   const scope = Object.create(limited) as { -readonly [K in keyof Admitted]: Admitted[K] };
+  scope.run = run.id;
   scope.questions = questions;
   scope.caller = caller;
   scope.selection = selection;
@@ -228,7 +230,7 @@ function runQuery(
   permission: Permission,
 ): Outcome | Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = admit(services, request, command, snapshot, permission);
+  const scope = admit(services, request, run, command, snapshot, permission);
   run.nodes = run.ok = scope.selection.objects?.length ?? 0;
   const answer = command.run(snapshot, request.args, scope);
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
@@ -246,7 +248,7 @@ async function runChange(
   const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
   let answer: Answer = { shape: 'none' };
   const compute = (head: Snapshot): RowChange[] => {
-    const scope = admit(services, prepared, command, head, permission);
+    const scope = admit(services, prepared, run, command, head, permission);
     const draft = new Draft(head, seal);
     answer = telling(head, command, permission, () => command.plan(draft, prepared.args, scope));
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
@@ -276,7 +278,7 @@ async function runAct(
   permission: Permission,
 ): Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = admit(services, request, command, snapshot, permission);
+  const scope = admit(services, request, run, command, snapshot, permission);
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
   const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
@@ -293,7 +295,7 @@ function runPerNode(
   permission: Permission,
 ): Outcome {
   const snapshot = services.store.current;
-  const scope = admit(services, request, command, snapshot, permission);
+  const scope = admit(services, request, run, command, snapshot, permission);
   const results = perNodeResults(services, command, request.args, snapshot, scope, run);
   if (!outlivesClient(request)) {
     const abort = run.abort!;
@@ -315,18 +317,12 @@ const isAhead = ({ store }: DispatchServices, { revision }: Request): boolean =>
   revision !== undefined && revision > store.current.revision;
 
 /** Waits for a revision that this server has not reached yet. */
-async function reachRevision(services: DispatchServices, request: Request): Promise<void> {
-  const deadline = Date.now() + revisionPatience;
-  const signal = request.signal();
-  while (isAhead(services, request)) {
-    if (signal.aborted || Date.now() > deadline) {
-      const newest = services.store.current.revision;
-      throw new Fault('unavailable', `Revision ${request.revision} is not known here; the newest is ${newest}.`, {
-        retryAfter: 1,
-      });
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+async function reachRevision({ store }: DispatchServices, { revision, signal }: Request): Promise<void> {
+  const newest = await store.reach(revision!, AbortSignal.any([signal(), AbortSignal.timeout(revisionTimeout)]));
+  if (newest < revision!)
+    throw new Fault('unavailable', `Revision ${revision} is not known here; the newest is ${newest}.`, {
+      retryAfter: 1,
+    });
 }
 
 export const auditRecord = (request: Request, status: string): AuditRecord => ({

@@ -54,7 +54,7 @@ export class NodeCatalog {
 
   #advance(snapshot: Snapshot): void {
     const previous = this.#snapshot;
-    if (previous === snapshot || (previous && previous.serial > snapshot.serial)) return;
+    if (previous === snapshot || (previous && previous.sequence > snapshot.sequence)) return;
     this.#snapshot = snapshot;
     if (!previous) return;
     const affected = affectedNodes(previous, snapshot);

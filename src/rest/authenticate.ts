@@ -1,6 +1,7 @@
 import type { Logins } from '../access/logins.ts';
 import { hashToken, parseExpiry, expiryText } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
+import { ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
@@ -93,9 +94,9 @@ export class Authenticator {
   #noteAccess(token: string, now: number): void {
     if (this.#seen.size > 100_000) this.#seen.clear();
     this.#seen.set(token, now);
-    const write = this.#store.change({ user: '', client: '', command: 'token-access', run: '' }, (head) => {
+    const write = this.#store.change(ownOrigin('token-access'), (head) => {
       if (!head.get('token', token)) return [];
-      const draft = new Draft(head, (_table, _column, clear) => clear);
+      const draft = new Draft(head);
       draft.merge('token', token, { access: expiryText(new Date(now)) });
       return draft.changes();
     });

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { CommonParameters } from './parameters.ts';
 
-/** Tags of one process do not outlive it: versions of tables count from its start. */
+/** Tags of one process do not outlive it: after a backup was restored, versions of tables count again from where it was made. */
 const epoch = randomBytes(6).toString('base64url');
 
 let latest: { snapshot: Snapshot; tables: readonly string[]; version: number } | undefined;
 
-/** The serial of the snapshot in which one of the tables last changed. Most requests ask what the one before asked. */
+/** The sequence of the snapshot in which one of the tables last changed. Most requests ask what the one before asked. */
 function latestVersion(snapshot: Snapshot, tables: readonly string[]): number {
   if (latest?.snapshot === snapshot && latest.tables === tables) return latest.version;
   let version = 0;

@@ -1,4 +1,5 @@
 import type { UpdateState } from '../core/effects.ts';
+import { ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
@@ -40,13 +41,16 @@ export class NodeStatus {
   }
 
   noteUpdate(node: string, updatestatus: UpdateState): void {
-    this.#note(node, { updatestatus, updatestatustime: statusTime(new Date()) });
+    this.#note(node, updateColumns(updatestatus));
   }
 
-  /** Updates that ended with the service. */
-  resume(): void {
-    for (const [node, { updatestatus }] of this.#store.current.rows('nodelist').entries())
-      if (updatestatus === 'syncing') this.noteUpdate(node, 'failed');
+  /** Updates that ended with the service have failed. */
+  resume(): Promise<void> {
+    const failed = updateColumns('failed');
+    return this.#change('interrupted-updates', (draft) => {
+      for (const [node, { updatestatus }] of draft.base.rows('nodelist').entries())
+        if (updatestatus === 'syncing') draft.merge('nodelist', node, failed);
+    });
   }
 
   /** Resolves when all that was noted before is to be seen. */
@@ -54,13 +58,11 @@ export class NodeStatus {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const noted = this.#noted;
-    if (noted.size > 0) {
-      this.#noted = new Map();
-      const before = this.#written;
-      const write = this.#write(noted);
-      this.#written = before.then(() => write);
-    }
-    return this.#written;
+    if (noted.size === 0) return this.#written;
+    this.#noted = new Map();
+    return this.#change('node-status', (draft) => {
+      for (const [node, columns] of noted) if (draft.base.get('nodelist', node)) draft.merge('nodelist', node, columns);
+    });
   }
 
   #note(node: string, columns: Row): void {
@@ -68,16 +70,18 @@ export class NodeStatus {
     this.#timer ??= setTimeout(() => void this.flush(), delay).unref();
   }
 
-  async #write(noted: ReadonlyMap<string, Row>): Promise<void> {
-    const origin = { user: '', client: '', command: 'node-status', run: '' };
-    try {
-      await this.#store.change(origin, (head) => {
-        const draft = new Draft(head, (_table, _column, clear) => clear);
-        for (const [node, columns] of noted) if (head.get('nodelist', node)) draft.merge('nodelist', node, columns);
-        return draft.changes();
-      });
-    } catch (error) {
-      this.#failed(error);
-    }
+  #change(command: string, compute: (draft: Draft) => void): Promise<void> {
+    const write = this.#store.change(ownOrigin(command), (head) => {
+      const draft = new Draft(head);
+      compute(draft);
+      return draft.changes();
+    });
+    const before = this.#written;
+    return (this.#written = write.catch(this.#failed).then(() => before));
   }
 }
+
+const updateColumns = (updatestatus: UpdateState): Row => ({
+  updatestatus,
+  updatestatustime: statusTime(new Date()),
+});

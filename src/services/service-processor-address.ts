@@ -21,7 +21,7 @@ export async function followMove(
 ): Promise<string> {
   let sentence = '';
   await store.change(origin, (head) => {
-    const draft = new Draft(head, (_table, _column, clear) => clear);
+    const draft = new Draft(head);
     const { follows, because } = judge(head, node, from, to);
     if (follows) assign(draft, { type: nodeType, name: node, attributes: { bmc: to }, mode: 'set', fresh: false });
     sentence = `Its service processor has moved from ${from} to ${to}; ${because}`;

@@ -1,3 +1,4 @@
+import { ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Store } from '../database/store.ts';
 
@@ -22,8 +23,8 @@ export class ServiceProcessorTrust {
   }
 
   async learn(node: string, fingerprint: string): Promise<void> {
-    await this.#store.change({ user: '', client: '', command: 'trust-certificate', run: '' }, (head) => {
-      const draft = new Draft(head, (_table, _column, clear) => clear);
+    await this.#store.change(ownOrigin('trust-certificate'), (head) => {
+      const draft = new Draft(head);
       draft.merge(table, node, { node, fingerprint });
       return draft.changes();
     });

@@ -1,3 +1,4 @@
+import { ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
@@ -33,8 +34,8 @@ export class SshHostKeys implements HostKeys {
   }
 
   async learn(node: string, hostkey: string): Promise<void> {
-    await this.#store.change({ user: '', client: '', command: 'trust-host-key', run: '' }, (head) => {
-      const draft = new Draft(head, (_table, _column, clear) => clear);
+    await this.#store.change(ownOrigin('trust-host-key'), (head) => {
+      const draft = new Draft(head);
       if (!head.get(table, node)?.['hostkey']) draft.merge(table, node, { node, hostkey });
       return draft.changes();
     });

@@ -72,12 +72,13 @@ describe('a dump of the reference system', () => {
   });
 
   it('is one change set with one journal entry', async () => {
-    const before = data.store.current.revision;
+    const { revision, sequence } = data.store.current;
     writeDump(dump, { 'nodelist.csv': '#node\nn1\nn2\n', 'hosts.csv': '#node,ip\nn1,10.0.0.1\n' });
     await importTables(data, dump);
-    const entries = await data.store.database.journalAfter(before);
-    expect(entries).toMatchObject([{ revision: before + 1, user: 'root', client: 'local', command: 'import' }]);
-    expect(Object.keys(entries[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
+    const sets = (await data.store.database.changesAfter(sequence))!;
+    const journal = { revision: revision + 1, user: 'root', client: 'local', command: 'import' };
+    expect(sets).toMatchObject([{ journal }]);
+    expect(Object.keys(sets[0]!.changes).sort()).toEqual(['hosts', 'nodelist']);
   });
 
   it.each([
@@ -87,11 +88,11 @@ describe('a dump of the reference system', () => {
   ])('%s', async (_what, password, left) => {
     const token = { tokenid: 'c'.repeat(64), username: 'root', expire: 'never' };
     await fill(data, { ...firstStart, token: [token] });
-    const before = data.store.current.revision;
+    const before = data.store.current.sequence;
     writeDump(dump, { 'passwd.csv': `#key,username,password\n"xcat","root","${password}"\n` });
     await importTables(data, dump);
     expect(data.store.current.rows('token').size).toBe(left);
-    const entries = await data.store.database.journalAfter(before);
+    const entries = (await data.store.database.changesAfter(before)) ?? [];
     expect(entries.map(({ changes }) => Object.keys(changes).sort())).toEqual(left ? [] : [['passwd', 'token']]);
   });
 

@@ -103,3 +103,23 @@ describe('a secret column', () => {
     );
   });
 });
+
+describe('a draft without a seal', () => {
+  const unsealed = () => new Draft(base);
+
+  test('refuses a secret instead of keeping it in clear', () => {
+    const one = unsealed();
+    expect(() => one.merge('ipmi', 'n1', { bmc: 'b2', password: 'clear' })).toThrow(
+      'ipmi.password is secret, and this change set has no seal.',
+    );
+    expect(one.changes()).toEqual([]);
+  });
+
+  test('takes all else, and leaves or clears the secret that is there', () => {
+    const one = unsealed();
+    one.merge('ipmi', 'n1', { bmc: 'b2', password: redacted });
+    expect(one.get('ipmi', 'n1')).toEqual({ node: 'n1', bmc: 'b2', password: 'sealed old' });
+    one.merge('ipmi', 'n1', { password: '' });
+    expect(one.get('ipmi', 'n1')).toEqual({ node: 'n1', bmc: 'b2', password: '' });
+  });
+});

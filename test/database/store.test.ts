@@ -7,7 +7,7 @@ import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
 import { Store } from '../../src/database/store.ts';
 import type { Row } from '../../src/database/tables.ts';
 import { commitsInLog, outside, queryOutside } from '../harness/raw-sqlite.ts';
-import { memoryStore, testOrigin, type TestStore } from '../harness/store.ts';
+import { auditRecord, memoryStore, silent, testOrigin, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 beforeEach(async () => {
@@ -145,12 +145,15 @@ describe('volatile columns', () => {
   });
 });
 
+const record = auditRecord(0);
+
 describe('when the database cannot be written', () => {
   const refuseJournal = () =>
     outside(cluster.file, (database) =>
       database.exec("create trigger full before insert on muster_journal begin select raise(abort, 'no space'); end"),
     );
-  const allowJournal = () => outside(cluster.file, (database) => database.exec('drop trigger full'));
+  const refuseAudit = "create trigger full before insert on muster_audit begin select raise(abort, 'no space'); end";
+  const allowAgain = () => outside(cluster.file, (database) => database.exec('drop trigger full'));
 
   test('waiting change sets are refused as unavailable, change nothing, and later ones work again', async () => {
     await cluster.store.change(testOrigin, increment);
@@ -164,7 +167,7 @@ describe('when the database cannot be written', () => {
     expect(cluster.store.healthy).toBe(false);
     expect([cluster.current.revision, cluster.store.head.revision]).toEqual([revision, revision]);
     expect([stored('counter'), stored('domain')]).toEqual(['1', undefined]);
-    allowJournal();
+    allowAgain();
     await expect(cluster.store.change(testOrigin, increment)).resolves.toMatchObject({ revision: revision + 1 });
     expect(cluster.store.healthy).toBe(true);
     expect(stored('counter')).toBe('2');
@@ -183,25 +186,23 @@ describe('when the database cannot be written', () => {
   });
 
   function allowJournalAfter(failing: Promise<unknown>): void {
-    void failing.catch(allowJournal);
+    void failing.catch(allowAgain);
   }
 
   test('audit records that somebody waits for are refused too', async () => {
-    outside(cluster.file, (database) =>
-      database.exec("create trigger full before insert on muster_audit begin select raise(abort, 'no space'); end"),
-    );
-    const record = {
-      time: 0,
-      user: 'u',
-      client: 'c',
-      command: 'x',
-      noderange: '',
-      args: '',
-      status: 'Denied',
-      request: 'r',
-    };
+    outside(cluster.file, (database) => database.exec(refuseAudit));
     await expect(cluster.store.audit(record)).rejects.toEqual(unavailable);
     await cluster.store.flush();
+  });
+
+  test('audit records that nobody waits for are tried again by themselves', async () => {
+    outside(cluster.file, (database) => database.exec(refuseAudit));
+    cluster.store.auditSoon(record);
+    await expect.poll(() => cluster.store.healthy, { timeout: 10_000 }).toBe(false);
+    allowAgain();
+    const count = () => queryOutside(cluster.file, 'select count(*) as n from auditlog')[0]!['n'];
+    await expect.poll(count, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => cluster.store.healthy).toBe(true);
   });
 
   test('a log file that cannot grow, as on a full disk, fails the write and leaves no half of it', async () => {
@@ -237,6 +238,8 @@ describe('when the database cannot be written', () => {
 describe('when somebody else commits in between', () => {
   let other: Store;
   beforeEach(async () => {
+    await cluster.close();
+    cluster = await memoryStore({ around: silent });
     other = await Store.open(await SqliteDatabase.open(cluster.file));
   });
   afterEach(() => other.close());
@@ -291,12 +294,29 @@ describe('when somebody else commits in between', () => {
     expect(cluster.current.rows('site').size).toBe(rows.length + 1);
   });
 
-  test('if the journal no longer tells what they did, the write is refused', async () => {
+  test.each(['muster_journal', 'muster_sequence'])(
+    'if the database no longer tells what they did (%s), all is read anew, and what waits is computed on that',
+    async (table) => {
+      await cluster.put(['site', { key: 'kept', value: 'here' }]);
+      await other.change(testOrigin, increment);
+      await other.change(testOrigin, increment);
+      outside(cluster.file, (database) =>
+        database.exec(`delete from ${table} where revision < (select max(revision) from ${table})`),
+      );
+      const { revision } = other.current;
+      await expect(cluster.store.change(testOrigin, increment)).resolves.toMatchObject({ revision: revision + 1 });
+      expect(stored('counter')).toBe('3');
+      await cluster.store.change(testOrigin, increment);
+      expect(cluster.current.get('site', 'counter')?.['value']).toBe('4');
+      expect(cluster.current.get('site', 'kept')?.['value']).toBe('here');
+    },
+  );
+
+  test('audit records are written whatever they did, without reading it', async () => {
     await other.change(testOrigin, increment);
-    await other.change(testOrigin, increment);
-    outside(cluster.file, (database) => database.exec('delete from muster_journal where revision = 2'));
-    await expect(cluster.store.change(testOrigin, increment)).rejects.toEqual(unavailable);
-    outside(cluster.file, (database) => database.exec('delete from muster_journal'));
-    await expect(cluster.store.change(testOrigin, increment)).rejects.toEqual(unavailable);
+    const before = cluster.current;
+    await cluster.store.audit(record);
+    expect(cluster.current).toBe(before);
+    expect(queryOutside(cluster.file, 'select count(*) as n from auditlog')).toEqual([{ n: 1 }]);
   });
 });

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
+import { anonymousEntries, queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { type BmcLab, startBmcs } from '../lab/bmc.ts';
 import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
@@ -37,6 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server?.stop(), bmcs?.stop(), services?.stop()]));
 
+const database = () => join(server.data, 'muster.sqlite');
 const get = (node: string, path: string) => server.ok('GET', `/nodes/${node}/${path}`).then((reply) => reply[node]);
 const put = (node: string, path: string, body: unknown, root = '/muster') =>
   server.call('PUT', `/nodes/${node}/${path}`, { body, root });
@@ -200,6 +203,11 @@ describe('the service processor', () => {
     expect((await services.state(places.mover)).address).toBe(address);
     expect(await get('mover', 'power')).toEqual({ power: 'off' });
     expect(await get('mover', 'sp/ip')).toEqual({ 'BMC IP': address });
+    const journal = "select user, client, run from muster_journal where command = 'rspconfig'";
+    expect(queryOutside(database(), journal)).toEqual([
+      { user: 'root', client: '127.0.0.1', run: reply.headers['x-muster-run'] },
+    ]);
+    expect(anonymousEntries(database())).toEqual([]);
   });
 
   it('that moves leaves no node unreachable whose group gave the address', async () => {

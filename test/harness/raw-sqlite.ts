@@ -22,3 +22,7 @@ export function commitsInLog(file: string): number {
   for (let at = 32; at + frame <= log.length; at += frame) if (log.readUInt32BE(at + 4) !== 0) commits++;
   return commits;
 }
+
+/** Journal entries that do not say who made them, from where, by which command or in which run. */
+export const anonymousEntries = (file: string): Record<string, unknown>[] =>
+  queryOutside(file, "select * from muster_journal where '' in (user, client, command, run)");

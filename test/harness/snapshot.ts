@@ -4,11 +4,9 @@ import { keyOf, type Row, tableNamed } from '../../src/database/tables.ts';
 
 /** A snapshot with exactly these rows, as they are stored. */
 export function snapshotOf(contents: Readonly<Record<string, readonly Row[]>>): Snapshot {
-  return Snapshot.of(
-    1,
-    Object.entries(contents).map(([name, rows]) => {
-      const entries = rows.map((row) => [keyOf(tableNamed(name), row), row] as const);
-      return [name, SortedMap.fromEntries(entries)] as const;
-    }),
-  );
+  const tables = Object.entries(contents).map(([name, rows]) => {
+    const entries = rows.map((row) => [keyOf(tableNamed(name), row), row] as const);
+    return [name, SortedMap.fromEntries(entries)] as const;
+  });
+  return Snapshot.of({ revision: 1, sequence: 1, tables });
 }

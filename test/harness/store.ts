@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { SecretBox } from '../../src/access/secrets.ts';
 import type { Answer, AnyCommand, Command } from '../../src/commands/command.ts';
 import type { Origin } from '../../src/database/changeset.ts';
+import type { AuditRecord, Database } from '../../src/database/database.ts';
 import { type Columns, Draft, type Seal } from '../../src/database/draft.ts';
 import type { Snapshot } from '../../src/database/snapshot.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
@@ -19,6 +20,17 @@ import { ServiceProcessorTrust } from '../../src/services/service-processor-trus
 import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
 
 export const testOrigin: Origin = { user: 'root', client: '127.0.0.1', command: 'test', run: 'run' };
+
+export const auditRecord = (time: number, user = 'alice'): AuditRecord => ({
+  time,
+  user,
+  client: '10.0.0.9',
+  command: 'rpower',
+  noderange: 'n1',
+  args: 'on',
+  status: 'Allowed',
+  request: 'q-1',
+});
 
 /** Of the password "cluster". */
 const rootHash = '$y$j9T$5ZJdlh2G/vpOAv2XDf/vW.$5WMfa6j4EBBsdVEpSRM..DxtQVL79uH7EBYYpyCodJ5';
@@ -46,10 +58,30 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-export async function memoryStore(options: { audit?: boolean } = {}): Promise<TestStore> {
+/** A database that tells nothing of what others commit: whoever uses it hears of that only when it writes. */
+export const silent = (database: Database): Database => ({
+  load: () => database.load(),
+  write: (batch) => database.write(batch),
+  changesAfter: (sequence) => database.changesAfter(sequence),
+  watch: () => () => undefined,
+  readLog: (query) => database.readLog(query),
+  prune: (retention) => database.prune(retention),
+  close: () => database.close(),
+});
+
+export interface TestStoreOptions {
+  readonly audit?: boolean;
+  /** What stands between the store and the database. */
+  readonly around?: (database: Database) => Database;
+}
+
+export async function memoryStore({
+  audit = false,
+  around = (database) => database,
+}: TestStoreOptions = {}): Promise<TestStore> {
   const directory = scratchDirectory();
   const file = join(directory, 'muster.sqlite');
-  const store = await Store.open(await SqliteDatabase.open(file));
+  const store = await Store.open(around(await SqliteDatabase.open(file)));
   const box = SecretBox.open(join(directory, 'key'));
   const seal: Seal = sealer(box);
   const status = new NodeStatus(store, (error) => {
@@ -66,7 +98,7 @@ export async function memoryStore(options: { audit?: boolean } = {}): Promise<Te
     ranges: {},
     runs: new Runs(),
     seal,
-    audit: options.audit ?? false,
+    audit,
   } as unknown as DispatchServices;
   const put: TestStore['put'] = async (...rows) => {
     await store.change(testOrigin, (head) => {

@@ -61,8 +61,7 @@ test('an update that ended with the service has failed, and others stay what the
     const status = new NodeStatus(cluster.store, (error) => {
       throw error;
     });
-    status.resume();
-    await status.flush();
+    await status.resume();
     const shown = Object.keys(states).map((node) => cluster.current.get('nodelist', node)?.['updatestatus'] ?? '');
     expect(shown).toEqual(['failed', 'synced', '']);
     expect(cluster.current.get('nodelist', 'n1')?.['updatestatustime']).not.toBe('then');

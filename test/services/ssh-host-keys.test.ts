@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
+import { anonymousEntries } from '../harness/raw-sqlite.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
 let test: TestStore;
@@ -15,6 +16,7 @@ it('keeps the first key of a node in a table', async () => {
   await Promise.all([keys.learn('n1', 'ssh-ed25519 AAAA'), keys.learn('n1', 'ssh-ed25519 BBBB')]);
   expect(keys.known('n1')).toBe('ssh-ed25519 AAAA');
   expect(test.rows('sshhostkey')).toEqual([{ node: 'n1', hostkey: 'ssh-ed25519 AAAA' }]);
+  expect(anonymousEntries(test.file)).toEqual([]);
 });
 
 it('takes keys as people write them', async () => {

@@ -56,8 +56,8 @@ function readRows(all: readonly Values[], { columns, isKey, share }: Reading): R
 }
 
 const longestShared = 64;
-/** A column stops being shared when this many values more were new than known. */
-const patience = 1_000;
+/** A column stops being shared when this many values more were new than had been there before. */
+const sharingCredit = 1_000;
 
 /** Most values recur in thousands of rows; keeping one copy of each short text saves most of the memory. */
 export class SharedTexts {
@@ -65,13 +65,13 @@ export class SharedTexts {
 
   /** The function that a column's values go through. Keys recur in other tables, so they are shared in any case. */
   ofColumn(isKey: boolean): (text: string) => string {
-    let credit = patience;
+    let credit = sharingCredit;
     return (text) => {
       if (text.length > longestShared || credit < 0) return text;
-      const known = this.#texts.get(text);
-      if (known !== undefined) {
+      const shared = this.#texts.get(text);
+      if (shared !== undefined) {
         credit++;
-        return known;
+        return shared;
       }
       this.#texts.set(text, text);
       if (!isKey) credit--;

@@ -3,7 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { auditColumns } from '../audit-text.ts';
 import { tableNamed, tables } from '../tables.ts';
 import { auditTable, clientType } from './audit-log.ts';
-import { type AnyDatabase, journalTable, metaTable } from './statements.ts';
+import { type AnyDatabase, journalTable, metaTable, sequenceTable } from './statements.ts';
 
 /** Steps that bring an older database to this program's form; never edited once released, only added to. */
 const migrations: Readonly<Record<string, Migration>> = {
@@ -42,6 +42,17 @@ const migrations: Readonly<Record<string, Migration>> = {
       await createAuditView(db);
     },
   },
+  '0003-sequence': {
+    async up(db: Kysely<AnyDatabase>) {
+      await db.schema
+        .createTable(sequenceTable)
+        .addColumn('sequence', 'integer', (column) => column.primaryKey())
+        .addColumn('total', 'integer', (column) => column.notNull())
+        .addColumn('revision', 'integer')
+        .addColumn('changes', 'text')
+        .execute();
+    },
+  },
 };
 
 /** The audit log was a table of one row per record. */
@@ -70,9 +81,9 @@ const timeText = sql`strftime('%Y-%m-%dT%H:%M:%S', (value ->> 0) / 1000, 'unixep
 /** Shows the records as the table that the reference system has. */
 async function createAuditView(db: Kysely<AnyDatabase>): Promise<void> {
   const shown = tableNamed('auditlog').columns.map((column) => {
-    const place = auditColumns.findIndex((name) => name === column);
+    const index = auditColumns.findIndex((name) => name === column);
     if (column === 'audittime') return sql`${timeText} as audittime`;
-    if (place > 0) return sql`value ->> ${sql.lit(place)} as ${sql.ref(column)}`;
+    if (index > 0) return sql`value ->> ${sql.lit(index)} as ${sql.ref(column)}`;
     if (column === 'recid') return sql`first + key as recid`;
     return sql`${column === 'clienttype' ? sql.lit(clientType) : sql.lit(null)} as ${sql.ref(column)}`;
   });

@@ -1,30 +1,55 @@
 import { Kysely, SqliteDialect } from 'kysely';
 import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
-import { joinChanges, type JournalChanges, splitChanges } from '../changeset.ts';
+import {
+  groupVolatile,
+  joinChanges,
+  type JournalChanges,
+  rowCount,
+  splitChanges,
+  ungroupVolatile,
+  type VolatileChanges,
+} from '../changeset.ts';
 import {
   type Batch,
+  type ChangeSet,
+  type Contents,
   type Database,
-  type JournalEntry,
   type LogQuery,
   type Retention,
-  RevisionClash,
+  WriteClash,
 } from '../database.ts';
 import type { SortedMap } from '../sorted-map.ts';
 import { type Row, snapshotTables } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
 import { loadTable, SharedTexts } from './load.ts';
-import { type AnyDatabase, journalTable, metaTable, Statements } from './statements.ts';
+import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
 
-interface Waiting {
+interface Pending {
   resolve: () => void;
   reject: (error: Error) => void;
 }
 
-/** A row of the journal. */
-type JournalText = Omit<JournalEntry, 'changes'> & { readonly changes: string };
+/** A change set in the sequence, or a part of it. One without changes is no longer in the journal. */
+type SequenceRow = NonNullable<ChangeSet['journal']> & {
+  readonly sequence: number;
+  readonly volatile: string | null;
+  readonly changes: string | null;
+};
+
+/** How often it is looked whether somebody else has committed: SQLite tells nobody. */
+const watchInterval = 100;
+/** Change sets, and rows of them, that are read at once. */
+const setsPerPage = 1_000;
+const rowsPerPage = 100_000;
+
+const changesAfter = `
+  select sequence, latest.changes as volatile, journal.*
+  from (select * from ${sequenceTable} where sequence > ? order by sequence limit ${setsPerPage}) as latest
+  left join ${journalTable} as journal on journal.revision = latest.revision
+  order by sequence, part`;
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never;
 
@@ -33,7 +58,7 @@ export class SqliteDatabase implements Database {
   readonly #worker: Worker;
   readonly #reader: SQLite.Database;
   readonly #statements: Statements;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #ended: Error | undefined;
 
@@ -55,7 +80,7 @@ export class SqliteDatabase implements Database {
     return new SqliteDatabase(worker, openSqlite(file, { readonly: true }));
   }
 
-  async load(): Promise<{ revision: number; tables: [table: string, rows: SortedMap<Row>][] }> {
+  async load(): Promise<Contents> {
     const read = this.#reader.transaction(() => {
       const meta = this.#reader.prepare(`select value from ${metaTable} where name = 'revision'`).get();
       const revision = Number((meta as { value: string }).value);
@@ -64,7 +89,7 @@ export class SqliteDatabase implements Database {
         table.name,
         loadTable(this.#reader, this.#statements, table, texts),
       ]);
-      return { revision, tables };
+      return { revision, sequence: this.#sequence(), tables };
     });
     return read();
   }
@@ -73,30 +98,58 @@ export class SqliteDatabase implements Database {
     return this.#ask({
       kind: 'write',
       base,
-      sets: sets.map(({ changes, journal }) => ({
-        parts: splitChanges(changes).map((part) => JSON.stringify(part)),
-        journal: journal && [
-          journal.revision,
-          journal.time,
-          journal.user,
-          journal.client,
-          journal.command,
-          journal.run,
-        ],
-      })),
+      sets: sets.map(({ sequence, changes, journal }) => {
+        if (!journal) return { sequence, rows: rowCount(changes), changes: JSON.stringify(groupVolatile(changes)) };
+        const { revision, time, user, client, command, run } = journal;
+        const parts = splitChanges(changes).map((part) => JSON.stringify(part));
+        return { sequence, journal: [revision, time, user, client, command, run], parts };
+      }),
       audit: auditBlocks(audit),
     });
   }
 
-  async journalAfter(revision: number): Promise<JournalEntry[]> {
-    const text = `select * from ${journalTable} where revision > ? order by revision, part`;
-    const entries = new Map<number, JournalEntry>();
-    for (const row of this.#reader.prepare(text).iterate(revision) as IterableIterator<JournalText>) {
-      const part = JSON.parse(row.changes) as JournalChanges;
-      const known = entries.get(row.revision);
-      entries.set(row.revision, { ...row, changes: known ? joinChanges([known.changes, part]) : part });
+  async changesAfter(after: number): Promise<readonly ChangeSet[] | undefined> {
+    const sets: ChangeSet[] = [];
+    let rows = 0;
+    for (const row of this.#reader.prepare(changesAfter).iterate(after) as IterableIterator<SequenceRow>) {
+      const { sequence, volatile, changes: text, revision, time, user, client, command, run } = row;
+      const last = sets.at(-1);
+      const isPart = sequence === last?.sequence;
+      if (rows > rowsPerPage && !isPart) break;
+      if (sequence > (last?.sequence ?? after) + 1 || (volatile ?? text) === null) return undefined;
+      const changes =
+        volatile === null
+          ? (JSON.parse(text!) as JournalChanges)
+          : ungroupVolatile(JSON.parse(volatile) as VolatileChanges);
+      const journal = volatile === null ? { revision, time, user, client, command, run } : undefined;
+      rows += rowCount(changes);
+      if (isPart) sets[sets.length - 1] = { ...last, changes: joinChanges([last.changes, changes]) };
+      else sets.push({ sequence, changes, journal });
     }
-    return [...entries.values()];
+    // Whoever is ahead has followed another database.
+    return sets.length === 0 && this.#sequence() !== after ? undefined : sets;
+  }
+
+  watch(changed: () => void): () => void {
+    const version = this.#reader.prepare('pragma data_version').pluck();
+    let seen: unknown;
+    const timer = setInterval(() => {
+      let latest: unknown;
+      try {
+        latest = version.get();
+      } catch {
+        // Whoever looks for changes now hears why that fails.
+      }
+      if (latest !== undefined && latest === seen) return;
+      seen = latest;
+      changed();
+    }, watchInterval).unref();
+    return () => clearInterval(timer);
+  }
+
+  #sequence(): number {
+    const latest = this.#reader.prepare(`select max(sequence) from ${sequenceTable}`).pluck().get();
+    return (latest as number | null) ?? 0;
   }
 
   async readLog(query: LogQuery): Promise<Row[]> {
@@ -124,21 +177,21 @@ export class SqliteDatabase implements Database {
     return new Promise((resolve, reject) => {
       if (this.#ended) return reject(this.#ended);
       const id = ++this.#lastId;
-      this.#waiting.set(id, { resolve, reject });
+      this.#pending.set(id, { resolve, reject });
       this.#worker.postMessage({ ...request, id });
     });
   }
 
   #settle({ id, error }: Response): void {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (!error) waiting?.resolve();
-    else waiting?.reject(error.clash ? new RevisionClash(error.message) : new Error(error.message));
+    const pending = this.#pending.get(id);
+    this.#pending.delete(id);
+    if (!error) pending?.resolve();
+    else pending?.reject(error.clash ? new WriteClash(error.message) : new Error(error.message));
   }
 
   #fail(error: Error): void {
     this.#ended = error;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
   }
 }

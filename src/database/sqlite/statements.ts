@@ -6,6 +6,11 @@ export type AnyDatabase = Record<string, Record<string, unknown>>;
 
 export const journalTable = 'muster_journal';
 export const metaTable = 'muster_meta';
+/**
+ * The latest change sets in their order: the revision of those in the journal, the changes of the others. `total` counts what they and all
+ * before them take here, so that it is known how many are enough.
+ */
+export const sequenceTable = 'muster_sequence';
 
 /** SQL texts by shape, made once each by kysely; the parameters follow the order given here. */
 export class Statements {

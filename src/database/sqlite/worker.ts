@@ -5,15 +5,15 @@ import type { AuditBlock } from './audit-log.ts';
 import { migrate } from './migrations.ts';
 import { openSqlite } from './connection.ts';
 import { type AnyDatabase, Statements } from './statements.ts';
-import { Writer, type WriteSetText } from './writer.ts';
+import { type ChangeSetText, Writer } from './writer.ts';
 
 /** What the main thread asks of this one; `sets` and `audit` are JSON text, which crosses threads cheaper than objects. */
 export type Request =
   | {
       id: number;
       kind: 'write';
-      base: number;
-      sets: WriteSetText[];
+      base: number | undefined;
+      sets: readonly ChangeSetText[];
       audit: readonly AuditBlock[];
     }
   | { id: number; kind: 'prune'; retention: Retention }
@@ -38,7 +38,7 @@ port.on('message', (request: Request) => {
   try {
     if (request.kind === 'write') {
       const clash = writer.write(request.base, request.sets, request.audit);
-      if (clash) response.error = { message: 'The database is at another revision.', clash };
+      if (clash) response.error = { message: 'Somebody else has committed change sets.', clash };
     } else if (request.kind === 'prune') writer.prune(request.retention);
     else database.close();
   } catch (error) {

@@ -1,18 +1,22 @@
 import type SQLite from 'better-sqlite3';
-import type { JournalChanges, JournalRow } from '../changeset.ts';
+import type { JournalChanges, JournalRow, VolatileChanges } from '../changeset.ts';
 import type { Retention } from '../database.ts';
 import { tableNamed } from '../tables.ts';
 import { type AuditBlock, auditTable } from './audit-log.ts';
-import { journalTable, metaTable, type Statements } from './statements.ts';
+import { journalTable, metaTable, sequenceTable, type Statements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'part', 'changes'];
 const auditBlockColumns = ['first', 'count', 'until', 'records'];
+const sequenceColumns = ['sequence', 'total', 'revision', 'changes'];
 
-/** A change set as JSON text. `journal` holds the journal's columns up to `run`. */
-export interface WriteSetText {
-  readonly parts: readonly string[];
-  readonly journal: readonly unknown[] | undefined;
-}
+/** Rows of volatile changes, and change sets of the journal, that whoever follows may be behind. */
+const keptInSequence = 100_000;
+
+/** A change set as JSON text: its parts with the journal's columns up to `run`, or how many rows it has and its `VolatileChanges`. */
+export type ChangeSetText = { readonly sequence: number } & (
+  | { readonly journal: readonly [revision: number, ...rest: unknown[]]; readonly parts: readonly string[] }
+  | { readonly journal?: never; readonly rows: number; readonly changes: string }
+);
 
 /** Writes batches, each in one transaction. Runs in the worker thread. */
 export class Writer {
@@ -25,23 +29,28 @@ export class Writer {
     this.#statements = statements;
   }
 
-  /** True: nothing was written because the database is not at revision `base`. */
-  write(base: number, sets: readonly WriteSetText[], audit: readonly AuditBlock[]): boolean {
+  /** True: nothing was written because `base` is not the sequence of the latest change set. */
+  write(base: number | undefined, sets: readonly ChangeSetText[], audit: readonly AuditBlock[]): boolean {
     this.#run('begin immediate', []);
     try {
-      if (this.#meta('revision') !== base) {
+      const latest = this.#latest();
+      if (base !== undefined && base !== latest.sequence) {
         this.#run('rollback', []);
         return true;
       }
-      let revision = base;
-      for (const { parts, journal } of sets) {
-        for (const [part, changes] of parts.entries()) {
-          this.#apply(JSON.parse(changes) as JournalChanges);
-          if (journal) this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, part, changes]);
-        }
-        if (journal) revision = journal[0] as number;
+      let { total } = latest;
+      let revision: number | undefined;
+      for (const set of sets) {
+        if (set.journal) {
+          this.#writeJournalled(set);
+          [revision] = set.journal;
+        } else this.#writeVolatile(set);
+        total += set.journal ? 1 : set.rows;
+        const numbered = [set.sequence, total, set.journal?.[0] ?? null, set.journal ? null : set.changes];
+        this.#run(this.#statements.insert(sequenceTable, sequenceColumns), numbered);
       }
-      if (revision !== base) this.#setMeta('revision', revision);
+      if (revision !== undefined) this.#setMeta('revision', revision);
+      if (sets.length > 0) this.#dropSequence(total - keptInSequence);
       if (audit.length > 0) this.#audit(audit);
       this.#run('commit', []);
       return false;
@@ -49,6 +58,33 @@ export class Writer {
       if (this.#database.inTransaction) this.#run('rollback', []);
       throw error;
     }
+  }
+
+  #latest(): { readonly sequence: number; readonly total: number } {
+    const text = `select sequence, total from ${sequenceTable} order by sequence desc limit 1`;
+    return (this.#prepare(text).get() as { sequence: number; total: number } | undefined) ?? { sequence: 0, total: 0 };
+  }
+
+  #writeJournalled({ journal, parts }: Extract<ChangeSetText, { parts: unknown }>): void {
+    for (const [part, changes] of parts.entries()) {
+      this.#apply(JSON.parse(changes) as JournalChanges);
+      this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, part, changes]);
+    }
+  }
+
+  #writeVolatile({ changes }: Extract<ChangeSetText, { rows: unknown }>): void {
+    for (const [table, groups] of Object.entries(JSON.parse(changes) as VolatileChanges)) {
+      for (const [after, keys] of groups) {
+        const statement = this.#prepare(this.#statements.update(table, Object.keys(after)));
+        const values = Object.values(after);
+        for (const key of keys) statement.run([...values, ...keyValues(table, key)]);
+      }
+    }
+  }
+
+  #dropSequence(until: number): void {
+    const firstKept = `select sequence from ${sequenceTable} where total > ? order by sequence limit 1`;
+    this.#run(`delete from ${sequenceTable} where sequence < (${firstKept})`, [until]);
   }
 
   prune({ journalBefore, auditBefore, eventsBefore }: Retention): void {
@@ -64,16 +100,17 @@ export class Writer {
   }
 
   #apply(changes: JournalChanges): void {
-    for (const table in changes) {
-      const { keys } = tableNamed(table);
-      for (const row of changes[table]!) this.#applyRow(table, row, row[0].split('\u0000').slice(0, keys.length));
-    }
+    for (const table in changes) for (const row of changes[table]!) this.#applyRow(table, row);
   }
 
-  #applyRow(table: string, [, before, after]: JournalRow, keyValues: string[]): void {
-    if (after === null) this.#run(this.#statements.remove(table), keyValues);
+  #applyRow(table: string, [key, before, after]: JournalRow): void {
+    if (after === null) this.#run(this.#statements.remove(table), keyValues(table, key));
     else if (before === null) this.#run(this.#statements.insert(table, Object.keys(after)), Object.values(after));
-    else this.#run(this.#statements.update(table, Object.keys(after)), [...Object.values(after), ...keyValues]);
+    else
+      this.#run(this.#statements.update(table, Object.keys(after)), [
+        ...Object.values(after),
+        ...keyValues(table, key),
+      ]);
   }
 
   #audit(blocks: readonly AuditBlock[]): void {
@@ -104,3 +141,5 @@ export class Writer {
     return statement;
   }
 }
+
+const keyValues = (table: string, key: string): string[] => key.split('\u0000').slice(0, tableNamed(table).keys.length);

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import type { Origin } from '../../database/changeset.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
@@ -12,7 +11,7 @@ import { type Lease, leasesOf } from './leases.ts';
 import type { Machine } from './machine.ts';
 import { planReservations } from './plan-reservations.ts';
 import { away, type KeeperParts, ReservationKeeper } from './reservation-keeper.ts';
-import { type ReservationSet, reservationsOf } from './reservations.ts';
+import { type ReservationSet, reservationsOf, reservationTable } from './reservations.ts';
 import { planSubnets } from './subnets.ts';
 
 export interface DhcpParts extends KeeperParts {
@@ -21,7 +20,8 @@ export interface DhcpParts extends KeeperParts {
   readonly bootScript: string;
 }
 
-const lookEvery = 2_000;
+/** Kea tells nobody that it was started anew, so it is asked. */
+const processCheckInterval = 2_000;
 const usualLease = 43_200;
 const longestBootFile = 127;
 
@@ -33,10 +33,10 @@ export class Dhcp {
   readonly #parts: DhcpParts;
   readonly #turns = new Turns();
   readonly #keeper: ReservationKeeper;
-  readonly #ended = new AbortController();
   readonly #loaded: Promise<unknown>;
   #trouble = '';
-  #watching: Promise<void> | undefined;
+  #isQueued = false;
+  #stopWatching: (() => void) | undefined;
 
   constructor(parts: DhcpParts) {
     this.#parts = parts;
@@ -46,14 +46,13 @@ export class Dhcp {
     );
   }
 
-  /** Takes up what an earlier muster has left, and keeps an eye on it from now on. */
+  /** Takes up what an earlier muster has left, and keeps it up to date from now on. */
   resume(): void {
-    this.#watching ??= this.#watch();
+    this.#stopWatching ??= this.#watch();
   }
 
   async close(): Promise<void> {
-    this.#ended.abort();
-    await this.#watching;
+    this.#stopWatching?.();
     await this.#loaded;
     await this.#turns.take(() => Promise.resolve());
     await Promise.all(this.#parts.servers.map((server) => server.close()));
@@ -166,20 +165,35 @@ export class Dhcp {
     return messages;
   }
 
-  /** Looks now and then whether Kea has been started anew or rows have changed by other ways, and tells it. */
-  async #watch(): Promise<void> {
-    const { signal } = this.#ended;
-    await this.#loaded;
-    await this.#turns.take(() => this.#startAgain());
-    while (!signal.aborted) {
-      await this.#turns
-        .take(() => this.#keeper.catchUp())
-        .then(
-          () => this.#noteTrouble(undefined),
-          (error: unknown) => this.#noteTrouble(error),
-        );
-      await pause(lookEvery, undefined, { signal, ref: false }).catch(() => undefined);
-    }
+  /** Kea is told when rows have changed by other ways, and when it has been started anew. Returns what ends that. */
+  #watch(): () => void {
+    const { store } = this.#parts;
+    let rows = store.current.rows(reservationTable);
+    const unsubscribe = store.subscribe((current) => {
+      if (current.rows(reservationTable) === rows) return;
+      rows = current.rows(reservationTable);
+      this.#catchUp();
+    });
+    const timer = setInterval(() => this.#catchUp(), processCheckInterval).unref();
+    void this.#loaded.then(() => this.#turns.take(() => this.#startAgain()));
+    void this.#loaded.then(() => this.#catchUp());
+    return () => {
+      unsubscribe();
+      clearInterval(timer);
+    };
+  }
+
+  #catchUp(): void {
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    const work = (): Promise<void> => {
+      this.#isQueued = false;
+      return this.#keeper.catchUp();
+    };
+    this.#turns.take(work).then(
+      () => this.#noteTrouble(undefined),
+      (error: unknown) => this.#noteTrouble(error),
+    );
   }
 
   async #startAgain(): Promise<void> {

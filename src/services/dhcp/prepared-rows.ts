@@ -27,7 +27,7 @@ export async function prepareRows(
 ): Promise<readonly PreparedRows[]> {
   const prepared: PreparedRows[] = [];
   for (const { origin, wanted } of changes) {
-    const draft = newDraft(snapshot);
+    const draft = new Draft(snapshot);
     let turn = 0;
     for (const [node, reservations] of wanted) {
       if (++turn % nodesPerTurn === 0) await setImmediate();
@@ -41,7 +41,7 @@ export async function prepareRows(
         const same = (table: string): boolean => head.rows(table) === snapshot.rows(table);
         undisturbed = same(reservationTable) && same('nodelist');
         if (undisturbed) return made;
-        const again = newDraft(head);
+        const again = new Draft(head);
         for (const [node, reservations] of wanted) storeNode(again, node, reservations);
         return again.changes();
       },
@@ -52,8 +52,6 @@ export async function prepareRows(
   }
   return prepared;
 }
-
-const newDraft = (base: Snapshot): Draft => new Draft(base, (_table, _column, clear) => clear);
 
 /** A node that was removed meanwhile gets none. */
 function storeNode(draft: Draft, node: string, reservations: readonly Reservation[]): void {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { KeaAway, KeaControl } from '../../../src/protocols/kea/control.ts';
+import { anonymousEntries } from '../../harness/raw-sqlite.ts';
 import { makeWire, type Wire } from '../../lab/dhcp.ts';
 import {
   removeDirectory,
@@ -94,6 +95,7 @@ describe('muster with Kea', { timeout: 240_000 }, () => {
     expect(await wire.ask(mac(10))).toMatchObject({ ip: '10.77.1.10', router: '10.77.0.254', hostname: 'n10' });
     expect(await call('DELETE', '/xcatws/nodes/n10/dhcp')).toMatchObject({ status: 200, text: '' });
     expect(await served()).toEqual([11]);
+    expect(anonymousEntries(join(data, 'muster.sqlite'))).toEqual([]);
   });
 
   it('shows the leases at its own root only, and none of a reservation that was taken back', async () => {

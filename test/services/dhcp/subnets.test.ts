@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 beforeEach(async () => {
   await store.store.change(testOrigin, (head) => {
-    const draft = new Draft(head, (_table, _column, clear) => clear);
+    const draft = new Draft(head);
     for (const table of ['networks', 'site']) for (const key of head.rows(table).keys()) draft.remove(table, key);
     return draft.changes();
   });

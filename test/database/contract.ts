@@ -1,0 +1,211 @@
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { auditText } from '../../src/database/audit-text.ts';
+import type { JournalChanges } from '../../src/database/changeset.ts';
+import { type ChangeSet, type Database, WriteClash } from '../../src/database/database.ts';
+import { Snapshot } from '../../src/database/snapshot.ts';
+import { Store } from '../../src/database/store.ts';
+import { snapshotTables } from '../../src/database/tables.ts';
+import { clusterEdits, contents, draftOf } from '../harness/random-changes.ts';
+import { auditRecord, testOrigin } from '../harness/store.ts';
+
+/** Where databases of one kind are kept for a test. */
+export interface Place {
+  /** Opens the same database as often as asked, each time as another process would. */
+  open(): Promise<Database>;
+  remove(): Promise<void>;
+}
+
+const site = (key: string, value: string): JournalChanges => ({ site: [[key, null, { key, value }]] });
+const status = (node: string, to: string): JournalChanges => ({ nodelist: [[node, {}, { status: to }]] });
+
+/** In the journal if it has a revision. */
+const set = (sequence: number, changes: JournalChanges, revision?: number): ChangeSet => ({
+  sequence,
+  changes,
+  journal: revision === undefined ? undefined : { ...testOrigin, run: `run ${revision}`, revision, time: 7 },
+});
+
+/** What every implementation of `Database` must do. */
+export function databaseContract(name: string, makePlace: () => Promise<Place>): void {
+  describe(`${name} as a database`, () => {
+    let place: Place;
+    let database: Database;
+    let other: Database;
+    beforeEach(async () => {
+      place = await makePlace();
+      database = await place.open();
+      other = await place.open();
+    });
+    afterEach(async () => {
+      await Promise.all([database.close(), other.close()]);
+      await place.remove();
+    });
+
+    const write = (base: number, ...sets: ChangeSet[]) => database.write({ base, sets, audit: [] });
+    const loaded = async () => Snapshot.of(await other.load());
+    const log = (after: number, limit: number, where = {}) => other.readLog({ table: 'auditlog', where, after, limit });
+
+    test('begins with nothing', async () => {
+      const empty = await loaded();
+      expect(contents(empty, snapshotTables)).toEqual({});
+      expect([empty.revision, empty.sequence]).toEqual([0, 0]);
+      expect(await other.changesAfter(0)).toEqual([]);
+    });
+
+    test('loads what was written, whatever the changes', async () => {
+      const sequences = fc.sample(fc.array(clusterEdits, { minLength: 8, maxLength: 16 }), 3).flat();
+      const store = await Store.open(database);
+      for (const edits of sequences) void store.change(testOrigin, (head) => draftOf(head, edits).changes());
+      await store.flush();
+      const read = await loaded();
+      expect(contents(read, snapshotTables)).toEqual(contents(store.current, snapshotTables));
+      expect([read.revision, read.sequence]).toEqual([store.current.revision, store.current.sequence]);
+    });
+
+    test('tells the change sets after each, as they were written, volatile ones in their place', async () => {
+      const sets = [
+        set(1, { nodelist: [['n1', null, { node: 'n1' }]] }, 1),
+        set(2, status('n1', 'booting')),
+        set(3, site('a', 'b'), 2),
+        set(4, status('n1', 'booted')),
+      ];
+      await write(0, ...sets.slice(0, 3));
+      await write(3, ...sets.slice(3));
+      for (let after = 0; after <= 4; after++) expect(await other.changesAfter(after)).toEqual(sets.slice(after));
+      const { revision, sequence } = await loaded();
+      expect([revision, sequence]).toEqual([2, 4]);
+    });
+
+    test('keeps what each row of a volatile change becomes, also where many become the same', async () => {
+      const names = Array.from({ length: 50 }, (_, i) => `n${i}`);
+      const rows = names.map((node) => [node, null, { node, appstatus: 'old' }] as const);
+      const become = (i: number) =>
+        [{ status: 'up' }, { status: 'up', appstatus: null }, { status: 'null' }, { status: null }][i % 4]!;
+      const changes = { nodelist: names.map((node, i) => [node, {}, become(i)] as const) };
+      await write(0, set(1, { nodelist: rows }, 1), set(2, changes));
+      const [told] = (await other.changesAfter(1))!;
+      const sorted = ({ nodelist }: JournalChanges) => [...nodelist!].sort(([a], [b]) => (a < b ? -1 : 1));
+      expect(sorted(told!.changes)).toEqual(sorted(changes));
+      const read = await loaded();
+      expect(['n0', 'n1', 'n2', 'n3'].map((node) => read.get('nodelist', node))).toEqual([
+        { node: 'n0', appstatus: 'old', status: 'up' },
+        { node: 'n1', status: 'up' },
+        { node: 'n2', appstatus: 'old', status: 'null' },
+        { node: 'n3', appstatus: 'old' },
+      ]);
+    });
+
+    test('tells thousands of them without a gap or a double', async () => {
+      const count = 2_500;
+      const sets = Array.from({ length: count }, (_, i) => set(i + 1, site(`k${i}`, 'x'), i + 1));
+      await write(0, ...sets);
+      const told: number[] = [];
+      for (;;) {
+        const next = (await other.changesAfter(told.at(-1) ?? 0))!;
+        if (next.length === 0) break;
+        told.push(...next.map(({ sequence }) => sequence));
+      }
+      expect(told).toEqual(sets.map(({ sequence }) => sequence));
+    });
+
+    test('keeps a change set of any size whole', async () => {
+      const rows = Array.from({ length: 100_001 }, (_, i) => [`k${i}`, null, { key: `k${i}`, value: 'x' }] as const);
+      await write(0, set(1, { site: rows }, 1));
+      const [whole] = (await other.changesAfter(0))!;
+      const told = whole!.changes['site']!;
+      expect([told.length, told[0], told.at(-1)]).toEqual([rows.length, rows[0], rows.at(-1)]);
+      expect((await loaded()).rows('site').size).toBe(rows.length);
+    });
+
+    test('says so when what came after is no longer known', async () => {
+      await write(0, set(1, site('a', 'b'), 1), set(2, site('c', 'd'), 2), set(3, status('n1', 'x')));
+      await other.prune({ journalBefore: 8, auditBefore: 0, eventsBefore: 0 });
+      expect(await other.changesAfter(0)).toBeUndefined();
+      expect(await other.changesAfter(2)).toEqual([set(3, status('n1', 'x'))]);
+      expect(await other.changesAfter(3)).toEqual([]);
+      expect(await other.changesAfter(4)).toBeUndefined();
+      expect((await loaded()).sequence).toBe(3);
+    });
+
+    test('writes a batch as a whole or not at all', async () => {
+      const broken = set(2, { site: [['c', null, { nocolumn: 'x' }]] }, 2);
+      const audit = [auditText(auditRecord(1))];
+      await expect(database.write({ base: 0, sets: [set(1, site('a', 'b'), 1), broken], audit })).rejects.toThrow();
+      expect((await loaded()).rows('site').size).toBe(0);
+      expect(await other.changesAfter(0)).toEqual([]);
+      expect(await log(0, 10)).toEqual([]);
+      await write(0, set(1, site('a', 'b'), 1));
+    });
+
+    test.each([
+      ['change set', set(1, site('a', 'b'), 1)],
+      ['volatile change', set(1, status('n1', 'x'))],
+    ])('refuses a batch that does not go on from the latest %s', async (_what, first) => {
+      await other.write({ base: 0, sets: [first], audit: [] });
+      const audit = [auditText(auditRecord(1))];
+      await expect(database.write({ base: 0, sets: [set(1, site('c', 'd'), 1)], audit })).rejects.toThrow(WriteClash);
+      await expect(database.write({ base: 0, sets: [], audit })).rejects.toThrow(WriteClash);
+      expect(await other.changesAfter(0)).toEqual([first]);
+      expect(await log(0, 10)).toEqual([]);
+    });
+
+    test('takes audit records alone whatever was written before', async () => {
+      await other.write({ base: 0, sets: [set(1, site('a', 'b'), 1)], audit: [] });
+      await database.write({ base: undefined, sets: [], audit: [auditText(auditRecord(1))] });
+      expect(await log(0, 10)).toHaveLength(1);
+      expect(await other.changesAfter(1)).toEqual([]);
+    });
+
+    test('calls back when somebody else has committed, and no more when that is ended', async () => {
+      let [calls, endedCalls] = [0, 0];
+      const end = database.watch(() => endedCalls++);
+      const endOther = database.watch(() => calls++);
+      await other.write({ base: 0, sets: [set(1, site('a', 'b'), 1)], audit: [] });
+      await expect.poll(() => Math.min(calls, endedCalls), { timeout: 10_000 }).toBeGreaterThan(0);
+      end();
+      [calls, endedCalls] = [0, 0];
+      await other.write({ base: 1, sets: [set(2, status('n1', 'x'))], audit: [] });
+      await expect.poll(() => calls, { timeout: 10_000 }).toBeGreaterThan(0);
+      expect(endedCalls).toBe(0);
+      endOther();
+    });
+
+    test('reads the audit log by what records equal, with the request in the comments', async () => {
+      const audit = Array.from({ length: 321 }, (_, i) => auditText(auditRecord(i, i % 2 === 0 ? 'alice' : 'bob')));
+      await database.write({ base: undefined, sets: [], audit });
+      expect(await log(0, 1)).toEqual([
+        {
+          recid: '1',
+          audittime: '1970-01-01T00:00:00.000Z',
+          userid: 'alice',
+          clientname: '10.0.0.9',
+          clienttype: 'ws',
+          command: 'rpower',
+          noderange: 'n1',
+          args: 'on',
+          status: 'Allowed',
+          comments: 'q-1',
+        },
+      ]);
+      expect(await log(0, 1_000, { userid: 'bob' })).toHaveLength(160);
+      expect((await log(10, 3, { userid: 'bob' })).map((row) => row['recid'])).toEqual(['12', '14', '16']);
+    });
+
+    test('forgets audit records past their time and goes on counting', async () => {
+      const audit = (time: number) =>
+        database.write({ base: undefined, sets: [], audit: [auditText(auditRecord(time))] });
+      for (const time of [1_000, 2_000, 3_000]) await audit(time);
+      await other.prune({ journalBefore: 0, auditBefore: 3_500, eventsBefore: 0 });
+      expect(await log(0, 10)).toEqual([]);
+      await audit(4_000);
+      expect((await log(0, 10)).map((row) => row['recid'])).toEqual(['4']);
+    });
+
+    test('refuses writes after it was closed, instead of waiting for ever', async () => {
+      const third = await place.open();
+      await third.close();
+      await expect(third.write({ base: 0, sets: [], audit: [] })).rejects.toThrow();
+    });
+  });
+}
