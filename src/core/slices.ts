@@ -12,6 +12,19 @@ export class Slices {
     if (this.#waiting.length === 1) setImmediate(() => this.#work());
   }
 
+  /** The same for work that somebody waits for. */
+  run<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.add(() => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
   #work(): void {
     const until = performance.now() + slice;
     let done = 0;

@@ -93,13 +93,14 @@ function namesIn(range: string): string[] {
 
 /**
  * Which nodes the caller may know of: those the command is allowed on, and those that may be listed. Undefined: all, since the
- * command is not limited to some.
+ * command may be run and is not limited to some.
  */
 export function sight(snapshot: Snapshot, permission: Permission): ((node: string) => boolean) | undefined {
   const { user, command, words } = permission;
   const policy = policyOf(snapshot);
-  if (!policy.dependsOn(user, command).nodes || policy.alwaysAllows(user, 'lsdef')) return undefined;
+  if (policy.alwaysAllows(user, 'lsdef')) return undefined;
   const identity = identityOf(permission);
+  if (!policy.dependsOn(user, command).nodes && policy.couldAllow({ ...identity, now: new Date() })) return undefined;
   let mayRun: ((node: string) => boolean) | undefined;
   let mayList: typeof mayRun;
   return (node) => {

@@ -61,7 +61,7 @@ export class IncomingBody {
           if (take(chunk)) return;
           resolve(false);
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
         stop();
       };

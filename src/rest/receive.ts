@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import { networkOf } from '../access/addresses.ts';
 import { Fault } from '../core/errors.ts';
+import { Slices } from '../core/slices.ts';
 import type { Identity } from './authenticate.ts';
 import { parseBody } from './body.ts';
 import { weightOf } from './body-budgets.ts';
@@ -11,7 +11,6 @@ import { GatheredBytes } from './gathered-bytes.ts';
 import { identify } from './identify.ts';
 import { bodyLimit, hasBody, IncomingBody } from './incoming-body.ts';
 import { MemberParser } from './member-parser.ts';
-import { slice } from './paced-text.ts';
 import { type CommonParameters, commonParameters } from './parameters.ts';
 import type { Route } from './route.ts';
 
@@ -33,6 +32,13 @@ export interface Arrival {
   /** What to give back when it is done. */
   readonly held: (() => void)[];
 }
+
+/** Bytes that are parsed without waiting for a turn, and in one turn. */
+const parsedAtOnce = 4_096;
+const parsedInTurn = 65_536;
+
+/** Whoever sends them, and however many: all bodies together are parsed for a few milliseconds, then others get their turn. */
+const parsing = new Slices();
 
 /** More than this is read only from callers who are known. */
 const shortBody = 65_536;
@@ -99,7 +105,7 @@ async function withBody(arrival: Arrival, body: IncomingBody): Promise<Received>
     return cause === undefined;
   };
   if (!cause) await body.read(fits);
-  return cause ? long(arrival, body, start.bytes, room, cause) : short(arrival, start.bytes, room);
+  return cause ? long(arrival, body, start, room, cause) : short(arrival, start.bytes, room);
 }
 
 const tooLong = (): Fault =>
@@ -120,34 +126,39 @@ async function short(arrival: Arrival, bytes: Buffer, room: Hold): Promise<Recei
     const { members, values } = parseBody(bytes);
     return { ...parametersOf(arrival, members), values };
   };
-  let given: ReturnType<typeof read> | undefined = read();
+  let given: ReturnType<typeof read> | undefined = bytes.length > parsedAtOnce ? await parsing.run(read) : read();
   let identity = identify(arrival.route, arrival.request, given.common);
   if (identity instanceof Promise) {
     // Parsed it takes up many times as much, for which there is no need meanwhile.
     given = undefined;
     identity = await identity;
-    given = read();
+    given = await parsing.run(read);
   }
   const keep = userRoom(arrival, identity, room);
   keep(bytes.length, given.values);
   return { identity, common: given.common, body: given.rest, own: given.own };
 }
 
-async function long(arrival: Arrival, body: IncomingBody, start: Buffer, room: Hold, cause: Fault): Promise<Received> {
+async function long(
+  arrival: Arrival,
+  body: IncomingBody,
+  piece: GatheredBytes,
+  room: Hold,
+  cause: Fault,
+): Promise<Received> {
   const identity = await identify(arrival.route, arrival.request, parametersOf(arrival, {}).common, cause);
   const keep = userRoom(arrival, identity, room);
   const parser = new MemberParser();
-  const parse = (chunk: Buffer): void => {
+  const parse = (): void => {
     const before = parser.values;
-    parser.add(chunk);
-    keep(chunk.length, parser.values - before);
+    parser.add(piece.bytes);
+    keep(piece.size, parser.values - before);
+    piece.clear();
   };
-  parse(start);
-  for (let isAll = false; !isAll; await setImmediate()) {
-    const began = performance.now();
+  for (let isAll = false; !isAll; await parsing.run(parse)) {
     isAll = await body.read((chunk) => {
-      parse(chunk);
-      return performance.now() - began < slice;
+      piece.add(chunk);
+      return piece.size < parsedInTurn;
     });
   }
   const { common, rest, own } = parametersOf(arrival, parser.end());

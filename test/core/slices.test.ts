@@ -58,3 +58,13 @@ test('many items are made into others in order, and others have their turn in be
   expect(turns).toBeGreaterThanOrEqual(4);
   expect(await mapInSlices([], () => 1)).toEqual([]);
 });
+
+test('who waits for work gets what it returned or threw, and the rest goes on', async () => {
+  const slices = new Slices();
+  const failing = slices.run(() => {
+    throw new Error('broken');
+  });
+  const good = slices.run(() => 42);
+  await expect(failing).rejects.toThrow('broken');
+  expect(await good).toBe(42);
+});

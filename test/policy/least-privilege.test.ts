@@ -396,6 +396,8 @@ describe('what belongs to another node', () => {
     await expectRefused('GET', '/templates/node', template('n10'));
     await rules({ noderange: 'n10', rule: 'deny' }, {});
     await expectRefused('GET', '/templates/node', template('n10'));
+    await rules({ commands: 'mkdef' });
+    expect(await expectRefused('POST', '/groups/g20', template('storage'))).not.toMatch(/\bs[12]\b/);
   });
 });
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { groupNames, nodeNames } from './world.ts';
 import { effective, membersOf, nodesIn, type World } from './state.ts';
 

@@ -1,13 +1,10 @@
-import fc from 'fast-check';
-import { nodeTables, tables } from '../../../src/database/tables.ts';
-import { objectTypes } from '../../../src/objects/types.ts';
+import * as fc from 'fast-check';
+import { nodeTables } from '../../../src/database/tables.ts';
 import type { Endpoint } from '../../../src/rest/endpoint.ts';
 import { endpoints } from '../../../src/rest/endpoints/index.ts';
-import { namesIn, requestRange, textOf } from './ranges.ts';
+import { columnList, groupNameOf, keysFor, type Known, nodeNameOf, segmentOf, someNodes } from './pieces.ts';
 import { type Attributes, attributesOf, mentionedIn } from './values.ts';
-import { addressOf, bmcOf, canary, groupNames, macOf, nodeNames } from './world.ts';
-
-type Names = readonly string[];
+import { bmcOf, nodeNames } from './world.ts';
 
 /** One call, and what the policy is asked by it. */
 export interface Request {
@@ -19,83 +16,10 @@ export interface Request {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** Names that the caller has written down. */
-  readonly mentions: Names;
+  readonly mentions: readonly string[];
   /** Argument lines, and the objects each is about where they differ. */
   readonly lines: readonly { readonly line: string; readonly object?: string }[];
 }
-
-/** A piece of a request: text for the path, and what it names. */
-interface Piece {
-  readonly text: string;
-  readonly mentions: Names;
-}
-
-const plain = (text: string): Piece => ({ text, mentions: [] });
-const oneOf = (...texts: string[]): fc.Arbitrary<Piece> => fc.constantFrom(...texts).map(plain);
-const listOf = (arbitrary: fc.Arbitrary<string>, maxLength: number): fc.Arbitrary<Piece> =>
-  fc.uniqueArray(arbitrary, { minLength: 1, maxLength }).map((items) => plain(items.join(',')));
-
-const someGroups = fc
-  .uniqueArray(fc.constantFrom(...groupNames, 'nosuch', 'k201'), { minLength: 1, maxLength: 2 })
-  .map((names): Piece => ({ text: names.join(','), mentions: names }));
-const someNodes = requestRange.map((range): Piece => ({ text: textOf(range), mentions: namesIn(range) }));
-
-const keyOf = fc.oneof(
-  fc
-    .record({ table: fc.constantFrom(...nodeTables), name: fc.constantFrom(...nodeNames, ...groupNames, 'n199') })
-    .map(({ table, name }) => ({
-      table: table.name,
-      keys: `${table.nodeColumn!}=${name}`,
-      mentions: [name],
-    })),
-  fc.constantFrom(
-    ...[
-      ['nodepos', 'rack=r1'],
-      ['nodepos', 'rack=r3'],
-      ['nodepos', 'room=east'],
-      ['nodelist', 'hidden=1'],
-      ['nodetype', 'arch=aarch64'],
-      ['nodetype', `os=${canary('a', 'k201', 'os')}`],
-      ['ipmi', `bmc=${bmcOf('a', 'k201')}`],
-      ['ipmi', 'password=x'],
-      ['mac', `mac=${macOf('a', 'n104')}`],
-      ['hosts', `ip=${addressOf('a', 'n103')}`],
-      ['nodegroup', 'groupname=alpha'],
-      ['site', 'key=domain'],
-      ['passwd', 'key=ipmi'],
-      ['policy', 'priority=1'],
-      ['networks', 'netname=net1'],
-      ['auditlog', 'command=chdef'],
-      ['discoverydata', 'node=k201'],
-    ].map(([table, keys]) => ({ table: table!, keys: keys!, mentions: [] as string[] })),
-  ),
-);
-const columns = listOf(
-  fc.constantFrom('node', 'os', 'rack', 'bmc', 'password', 'groups', 'mac', 'ip', 'comments', 'value'),
-  3,
-);
-const someTables = listOf(fc.constantFrom(...[...tables.keys()].filter((name) => name !== 'token'), 'nosuch'), 2);
-const nodeAttributeNames = [...objectTypes.get('node')!.attributes.keys(), 'nicips.eth1', 'nosuch'];
-
-/** What may stand for a segment; rows whose segments depend on each other have their own below. */
-const segments: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
-  noderange: fc.oneof({ arbitrary: someNodes, weight: 12 }, { arbitrary: oneOf('ALLRESOURCES'), weight: 1 }),
-  groupname: fc.oneof({ arbitrary: someGroups, weight: 6 }, { arbitrary: oneOf('ALLRESOURCES'), weight: 1 }),
-  imgname: oneOf('img1', 'img2', 'ALLRESOURCES'),
-  netname: oneOf('net1', 'net2', 'ALLRESOURCES'),
-  policy_priority: oneOf('1', '90', 'ALLRESOURCES'),
-  attributes: listOf(fc.constantFrom(...nodeAttributeNames), 3),
-  attribute: fc.constantFrom(...nodeAttributeNames, 'ip', 'community', 'gateway').map(plain),
-  kinds: oneOf('temp', 'model', 'all'),
-  type: oneOf('CMM', 'REDFISH'),
-  tablelist: someTables,
-  attrlist: columns,
-  id: oneOf('RUN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'),
-  search: oneOf(`iprange=${bmcOf('a', 'k201')}`),
-  rest: oneOf('30'),
-  address: fc.constantFrom(...nodeNames).map((node) => plain(bmcOf('a', node))),
-  account: oneOf('bmcuser=x,bmcpw=y'),
-};
 
 const typeOf: Readonly<Record<string, string>> = {
   nodes: 'node',
@@ -124,12 +48,12 @@ type Content = Pick<Request, 'body' | 'mentions' | 'lines'>;
 const none: Content = { mentions: [], lines: [{ line: '' }] };
 
 /** The body of a row, given the text of the segment that names objects. */
-function contentOf(row: Endpoint, named: string): fc.Arbitrary<Content> {
+function contentOf(row: Endpoint, named: string, known: Known): fc.Arbitrary<Content> {
   const [, collection = '', segment, tail] = row.path.split('/');
   const type = typeOf[collection];
   const writes = row.method === 'PUT' || row.method === 'POST';
   if (type !== undefined && writes && tail === undefined && row.command.name !== 'makenetworks')
-    return segment === undefined ? bulkContent(type) : definitionContent(type, named);
+    return segment === undefined ? bulkContent(type, known) : definitionContent(type, named);
   if (type === 'site' && row.method === 'PUT') return definitionContent(type, named);
   if (row.path.endsWith('/rename'))
     return fc.constantFrom(...nodeNames, 'n199', 'n150').map((newNode) => ({
@@ -153,9 +77,9 @@ const definitionContent = (type: string, named: string): fc.Arbitrary<Content> =
     lines: [{ line: lineOf(type, named, attributes, options) }],
   }));
 
-function bulkContent(type: string): fc.Arbitrary<Content> {
-  const names = { node: [...nodeNames, 'n150'], group: groupNames }[type] ?? ['img1', 'net1', '90'];
-  return fc.dictionary(fc.constantFrom(...names), attributesOf(type), { minKeys: 1, maxKeys: 3 }).map((body) => ({
+function bulkContent(type: string, known: Known): fc.Arbitrary<Content> {
+  const names = { node: nodeNameOf(known), group: groupNameOf(known) }[type] ?? fc.constantFrom('img1', 'net1', '90');
+  return fc.dictionary(names, attributesOf(type), { minKeys: 1, maxKeys: 3 }).map((body) => ({
     body,
     mentions: [...Object.keys(body), ...Object.values(body).flatMap(mentionedIn)],
     lines: Object.entries(body).map(([object, attributes]) => ({ object, line: lineOf(type, object, attributes) })),
@@ -163,10 +87,10 @@ function bulkContent(type: string): fc.Arbitrary<Content> {
 }
 
 /** Rows of tables: their keys and columns belong to the table of the path. */
-function tableRequest(row: Endpoint): fc.Arbitrary<Pick<Request, 'path'> & Content> {
+function tableRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'path'> & Content> {
   if (row.path.includes('{keys}')) {
     const written = row.method === 'PUT' ? attributesOf('row') : fc.constant<Attributes>({});
-    return fc.tuple(keyOf, columns, written).map(([{ table, keys, mentions }, wanted, body]) => ({
+    return fc.tuple(keysFor(known), columnList, written).map(([{ table, keys, mentions }, wanted, body]) => ({
       path: fill(row.path, { tablelist: table, keys, attrlist: wanted.text }),
       ...(row.method === 'PUT' && { body }),
       mentions: [...mentions, ...mentionedIn(body)],
@@ -174,9 +98,9 @@ function tableRequest(row: Endpoint): fc.Arbitrary<Pick<Request, 'path'> & Conte
     }));
   }
   return fc
-    .tuple(fc.constantFrom(...nodeTables), someNodes, attributesOf('row'))
-    .map(([{ name, columns: known }, { text, mentions }, given]) => {
-      const columnsGiven = Object.fromEntries(Object.entries(given).filter(([column]) => known.includes(column)));
+    .tuple(fc.constantFrom(...nodeTables), someNodes(known), attributesOf('row'))
+    .map(([{ name, columns }, { text, mentions }, given]) => {
+      const columnsGiven = Object.fromEntries(Object.entries(given).filter(([column]) => columns.includes(column)));
       const body = Object.keys(columnsGiven).length > 0 ? columnsGiven : { comments: 'x' };
       return {
         path: fill(row.path, { tablelist: name, noderange: text }),
@@ -196,13 +120,13 @@ function tableRequest(row: Endpoint): fc.Arbitrary<Pick<Request, 'path'> & Conte
 const fill = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
 
-function rowRequest(row: Endpoint): fc.Arbitrary<Pick<Request, 'path'> & Content> {
+function rowRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'path'> & Content> {
   if (row.path.startsWith('/tables/') && (row.method === 'PUT' || row.path.includes('{keys}')))
-    return tableRequest(row);
+    return tableRequest(row, known);
   const wanted = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-  return fc.tuple(...wanted.map((name) => segments[name]!)).chain((pieces) => {
+  return fc.tuple(...wanted.map((name) => segmentOf(name, known))).chain((pieces) => {
     const texts = Object.fromEntries(wanted.map((name, i) => [name, pieces[i]!.text]));
-    return contentOf(row, row.range === undefined ? '' : texts[row.range]!).map((content) => ({
+    return contentOf(row, row.range === undefined ? '' : texts[row.range]!, known).map((content) => ({
       ...content,
       path: fill(row.path, texts),
       mentions: [...content.mentions, ...pieces.flatMap(({ mentions }) => mentions)],
@@ -225,33 +149,38 @@ const headers = fc.oneof(
 
 /** Rows that revoke or make tokens are about nobody else's. */
 export const triedRows = endpoints.filter(({ path, method }) => !path.startsWith('/tokens') || method === 'GET');
-/** What reads and changes definitions most. */
-const favoured = triedRows.filter(({ path }) =>
-  /^\/(nodes|groups|tables)(\/\{\w+\}(\/(rows|nodes)\/\{\w+\})?)?$/.test(path),
-);
+const favoured = /^\/(nodes|groups|tables)(\/\{\w+\}(\/(rows|nodes)\/\{\w+\})?)?$/;
 
-export const request: fc.Arbitrary<Request> = fc
-  .oneof(
-    { arbitrary: fc.constantFrom(...triedRows), weight: 3 },
-    { arbitrary: fc.constantFrom(...favoured), weight: 2 },
-  )
-  .chain((row) =>
-    fc
-      .record({
-        parts: rowRequest(row),
-        root: fc.constantFrom('/muster', '/muster', '/xcatws'),
-        query: queries,
-        headers,
-      })
-      .map(({ parts, root, query, headers: sent }) => ({
-        row,
-        root: row.only ?? root,
-        headers: sent,
-        query: { ...row.example.query, ...query },
-        ...parts,
-      }))
-      .map((made) => Object.defineProperty(made, fc.toStringMethod, { value: () => curlText(made) })),
-  );
+/** Those that get beyond the first look at the policy, and of these again what reads and changes definitions most. */
+function rowsFor({ mayRun }: Known): readonly Endpoint[] {
+  const possible = triedRows.filter(({ command }) => mayRun(command.name));
+  const definitions = possible.filter(({ path }) => favoured.test(path));
+  return possible.length === 0 ? triedRows : [...possible, ...definitions, ...definitions];
+}
+
+export const requestsOf = (known: Known): fc.Arbitrary<Request> =>
+  fc
+    .oneof(
+      { arbitrary: fc.constantFrom(...triedRows), weight: 3 },
+      { arbitrary: fc.constantFrom(...rowsFor(known)), weight: 7 },
+    )
+    .chain((row) =>
+      fc
+        .record({
+          parts: rowRequest(row, known),
+          root: fc.constantFrom('/muster', '/muster', '/xcatws'),
+          query: queries,
+          headers,
+        })
+        .map(({ parts, root, query, headers: sent }) => ({
+          row,
+          root: row.only ?? root,
+          headers: sent,
+          query: { ...row.example.query, ...query },
+          ...parts,
+        }))
+        .map((made) => Object.defineProperty(made, fc.toStringMethod, { value: () => curlText(made) })),
+    );
 
 /** The call as somebody could repeat it by hand. */
 export const curlText = ({ row, root, path, query, headers: sent, body }: Request): string => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { meaning, type Range, ruleRange, textOf } from './ranges.ts';
 import type { World } from './state.ts';
 
@@ -86,6 +86,10 @@ export function mayDecideTrust(
 /** Whether some rule could let the account do anything at all on the node. */
 export const mayAnythingOn = ({ rules, world }: Policy, node: string): boolean =>
   rules.some((rule) => permits(rule) && covers(world, rule, node));
+
+/** Whether some rule could let the account run the command. */
+export const mayRun = (rules: readonly Rule[], command: string): boolean =>
+  rules.some((rule) => permits(rule) && fits({ ...rule, parameters: undefined }, { command, line: '' }));
 
 const commandGroups: readonly (readonly string[])[] = [
   ['lsdef', 'nodels'],

@@ -81,4 +81,8 @@ export function differences(before: World, after: World): Difference[] {
   });
 }
 
-const sorted = (row: Row | undefined): [string, string][] | undefined => row && Object.entries(row).sort();
+const sorted = (row: Row | undefined): string[] | undefined =>
+  row &&
+  Object.entries(row)
+    .map((entry) => entry.join('='))
+    .sort();

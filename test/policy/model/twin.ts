@@ -41,6 +41,11 @@ export async function differ(cluster: Cluster, { unknown, renamed: away }: Twin)
   for (const node of away) await cluster.ok('PUT', `/nodes/${node}/rename`, { newNode: newName(node) });
 }
 
+/** Takes the names back; what else is different is little. */
+export async function undiffer(cluster: Cluster, { renamed: away }: Twin): Promise<void> {
+  for (const node of away) await cluster.ok('PUT', `/nodes/${newName(node)}/rename`, { newNode: node });
+}
+
 /** The same request to the twin: values that the account may know of are there with the other letter. */
 export function forTwin(request: Request, { unknown }: Twin, world: World): Request {
   const known = nodeNames.filter((node) => !unknown.includes(node));
@@ -86,6 +91,7 @@ export function seenOf({ status, text, headers }: Reply): string {
     .replaceAll('10.88.', '10.78.')
     .replaceAll('52:54:00:0b', '52:54:00:0a')
     .replaceAll('5254000b', '5254000a')
+    .replaceAll(/muster-test-\w+/g, 'DIRECTORY')
     .replaceAll(/ssh-ed25519 \S+/g, 'KEY')
     .replaceAll(/request [\w-]+/g, 'request ID')
     .replaceAll(/revision \d+/g, 'revision N')
@@ -97,7 +103,13 @@ export function seenOf({ status, text, headers }: Reply): string {
 /** In which order columns were written once does not matter. Undefined if it is no JSON. */
 function inOrder(text: string): string | undefined {
   const sorted = (_key: string, value: unknown): unknown =>
-    isObject(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
+    isObject(value)
+      ? Object.fromEntries(
+          Object.keys(value)
+            .sort()
+            .map((key) => [key, value[key]]),
+        )
+      : value;
   try {
     return JSON.stringify(JSON.parse(text, sorted));
   } catch {
@@ -105,5 +117,5 @@ function inOrder(text: string): string | undefined {
   }
 }
 
-const isObject = (value: unknown): value is object =>
+const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

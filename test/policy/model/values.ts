@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { objectTypes } from '../../../src/objects/types.ts';
 import { addressOf, bmcOf, canary, groupNames, macOf, nodeNames } from './world.ts';
 
@@ -29,7 +29,7 @@ const special: Readonly<Record<string, fc.Arbitrary<string>>> = {
   bmcport: fc.constantFrom('', '4711'),
   mac: fc.oneof(
     someNode.map((node) => macOf('a', node)),
-    someNode.map((node) => `${macOf('a', node).replaceAll(':', '')}`),
+    someNode.map((node) => macOf('a', node).replaceAll(':', '')),
     someNode.map((node) => `52:54:00:77:00:01!${node}`),
     fc.constant('52:54:00:77:00:01'),
   ),
