@@ -40,11 +40,11 @@ export function expand(text: string, cluster: Cluster, options: ExpandOptions = 
     nodes = nodes.difference(seen(run, evaluate(excluded)));
     missed = missed.concat(excluded.missed);
   }
-  return { nodes: [...nodes].sort(), missed };
+  return { nodes: nodes.list(), missed };
 }
 
 /** The names a range stands for when there is no cluster to ask: no nodes, no groups, no criteria. */
 export function expandSyntactic(text: string): string[] {
   const effort = new Effort(defaultLimit);
-  return [...evaluate(startRun(text, 'noderange', { cluster: undefined, verify: false, effort }))].sort();
+  return evaluate(startRun(text, 'noderange', { cluster: undefined, verify: false, effort })).list();
 }

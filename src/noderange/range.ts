@@ -1,5 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import { closingBracket } from './brackets.ts';
+import { Names } from './names.ts';
 import { charge, deepestNesting, malformed, type Run, startRun, unknown, keep } from './run.ts';
 import { term } from './term.ts';
 
@@ -14,7 +15,7 @@ interface Slice {
 }
 
 /** The set of names a whole text stands for. */
-export function evaluate(run: Run): Set<string> {
+export function evaluate(run: Run): Names {
   return range(run, pairParentheses(run), { from: 0, to: run.text.length }, 0);
 }
 
@@ -38,7 +39,7 @@ function pairParentheses(run: Run): Pairs {
  * The first parenthesis of a range binds to everything before it: `a,(b)@c` is (a and b) at c. What follows it is a
  * list, evaluated from left to right, with the exclusions taken out at the end.
  */
-function range(run: Run, pairs: Pairs, slice: Slice, depth: number): Set<string> {
+function range(run: Run, pairs: Pairs, slice: Slice, depth: number): Names {
   if (depth > deepestNesting) {
     throw malformed(
       run,
@@ -47,7 +48,7 @@ function range(run: Run, pairs: Pairs, slice: Slice, depth: number): Set<string>
       `is nested more than ${deepestNesting} deep`,
     );
   }
-  let nodes = new Set<string>();
+  let nodes = new Names();
   let { from } = slice;
   const open = pairs.size > 0 ? nextParenthesis(run, pairs, slice) : -1;
   if (open >= 0) {
@@ -55,15 +56,15 @@ function range(run: Run, pairs: Pairs, slice: Slice, depth: number): Set<string>
     const close = pairs.get(open) ?? open;
     if (end > from) nodes = range(run, pairs, { from, to: end }, depth + 1);
     const inner = range(run, pairs, { from: open + 1, to: close }, depth + 1);
-    nodes = operator === 'add' && nodes.size === 0 ? inner : combine(run, nodes, operator, inner);
+    nodes = operator === 'add' && nodes.isEmpty ? inner : combine(run, nodes, operator, inner);
     from = close + 1;
   }
   return list(run, pairs, { from, to: slice.to }, depth, nodes);
 }
 
-function list(run: Run, pairs: Pairs, slice: Slice, depth: number, start: Set<string>): Set<string> {
+function list(run: Run, pairs: Pairs, slice: Slice, depth: number, start: Names): Names {
   let nodes = start;
-  const removed = new Set<string>();
+  const removed = new Names();
   let elements = split(run.text, pairs, slice, ',');
   const chain = elements.length === 1;
   if (chain) elements = split(run.text, pairs, slice, '@');
@@ -78,32 +79,32 @@ function list(run: Run, pairs: Pairs, slice: Slice, depth: number, start: Set<st
     } else if (operator === 'remove') {
       addElement(run, pairs, { from, to }, depth, removed);
     } else {
-      const found = new Set<string>();
+      const found = new Names();
       addElement(run, pairs, { from, to }, depth, found);
       nodes = combine(run, nodes, operator, found);
     }
   }
-  return removed.size === 0 ? nodes : combine(run, nodes, 'remove', removed);
+  return removed.isEmpty ? nodes : combine(run, nodes, 'remove', removed);
 }
 
-function addElement(run: Run, pairs: Pairs, slice: Slice, depth: number, out: Set<string>): void {
+function addElement(run: Run, pairs: Pairs, slice: Slice, depth: number, out: Names): void {
   const nested =
     (pairs.size > 0 && nextParenthesis(run, pairs, slice) >= 0) || split(run.text, pairs, slice, '@').length > 1;
   if (!nested) return term(run, run.text.slice(slice.from, slice.to), slice.from, out);
   combine(run, out, 'add', range(run, pairs, slice, depth + 1));
 }
 
-function combine(run: Run, nodes: Set<string>, operator: Operator, found: Set<string>): Set<string> {
+function combine(run: Run, nodes: Names, operator: Operator, found: Names): Names {
   charge(run, found.size + (operator === 'add' ? 0 : nodes.size));
   if (operator === 'intersect') return nodes.intersection(seen(run, found));
   if (operator === 'remove') return nodes.difference(seen(run, found));
-  for (const name of found) keep(run, nodes, name);
+  for (const name of found.list()) keep(run, nodes, name);
   return nodes;
 }
 
-export function seen({ cluster }: Pick<Run, 'cluster'>, names: Set<string>): Set<string> {
+export function seen({ cluster }: Pick<Run, 'cluster'>, names: Names): Names {
   if (!cluster?.sees) return names;
-  return new Set([...names].filter((name) => cluster.sees!(name)));
+  return Names.ordered(names.list().filter((name) => cluster.sees!(name)));
 }
 
 /** The sign of an element and where the element goes on; after an `@` a minus means nothing. */
@@ -157,7 +158,7 @@ function split(text: string, pairs: Pairs, { from, to }: Slice, separator: strin
  * Every line of the file is a range of its own. As in the reference system, at the top level only the last line's
  * unknown names count. Nothing out of the file is ever quoted, not even as a missed name: the line's number stands for it.
  */
-function rangeFile(run: Run, { from, to }: Slice, nested: boolean, out: Set<string>): void {
+function rangeFile(run: Run, { from, to }: Slice, nested: boolean, out: Names): void {
   const piece = run.text.slice(from, to);
   if (run.origin === 'range file') throw malformed(run, piece, from, 'asks for another file');
   if (!run.cluster?.file) throw malformed(run, piece, from, 'asks for a range file, and range files are switched off');
@@ -167,13 +168,13 @@ function rangeFile(run: Run, { from, to }: Slice, nested: boolean, out: Set<stri
     if (!nested) missed = [];
     // Unknown names are missed in any case: as literal names they would show up in errors.
     const inner = startRun(line.replace(/[\s:].*$/s, ''), 'range file', { ...run, verify: true });
-    for (const name of evaluateLine(inner, piece, i + 1)) keep(run, out, name);
+    for (const name of evaluateLine(inner, piece, i + 1).list()) keep(run, out, name);
     if (inner.missed.length > 0) missed.push(`${piece}:${i + 1}`);
   }
   for (const name of missed) unknown(run, out, name);
 }
 
-function evaluateLine(run: Run, file: string, line: number): Set<string> {
+function evaluateLine(run: Run, file: string, line: number): Names {
   try {
     return evaluate(run);
   } catch (error) {

@@ -2,6 +2,7 @@ import { Fault } from '../core/errors.ts';
 import { PatternAllowance } from '../core/patterns.ts';
 import type { Cluster } from './cluster.ts';
 import { missedFault } from './missed.ts';
+import type { Names } from './names.ts';
 
 /** A generated name longer than this is refused: nothing that long can be a host name. */
 export const longestName = 255;
@@ -127,9 +128,9 @@ export function chargeScan(run: Run, piece: string, at: number): void {
   }
 }
 
-export function keep(run: Run, out: Set<string>, name: string): void {
+export function keep(run: Run, out: Names, name: string): void {
   out.add(name);
-  if (out.size > run.effort.limit) throw tooMany(run.effort, `The ${run.origin}`);
+  if (out.exceeds(run.effort.limit)) throw tooMany(run.effort, `The ${run.origin}`);
 }
 
 /** Before an unknown name is missed or taken literally. What a range file lists is not counted: it is never quoted. */
@@ -141,7 +142,7 @@ export function noteUnknown(run: Run, name: string): void {
 }
 
 /** Text that is neither node nor group nor any expression. */
-export function unknown(run: Run, out: Set<string>, text: string, missedAs = text): void {
+export function unknown(run: Run, out: Names, text: string, missedAs = text): void {
   noteUnknown(run, missedAs);
   if (!run.verify) return keep(run, out, text);
   run.missed.push(missedAs);

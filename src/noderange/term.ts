@@ -1,5 +1,6 @@
 import { expandBrackets } from './brackets.ts';
 import { nameTest, parseCriterion } from './criterion.ts';
+import type { Names } from './names.ts';
 import {
   charge,
   chargeMaking,
@@ -17,7 +18,7 @@ import { compareEnds, countThrough, isNumber, numbered, type Sequence, splitEnds
 const numberPrefix = 'node';
 
 /** Adds the names one term stands for: the first reading that fits wins, an existing node before all others. */
-export function term(run: Run, text: string, at: number, out: Set<string>): void {
+export function term(run: Run, text: string, at: number, out: Names): void {
   const { cluster } = run;
   if (cluster?.hasNode(text)) return keep(run, out, text);
   if (text.startsWith('/')) return pattern(run, text, at, out);
@@ -36,7 +37,7 @@ export function term(run: Run, text: string, at: number, out: Set<string>): void
 }
 
 /** A node, a number or a group; false if the name is none of them. */
-function resolve(run: Run, name: string, out: Set<string>): boolean {
+function resolve(run: Run, name: string, out: Names): boolean {
   const { cluster } = run;
   if (cluster?.hasNode(name)) {
     keep(run, out, name);
@@ -51,18 +52,18 @@ function resolve(run: Run, name: string, out: Set<string>): boolean {
   return group !== undefined;
 }
 
-function named(run: Run, name: string, out: Set<string>): void {
+function named(run: Run, name: string, out: Names): void {
   if (!resolve(run, name, out)) unknown(run, out, name);
 }
 
-function members(run: Run, names: Iterable<string>, out: Set<string>): void {
+function members(run: Run, names: Iterable<string>, out: Names): void {
   for (const name of names) {
     charge(run, 1);
     keep(run, out, name);
   }
 }
 
-function pattern(run: Run, text: string, at: number, out: Set<string>): void {
+function pattern(run: Run, text: string, at: number, out: Names): void {
   if (!run.cluster || !run.verify) return unknown(run, out, text);
   chargeScan(run, text, at);
   const matches = nameTest(run, text, at);
@@ -73,7 +74,7 @@ function pattern(run: Run, text: string, at: number, out: Set<string>): void {
  * Brackets at the very beginning give names exactly as they stand, never groups, ranges or bare numbers: the way to
  * write a node called 7 or n1-n3. With an unknown name among them the whole piece is unknown.
  */
-function exactNames(run: Run, text: string, at: number, out: Set<string>): void {
+function exactNames(run: Run, text: string, at: number, out: Names): void {
   const names = expandBrackets(run, text, at);
   if (!names) return unknown(run, out, text);
   if (run.verify && !names.every((name) => run.cluster?.hasNode(name) ?? false)) return unknown(run, out, text);
@@ -85,7 +86,7 @@ function exactNames(run: Run, text: string, at: number, out: Set<string>): void 
 }
 
 /** `base+3`, `n1-n5`, `n1:n5`, or a name after all. */
-function counted(run: Run, text: string, at: number, out: Set<string>): void {
+function counted(run: Run, text: string, at: number, out: Names): void {
   if (text.includes('+')) return plus(run, text, at, out);
   const [left = '', right = ''] = splitEnds(text) ?? [];
   const ends = left === '' ? undefined : compareEnds(left, right);
@@ -99,7 +100,7 @@ function counted(run: Run, text: string, at: number, out: Set<string>): void {
 }
 
 /** The first number that ends the base or stands before a dot is counted up. */
-function plus(run: Run, text: string, at: number, out: Set<string>): void {
+function plus(run: Run, text: string, at: number, out: Names): void {
   const [, base = '', more = ''] = /^([^+]*)\+(\d+)$/.exec(text) ?? [];
   if (more === '') return unknown(run, out, text);
   if (base.length > longestName) throw malformed(run, text, at, 'counts from a name that is too long');
@@ -113,7 +114,7 @@ function plus(run: Run, text: string, at: number, out: Set<string>): void {
   all(run, numbered(before, BigInt(digits), Number(more) + 1, width, after), text, at, out);
 }
 
-function all(run: Run, sequence: Sequence, text: string, at: number, out: Set<string>): void {
+function all(run: Run, sequence: Sequence, text: string, at: number, out: Names): void {
   chargeMaking(run, sequence.count, text, at);
   for (let i = 0; i < sequence.count; i++) named(run, sequence.item(i), out);
 }
