@@ -29,7 +29,7 @@ export interface Rule {
 
 /** For the patterns of all rules of a policy. Every line must be judged, so what that costs is not limited. */
 export const policyPatterns = (): PatternAllowance =>
-  new PatternAllowance({ steps: 100_000, ranges: 500_000, tables: 8 * 1024 * 1024, work: Number.POSITIVE_INFINITY });
+  new PatternAllowance({ steps: 100_000, ranges: 500_000, work: Number.POSITIVE_INFINITY });
 
 const permitWords = new Set(['allow', 'accept', 'trusted']);
 

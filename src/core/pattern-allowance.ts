@@ -4,7 +4,7 @@ import type { PatternSize } from './pattern-size.ts';
 export interface PatternLimits extends PatternSize {
   /** Bytes of the tables that the engine makes as it goes along; with them a character costs one look-up. */
   readonly tables: number;
-  /** Steps times characters, of patterns whose tables do not fit. */
+  /** Steps times characters, of patterns whose tables do not fit; infinite where every text must be matched. */
   readonly work: number;
 }
 
@@ -16,14 +16,14 @@ export class PatternAllowance {
   readonly #limits: PatternLimits;
   #steps: number;
   #ranges: number;
-  tables: number;
+  #tables: number;
   #work: number;
 
   constructor(limits: Partial<PatternLimits> = {}) {
     this.#limits = { ...usual, ...limits };
     this.#steps = this.#limits.steps;
     this.#ranges = this.#limits.ranges;
-    this.tables = this.#limits.tables;
+    this.#tables = this.#limits.tables;
     this.#work = this.#limits.work;
   }
 
@@ -48,6 +48,16 @@ export class PatternAllowance {
     }
     this.#steps -= steps;
     this.#ranges -= ranges;
+  }
+
+  get tables(): number {
+    return this.#tables;
+  }
+
+  /** After a text was matched: whether there is room for more. Where work has no limit, there always is: tables are made anew. */
+  leaveTables(left: number): boolean {
+    this.#tables = left === 0 && this.#work === Number.POSITIVE_INFINITY ? this.#limits.tables : left;
+    return this.#tables > 0;
   }
 
   /** Before a text is matched that may cost so much work. */

@@ -64,10 +64,9 @@ function boundedTest(compiled: CompiledPattern, where: string, allowance: Patter
     dfa.failed = withoutTables;
     dfa.memBudget = before;
     const found = engine.test(text);
-    // Set to the budget above, which is nothing, when it was too little.
-    withoutTables ||= dfa.memBudget === 0;
-    allowance.tables = dfa.memBudget;
-    compiled.tables = withoutTables ? 0 : compiled.tables + before - dfa.memBudget;
+    // When it was too little, all was thrown away, and this is what is left for new ones: nothing, as set above.
+    compiled.tables = dfa.memBudget === 0 ? 0 : compiled.tables + before - dfa.memBudget;
+    withoutTables = !allowance.leaveTables(dfa.memBudget);
     if (withoutTables) allowance.takeWork(work);
     return found;
   };

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
 import { compilePattern, PatternAllowance } from '../../src/core/patterns.ts';
 import { patternSize } from '../../src/core/pattern-size.ts';
+import { faultOf } from '../harness/fault-of.ts';
 
 const names = Array.from({ length: 3_000 }, (_, i) => `n${String(i + 1).padStart(6, '0')}`);
 /** Text in which every place looks different to a pattern that remembers the last hundred characters. */
@@ -14,16 +15,6 @@ const noise = (length: number): string => {
     return 'ab01'[Math.floor(seed / 65_536) % 4];
   }).join('');
 };
-
-function faultOf(action: () => unknown): Fault {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof Fault) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 describe('patterns as administrators write them', () => {
   const table: [source: string, hit: string, miss: string | undefined][] = [

@@ -1,19 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { Fault } from '../../src/core/errors.ts';
 import { type Cluster, expand, expandSyntactic } from '../../src/noderange/index.ts';
+import { faultOf } from '../harness/fault-of.ts';
 import { datasetCluster, plainCluster } from './dataset.ts';
 
 const cluster = datasetCluster();
-
-function faultOf(action: () => unknown): Fault {
-  try {
-    action();
-  } catch (error) {
-    if (error instanceof Fault) return error;
-    throw error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 describe('a malformed range is an error that names the piece and its column', () => {
   test.each([

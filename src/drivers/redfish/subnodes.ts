@@ -28,13 +28,10 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
         signal,
       );
       for (const system of more) systems.set(system.path, system);
-      const holders = chassis.map((one) => ({
-        chassis: one,
-        systems: new Set(linksAt(one.body, 'Links', 'ComputerSystems')),
-      }));
+      const holderOf = holdersIn(chassis);
       const members = [...systems.values()].map((system) => ({
         resource: system,
-        holder: holderOf(system, holders),
+        holder: holderOf(system),
         type: 'system',
       }));
       const own = ownSystem(members, access.node);
@@ -59,17 +56,22 @@ function ownSystem(members: readonly Member[], node: string): Resource | undefin
 const isInside = (chassis: Resource | undefined): boolean =>
   linkAt(chassis?.body, 'Links', 'ContainedBy') !== undefined;
 
-interface Holder {
-  readonly chassis: Resource;
-  /** The paths of the systems it names. */
-  readonly systems: ReadonlySet<string>;
-}
-
-/** The chassis a system is in; of several the innermost. */
-function holderOf(system: Resource, all: readonly Holder[]): Resource | undefined {
-  const named = new Set(linksAt(system.body, 'Links', 'Chassis'));
-  const holders = all.filter(({ chassis, systems }) => named.has(chassis.path) || systems.has(system.path));
-  return (holders.find(({ chassis }) => isInside(chassis)) ?? holders[0])?.chassis;
+/** Finds the chassis a system is in; of several the innermost, else the first. */
+function holdersIn(chassis: readonly Resource[]): (system: Resource) => Resource | undefined {
+  const places = new Map(chassis.map(({ path }, place) => [path, place]));
+  const naming = new Map<string, number[]>();
+  for (const [place, { body }] of chassis.entries()) {
+    for (const path of linksAt(body, 'Links', 'ComputerSystems')) {
+      const known = naming.get(path);
+      if (known) known.push(place);
+      else naming.set(path, [place]);
+    }
+  }
+  return ({ path, body }) => {
+    const named = linksAt(body, 'Links', 'Chassis').flatMap((one) => places.get(one) ?? []);
+    const holders = [...named, ...(naming.get(path) ?? [])].sort((a, b) => a - b).map((place) => chassis[place]!);
+    return holders.find(isInside) ?? holders[0];
+  };
 }
 
 function containedOnly(chassis: readonly Resource[]): readonly Resource[] {
