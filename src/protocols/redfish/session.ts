@@ -74,8 +74,12 @@ export function header(reply: Reply, name: string): string | undefined {
   return typeof value === 'string' ? value : value?.[0];
 }
 
+/** Bytes of what a service says of an error, a session or a task. */
+const mostSaid = 64 * 1024;
+
 /** The body of a reply that may have none, or one that cannot be read. */
 export function readable(reply: Reply): Json {
+  if (reply.bytes.length > mostSaid) return undefined;
   try {
     return parseResource(reply.bytes, 'the answer');
   } catch {

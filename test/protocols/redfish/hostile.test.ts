@@ -203,6 +203,18 @@ describe('an answer that is too much', () => {
     expect(await refusal(`{"a":"${'x'.repeat(70_000)}","Members":[${deep}]}`, 'collection')).toEqual(garbled(/deeper/));
   });
 
+  it('of words about an error', async () => {
+    const said = (length: number) => JSON.stringify({ error: { message: `No. ${'x'.repeat(length)}` } });
+    for (const [length, sentence] of [
+      [100, /answered 500 to GET \/s\. It says: No\. x/],
+      [7_000_000, /answered 500 to GET \/s\.$/],
+    ] as const) {
+      const service = await hostile((socket) => socket.write(jsonAnswer(said(length), '500 Oh')));
+      await expect(service.find('/s', signal, 'collection')).rejects.toMatchObject({ status: 500, message: sentence });
+      await server!.stop();
+    }
+  });
+
   it('when it is unpacked: nothing is', async () => {
     const packed = gzipSync('x'.repeat(50_000_000));
     const service = await hostile((socket) => {
