@@ -49,10 +49,10 @@ const times = <T>(count: number, work: (index: number) => Promise<T>): Promise<T
 /** JSON of the size of the largest body there is, full of objects. */
 const bulkText = (): Buffer => Buffer.from(`{"n1":{"groups":"all"},"x":[${'{},'.repeat(largest / 3 - 20)}{}]}`);
 
-/** The definitions of 10,000 nodes, blown up to that size. */
-function bulkNodes(): Buffer {
+/** The definitions of 10,000 nodes, blown up to that size, with a comment that is new each time. */
+function bulkNodes(letter: string): Buffer {
   const nodes = definitions(1, 10_000);
-  const padding = 'x'.repeat(largest / 10_000 - 600);
+  const padding = letter.repeat(largest / 10_000 - 600);
   for (const node of Object.values(nodes)) node['usercomment'] = padding;
   return Buffer.from(JSON.stringify(nodes));
 }
@@ -146,7 +146,8 @@ const acts: Readonly<Record<string, () => Promise<unknown>>> = {
       account: 'root',
       body: Buffer.from('{"rack":"r1"}'),
     }),
-  bulkPut: () => send({ method: 'PUT', path: `${root}/nodes`, account: 'root', body: bulkNodes() }),
+  bulkPut: () => send({ method: 'PUT', path: `${root}/nodes`, account: 'root', body: bulkNodes('x') }),
+  limitedPut: () => send({ method: 'PUT', path: `${root}/nodes`, account: 'limited', body: bulkNodes('y') }),
   redfishObjects: () => hostileService((socket) => socket.write(jsonAnswer(emptyObjects(8_000_000)))),
   redfishResource: () =>
     hostileService((socket, path) => {

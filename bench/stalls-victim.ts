@@ -1,8 +1,8 @@
 /** What is attacked, and the tokens of those who attack. */
 export interface Victim {
   readonly port: number;
-  /** Of an account that may do everything, and of one that no rule speaks of. */
-  readonly tokens: Readonly<Record<'root' | 'nobody', string>>;
+  /** Of an account that may do everything, of one that no rule speaks of, and of one that may change the nodes of a range. */
+  readonly tokens: Readonly<Record<'root' | 'nobody' | 'limited', string>>;
 }
 
 export type ActMessage = { readonly victim: Victim } | { readonly act: string };

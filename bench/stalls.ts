@@ -29,6 +29,7 @@ const hostile: Readonly<Record<string, string>> = {
   range: '  by an account that may',
   rangeToChange: '  to change them, by an account that may',
   bulkPut: 'PUT of 10,000 nodes in 32 MiB',
+  limitedPut: '  by an account that is limited to a node range',
   redfishObjects: 'Redfish: a collection of 8 MB of {}',
   redfishResource: 'Redfish: a resource of 1 MB of {}',
   redfishEarly: 'Redfish: 103 without end',
@@ -42,7 +43,7 @@ async function tokenOf(client: Connection, userName: string, userPW: string): Pr
   return (JSON.parse(reply.body!.toString()) as { token: { id: string } }).token.id;
 }
 
-/** An account that no rule speaks of, and a node behind a hostile service processor. */
+/** An account that no rule speaks of, one that is limited to a range, and a node behind a hostile service processor. */
 async function prepare(muster: Muster): Promise<Victim> {
   const client = await muster.connect();
   const [userName, password] = ['nobody', 'nobody-password'];
@@ -54,8 +55,19 @@ async function prepare(muster: Muster): Promise<Victim> {
   const definition = { groups: 'all', mgt: 'redfish', bmc: hostileAddress, bmcusername: 'u', bmcpassword: 'p' };
   await client.expect({ method: 'POST', path: `${root}/nodes/${hostileNode}`, body: definition });
   const nobody = await tokenOf(client, userName, password);
+  await client.expect({
+    method: 'PUT',
+    path: `${root}/tables/passwd/rows/key=xcat,username=limited`,
+    body: { password },
+  });
+  await client.expect({
+    method: 'POST',
+    path: `${root}/policy/9`,
+    body: { name: 'limited', commands: 'chdef', noderange: 'all', rule: 'allow' },
+  });
+  const limited = await tokenOf(client, 'limited', password);
   client.close();
-  return { port: muster.port, tokens: { root: muster.token, nobody } };
+  return { port: muster.port, tokens: { root: muster.token, nobody, limited } };
 }
 
 async function measured(probe: Helper, work: () => Promise<unknown>): Promise<Latencies> {

@@ -60,6 +60,8 @@ export interface Policy {
   readonly needsHostNames: boolean;
   /** Whether nodes or argument line can make a difference; if not, they need not be worked out. */
   dependsOn(user: string | undefined, command: string): { nodes: boolean; line: boolean };
+  /** The same for argument lines that no rule for the user and command tells apart by its parameters. */
+  lineClass(user: string, command: string, line: string): string;
   /** Whether the user may do everything, always and from everywhere. */
   fullRights(user: string): boolean;
 }
@@ -144,6 +146,10 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
       const { nodes, line } = planFor(user, command);
       return { nodes, line };
     },
+    lineClass: (user, command, line) =>
+      planFor(user, command)
+        .all.flatMap((rule) => (rule.line ? Number(rule.line.test(line)) : []))
+        .join(''),
     fullRights(user) {
       for (const rule of rules) {
         if (rule.user !== undefined && rule.user !== user) continue;

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { readLifetime } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
+import type { Sliced } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
@@ -10,7 +11,7 @@ import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } fr
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
 import { type ObjectType, typeNamed } from '../objects/types.ts';
-import { type Arguments, change, noSelection, nothing, type Scope, textMap } from './command.ts';
+import { type Answer, type Arguments, change, noSelection, nothing, type Scope, textMap } from './command.ts';
 
 const typeName = Type.String();
 const mustExist = Type.Optional(
@@ -28,6 +29,7 @@ const renamed = Type.Object({ type: typeName, names: Type.String(), rename: Type
 const many = Type.Object({ type: typeName, definitions: Type.Record(Type.String(), textMap), mustExist });
 
 type Changed = Arguments<typeof changedAlike>;
+type Definitions = Readonly<Record<string, Given>>;
 
 const modeFlags: Readonly<Record<Mode, readonly string[]>> = { set: [], append: ['-p'], remove: ['-m'] };
 
@@ -35,8 +37,7 @@ export const chdef = change({
   name: 'chdef',
   args: Type.Union([changedAlike, renamed, many]),
   line(args) {
-    if ('definitions' in args)
-      return Object.entries(args.definitions).flatMap(([name, given]) => definitionWords(args.type, name, given));
+    if ('definitions' in args) return wordsOfAll(args.type, args.definitions);
     if ('rename' in args) return [...definitionWords(args.type, args.names), '-n', withoutSecrets(args.rename)];
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
@@ -68,8 +69,8 @@ export const chdef = change({
   },
   plan(draft, args, scope) {
     const type = typeNamed(args.type);
-    if ('definitions' in args) defineAll(draft, type, args.definitions, scope);
-    else if ('rename' in args) rename(draft, args, scope);
+    if ('definitions' in args) return defineAll(draft, type, args.definitions, scope);
+    if ('rename' in args) rename(draft, args, scope);
     else changeAlike(draft, type, args, scope);
     return type.name === 'site' ? { shape: 'none', messages: lifetimeMessages(draft) } : nothing;
   },
@@ -128,20 +129,37 @@ function rename(draft: Draft, args: { names: string; rename: string }, { selecti
   renameNode(draft, node, args.rename);
 }
 
+function* wordsOfAll(type: string, definitions: Definitions): Sliced<string[]> {
+  const words: string[] = [];
+  for (const name in definitions) {
+    words.push(...definitionWords(type, name, definitions[name]));
+    yield;
+  }
+  return words;
+}
+
 /** Values that are already in effect are left alone, so that writing back what was read copies no group's value to its nodes. */
-function defineAll(
+function* defineAll(
   draft: Draft,
   type: ObjectType,
-  definitions: Readonly<Record<string, Given>>,
+  definitions: Definitions,
   { ranges, selection }: Scope,
-): void {
-  for (const attributes of Object.values(definitions)) checkAttributeNames(type, attributes);
+): Sliced<Answer> {
+  for (const name in definitions) {
+    checkAttributeNames(type, definitions[name]!);
+    yield;
+  }
   for (const name of selection.objects ?? []) {
     const current = objectAttributes(draft.base, type, name);
     const changed = Object.entries(definitions[name]!).filter(
       ([attribute, value]) => value !== (current[attribute] ?? ''),
     );
     if (changed.length > 0) changeObject(draft, type, name, Object.fromEntries(changed), 'set', ranges);
+    yield;
   }
-  for (const name of selection.missing ?? []) createObject(draft, type, name, definitions[name]!, ranges);
+  for (const name of selection.missing ?? []) {
+    createObject(draft, type, name, definitions[name]!, ranges);
+    yield;
+  }
+  return nothing;
 }

@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Loose } from '../core/loose.ts';
+import type { Sliced } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -137,7 +138,7 @@ export interface CommandBase<Args> {
   /** What its arguments are, for whoever calls it from outside this program. */
   readonly args: TSchema;
   /** The argument line as the reference system writes it, secrets replaced: policies match on it and the audit log keeps it. */
-  line(args: Args): readonly string[];
+  line(args: Args): readonly string[] | Sliced<readonly string[]>;
   /** Every account may run it for itself; no rule is asked. */
   readonly free?: boolean;
   /** What the policy is asked, where one line for all that was selected does not tell it. */
@@ -161,7 +162,7 @@ export interface Change<Args> extends CommandBase<Args> {
   readonly kind: 'change';
   /** Slow work on the arguments that needs no snapshot, such as hashing a password. */
   prepare?(args: Args): Promise<Args>;
-  plan(draft: Draft, args: Args, scope: Scope): Answer;
+  plan(draft: Draft, args: Args, scope: Scope): Answer | Sliced<Answer>;
 }
 
 /**

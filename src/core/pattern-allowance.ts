@@ -9,7 +9,7 @@ export interface PatternLimits extends PatternSize {
 }
 
 /** For one pattern: whatever has no counted repetitions and few Unicode classes fits. */
-const usual: PatternLimits = { steps: 2_000, ranges: 20_000, tables: 1024 * 1024, work: 2_000_000 };
+const usual: PatternLimits = { steps: 2_000, ranges: 20_000, tables: 512 * 1024, work: 1_250_000 };
 
 /** What patterns that come together, such as all of one range, may cost together: by default as much as one alone. */
 export class PatternAllowance {

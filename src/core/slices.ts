@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-
 /** Milliseconds that may pass until others get their turn. */
 const slice = 10;
 
@@ -34,15 +32,54 @@ export class Slices {
   }
 }
 
+/** Long work of requests, however many there are: all of it together takes a few milliseconds of each turn. */
+export const requestSlices = new Slices();
+
+/** Work that may take long: it yields where it can be interrupted. */
+export type Sliced<T> = Generator<void, T, void>;
+
+/** Milliseconds for which work goes on before others get their turn: most has ended by then. */
+const firstSlice = 2;
+
+/** Does work that may take long; what has not ended soon goes on in slices, so that others get their turn in between. */
+export function inSlices<T>(work: Sliced<T>): T | Promise<T> {
+  const step = (): IteratorReturnResult<T> | undefined => {
+    const until = performance.now() + firstSlice;
+    for (;;) {
+      const next = work.next();
+      if (next.done) return next;
+      if (performance.now() >= until) return undefined;
+    }
+  };
+  const ended = step();
+  return ended ? ended.value : goOn(step);
+}
+
+async function goOn<T>(step: () => IteratorReturnResult<T> | undefined): Promise<T> {
+  for (;;) {
+    const ended = await requestSlices.run(step);
+    if (ended) return ended.value;
+  }
+}
+
+/** Does work that yields where nobody can wait for it. */
+export function atOnce<T>(work: Sliced<T>): T {
+  for (;;) {
+    const next = work.next();
+    if (next.done) return next.value;
+  }
+}
+
 /** What `make` makes of each item; others get their turn in between. */
 export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
-  const made: R[] = [];
-  let until = performance.now() + slice;
-  for (const item of items) {
-    made.push(make(item));
-    if (performance.now() < until) continue;
-    await nextTurn();
-    until = performance.now() + slice;
-  }
-  return made;
+  return inSlices(
+    (function* () {
+      const made: R[] = [];
+      for (const item of items) {
+        made.push(make(item));
+        yield;
+      }
+      return made;
+    })(),
+  );
 }

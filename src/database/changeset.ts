@@ -92,23 +92,38 @@ export function ungroupVolatile(grouped: VolatileChanges): JournalChanges {
   return changes;
 }
 
-const rowsPerPart = 100_000;
+/** Of a part, about. A part is made, and read, in one go. */
+const charactersPerPart = 1_000_000;
+const charactersPerValue = 16;
 
 /** One part as a rule; a change set too large for one text is kept in several. */
-export function splitChanges(changes: JournalChanges): readonly JournalChanges[] {
-  if (rowCount(changes) <= rowsPerPart) return [changes];
-  return Object.entries(changes).flatMap(([table, rows]) => {
-    const parts: JournalChanges[] = [];
-    for (let from = 0; from < rows.length; from += rowsPerPart)
-      parts.push({ [table]: rows.slice(from, from + rowsPerPart) });
-    return parts;
-  });
+export function* splitChanges(changes: JournalChanges): Generator<JournalChanges, void, void> {
+  let part: Record<string, JournalRow[]> = {};
+  let characters = 0;
+  for (const table in changes) {
+    for (const row of changes[table]!) {
+      (part[table] ??= []).push(row);
+      characters += charactersOf(row[1]) + charactersOf(row[2]);
+      if (characters < charactersPerPart) continue;
+      yield part;
+      part = {};
+      characters = 0;
+    }
+  }
+  if (characters > 0) yield part;
+}
+
+function charactersOf(columns: JournalColumns | null): number {
+  let characters = charactersPerValue;
+  for (const column in columns) characters += charactersPerValue + (columns[column]?.length ?? 0);
+  return characters;
 }
 
 export function joinChanges(parts: readonly JournalChanges[]): JournalChanges {
-  const joined: Record<string, readonly JournalRow[]> = {};
+  if (parts.length === 1) return parts[0]!;
+  const joined: Record<string, JournalRow[]> = {};
   for (const part of parts) {
-    for (const [table, rows] of Object.entries(part)) joined[table] = joined[table] ? joined[table].concat(rows) : rows;
+    for (const table in part) for (const row of part[table]!) (joined[table] ??= []).push(row);
   }
   return joined;
 }

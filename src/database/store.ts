@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { inSlices, type Sliced } from '../core/slices.ts';
 import {
   decodeChanges,
   encodeChanges,
@@ -12,7 +13,7 @@ import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './d
 import { Feed, type Reload } from './feed.ts';
 import { Snapshot } from './snapshot.ts';
 
-export type Compute = (head: Snapshot) => readonly RowChange[];
+export type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
 
 export interface Committed {
   readonly revision: number;
@@ -42,8 +43,9 @@ const maximumQueuedAudits = 100_000;
 
 /**
  * The cluster's data. Readers see `current`, which is on disk. Change sets are computed one after another on `head`, which
- * holds those still on their way to disk, and all that wait are committed together. What other processes commit is
- * followed: `current` is never behind for longer than the database takes to tell of it.
+ * holds those still on their way to disk, and all that wait are committed together. While a long one is computed in slices,
+ * others can read, and those that want to change something wait. What other processes commit is followed: `current` is never
+ * behind for longer than the database takes to tell of it.
  */
 export class Store {
   readonly #database: Database;
@@ -51,6 +53,10 @@ export class Store {
   readonly #failed: (error: unknown) => void;
   readonly #unwatch: () => void;
   #head: Snapshot;
+  /** To be computed. The first is under way, if any is. */
+  #uncomputed: Pending[] = [];
+  #computing: Promise<void> | undefined;
+  /** To be written. */
   #queue: Pending[] = [];
   #audits: PendingAudit[] = [];
   /** Audit records that nobody waits for. */
@@ -113,10 +119,8 @@ export class Store {
         journalled: false,
         after: this.#head,
       };
-      if (this.#compute(pending)) {
-        this.#queue.push(pending);
-        this.#schedule();
-      }
+      this.#uncomputed.push(pending);
+      this.#computeNext();
     });
   }
 
@@ -157,7 +161,8 @@ export class Store {
   async flush(): Promise<void> {
     clearTimeout(this.#laterTimer);
     this.#laterTimer = undefined;
-    while (this.#queue.length + this.#audits.length + this.#laterAudits.length > 0 || this.#working) {
+    while (this.#isWaitedFor() || this.#laterAudits.length > 0 || this.#working) {
+      await this.#computing;
       this.#schedule();
       await this.#working;
       // What cannot be written now stays for later; waiting for it here would be for ever.
@@ -173,19 +178,67 @@ export class Store {
     await this.#database.close();
   }
 
-  #compute(pending: Pending): boolean {
-    let changes: readonly RowChange[];
-    try {
-      changes = pending.compute(this.#head);
-    } catch (error) {
-      pending.reject(error);
-      return false;
+  /** Computes those that wait for it, until one takes longer. */
+  #computeNext(): void {
+    while (!this.#computing && this.#uncomputed.length > 0) {
+      const head = this.#head;
+      const computed = this.#settled(this.#uncomputed[0]!, head);
+      if (computed instanceof Promise) {
+        this.#computing = computed.then((settle) => {
+          this.#computing = undefined;
+          this.#take(head, settle);
+          this.#computeNext();
+        });
+      } else this.#take(head, computed);
     }
+  }
+
+  /** What to do with the first of them, unless what it was computed on is no longer what it will be written on. */
+  #take(head: Snapshot, settle: () => void): void {
+    if (this.#head !== head) return;
+    this.#uncomputed.shift();
+    settle();
+  }
+
+  #settled(pending: Pending, head: Snapshot): (() => void) | Promise<() => void> {
+    const accept = (): (() => void) => () => this.#accept(pending);
+    const refuse = (error: unknown) => () => pending.reject(error);
+    try {
+      const computed = inSlices(this.#compute(pending, head));
+      return computed instanceof Promise ? computed.then(accept, refuse) : accept();
+    } catch (error) {
+      return refuse(error);
+    }
+  }
+
+  *#compute(pending: Pending, head: Snapshot): Sliced<void> {
+    const computed = pending.compute(head);
+    const changes = 'next' in computed ? yield* this.#whileNewest(head, computed) : computed;
     pending.changes = encodeChanges(changes);
+    yield;
     pending.journalled = !isVolatile(pending.changes);
-    if (changes.length > 0) this.#head = this.#head.apply(changes, this.#head.revision + (pending.journalled ? 1 : 0));
-    pending.after = this.#head;
-    return true;
+    pending.after = changes.length > 0 ? head.apply(changes, head.revision + (pending.journalled ? 1 : 0)) : head;
+  }
+
+  /** Stops computing when it would be for nothing. */
+  *#whileNewest(head: Snapshot, computing: Sliced<readonly RowChange[]>): Sliced<readonly RowChange[]> {
+    for (;;) {
+      const next = computing.next();
+      if (next.done) return next.value;
+      yield;
+      if (this.#head !== head) return [];
+    }
+  }
+
+  #accept(pending: Pending): void {
+    this.#head = pending.after;
+    this.#queue.push(pending);
+    this.#schedule();
+  }
+
+  /** Whether there is anything that somebody waits for. */
+  #isWaitedFor(): boolean {
+    return this.#uncomputed.length + this.#queue.length + this.#audits.length > 0;
   }
 
   #schedule(): void {
@@ -305,6 +358,8 @@ export class Store {
   /** These and all that came after them, now that what they were computed on is no longer what they will be written on. */
   #computeAnew(batch: readonly Pending[]): void {
     this.#head = this.current;
-    this.#queue = [...batch, ...this.#queue].filter((pending) => this.#compute(pending));
+    this.#uncomputed = [...batch, ...this.#queue, ...this.#uncomputed];
+    this.#queue = [];
+    this.#computeNext();
   }
 }

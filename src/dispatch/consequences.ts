@@ -1,5 +1,6 @@
 import type { Question } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
+import { atOnce, type Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { nodeTables } from '../database/tables.ts';
@@ -21,6 +22,8 @@ interface Consequences {
   readonly changes: readonly RowChange[];
   readonly permission: Permission;
   readonly questions: readonly Question[];
+  /** Of questions that no rule tells apart one. */
+  readonly different: readonly Question[];
   /** Nodes whose definition may differ afterwards, also by inheritance. */
   readonly affected: readonly string[];
 }
@@ -29,26 +32,43 @@ interface Consequences {
  * Refuses a change set that reaches further than the policy lets its author: to nodes that only inherit what changes, to the sets of
  * nodes that rules and groups with attributes stand for, to what decides trust, and to machines and names of others.
  */
-export function checkConsequences(
+export function* checkConsequences(
   before: Snapshot,
   made: () => Snapshot,
   changes: readonly RowChange[],
   permission: Permission,
   questions: readonly Question[],
-): void {
+): Sliced<void> {
   const { user, command } = permission;
   const policy = policyOf(before);
   if (changes.length === 0 || policy.fullRights(user)) return;
   const isLimited = policy.dependsOn(user, command).nodes;
   if (!isLimited && !changes.some(({ table }) => namingTables.has(table))) return;
   const after = made();
-  const change = { before, after, changes, permission, questions, affected: affected(before, after) };
-  checkForeignNames(change);
+  yield;
+  const different = yield* differentQuestions(before, permission, questions);
+  const change = { before, after, changes, permission, questions, different, affected: affected(before, after) };
+  yield* checkForeignNames(change);
   if (!isLimited) return;
   checkAffected(change);
-  checkTrust(change);
-  checkSets(change);
-  checkClaims(change);
+  yield* checkTrust(change);
+  yield* checkSets(change);
+  yield* checkClaims(change);
+}
+
+/** A bulk request asks one question for each object, mostly of the same kind. */
+function* differentQuestions(
+  snapshot: Snapshot,
+  { user, command }: Permission,
+  questions: readonly Question[],
+): Sliced<readonly Question[]> {
+  const policy = policyOf(snapshot);
+  const classes = new Map<string, Question>();
+  for (const question of questions) {
+    classes.set(policy.lineClass(user, command, question.words.join(' ')), question);
+    yield;
+  }
+  return [...classes.values()];
 }
 
 const namingTables = new Set(['hosts', 'nics', 'nodelist']);
@@ -60,8 +80,8 @@ function affected(before: Snapshot, after: Snapshot): readonly string[] {
 }
 
 /** Every question must be allowed on the nodes: none of them may be more than the policy grants. */
-function checkAll({ before, permission, questions }: Consequences, nodes: readonly string[]): void {
-  for (const { words } of questions) checkPermission(before, { ...permission, words }, nodes);
+function checkAll({ before, permission, different }: Consequences, nodes: readonly string[]): void {
+  for (const { words } of different) checkPermission(before, { ...permission, words }, nodes);
 }
 
 function checkAffected(change: Consequences): void {
@@ -70,10 +90,11 @@ function checkAffected(change: Consequences): void {
   if (others.length > 0) checkAll(change, others);
 }
 
-function checkTrust(change: Consequences): void {
-  const { before, after, changes, permission, questions } = change;
-  for (const { names, nodes, asking } of groupedByQuestion(trustChanges(before, after, changes), questions)) {
+function* checkTrust({ before, after, changes, permission, questions }: Consequences): Sliced<void> {
+  const trust = yield* trustChanges(before, after, changes);
+  for (const { names, nodes, asking } of groupedByQuestion(trust, questions)) {
     for (const { words } of asking) {
+      yield;
       const asked = { ...permission, words };
       if (isAllowed(before, asked, nodes, trustObjection(words, names))) continue;
       const [node] = nodes ?? [];
@@ -93,40 +114,55 @@ interface Group {
   nodes: string[] | undefined;
 }
 
-/** Changes of one column that the same question accounts for, taken together: thousands of nodes are mostly changed alike. */
+/** Changes of one column that the same questions account for, taken together: thousands of nodes are mostly changed alike. */
 function groupedByQuestion(trust: readonly TrustChange[], questions: readonly Question[]): Iterable<Group> {
-  const groups = new Map<string, Group>();
+  const groups = new Map<readonly Question[], Map<string, Group>>();
+  const asked = questionFinder(questions);
   for (const { names, owner, nodes } of trust) {
-    const asking = questionsAbout(questions, owner, names);
-    const key = `${names.join()} ${nodes === undefined} ${asking.map((question) => questions.indexOf(question)).join()}`;
-    const group = groups.get(key);
-    if (group) group.nodes?.push(...(nodes ?? []));
-    else groups.set(key, { names, asking, nodes: nodes && [...nodes] });
+    const asking = asked(owner, names);
+    let sameAsking = groups.get(asking);
+    if (!sameAsking) groups.set(asking, (sameAsking = new Map()));
+    const key = `${names.join()} ${nodes === undefined}`;
+    const group = sameAsking.get(key);
+    if (!group) sameAsking.set(key, { names, asking, nodes: nodes && [...nodes] });
+    else for (const node of nodes ?? []) group.nodes!.push(node);
   }
-  return groups.values();
+  return [...groups.values()].flatMap((sameAsking) => [...sameAsking.values()]);
 }
 
-/** What was said of the object; where no object is named, all that was said of the attribute, or anything. */
-function questionsAbout(
+/** Finds what was said of an object; where no object is named, all that was said of the attribute, or anything. Equal lists are the same. */
+function questionFinder(
   questions: readonly Question[],
-  owner: string | undefined,
-  names: readonly string[],
-): readonly Question[] {
-  if (questions.length === 1) return questions;
-  const own = questions.filter(({ objects }) => owner !== undefined && objects?.includes(owner));
-  if (own.length > 0) return own;
-  const speaking = questions.filter(({ words }) => words.some((word) => names.includes(word.split('=', 1)[0]!)));
-  return speaking.length > 0 ? speaking : questions;
+): (owner: string | undefined, names: readonly string[]) => readonly Question[] {
+  if (questions.length === 1) return () => questions;
+  const ofObjects = Map.groupBy(
+    questions.flatMap((question) => (question.objects ?? []).map((object) => ({ object, question }))),
+    ({ object }) => object,
+  );
+  const own = new Map([...ofObjects].map(([object, found]) => [object, found.map(({ question }) => question)]));
+  const speaking = new Map<string, readonly Question[]>();
+  return (owner, names) => {
+    const ofOwner = owner === undefined ? undefined : own.get(owner);
+    if (ofOwner) return ofOwner;
+    const key = names.join();
+    let found = speaking.get(key);
+    if (!found) {
+      found = questions.filter(({ words }) => words.some((word) => names.includes(word.split('=', 1)[0]!)));
+      speaking.set(key, (found = found.length > 0 ? found : questions));
+    }
+    return found;
+  };
 }
 
 /**
  * What a rule's node range selects, and who is in a group that carries attributes, changes only with rights on all nodes that were
  * and will be in it. Nodes that are removed need no more than the right to remove them.
  */
-function checkSets(change: Consequences): void {
+function* checkSets(change: Consequences): Sliced<void> {
   const { before, after } = change;
   const exists = (node: string): boolean => after.get('nodelist', node) !== undefined;
   for (const [was, willBe] of [...rangesOfRules(before, after), ...groupsWithAttributes(change)]) {
+    yield;
     const remaining = [...was].filter(exists);
     const moved = remaining.some((node) => !willBe.has(node)) || [...willBe].some((node) => !was.has(node));
     if (!moved) continue;
@@ -171,16 +207,16 @@ const carriesAttributes = (snapshot: Snapshot, group: string): boolean =>
   nodeTables.some((table) => table.name !== 'nodelist' && effectiveReader(snapshot).ownRows(table, group).length > 0);
 
 /** Another's address, name, MAC, certificate, key or place is taken only with rights on that node. */
-function checkClaims(change: Consequences): void {
-  const { before, after, permission, questions } = change;
+function* checkClaims({ before, after, permission, different, affected: nodes }: Consequences): Sliced<void> {
   const made: Claims = new Map();
-  for (const node of change.affected) {
+  for (const node of nodes) {
+    yield;
     if (!after.get('nodelist', node)) continue;
     const known = claimsOf(effectiveReader(before), node);
     for (const [claim, what] of claimsOf(effectiveReader(after), node))
       if (!known.has(claim)) made.set(claim, { node, what });
   }
-  checkMade(before, made, permission, questions);
+  yield* checkMade(before, made, permission, different);
 }
 
 /** The same for an address that a command gives to the machine of a node, whatever is stored of it. */
@@ -197,14 +233,19 @@ export function checkTaken(
   const claim = addressClaim(address);
   for (const node of nodes) {
     if (claimsOf(effectiveReader(snapshot), node).has(claim)) continue;
-    checkMade(snapshot, new Map([[claim, { node, what: `the address ${address}` }]]), permission, questions);
+    atOnce(checkMade(snapshot, new Map([[claim, { node, what: `the address ${address}` }]]), permission, questions));
   }
 }
 
 /** By claim, who makes it and what people call it. */
 type Claims = Map<string, { readonly node: string; readonly what: string }>;
 
-function checkMade(snapshot: Snapshot, made: Claims, permission: Permission, questions: readonly Question[]): void {
+function* checkMade(
+  snapshot: Snapshot,
+  made: Claims,
+  permission: Permission,
+  questions: readonly Question[],
+): Sliced<void> {
   if (made.size === 0) return;
   const refusal = ({ node, what }: { node: string; what: string }, why: string): Fault =>
     new Fault(
@@ -213,6 +254,7 @@ function checkMade(snapshot: Snapshot, made: Claims, permission: Permission, que
     );
   const reader = effectiveReader(snapshot);
   for (const other of allNodes(snapshot)) {
+    yield;
     for (const claim of claimsOf(reader, other).keys()) {
       const found = made.get(claim);
       if (!found || found.node === other) continue;
@@ -224,6 +266,7 @@ function checkMade(snapshot: Snapshot, made: Claims, permission: Permission, que
   }
   const isOfSite = claimsOfSite(snapshot);
   for (const [claim, found] of made) {
+    yield;
     if (!isNameClaim(claim) && !isOfSite(claim)) continue;
     if (isCoveredEverywhere(snapshot, permission, questions, found.node)) continue;
     throw refusal(
@@ -247,8 +290,9 @@ function isCoveredEverywhere(
 }
 
 /** In the hosts file such a name would lead the management node itself astray. */
-function checkForeignNames({ before, after, permission, affected: nodes }: Consequences): void {
+function* checkForeignNames({ before, after, permission, affected: nodes }: Consequences): Sliced<void> {
   for (const node of nodes) {
+    yield;
     const known = foreignNames(before, node);
     for (const name of foreignNames(after, node)) {
       if (known.has(name)) continue;

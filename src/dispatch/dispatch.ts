@@ -14,6 +14,7 @@ import { noSelection } from '../commands/command.ts';
 import type { AnyPerNode } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { NodeResult } from '../core/results.ts';
+import { atOnce, inSlices, type Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
@@ -34,6 +35,8 @@ export interface Request {
   readonly args: unknown;
   /** The argument line as the reference system writes it, without secrets. */
   readonly words: readonly string[];
+  /** What the audit log keeps of it. */
+  readonly line: string;
   /** The node range or object names, for the audit log. */
   readonly range: string;
   readonly user: string;
@@ -141,19 +144,23 @@ interface Admitted extends Scope {
 }
 
 /** Resolves what the request is about and makes sure that the caller may ask for it. */
-function admit(
+function* admit(
   services: DispatchServices,
   request: Request,
   run: Run,
   command: Command<unknown>,
   snapshot: Snapshot,
   permission: Permission,
-): Admitted {
+): Sliced<Admitted> {
   const isUnlimited = command.free || policyOf(snapshot).alwaysAllows(request.user, command.name);
   const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
-  const selection =
-    telling(snapshot, command, permission, () => command.select?.(snapshot, request.args, limited)) ?? noSelection;
-  const questions = askPolicy(request, command, snapshot, permission, selection);
+  let selection = noSelection;
+  try {
+    selection = command.select?.(snapshot, request.args, limited) ?? noSelection;
+  } catch (error) {
+    throw told(snapshot, command, permission, error);
+  }
+  const questions = yield* askPolicy(request, command, snapshot, permission, selection);
   const address = command.takes?.(request.args);
   if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
@@ -181,33 +188,32 @@ function viewOf(services: DispatchServices, snapshot: Snapshot, permission: Perm
   return limited;
 }
 
-/** Looks for what a request names; what does not exist is told only to those who may ask for it if it did. */
-function telling<T>(snapshot: Snapshot, command: Command<unknown>, permission: Permission, look: () => T): T {
-  try {
-    return look();
-  } catch (error) {
-    if (!(error instanceof Fault) || error.kind !== 'unknown-object' || command.free) throw error;
-    checkPermission(snapshot, permission, error.about && [...error.about].sort());
-    // A group is unknown to those who may know of none of its nodes; who was not refused by its name may be by them.
-    const members = (error.about ?? []).flatMap((name) => allMembers(snapshot, name));
-    if (members.length > 0) checkPermission(snapshot, permission, members.sort());
-    throw error;
-  }
+/** What a caller is told whose request names something that does not exist: that, only if it might be asked for if it did. */
+function told(snapshot: Snapshot, command: Command<unknown>, permission: Permission, error: unknown): unknown {
+  if (!(error instanceof Fault) || error.kind !== 'unknown-object' || command.free) return error;
+  checkPermission(snapshot, permission, error.about && [...error.about].sort());
+  // A group is unknown to those who may know of none of its nodes; who was not refused by its name may be by them.
+  const members = (error.about ?? []).flatMap((name) => allMembers(snapshot, name));
+  if (members.length > 0) checkPermission(snapshot, permission, members.sort());
+  return error;
 }
 
-function askPolicy(
+function* askPolicy(
   request: Request,
   command: Command<unknown>,
   snapshot: Snapshot,
   permission: Permission,
   selection: Selection,
-): readonly Question[] {
+): Sliced<readonly Question[]> {
   const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
   const read = command.reads?.(snapshot, request.args);
   if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
   if (command.free || policyOf(snapshot).alwaysAllows(request.user, command.name)) return whole;
   const questions = command.questions?.(snapshot, request.args) ?? whole;
-  for (const { words, nodes, every } of questions) checkPermission(snapshot, { ...permission, words }, nodes, every);
+  for (const { words, nodes, every } of questions) {
+    checkPermission(snapshot, { ...permission, words }, nodes, every);
+    yield;
+  }
   return questions;
 }
 
@@ -230,7 +236,7 @@ function runQuery(
   permission: Permission,
 ): Outcome | Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = admit(services, request, run, command, snapshot, permission);
+  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
   run.nodes = run.ok = scope.selection.objects?.length ?? 0;
   const answer = command.run(snapshot, request.args, scope);
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
@@ -247,19 +253,25 @@ async function runChange(
   const { store, seal } = services;
   const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
   let answer: Answer = { shape: 'none' };
-  const compute = (head: Snapshot): RowChange[] => {
-    const scope = admit(services, prepared, run, command, head, permission);
+  const compute = function* (head: Snapshot): Sliced<RowChange[]> {
+    const scope = yield* admit(services, prepared, run, command, head, permission);
     const draft = new Draft(head, seal);
-    answer = telling(head, command, permission, () => command.plan(draft, prepared.args, scope));
+    try {
+      const planned = command.plan(draft, prepared.args, scope);
+      answer = 'shape' in planned ? planned : yield* planned;
+    } catch (error) {
+      throw told(head, command, permission, error);
+    }
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
-    if (!command.free) checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
+    yield;
+    if (!command.free) yield* checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
     checkStillGoverned(changes, () => draft.snapshot());
     return changes;
   };
   if (request.dryRun) {
     const { head } = store;
-    const changes = compute(head);
+    const changes = await inSlices(compute(head));
     return { run, revision: head.revision, snapshot: head, answer: { shape: 'dry-run', changes, nodes: run.nodes } };
   }
   const origin = { user: request.user, client: request.client, command: command.name, run: run.id };
@@ -278,7 +290,7 @@ async function runAct(
   permission: Permission,
 ): Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = admit(services, request, run, command, snapshot, permission);
+  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
   const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
@@ -295,7 +307,7 @@ function runPerNode(
   permission: Permission,
 ): Outcome {
   const snapshot = services.store.current;
-  const scope = admit(services, request, run, command, snapshot, permission);
+  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
   const results = perNodeResults(services, command, request.args, snapshot, scope, run);
   if (!outlivesClient(request)) {
     const abort = run.abort!;
@@ -331,7 +343,7 @@ export const auditRecord = (request: Request, status: string): AuditRecord => ({
   client: request.client,
   command: request.command.name,
   noderange: shortened(request.range),
-  args: shortened(request.words.join(' ')),
+  args: request.line,
   status: request.note === '' ? status : `${status} (${request.note})`,
   request: request.id,
 });

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Sliced } from '../core/slices.ts';
 
 const longest = 2_048;
+const half = longest / 2;
+const wordsAtOnce = 256;
 
 /**
  * What the audit log keeps of a text. A long one is cut in the middle: its end counts as much as its beginning, and the hash shows
@@ -8,8 +11,24 @@ const longest = 2_048;
  */
 export function shortened(text: string): string {
   if (text.length <= longest) return text;
-  const hash = createHash('sha256').update(text).digest('hex');
-  const cut = ` ... (${text.length} characters, SHA-256 ${hash}) ... `;
-  const half = longest / 2;
-  return `${text.slice(0, half)}${cut}${text.slice(-half)}`.toWellFormed();
+  return cut(text.slice(0, half), text.length, createHash('sha256').update(text).digest('hex'), text.slice(-half));
 }
+
+/** The same for the words of a line, of which there may be many: the whole text is never made. */
+export function* shortenedLine(words: readonly string[]): Sliced<string> {
+  if (words.length <= wordsAtOnce) return shortened(words.join(' '));
+  const hash = createHash('sha256');
+  let [start, end, length] = ['', '', 0];
+  for (let from = 0; from < words.length; from += wordsAtOnce) {
+    const piece = `${from === 0 ? '' : ' '}${words.slice(from, from + wordsAtOnce).join(' ')}`;
+    hash.update(piece);
+    length += piece.length;
+    if (start.length < half) start = `${start}${piece}`.slice(0, half);
+    end = `${end}${piece}`.slice(-longest);
+    yield;
+  }
+  return length <= longest ? end : cut(start, length, hash.digest('hex'), end.slice(-half));
+}
+
+const cut = (start: string, length: number, hash: string, end: string): string =>
+  `${start} ... (${length} characters, SHA-256 ${hash}) ... ${end}`.toWellFormed();

@@ -12,6 +12,7 @@ type GroupIndex = ReadonlyMap<string, SortedMap<boolean>>;
 
 const isHidden = (row: Row): boolean => row['hidden'] === '1' || row['hidden']?.toLowerCase() === 'yes';
 
+const indexes = new WeakMap<SortedMap<Row>, GroupIndex>();
 /** The last index made: the next one is computed from what differs, whichever snapshot it is for. */
 let latest: { rows: SortedMap<Row>; index: GroupIndex } = { rows: SortedMap.empty(), index: new Map() };
 const visibleNames = new WeakMap<SortedMap<Row>, readonly string[]>();
@@ -19,7 +20,15 @@ const visibleMembers = new WeakMap<SortedMap<boolean>, readonly string[]>();
 
 function groupIndex(snapshot: Snapshot): GroupIndex {
   const rows = snapshot.rows('nodelist');
-  if (latest.rows === rows) return latest.index;
+  let index = indexes.get(rows);
+  if (!index) {
+    indexes.set(rows, (index = nextIndex(rows)));
+    latest = { rows, index };
+  }
+  return index;
+}
+
+function nextIndex(rows: SortedMap<Row>): GroupIndex {
   const changes = new Map<string, Map<string, boolean | undefined>>();
   const note = (group: string, node: string, hidden: boolean | undefined): void => {
     let members = changes.get(group);
@@ -37,7 +46,6 @@ function groupIndex(snapshot: Snapshot): GroupIndex {
     if (next.size > 0) index.set(group, next);
     else index.delete(group);
   }
-  latest = { rows, index };
   return index;
 }
 

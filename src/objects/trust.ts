@@ -1,4 +1,5 @@
 import type { Rule } from '../access/policy.ts';
+import type { Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type Row, type Table, tableNamed, tables } from '../database/tables.ts';
@@ -20,17 +21,21 @@ export interface TrustChange {
  * What decides trust in a change set, by what is in effect afterwards: to store what a node has anyway changes nothing. Rows that go
  * because their node goes decide nothing either.
  */
-export function trustChanges(before: Snapshot, after: Snapshot, changes: readonly RowChange[]): TrustChange[] {
+export function* trustChanges(before: Snapshot, after: Snapshot, changes: readonly RowChange[]): Sliced<TrustChange[]> {
   const isGone = (name: string): boolean =>
     before.get('nodelist', name) !== undefined && after.get('nodelist', name) === undefined;
-  return changes.flatMap((change) => {
+  const found: TrustChange[] = [];
+  for (const change of changes) {
     const table = tableNamed(change.table);
     const owner = ownerOf(change, table.nodeColumn);
-    if (table.trust.size === 0 || (change.after === undefined && owner !== undefined && isGone(owner))) return [];
+    if (table.trust.size === 0 || (change.after === undefined && owner !== undefined && isGone(owner))) continue;
+    yield;
     const nodes = nodesOf(before, after, change.table, owner);
     const changed = isInherited(table) && nodes?.length ? inEffect(before, after, table, nodes) : stored(change, nodes);
-    return changed.map(([column, concerned]) => ({ names: trustNames(table.name, column), owner, nodes: concerned }));
-  });
+    for (const [column, concerned] of changed)
+      found.push({ names: trustNames(table.name, column), owner, nodes: concerned });
+  }
+  return found;
 }
 
 /** One row for each node or group, of which a node has what its groups have. */

@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
+import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
+import { shortenedLine } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { acceptedTypes } from './accept.ts';
 import { checkBody } from './body-check.ts';
@@ -38,7 +40,8 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const { identity, common } = received;
     let call: Request;
     try {
-      call = makeCall(route, request, response, headers, received);
+      const made = inSlices(makeCall(route, request, response, headers, received));
+      call = made instanceof Promise ? await made : made;
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
       if (services.audit && error instanceof Fault)
@@ -71,13 +74,13 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
 
-function makeCall(
+function* makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
   { identity, common, body, own }: Received,
-): Request {
+): Sliced<Request> {
   const params = request.params as Record<string, string>;
   refuseSecrets(endpoint, params);
   const expectNodes = countHeader(request, 'x-expect-nodes');
@@ -88,11 +91,16 @@ function makeCall(
     body: checkBody(endpoint, root, body),
     expectsNodes: expectNodes !== undefined,
   };
+  const command = endpoint.command as Command<unknown>;
   const args = endpoint.args(input);
+  yield;
+  const made = command.line(args);
+  const words = 'next' in made ? yield* made : made;
   return {
     command: endpoint.command,
     args,
-    words: (endpoint.command as Command<unknown>).line(args),
+    words,
+    line: yield* shortenedLine(words),
     range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkOf } from '../access/addresses.ts';
 import { Fault } from '../core/errors.ts';
-import { Slices } from '../core/slices.ts';
+import { requestSlices } from '../core/slices.ts';
 import type { Identity } from './authenticate.ts';
 import { parseBody } from './body.ts';
 import { weightOf } from './body-budgets.ts';
@@ -36,9 +36,6 @@ export interface Arrival {
 /** Bytes that are parsed without waiting for a turn, and in one turn. */
 const parsedAtOnce = 4_096;
 const parsedInTurn = 65_536;
-
-/** Whoever sends them, and however many: all bodies together are parsed for a few milliseconds, then others get their turn. */
-const parsing = new Slices();
 
 /** More than this is read only from callers who are known. */
 const shortBody = 65_536;
@@ -126,13 +123,13 @@ async function short(arrival: Arrival, bytes: Buffer, room: Hold): Promise<Recei
     const { members, values } = parseBody(bytes);
     return { ...parametersOf(arrival, members), values };
   };
-  let given: ReturnType<typeof read> | undefined = bytes.length > parsedAtOnce ? await parsing.run(read) : read();
+  let given: ReturnType<typeof read> | undefined = bytes.length > parsedAtOnce ? await requestSlices.run(read) : read();
   let identity = identify(arrival.route, arrival.request, given.common);
   if (identity instanceof Promise) {
     // Parsed it takes up many times as much, for which there is no need meanwhile.
     given = undefined;
     identity = await identity;
-    given = await parsing.run(read);
+    given = await requestSlices.run(read);
   }
   const keep = userRoom(arrival, identity, room);
   keep(bytes.length, given.values);
@@ -155,7 +152,7 @@ async function long(
     keep(piece.size, parser.values - before);
     piece.clear();
   };
-  for (let isAll = false; !isAll; await parsing.run(parse)) {
+  for (let isAll = false; !isAll; await requestSlices.run(parse)) {
     isAll = await body.read((chunk) => {
       piece.add(chunk);
       return piece.size < parsedInTurn;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { mapInSlices, Slices } from '../../src/core/slices.ts';
+import { describe, expect, test } from 'vitest';
+import { atOnce, inSlices, mapInSlices, type Sliced, Slices } from '../../src/core/slices.ts';
 
 function spin(milliseconds: number): void {
   const end = performance.now() + milliseconds;
@@ -67,4 +67,34 @@ test('who waits for work gets what it returned or threw, and the rest goes on', 
   const good = slices.run(() => 42);
   await expect(failing).rejects.toThrow('broken');
   expect(await good).toBe(42);
+});
+
+describe('work that yields', () => {
+  function* counting(to: number, milliseconds: number): Sliced<number> {
+    let count = 0;
+    for (; count < to; count++) {
+      spin(milliseconds);
+      yield;
+    }
+    if (to === 13) throw new Error('unlucky');
+    return count;
+  }
+
+  test('is done at once if it is short', () => {
+    expect(inSlices(counting(3, 0))).toBe(3);
+    expect(() => inSlices(counting(13, 0))).toThrow('unlucky');
+    expect(atOnce(counting(20, 1))).toBe(20);
+  });
+
+  test('gives others their turn if it is long, as one among several', async () => {
+    let turns = 0;
+    const long = [inSlices(counting(12, 3)), inSlices(counting(12, 3)), inSlices(counting(13, 3))];
+    for (const one of long) expect(one).toBeInstanceOf(Promise);
+    const all = Promise.allSettled(long);
+    let done = false;
+    void all.then(() => (done = true));
+    for (; !done; turns++) await turn();
+    expect(turns).toBeGreaterThanOrEqual(6);
+    expect(await all).toMatchObject([{ value: 12 }, { value: 12 }, { reason: { message: 'unlucky' } }]);
+  });
 });

@@ -67,6 +67,52 @@ describe('change sets', () => {
     expect(stored('counter')).toBe('2');
   });
 
+  test('one that is computed in slices lets others read, and those that come later are computed after it', async () => {
+    let slices = 0;
+    const long = cluster.store.change(testOrigin, function* (head) {
+      for (const until = performance.now() + 100; performance.now() < until; slices++) yield;
+      return increment(head);
+    });
+    const later = [cluster.store.change(testOrigin, increment), cluster.store.change(testOrigin, increment)];
+    const before = slices;
+    await new Promise(setImmediate);
+    expect(slices).toBeGreaterThanOrEqual(before);
+    expect(cluster.current.get('site', 'counter')).toBeUndefined();
+    const all = await Promise.all([long, ...later]);
+    expect(all.map(({ snapshot }) => snapshot.get('site', 'counter')?.['value'])).toEqual(['1', '2', '3']);
+    expect(stored('counter')).toBe('3');
+  });
+
+  test('one that fails in a later slice is refused alone', async () => {
+    const refusal = new Error('no');
+    const results = await Promise.allSettled([
+      cluster.store.change(testOrigin, function* () {
+        for (const until = performance.now() + 20; performance.now() < until; ) yield;
+        throw refusal;
+      }),
+      cluster.store.change(testOrigin, increment),
+    ]);
+    expect(results).toMatchObject([{ reason: refusal }, { status: 'fulfilled' }]);
+    expect(stored('counter')).toBe('1');
+  });
+
+  test('one in slices is computed anew when somebody else commits meanwhile, and flush waits for it', async () => {
+    let begun = 0;
+    const long = cluster.store.change(testOrigin, function* (head) {
+      begun++;
+      const others = Number(head.get('site', 'others')?.['value'] ?? 0);
+      for (const until = performance.now() + (others === 0 ? 5_000 : 20); performance.now() < until; ) yield;
+      return increment(head);
+    });
+    const other = await Store.open(await SqliteDatabase.open(cluster.file));
+    await other.change(testOrigin, site('others', '1'));
+    await other.close();
+    await cluster.store.flush();
+    expect(stored('counter')).toBe('1');
+    expect(begun).toBe(2);
+    expect((await long).snapshot.get('site', 'others')?.['value']).toBe('1');
+  });
+
   test('that change nothing have no revision and no journal row, but wait for what they saw', async () => {
     const before = cluster.current.revision;
     const first = cluster.store.change(testOrigin, site('domain', 'a.b'));

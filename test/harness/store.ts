@@ -131,6 +131,7 @@ const never = new AbortController().signal;
 
 const rootRequest: Omit<Request, 'command' | 'args'> = {
   words: [],
+  line: '',
   range: '',
   user: 'root',
   client: '127.0.0.1',

@@ -80,7 +80,7 @@ describe('patterns of one range', () => {
 
   test('look at the same value once', () => {
     const criterion: Criterion = { table: 'a', column: 'b', op: '=~', value: '[a0].{100}[yz]', text: 'a.b=~x', at: 1 };
-    const value = Array.from({ length: 16_000 }, (_, i) => 'ab01'[(i * i + (i >> 3)) % 4]).join('');
+    const value = Array.from({ length: 8_000 }, (_, i) => 'ab01'[(i * i + (i >> 3)) % 4]).join('');
     const holds = criterionTest(criterion);
     for (let i = 0; i < 10_000; i++) expect(holds(value)).toBe(false);
   });

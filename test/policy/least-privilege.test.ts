@@ -636,3 +636,20 @@ describe('the policy explains', () => {
     ]);
   });
 });
+
+describe('an operator of thousands of nodes', () => {
+  const names = Array.from({ length: 3_000 }, (_, i) => `big${i + 1}`);
+  const definitions = (attributes: object) => Object.fromEntries(names.map((name) => [name, attributes]));
+
+  it('changes all of them in one request, in the time of thousands of questions and not of millions', async () => {
+    await server.ok('PUT', '/nodes', definitions({ groups: 'all,crowd', usercomment: 'before' }));
+    await rules({ commands: 'chdef', noderange: 'crowd' });
+    await expectDone('PUT', '/nodes', definitions({ groups: 'all,crowd', usercomment: 'after' }));
+    const refused = await expectRefused('PUT', '/nodes', {
+      ...definitions({ usercomment: 'x' }),
+      big7: { mgt: 'ipmi' },
+    });
+    expect(refused).toMatch(/may not change mgt of big7/);
+    await server.ok('DELETE', '/nodes/crowd');
+  });
+});

@@ -1,6 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely';
 import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
+import { inSlices, type Sliced } from '../../core/slices.ts';
 import {
   groupVolatile,
   joinChanges,
@@ -26,6 +27,7 @@ import { openSqlite } from './connection.ts';
 import { loadTable, SharedTexts } from './load.ts';
 import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
+import type { ChangeSetText } from './writer.ts';
 
 interface Pending {
   resolve: () => void;
@@ -94,22 +96,35 @@ export class SqliteDatabase implements Database {
     return read();
   }
 
-  write({ base, sets, audit }: Batch): Promise<void> {
-    return this.#ask({
-      kind: 'write',
-      base,
-      sets: sets.map(({ sequence, changes, journal }) => {
-        if (!journal) return { sequence, rows: rowCount(changes), changes: JSON.stringify(groupVolatile(changes)) };
-        const { revision, time, user, client, command, run } = journal;
-        const parts = splitChanges(changes).map((part) => JSON.stringify(part));
-        return { sequence, journal: [revision, time, user, client, command, run], parts };
-      }),
-      audit: auditBlocks(audit),
-    });
+  async write({ base, sets, audit }: Batch): Promise<void> {
+    const id = ++this.#lastId;
+    const texts = await inSlices(this.#texts(id, sets));
+    return this.#ask({ kind: 'write', base, sets: texts, audit: auditBlocks(audit) }, id);
+  }
+
+  /** The change sets as text, but for parts of long ones, which the worker gets as soon as they are made. */
+  *#texts(id: number, sets: readonly ChangeSet[]): Sliced<ChangeSetText[]> {
+    const texts: ChangeSetText[] = [];
+    for (const [set, { sequence, changes, journal }] of sets.entries()) {
+      if (!journal) {
+        texts.push({ sequence, rows: rowCount(changes), changes: JSON.stringify(groupVolatile(changes)) });
+        continue;
+      }
+      let last = '';
+      for (const part of splitChanges(changes)) {
+        if (last !== '') this.#worker.postMessage({ id, kind: 'part', set, text: last } satisfies Request);
+        yield;
+        last = JSON.stringify(part);
+        yield;
+      }
+      const { revision, time, user, client, command, run } = journal;
+      texts.push({ sequence, journal: [revision, time, user, client, command, run], parts: [last] });
+    }
+    return texts;
   }
 
   async changesAfter(after: number): Promise<readonly ChangeSet[] | undefined> {
-    const sets: ChangeSet[] = [];
+    const sets: (Omit<ChangeSet, 'changes'> & { readonly parts: JournalChanges[] })[] = [];
     let rows = 0;
     for (const row of this.#reader.prepare(changesAfter).iterate(after) as IterableIterator<SequenceRow>) {
       const { sequence, volatile, changes: text, revision, time, user, client, command, run } = row;
@@ -123,11 +138,12 @@ export class SqliteDatabase implements Database {
           : ungroupVolatile(JSON.parse(volatile) as VolatileChanges);
       const journal = volatile === null ? { revision, time, user, client, command, run } : undefined;
       rows += rowCount(changes);
-      if (isPart) sets[sets.length - 1] = { ...last, changes: joinChanges([last.changes, changes]) };
-      else sets.push({ sequence, changes, journal });
+      if (isPart) last.parts.push(changes);
+      else sets.push({ sequence, parts: [changes], journal });
     }
     // Whoever is ahead has followed another database.
-    return sets.length === 0 && this.#sequence() !== after ? undefined : sets;
+    if (sets.length === 0 && this.#sequence() !== after) return undefined;
+    return sets.map(({ parts, ...set }) => ({ ...set, changes: joinChanges(parts) }));
   }
 
   watch(changed: () => void): () => void {
@@ -173,10 +189,9 @@ export class SqliteDatabase implements Database {
     this.#reader.close();
   }
 
-  #ask(request: Unnumbered<Request>): Promise<void> {
+  #ask(request: Unnumbered<Request>, id = ++this.#lastId): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#ended) return reject(this.#ended);
-      const id = ++this.#lastId;
       this.#pending.set(id, { resolve, reject });
       this.#worker.postMessage({ ...request, id });
     });

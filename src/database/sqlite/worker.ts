@@ -16,6 +16,8 @@ export type Request =
       sets: readonly ChangeSetText[];
       audit: readonly AuditBlock[];
     }
+  /** Of a change set of the write with this id, by its position; comes before it. */
+  | { id: number; kind: 'part'; set: number; text: string }
   | { id: number; kind: 'prune'; retention: Retention }
   | { id: number; kind: 'close' };
 export type Response = { id: number; error?: { message: string; clash: boolean } };
@@ -33,11 +35,27 @@ try {
 const writer = new Writer(database, new Statements(builder));
 port.postMessage({ id: 0 } satisfies Response);
 
+const partsSent = new Map<number, string[][]>();
+
+/** The change sets of a write with all their parts. */
+function wholeSets(id: number, sets: readonly ChangeSetText[]): readonly ChangeSetText[] {
+  const sent = partsSent.get(id);
+  if (!sent) return sets;
+  partsSent.delete(id);
+  return sets.map((set, index) => (set.journal ? { ...set, parts: [...(sent[index] ?? []), ...set.parts] } : set));
+}
+
 port.on('message', (request: Request) => {
+  if (request.kind === 'part') {
+    const { id, set, text } = request;
+    if (!partsSent.has(id)) partsSent.set(id, []);
+    (partsSent.get(id)![set] ??= []).push(text);
+    return;
+  }
   const response: Response = { id: request.id };
   try {
     if (request.kind === 'write') {
-      const clash = writer.write(request.base, request.sets, request.audit);
+      const clash = writer.write(request.base, wholeSets(request.id, request.sets), request.audit);
       if (clash) response.error = { message: 'Somebody else has committed change sets.', clash };
     } else if (request.kind === 'prune') writer.prune(request.retention);
     else database.close();

@@ -157,18 +157,26 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
 const firstOf = (attributes: Given): Given => Object.fromEntries(Object.entries(attributes).slice(0, 1));
 
 function bulkBody(body: Readonly<Record<string, unknown>>): Record<string, Given> {
-  const definitions = new Map<string, Given>();
-  for (const [name, attributes] of Object.entries(body)) {
+  const definitions: [string, Given][] = [];
+  for (const name in body) {
+    const attributes = body[name];
     if (attributes === null || typeof attributes !== 'object' || Array.isArray(attributes)) {
       throw new Fault(
         'malformed',
         `"${name}": give an object of attributes, for example {"${name}":{"groups":"all"}}.`,
       );
     }
-    const given = Object.entries(attributes).map(
-      ([attribute, value]) => [attribute, valueText(attribute, value)] as const,
-    );
-    definitions.set(name, Object.fromEntries(given));
+    definitions.push([name, texts(attributes as Record<string, unknown>)]);
   }
   return Object.fromEntries(definitions);
+}
+
+/** As a rule all values are texts, and need no copy. */
+function texts(attributes: Record<string, unknown>): Given {
+  let changed: Record<string, string> | undefined;
+  for (const name in attributes) {
+    const text = valueText(name, attributes[name]);
+    if (text !== attributes[name]) (changed ??= {})[name] = text;
+  }
+  return changed ? { ...(attributes as Given), ...changed } : (attributes as Given);
 }
