@@ -1,0 +1,42 @@
+/** What long work is given besides its job. It runs in a process of its own, so that nobody else waits for it. */
+export interface Work {
+  /** The id of the run. */
+  readonly run: string;
+  /** Aborted when the run is cancelled or takes too long; programs are ended by themselves. */
+  readonly signal: AbortSignal;
+  /** A line for whoever watches. */
+  tell(line: string): void;
+  /** The share that is done, in whatever unit. */
+  progress(done: number, of: number): void;
+  /**
+   * An empty directory on the file system of `beside`, an existing directory. It goes with the run, also if muster is killed
+   * meanwhile; what is to stay is renamed out of it when all is done.
+   */
+  staging(beside: string): Promise<string>;
+  /** Runs a program to its end. Other exit codes than those expected are a Fault with the last lines it printed. */
+  program(file: string, args: readonly string[], options?: ProgramOptions): Promise<ProgramResult>;
+}
+
+export interface ProgramOptions {
+  readonly cwd?: string;
+  /** Added to a small fixed environment; nothing of muster's own is handed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string | Buffer | NodeJS.ReadableStream;
+  /** Whether it may use the network; absent: it has none. */
+  readonly network?: boolean;
+  /** Takes its lines instead of the watchers. */
+  output?(line: string): void;
+  /** Takes standard output as it is; lines are then those of standard error alone. */
+  stdout?(chunk: Buffer): void;
+  /** Exit codes that are no failure; absent: 0. */
+  readonly expect?: readonly number[];
+}
+
+export interface ProgramResult {
+  readonly code: number;
+}
+
+/** What a module of long work exports. Job and result are plain JSON data. */
+export interface WorkModule<Job, Made> {
+  work(job: Job, task: Work): Promise<Made>;
+}
