@@ -22,9 +22,11 @@ export const labPackages: readonly DebianPackage[] = [
 ];
 
 export const testPackages: readonly DebianPackage[] = [
+  { name: 'atftp', program: 'atftp', why: 'fetches files by TFTP with windows' },
   { name: 'bind9', program: 'named', why: 'the name server that muster sets up' },
   { name: 'bind9-dnsutils', program: 'nsupdate', why: 'a second opinion on names in DNS' },
   { name: 'bind9-utils', program: 'named-checkzone', why: 'checks zones before they are served' },
+  { name: 'busybox', program: 'busybox', why: 'fetches files by TFTP as small systems do' },
   { name: 'createrepo-c', program: 'createrepo_c', why: 'repositories of packages for dnf and zypper' },
   { name: 'curl', program: 'curl', why: 'talks to the server as a client of another make' },
   { name: 'dnf', program: 'dnf', why: 'installs packages on nodes' },
@@ -43,6 +45,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
   { name: 'tar', program: 'tar', why: 'backup and restore' },
+  { name: 'tftp-hpa', program: 'tftp', why: 'fetches files by TFTP' },
   { name: 'udhcpc', program: 'udhcpc', why: 'asks for addresses by DHCP' },
   { name: 'zypper', program: 'zypper', why: 'installs packages on nodes' },
   ...labPackages,
