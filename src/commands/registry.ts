@@ -23,6 +23,7 @@ import { makehosts } from './makehosts.ts';
 import { makenetworks } from './makenetworks.ts';
 import { mkdef } from './mkdef.ts';
 import { nodels } from './nodels.ts';
+import { nodeset } from './nodeset.ts';
 import { nodestat } from './nodestat.ts';
 import { rbeacon } from './rbeacon.ts';
 import { rbootseq } from './rbootseq.ts';
@@ -68,6 +69,7 @@ export const commands = {
   makenetworks,
   mkdef,
   nodels,
+  nodeset,
   nodestat,
   rbeacon,
   rbootseq,

@@ -1,4 +1,5 @@
 import type { Endpoint } from '../endpoint.ts';
+import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { globalconf } from './globalconf.ts';
@@ -21,6 +22,7 @@ export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...nodes,
   ...hardware,
+  ...boot,
   ...nodeState,
   ...remote,
   ...update,

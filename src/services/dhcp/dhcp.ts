@@ -77,6 +77,11 @@ export class Dhcp {
     return this.#turns.take(async () => [...messages, ...(await this.#serve(bases))]);
   }
 
+  /** Whether there are networks in which nodes can have reservations. */
+  get isConfigured(): boolean {
+    return this.#keeper.subnets.length > 0;
+  }
+
   /** Gives the nodes reservations, in place of those they had. */
   async reserve(snapshot: Snapshot, nodes: readonly string[], origin: Origin): Promise<readonly string[]> {
     await this.#loaded;

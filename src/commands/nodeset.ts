@@ -1,0 +1,83 @@
+import { Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
+import { nodeFailure, type NodeResult } from '../core/results.ts';
+import { atOnce } from '../core/slices.ts';
+import type { Origin } from '../database/changeset.ts';
+import { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { effectiveReader, siteValue } from '../objects/effective.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import { parseBootStates, planBootStates, shownBootState } from '../services/boot/states.ts';
+import { nodeArguments, type Scope, selectNodes } from './command.ts';
+import { perNode } from './per-node.ts';
+
+const args = Type.Object({
+  ...nodeArguments,
+  state: Type.Optional(Type.String({ description: 'what nodes are to boot; without it that is read' })),
+  members: Type.Optional(Type.Array(Type.String(), { description: 'what the state is called in the answer' })),
+});
+
+/**
+ * What nodes do when they boot from the network. All of it is one change set: boot scripts and answer files are made of it when a node
+ * asks for them, so there is nothing to write that could be half written.
+ */
+export const nodeset = perNode({
+  name: 'nodeset',
+  args,
+  line: ({ state }) => [state === undefined ? 'stat' : withoutSecrets(state)],
+  select: selectNodes,
+  outlivesClient: ({ state }) => state !== undefined,
+  prepare(snapshot, { state, members = ['bootstat'] }) {
+    if (state !== undefined) {
+      const states = parseBootStates(state);
+      // An image that does not exist is refused before anything begins.
+      atOnce(planBootStates(new Draft(snapshot), [], states));
+    }
+    const reader = effectiveReader(snapshot);
+    return {
+      shared: {},
+      target: (node: string) => {
+        const shown = shownBootState(reader, node);
+        return Object.fromEntries(members.map((member) => [member, shown]));
+      },
+    };
+  },
+  work: (_shared, target, { node }) => Promise.resolve({ node, value: target }),
+  async *finish(results, { state }, scope): AsyncIterable<NodeResult> {
+    if (state === undefined) {
+      yield* results;
+      return;
+    }
+    const { selection, store, run, caller } = scope;
+    const origin = { user: caller.user, client: caller.client, command: 'nodeset', run };
+    let planned: readonly NodeResult[] = [];
+    const { snapshot } = await store.change(origin, function* (head) {
+      const draft = new Draft(head);
+      planned = yield* planBootStates(draft, selection.nodes ?? [], parseBootStates(state));
+      return draft.changes();
+    });
+    const brought = planned.filter((result) => !('error' in result)).map(({ node }) => node);
+    const failure = await reserve(scope, snapshot, brought, state === 'offline', origin);
+    for (const result of planned) yield failure && !('error' in result) ? nodeFailure(result.node, failure) : result;
+  },
+});
+
+/** What boots from the network needs an address; what is offline gets none. Returns why that failed. */
+async function reserve(
+  { dhcp }: Scope,
+  snapshot: Snapshot,
+  nodes: readonly string[],
+  isOffline: boolean,
+  origin: Origin,
+): Promise<Fault | undefined> {
+  const isOff = /^(n|no|0)$/i.test(siteValue(snapshot, 'dhcpsetup') ?? '');
+  if (isOff || !dhcp.isConfigured || nodes.length === 0) return undefined;
+  try {
+    if (isOffline) await dhcp.release(nodes, origin);
+    else await dhcp.reserve(snapshot, nodes, origin);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return new Fault(error.kind, ['The state is set, but not its DHCP reservation.', ...error.sentences]);
+  }
+}

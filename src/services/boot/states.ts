@@ -1,0 +1,138 @@
+import { Fault } from '../../core/errors.ts';
+import { type NodeResult, nodeFailure } from '../../core/results.ts';
+import type { Sliced } from '../../core/slices.ts';
+import type { Draft } from '../../database/draft.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
+import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { bootMethods, isBootMethod } from './scripts.ts';
+
+/** What a node is to do at its next boot from the network. */
+export type BootState =
+  /** Without a name the one of the node's `provmethod`. */
+  | { readonly kind: 'image'; readonly name: string | undefined }
+  | { readonly kind: 'word'; readonly word: Word }
+  /** A command for the ramdisk, or an archive that it fetches and runs. */
+  | { readonly kind: 'task'; readonly text: string }
+  /** The next of the node's `currchain`. */
+  | { readonly kind: 'next' };
+
+const words = ['boot', 'shell', 'standby', 'offline', 'shutdown'] as const;
+type Word = (typeof words)[number];
+
+const examples = `osimage=NAME, ${words.join(', ')}, runcmd=COMMAND, runimage=URL, next`;
+const chainTable = tableNamed('chain');
+const typeTable = tableNamed('nodetype');
+const resourceTable = tableNamed('noderes');
+const macTable = tableNamed('mac');
+
+/** A state, and after commas those that follow it, as the reference system writes them. */
+export function parseBootStates(text: string): { readonly first: BootState; readonly rest: string } {
+  const [first = '', ...rest] = text.split(',').map((part) => part.trim());
+  const states = [first, ...rest].map(parseBootState);
+  if (rest.length > 0 && states.some(({ kind }) => kind === 'next'))
+    throw new Fault('invalid', `State "${text}": next stands alone, it takes what is left of an earlier list.`);
+  return { first: states[0]!, rest: rest.join(',') };
+}
+
+function parseBootState(text: string): BootState {
+  const [name = '', ...values] = text.split('=');
+  const value = values.join('=');
+  if (/[^ -~]/.test(text)) throw new Fault('invalid', 'A boot state has a character that is not printable ASCII.');
+  if (text === 'next') return { kind: 'next' };
+  if (name === 'osimage') return { kind: 'image', name: value === '' ? undefined : value };
+  if ((words as readonly string[]).includes(text)) return { kind: 'word', word: text as Word };
+  if ((name === 'runcmd' || name === 'runimage') && value !== '') return { kind: 'task', text };
+  if (['install', 'netboot', 'statelite'].includes(text))
+    throw new Fault('invalid', `The state "${text}" is no longer used: name the image, osimage=NAME.`);
+  throw new Fault('invalid', `Unknown state ${text} requested; there are ${examples}.`);
+}
+
+/**
+ * Brings nodes to a state: what they are told to do stands in `chain`, what they then are in `nodetype`. A node that cannot be brought
+ * there fails alone. An image that is named and does not exist refuses all.
+ */
+export function* planBootStates(
+  draft: Draft,
+  nodes: readonly string[],
+  { first, rest }: ReturnType<typeof parseBootStates>,
+): Sliced<NodeResult[]> {
+  const reader = effectiveReader(draft.base);
+  if (first.kind === 'image' && first.name !== undefined) imageNamed(draft.base, first.name);
+  const results: NodeResult[] = [];
+  for (const node of nodes) {
+    try {
+      results.push({ node, value: { bootstate: bringTo(draft, reader, node, first, rest) } });
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      results.push(nodeFailure(node, error));
+    }
+    yield;
+  }
+  return results;
+}
+
+/** The state as it is kept and shown. */
+function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: BootState, rest: string): string {
+  if (state.kind === 'next') {
+    const left = reader.row(chainTable, node)?.['currchain'];
+    if (!left) throw new Fault('invalid', 'Nothing is left to do next: no list of states was given to this node.');
+    const next = parseBootStates(left);
+    return bringTo(draft, reader, node, next.first, next.rest);
+  }
+  const method = reader.row(resourceTable, node)?.['netboot'] ?? '';
+  if (!isBootMethod(method))
+    throw new Fault(
+      'invalid',
+      `The attribute netboot ${method === '' ? 'is not set' : `is "${method}"`}; set it to one of ${bootMethods.join(', ')}.`,
+    );
+  if (state.kind === 'image') return bringToImage(draft, reader, node, state.name, rest);
+  const text = state.kind === 'word' ? state.word : state.text;
+  // A node without a disk would boot its image again, whatever its state says.
+  if (text === 'boot' && isDiskless(draft.base, reader, node))
+    draft.merge('nodetype', node, { node, provmethod: undefined });
+  draft.merge('chain', node, { node, currstate: text, currchain: rest === '' ? undefined : rest });
+  return text;
+}
+
+function bringToImage(
+  draft: Draft,
+  reader: EffectiveReader,
+  node: string,
+  given: string | undefined,
+  rest: string,
+): string {
+  const name = given ?? reader.row(typeTable, node)?.['provmethod'];
+  if (!name)
+    throw new Fault('invalid', 'No image is named, and the attribute provmethod of the node names none either.');
+  const { provmethod, osvers, osarch, profile } = imageNamed(draft.base, name);
+  if (!provmethod || !osvers || !osarch || !profile)
+    throw new Fault('invalid', `The image ${name} lacks one of provmethod, osvers, osarch and profile.`);
+  if (!reader.row(macTable, node)?.['mac']) throw new Fault('invalid', 'No MAC address available for this node');
+  const currstate = `${provmethod} ${osvers}-${osarch}-${profile}`;
+  draft.merge('nodetype', node, { node, provmethod: name, os: osvers, arch: osarch, profile });
+  const next = rest !== '' ? rest : provmethod === 'install' ? 'boot' : undefined;
+  draft.merge('chain', node, { node, currstate, currchain: next });
+  return currstate;
+}
+
+function imageNamed(snapshot: Snapshot, name: string): Row {
+  const row = snapshot.get('osimage', name);
+  if (!row || !isEnabled(row))
+    throw new Fault(
+      'invalid',
+      `Cannot find the OS image ${name} in the osimage table. GET /osimages lists those there are.`,
+    );
+  return row;
+}
+
+function isDiskless(snapshot: Snapshot, reader: EffectiveReader, node: string): boolean {
+  const name = reader.row(typeTable, node)?.['provmethod'];
+  const method = name === undefined ? undefined : snapshot.get('osimage', name)?.['provmethod'];
+  return method === 'netboot' || method === 'statelite';
+}
+
+/** What a node will do, as it is shown: one that was never told to do anything gets nothing from here. */
+export const shownBootState = (reader: EffectiveReader, node: string): string =>
+  reader.row(chainTable, node)?.['currstate'] ??
+  (reader.row(resourceTable, node)?.['netboot'] === 'pxe' ? 'boot' : 'offline');

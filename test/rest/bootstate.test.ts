@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../harness/server.ts';
+import { addUser } from '../harness/users.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  const attributes = { groups: 'all,compute', netboot: 'xnba' };
+  await server.ok('PUT', '/nodes', { n1: { ...attributes, mac: '52:54:00:00:00:01' }, n2: attributes });
+  await server.ok('POST', '/osimages/el9', {
+    provmethod: 'install',
+    osvers: 'rhels9.6',
+    osarch: 'x86_64',
+    profile: 'compute',
+  });
+});
+afterAll(() => server.stop());
+
+const install = 'install rhels9.6-x86_64-compute';
+
+it('nodes are told what to boot, and tell it', async () => {
+  expect(await server.ok('GET', '/nodes/n1/bootstate')).toEqual({ n1: { bootstat: 'offline' } });
+  await server.ok('PUT', '/nodes/n1/bootstate', { osimage: 'el9' });
+  expect(await server.ok('GET', '/nodes/all/bootstate')).toEqual({
+    n1: { bootstat: install },
+    n2: { bootstat: 'offline' },
+  });
+  expect(await server.ok('GET', '/nodes/n1/attrs/currstate,provmethod,os')).toEqual({
+    n1: { currstate: install, provmethod: 'el9', os: 'rhels9.6' },
+  });
+  const { json } = await server.call('GET', '/nodes/n1/bootstate', { root: '/xcatws' });
+  expect(json).toEqual({ n1: { bootstat: install, bootstate: install } });
+});
+
+it('what cannot be is told by node, and the others are brought there', async () => {
+  const { status, json } = await server.call('PUT', '/nodes/compute/bootstate', { body: { osimage: 'el9' } });
+  expect([status, json]).toEqual([
+    expect.any(Number),
+    { error: [expect.stringMatching(/^n2: No MAC address/)], errorcode: expect.any(Number) },
+  ]);
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(await server.ok('GET', '/nodes/n1/bootstate')).toEqual({ n1: { bootstat: install } });
+  await server.ok('PUT', '/nodes/compute/bootstate', { state: 'boot' });
+  expect(await server.ok('GET', '/nodes/compute/bootstate')).toEqual({
+    n1: { bootstat: 'boot' },
+    n2: { bootstat: 'boot' },
+  });
+});
+
+it.each([
+  [{}, 400, /lacks the member "osimage" or "state"/],
+  [{ osimage: 'el9', state: 'boot' }, 400, /not both/],
+  [{ osimage: 'nosuch' }, 403, /Cannot find the OS image nosuch/],
+  [{ state: 'bogus' }, 403, /Unknown state bogus requested/],
+])('%j is refused, and nothing is changed', async (body, status, message) => {
+  const before = await server.ok('GET', '/nodes/compute/bootstate');
+  const reply = await server.call('PUT', '/nodes/compute/bootstate', { body });
+  expect([reply.status, reply.json.error.join(' ')]).toEqual([status, expect.stringMatching(message)]);
+  expect(await server.ok('GET', '/nodes/compute/bootstate')).toEqual(before);
+});
+
+it('who may set the boot state of some nodes sets that of no others', async () => {
+  const token = await addUser(server, 'op');
+  await server.ok('POST', '/policy/5', { name: 'op', commands: 'nodeset', noderange: 'n1', rule: 'allow' });
+  const put = (range: string) => server.call('PUT', `/nodes/${range}/bootstate`, { token, body: { state: 'shell' } });
+  expect((await put('n1')).status).toBe(200);
+  expect((await put('n2')).status).toBe(403);
+  expect((await put('n1,n2')).status).toBe(403);
+  expect(await server.ok('GET', '/nodes/compute/bootstate')).toEqual({
+    n1: { bootstat: 'shell' },
+    n2: { bootstat: 'boot' },
+  });
+});
