@@ -17,15 +17,14 @@ import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
 import { makeDrivers } from './drivers/registry.ts';
-import { prepareFirstStart } from './first-start.ts';
-import { dropInitialPassword } from './initial-password.ts';
+import { dropInitialPassword, prepareFirstStart } from './first-start.ts';
 import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
 import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
-import type { RestServices } from './rest/service.ts';
+import type { RestServices } from './rest/route.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -47,8 +46,8 @@ export interface Context extends RestServices {
   readonly status: NodeStatus;
 }
 
-export const databaseFile = (data: string): string => join(data, 'muster.sqlite');
-export const secretKeyFile = (data: string): string => join(data, 'secret.key');
+const databaseFile = (data: string): string => join(data, 'muster.sqlite');
+const secretKeyFile = (data: string): string => join(data, 'secret.key');
 
 /** Opens the data directory for this process alone and builds the service's parts on it. */
 export async function openContext(config: Config): Promise<Context> {

@@ -11,7 +11,7 @@ export type Flags = Readonly<Record<string, string | readonly string[] | undefin
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A setting with its names. */
-export interface Entry {
+interface Entry {
   /** In the file. */
   readonly name: string;
   readonly variable: string;

@@ -9,11 +9,11 @@ export interface Account {
   stored: string;
 }
 
-export interface LoginResult {
+interface LoginResult {
   how: 'password' | 'hash';
 }
 
-export interface LoginOptions {
+interface LoginOptions {
   now?: () => number;
   verify?: (clear: string, stored: string) => Promise<boolean>;
 }

@@ -12,14 +12,14 @@ import { ImportFaults } from './import-faults.ts';
 import { type ImportedTable, importTable, type TableFile } from './import-table.ts';
 import { type OpenData, withStore } from './offline.ts';
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Take the place of what the database holds. */
   readonly replace?: boolean;
   /** Leave out tables and columns that this system does not have. */
   readonly skipUnknown?: boolean;
 }
 
-export interface ImportReport {
+interface ImportReport {
   readonly tables: number;
   readonly rows: number;
   /** What of the directory was left out. */

@@ -90,7 +90,7 @@ export const commands = {
   xdsh,
 } as const;
 
-export type CommandName = keyof typeof commands;
+type CommandName = keyof typeof commands;
 
 /** A command and its arguments for a caller outside this program: both are checked. */
 export function commandFor(name: string, args: unknown): { readonly command: AnyCommand; readonly args: unknown } {

@@ -30,7 +30,7 @@ export interface NodeFailure {
 }
 
 /** Past the deadline; an answer that cannot be understood. */
-export type FailureKind = 'deadline' | 'garbled';
+type FailureKind = 'deadline' | 'garbled';
 
 /** Part of a sentence may be what a node sent. */
 const longestError = 8 * 1024;

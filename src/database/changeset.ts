@@ -48,7 +48,7 @@ export const revert = (changes: readonly RowChange[]): RowChange[] =>
  * A row's columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile columns of such a row have no
  * `before`: nobody takes a status back, and thousands are written at a time.
  */
-export type JournalColumns = Readonly<Record<string, string | null>>;
+type JournalColumns = Readonly<Record<string, string | null>>;
 export type JournalRow = readonly [key: string, before: JournalColumns | null, after: JournalColumns | null];
 /** The journal's form of a change set, also what the database is written from. */
 export type JournalChanges = Readonly<Record<string, readonly JournalRow[]>>;

@@ -13,9 +13,9 @@ import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './d
 import { Feed, type Reload } from './feed.ts';
 import { Snapshot } from './snapshot.ts';
 
-export type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
+type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
 
-export interface Committed {
+interface Committed {
   readonly revision: number;
   readonly snapshot: Snapshot;
 }

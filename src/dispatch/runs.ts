@@ -22,7 +22,7 @@ export interface Run {
   readonly abort: AbortController | undefined;
 }
 
-export interface RunLimits {
+interface RunLimits {
   readonly age: number;
   /** Of reads on the one hand, of all other runs on the other: frequent reads do not push out the results of work. */
   readonly count: number;

@@ -39,7 +39,7 @@ function parseBrackets(text: string): Brackets | undefined {
 }
 
 /** Names that are made one by one. */
-export interface Made {
+interface Made {
   /** Whether all of them pass; the first that does not is the last that is made. */
   every(passes: (name: string) => boolean): boolean;
 }

@@ -9,7 +9,7 @@ const blockSize = 128;
 const comma = 0x2c;
 
 /** A run of nodes of the full listing with its JSON text, once made: `,"n1":{...},"n2":{...}`. */
-export interface ListingBlock {
+interface ListingBlock {
   readonly names: readonly string[];
   bytes: Buffer | undefined;
 }

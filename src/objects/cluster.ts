@@ -28,7 +28,7 @@ export interface RangeOptions {
 }
 
 /** A snapshot as node ranges see it. */
-export function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions = {}): Cluster {
+function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions = {}): Cluster {
   const known = clusters.get(snapshot);
   let cluster = known?.rangeFiles === rangeFiles ? known?.cluster : undefined;
   if (!cluster) clusters.set(snapshot, { rangeFiles, cluster: (cluster = makeCluster(snapshot, rangeFiles)) });

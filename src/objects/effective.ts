@@ -6,7 +6,7 @@ import { substitute, substituteNics } from './substitution/index.ts';
 const nextRecord = '+=NEXTRECORD';
 
 /** Where a value came from. */
-export interface Source {
+interface Source {
   readonly table: string;
   readonly column: string;
   /** The node itself or the group whose row gave the value. */

@@ -134,7 +134,7 @@ interface Selection {
 }
 
 /** One condition of a dynamic group, `attribute op value`. */
-export function parseSelection(text: string, group: string, patterns = new PatternAllowance()): Selection {
+function parseSelection(text: string, group: string, patterns = new PatternAllowance()): Selection {
   const match = /^\s*([A-Za-z][\w.-]*)\s*(==|=~|!=|!~|=)(.*)$/.exec(text);
   if (!match) {
     throw new Fault(

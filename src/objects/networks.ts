@@ -12,7 +12,7 @@ export interface Network {
   readonly prefix: Prefix;
 }
 
-export interface BrokenNetwork {
+interface BrokenNetwork {
   readonly name: string;
   readonly reason: string;
 }

@@ -9,8 +9,6 @@ import { ownersNamed, parseSelections } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
-export type TableRows = Record<string, Row[]>;
-
 /** Which columns of a table are wanted: `column` counts for every table, `table.column` for one. */
 function wantedColumns(table: Table, columns: readonly string[] | undefined): readonly string[] | undefined {
   return columns?.flatMap((wanted) => {

@@ -19,7 +19,7 @@ export interface Attribute {
 }
 
 /** One way a stored column shows as an attribute; `rank` orders the mappings of one attribute. */
-export interface ColumnUse {
+interface ColumnUse {
   readonly attribute: string;
   readonly rank: number;
   readonly mapping: Mapping;

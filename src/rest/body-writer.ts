@@ -6,8 +6,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
 import { type Listing, listingBytes, type NodeCatalog } from '../objects/catalog.ts';
 import { redactRow } from '../objects/effective.ts';
-import { collapse } from './collapse.ts';
-import { type Body, bodyText, PacedText, pacedMap, slice } from './paced-text.ts';
+import { type Body, bodyText, pacedMap, PacedText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 
 const indent = 3;
@@ -143,4 +142,21 @@ export function withDebug(finished: Body, messages: readonly string[], common: C
     Array.isArray(value) ? [...value, { debug: messages }] : { ...(value as object), debug: messages },
     common,
   );
+}
+
+/** Objects with equal content under one key: their names, sorted and joined by commas. */
+function collapse(objects: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  const byContent = new Map<string, { names: string[]; value: unknown }>();
+  for (const [name, value] of objects) {
+    const content = JSON.stringify(sorted(value));
+    const same = byContent.get(content);
+    if (same) same.names.push(name);
+    else byContent.set(content, { names: [name], value });
+  }
+  return Object.fromEntries([...byContent.values()].map(({ names, value }) => [names.sort().join(','), value]));
+}
+
+function sorted(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -5,7 +5,7 @@ import { Fault } from '../core/errors.ts';
 import { writeFileAtomically } from '../core/files.ts';
 import { localNames } from './local-names.ts';
 
-export interface Certificates {
+interface Certificates {
   /** A new certificate authority was made: clients have to be given the file `ca`. */
   created: boolean;
   /** The server certificate was made or renewed. */

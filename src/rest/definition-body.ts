@@ -24,12 +24,12 @@ export function valueText(attribute: string, value: unknown): string {
   throw new Fault('invalid', `${attribute}: the value is ${Array.isArray(value) ? 'an array' : 'an object'}; ${hint}.`);
 }
 
-export interface DefinitionBody {
+interface DefinitionBody {
   readonly attributes: Given;
   readonly options: Options;
 }
 
-export interface Options {
+interface Options {
   readonly append?: true;
   readonly remove?: true;
   readonly force?: true;

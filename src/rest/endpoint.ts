@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import type { AnyCommand, Command } from '../commands/command.ts';
 import type { Root } from './roots.ts';
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 /** `object` and `objects`: a fixed shape that the example shows. */
 export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object' | 'objects';
@@ -51,7 +51,7 @@ export interface Endpoint {
   readonly needsToken?: boolean;
 }
 
-export interface Example {
+interface Example {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;

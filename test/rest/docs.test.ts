@@ -9,7 +9,7 @@ import { membersOf } from '../../src/rest/describe/body-members.ts';
 import { curlLine, exampleCurl, shellWord } from '../../src/rest/describe/curl.ts';
 import { errorsAt } from '../../src/rest/describe/errors.ts';
 import { html } from '../../src/rest/describe/html.ts';
-import { noderangeExamples } from '../../src/rest/describe/noderange-examples.ts';
+import { noderangeExamples } from '../../src/rest/describe/docs-basics.ts';
 import { operationId, rowsAt } from '../../src/rest/describe/rows.ts';
 import { type Endpoint, endpoint } from '../../src/rest/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';

@@ -9,7 +9,7 @@ import { definitionBody, valueText, modeOf } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
-export interface DefinitionRows {
+interface DefinitionRows {
   readonly type: string;
   /** The first segment of the path. */
   readonly collection: string;
