@@ -92,6 +92,13 @@ export function selectNodes(
   return { objects: nodes, nodes };
 }
 
+/** For services that know of nodes: without a range it is about all of them. */
+export const selectNodesOrAll = (
+  snapshot: Snapshot,
+  { range, refuseEmpty }: Partial<RangeArgs>,
+  services: CommandServices,
+): Selection => (range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services));
+
 /** All that a command gets besides data and arguments. */
 export interface Scope extends CommandServices {
   /** The id of this run, for the journal. */

@@ -96,9 +96,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
 });
 
 const hostile = `<script>alert('1')</script>"&amp;`;
-const hostileRow: Endpoint = endpoint<object>({
-  method: 'PUT',
-  path: `/${hostile.replaceAll('/', '')}/{${hostile.replaceAll('/', '')}}`,
+const hostileSegment = hostile.replaceAll('/', '');
+const hostileRow: Endpoint = endpoint<object>(`PUT /${hostileSegment}/{${hostileSegment}}`, {
   command: query({ name: hostile, args: noArguments, line: noLine, run: () => ({ shape: 'none' }) }),
   reply: 'attributes',
   body: Type.Object(

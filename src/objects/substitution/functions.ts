@@ -50,8 +50,8 @@ function chr(code: number): string {
 }
 
 /** The place of the first letter in the alphabet, a = 0; case does not matter. */
-function letterIndex(text: string): number {
-  const index = text.toLowerCase().charCodeAt(0) - 97;
+function letterIndex(word: string): number {
+  const index = word.toLowerCase().charCodeAt(0) - 97;
   return index >= 0 && index < 26 ? index : fail();
 }
 
@@ -97,9 +97,9 @@ function ipadd(args: readonly number[]): string {
 }
 
 /** The sum of the character codes. */
-function mknum(text: string): number {
+function mknum(word: string): number {
   let sum = 0;
-  for (let i = 0; i < text.length; i++) sum += text.charCodeAt(i);
+  for (let i = 0; i < word.length; i++) sum += word.charCodeAt(i);
   return sum;
 }
 
@@ -123,9 +123,9 @@ function sprintf(format: string, args: readonly Value[]): string {
 
 function show(kind: string, value: Value): string {
   if (kind === 's') return toText(value);
-  const number = toInteger(value);
-  if (kind === 'd') return String(number);
-  if (number < 0) fail();
-  const digits = number.toString(kind === 'o' ? 8 : 16);
+  const integerValue = toInteger(value);
+  if (kind === 'd') return String(integerValue);
+  if (integerValue < 0) fail();
+  const digits = integerValue.toString(kind === 'o' ? 8 : 16);
   return kind === 'X' ? digits.toUpperCase() : digits;
 }

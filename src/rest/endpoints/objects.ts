@@ -1,6 +1,9 @@
-import { lspolicy } from '../../commands/lspolicy.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { Type } from 'typebox';
+import { lspolicy, lstemplate } from '../../commands/index.ts';
+import { endpoint, type Endpoint, type Input } from '../endpoint.ts';
 import { definitionRows } from './definitions.ts';
+import { Fault } from '../../core/errors.ts';
+import { definitionBody } from '../definition-body.ts';
 
 export const osimages: Endpoint[] = definitionRows({
   type: 'osimage',
@@ -40,9 +43,7 @@ export const networks: Endpoint[] = definitionRows({
   changeExample: { gateway: '10.1.0.254' },
 });
 
-const explainPolicy = endpoint({
-  method: 'GET',
-  path: '/policy/explain',
+const explainPolicy = endpoint('GET /policy/explain', {
   command: lspolicy,
   reply: 'object',
   query: {
@@ -103,3 +104,35 @@ export const groups: Endpoint[] = definitionRows({
   changeExample: { members: 'n1,n2', netboot: 'xnba' },
   createOnlyAtMuster: true,
 });
+
+function templateName({ body }: Input): string {
+  const { template } = definitionBody(body).options;
+  if (!template)
+    throw new Fault(
+      'missing-member',
+      'Name the template in the body: {"options":{"--template":"NAME"}}; GET /templates/node/all lists them.',
+    );
+  return template;
+}
+
+export const templates: Endpoint[] = [
+  endpoint('GET /templates/node', {
+    command: lstemplate,
+    reply: 'attributes',
+    body: Type.Object({ options: Type.Object({ '--template': Type.String() }) }),
+    args: (input) => ({ template: templateName(input) }),
+    summary: 'The attributes a template gives to new nodes.',
+    example: {
+      path: '/templates/node',
+      body: { options: { '--template': 'switch-template' } },
+      reply: { 'switch-template': { groups: 'all,switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
+    },
+  }),
+  endpoint('GET /templates/node/all', {
+    command: lstemplate,
+    reply: 'list',
+    args: () => ({ template: undefined }),
+    summary: 'Names of the templates for nodes.',
+    example: { path: '/templates/node/all', reply: ['pdu-template', 'switch-template'] },
+  }),
+];

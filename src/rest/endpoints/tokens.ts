@@ -1,18 +1,14 @@
 import { Type } from 'typebox';
-import { gettoken } from '../../commands/gettoken.ts';
-import { lstoken } from '../../commands/lstoken.ts';
-import { rmtoken } from '../../commands/rmtoken.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { gettoken, lstoken, rmtoken } from '../../commands/index.ts';
+import { endpoint, type Endpoint, members } from '../endpoint.ts';
 
 export const tokens: Endpoint[] = [
-  endpoint({
-    method: 'POST',
-    path: '/tokens',
+  endpoint('POST /tokens', {
     command: gettoken,
     reply: 'object',
-    body: Type.Object(
+    body: members(
       { userName: Type.Optional(Type.String()), userPW: Type.Optional(Type.String()) },
-      { additionalProperties: false, description: 'the account; may also be given in the query' },
+      'the account; may also be given in the query',
     ),
     args: () => ({}),
     byAccount: true,
@@ -25,9 +21,7 @@ export const tokens: Endpoint[] = [
       reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:5:0' } },
     },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/tokens',
+  endpoint('GET /tokens', {
     command: lstoken,
     reply: 'object',
     args: () => ({}),
@@ -42,22 +36,16 @@ export const tokens: Endpoint[] = [
     },
     only: '/muster',
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/tokens',
+  endpoint('DELETE /tokens', {
     command: rmtoken,
-    reply: 'none',
     args: () => ({ all: false }),
     summary: 'Revoke the token sent in X-Auth-Token.',
     example: { path: '/tokens' },
     only: '/muster',
     needsToken: true,
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/tokens/all',
+  endpoint('DELETE /tokens/all', {
     command: rmtoken,
-    reply: 'none',
     args: () => ({ all: true }),
     summary: 'Revoke all your tokens.',
     example: { path: '/tokens/all' },
