@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { parse } from 'smol-toml';
+import { parse, TomlError } from 'smol-toml';
 import { type StaticDecode, type TSchema, Type } from 'typebox';
 import { Check, Decode } from 'typebox/value';
 import { Fault } from './core/errors.ts';
@@ -92,7 +92,11 @@ function parseFile(file: string): Record<string, unknown> {
   try {
     return parse(text);
   } catch (error) {
-    throw new Fault('invalid', `The configuration file ${file} is not valid TOML: ${(error as Error).message.trim()}`);
+    if (!(error instanceof TomlError)) throw error;
+    // The rest of the message shows lines of the file, and with them passwords.
+    const [reason] = error.message.split('\n', 1);
+    const where = `line ${error.line}, column ${error.column}`;
+    throw new Fault('invalid', `The configuration file ${file} is not valid TOML: ${where}: ${reason}`);
   }
 }
 
@@ -133,11 +137,12 @@ function readText(schema: TSchema, text: string | readonly string[]): unknown {
   return [text, Number(text), booleans.get(text)].find((reading) => Check(schema, reading)) ?? text;
 }
 
-/** Errors say where a wrong value stands (`where`) and as what (`written`), since it has to be changed there. */
+/** Errors say where a wrong value stands (`where`) and as what (`written`), since it has to be changed there; secrets are not shown. */
 function checked(setting: Setting, value: unknown, base: string, where: string, written = value): unknown {
   const found = Type.IsArray(setting) && typeof value === 'string' ? [value] : value;
   if (Check(setting, found)) return withPaths(setting, found, base);
-  throw new Fault('invalid', `${where} must be ${setting.expected}; it is ${JSON.stringify(written)}.`);
+  const shown = setting.secret ? '' : `; it is ${JSON.stringify(written)}`;
+  throw new Fault('invalid', `${where} must be ${setting.expected}${shown}.`);
 }
 
 function withPaths(schema: TSchema, value: unknown, base: string): unknown {

@@ -11,6 +11,8 @@ interface Details {
   readonly variable?: string;
   /** For settings that have an option on the command line: what the option's value is called there. */
   readonly flag?: string;
+  /** It may hold a password, so that errors do not repeat it. */
+  readonly secret?: boolean;
   /** For secrets that no file should hold. */
   readonly onlyVariable?: boolean;
 }

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { type Row, tableNamed } from './tables.ts';
 
@@ -19,6 +20,14 @@ export interface Origin {
 
 /** Of what muster does by itself. Requests come from an address, so nobody else's has this client. */
 export const ownOrigin = (command: string): Origin => ({ user: 'muster', client: 'local', command, run: randomUUID() });
+
+const asking = new AsyncLocalStorage<Origin>();
+
+/** Does work for somebody; what is written on the way, however deep below, is written in their name. */
+export const onBehalfOf = <T>(origin: Origin, work: () => T): T => asking.run(origin, work);
+
+/** Whoever the work under way is done for, or muster itself. */
+export const originOfWork = (command: string): Origin => asking.getStore() ?? ownOrigin(command);
 
 export function changesByTable(changes: readonly RowChange[]): Map<string, Map<string, Row | undefined>> {
   const grouped = new Map<string, Map<string, Row | undefined>>();
