@@ -1,10 +1,11 @@
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { Root } from './roots.ts';
 
-const validators = new WeakMap<TSchema, Validator>();
+const validatorOf = cachedBy((schema: TSchema): Validator => Compile(schema));
 
 interface ObjectSchema {
   properties?: Record<string, unknown>;
@@ -28,8 +29,7 @@ export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, u
   for (const name of required) {
     if (checked[name] === undefined) throw new Fault('missing-member', `The body lacks the member "${name}".`);
   }
-  let validator = validators.get(schema);
-  if (!validator) validators.set(schema, (validator = Compile(schema)));
+  const validator = validatorOf(schema);
   if (!validator.Check(checked)) {
     throw new Fault('malformed', `The body is not as it should be: ${problemOf(validator.Errors(checked))}.`);
   }
