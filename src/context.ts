@@ -6,9 +6,10 @@ import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
 import { AddressGuard } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
+import type { FileLock } from './core/file-lock.ts';
 import { fileLimit } from './core/file-limit.ts';
 import { createLog, type Logger } from './core/log.ts';
-import { type DataLock, lockDataDirectory } from './database/lock.ts';
+import { lockDataDirectory } from './database/lock.ts';
 import { SqliteDatabase } from './database/sqlite/sqlite.ts';
 import { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
@@ -42,7 +43,7 @@ import { version } from './version.ts';
 /** The one object that is handed to everything. */
 export interface Context extends RestServices {
   readonly config: Config;
-  readonly lock: DataLock;
+  readonly lock: FileLock;
   readonly status: NodeStatus;
 }
 

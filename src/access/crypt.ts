@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import koffi from 'koffi';
 import { Fault } from '../core/errors.ts';
+import { limiter } from '../core/limiter.ts';
 
 /** CRYPT_MAX_PASSPHRASE_SIZE of libcrypt is 512 with the final NUL. */
 export const maximumPasswordBytes = 511;
@@ -53,22 +54,12 @@ function load(): Library {
   };
 }
 
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running < maximumRunning) running++;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
-}
+const inTurn = limiter(maximumRunning);
+/** Computations that run or wait. */
+let queued = 0;
 
 function compute(phrase: string, setting: string): Promise<string | undefined> {
+  queued++;
   return inTurn(async () => {
     const data = Buffer.alloc(dataSize);
     try {
@@ -80,6 +71,7 @@ function compute(phrase: string, setting: string): Promise<string | undefined> {
       return result === null || result.startsWith('*') ? undefined : result;
     } finally {
       data.fill(0);
+      queued--;
     }
   });
 }
@@ -107,7 +99,7 @@ export async function hashPassword(clear: string): Promise<string> {
 
 export async function verifyPassword(clear: string, stored: string): Promise<boolean> {
   if (!isUsable(clear) || stored === '' || stored.includes('\0')) return false;
-  if (running >= maximumRunning && waiting.length >= maximumWaiting) {
+  if (queued >= maximumRunning + maximumWaiting) {
     throw new Fault('unavailable', 'Too many password checks are waiting; try again in a moment or use a token.', {
       retryAfter: 1,
     });

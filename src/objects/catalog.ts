@@ -1,5 +1,5 @@
 import type { Snapshot } from '../database/snapshot.ts';
-import { SortedMap } from '../database/sorted-map.ts';
+import { lowerBound, SortedMap } from '../database/sorted-map.ts';
 import { nodeTables, type Row } from '../database/tables.ts';
 import { effectiveReader } from './effective.ts';
 import { staticMembers, visibleNodes } from './groups.ts';
@@ -97,22 +97,10 @@ function refreshBlocks(
 ): ListingBlock[] {
   const stale = new Set<number>();
   for (const node of affected) {
-    const index = indexOfName(names, node);
-    if (index >= 0) stale.add(Math.floor(index / blockSize));
+    const index = lowerBound(names, node);
+    if (names[index] === node) stale.add(Math.floor(index / blockSize));
   }
   return blocks.map((block, i) => (stale.has(i) ? { names: block.names, bytes: undefined } : block));
-}
-
-function indexOfName(names: readonly string[], name: string): number {
-  let low = 0;
-  let high = names.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    if (names[middle] === name) return middle;
-    if (names[middle]! < name) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
 }
 
 /** Nodes whose definition may differ between two snapshots: those with a changed row and the members of groups with one. */

@@ -2,8 +2,8 @@ import { Fault } from '../core/errors.ts';
 import type { Mode } from '../objects/assign.ts';
 import type { Given } from '../objects/define.ts';
 
-/** Attributes whose value may be given as an array, and what joins it. */
-const listSeparator = (attribute: string): string | undefined => {
+/** What separates the items of an attribute that holds a list; such may be given and shown as arrays. */
+export const listSeparator = (attribute: string): string | undefined => {
   if (['groups', 'members', 'postscripts', 'postbootscripts'].includes(attribute)) return ',';
   return attribute.startsWith('nicips.') ? '|' : undefined;
 };
