@@ -54,8 +54,8 @@ export function loadSettings<S extends Settings>(settings: S, flags: Flags, envi
 
 /** Variables that look like settings and are none: somebody may have misspelt one that protects something. */
 export function unknownVariables(settings: Settings, environment: Environment): string[] {
-  const known = new Set(['MUSTER_CONFIG', ...entriesOf(settings).map(({ variable }) => variable)]);
-  return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !known.has(name));
+  const variables = new Set(['MUSTER_CONFIG', ...entriesOf(settings).map(({ variable }) => variable)]);
+  return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !variables.has(name));
 }
 
 function fromFile(file: string, { properties }: Settings, entries: readonly Entry[]): Values {
@@ -66,15 +66,15 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
     }
     return Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, each] as const);
   });
-  const known = new Map(
+  const settings = new Map(
     entries.flatMap(({ name, setting }) => (setting.onlyVariable ? [] : [[name, setting] as const])),
   );
   const base = dirname(resolve(file));
   return new Map(
     flat.map(([name, value]) => {
-      const setting = known.get(name);
+      const setting = settings.get(name);
       if (!setting) {
-        const names = [...known.keys()].join(', ');
+        const names = [...settings.keys()].join(', ');
         throw new Fault('invalid', `${file}: there is no setting ${name}. The settings are ${names}.`);
       }
       return [name, checked(setting, value, base, `${file}: ${name}`)];

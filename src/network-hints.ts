@@ -41,33 +41,33 @@ async function offerFor(snapshot: Snapshot, setting: string, attribute: string):
   return `${names} For the nodes that are defined: ${setting} = [${list}]`;
 }
 
-/** The network that an address is taken to be in unless a known one holds it, and the largest that is still worth naming. */
+/** The network that an address is taken to be in unless a defined one holds it, and the largest that is still worth naming. */
 const usual = { 4: 24, 6: 64 } as const;
 const largest = { 4: 8, 6: 16 } as const;
 
 /** Finds a few networks that hold many addresses. */
 export class EnclosingNetworks {
   readonly #smallestFirst: readonly Prefix[];
-  readonly #known = new Set<Prefix>();
+  readonly #defined = new Set<Prefix>();
   readonly #usual = new Map<string, Prefix>();
 
-  constructor(known: readonly Prefix[]) {
-    this.#smallestFirst = known
+  constructor(defined: readonly Prefix[]) {
+    this.#smallestFirst = defined
       .filter(({ family, bits }) => bits >= largest[family])
       .toSorted((a, b) => b.bits - a.bits);
   }
 
   add(ip: Ip): void {
-    const known = this.#smallestFirst.find((prefix) => contains(prefix, ip));
-    const prefix = known ?? prefixOf(ip, usual[ip.family]);
-    if (known) this.#known.add(prefix);
+    const defined = this.#smallestFirst.find((prefix) => contains(prefix, ip));
+    const prefix = defined ?? prefixOf(ip, usual[ip.family]);
+    if (defined) this.#defined.add(prefix);
     else this.#usual.set(prefixText(prefix), prefix);
   }
 
-  /** Known ones, and for the rest the smallest around those that lie together. Undefined if they are too far apart. */
+  /** Defined ones, and for the rest the smallest around those that lie together. Undefined if they are too far apart. */
   atMost(count: number): readonly Prefix[] | undefined {
     for (let wider = 0; wider <= usual[6] - largest[6]; wider++) {
-      const networks = [...this.#known, ...grouped(this.#usual.values(), wider)];
+      const networks = [...this.#defined, ...grouped(this.#usual.values(), wider)];
       if (networks.length <= count) return networks.sort(inOrder);
     }
     return undefined;

@@ -60,12 +60,12 @@ export class Logins {
     }
     const guess = this.#guessOf(connection, name, account?.stored ?? '', password);
     if (this.#throttle.isFree(name, address)) {
-      const known = this.#recognise(guess, password, account, hashLogin);
-      if (known) return known;
+      const result = this.#recognise(guess, password, account, hashLogin);
+      if (result) return result;
     }
     return this.#throttle.attempt(name, address, guess, async () => {
-      const known = this.#recognise(guess, password, account, hashLogin);
-      if (known) return known;
+      const result = this.#recognise(guess, password, account, hashLogin);
+      if (result) return result;
       if (account && isCryptHash(account.stored)) this.#decoy = account.stored;
       const stored = account?.stored ?? (this.#decoy ??= freshSetting());
       const right = await this.#verify(password, stored);

@@ -8,7 +8,7 @@ const actions: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot'
 const readings: readonly string[] = ['stat', 'state', 'status', 'bmcstate'];
 /** For the service processor itself. */
 const restart = 'bmcreboot';
-const known: readonly string[] = [...actions, ...readings, restart];
+const words: readonly string[] = [...actions, ...readings, restart];
 
 /** What a node is doing once the action was carried out. */
 const statusAfter: Readonly<Partial<Record<PowerAction, string>>> = {
@@ -35,7 +35,7 @@ export const rpower = perNode({
       if (status && !(status === 'powering-on' && state === 'off')) task.tell({ kind: 'status', status });
       return usualValues.get(state) ?? { power: state };
     },
-    ({ action }) => checkWord(action, known, 'power action'),
+    ({ action }) => checkWord(action, words, 'power action'),
   ),
   line: ({ action }) => [withoutSecrets(action)],
   outlivesClient: ({ action }) => !readings.includes(action),

@@ -11,7 +11,7 @@ const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export async function openReal(path: string | Buffer): Promise<FileHandle> {
   const file = await open(path, flags);
   try {
-    checkPlace(file.fd, path);
+    checkPath(file.fd, path);
     return file;
   } catch (error) {
     await file.close();
@@ -23,7 +23,7 @@ export async function openReal(path: string | Buffer): Promise<FileHandle> {
 export function openRealSync(path: string): number {
   const fd = openSync(path, flags);
   try {
-    checkPlace(fd, path);
+    checkPath(fd, path);
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -35,15 +35,15 @@ export function openRealSync(path: string): number {
 export async function readRealDirectory(path: Buffer): Promise<Buffer[]> {
   const directory = await openReal(path);
   try {
-    return await readdir(placeOf(directory.fd), { encoding: 'buffer' });
+    return await readdir(descriptorPath(directory.fd), { encoding: 'buffer' });
   } finally {
     await directory.close();
   }
 }
 
-const placeOf = (fd: number): string => `/proc/self/fd/${fd}`;
+const descriptorPath = (fd: number): string => `/proc/self/fd/${fd}`;
 
-function checkPlace(fd: number, path: string | Buffer): void {
-  const opened = readlinkSync(placeOf(fd), { encoding: 'buffer' });
+function checkPath(fd: number, path: string | Buffer): void {
+  const opened = readlinkSync(descriptorPath(fd), { encoding: 'buffer' });
   if (!opened.equals(Buffer.from(path))) throw new Error('it was moved or replaced in this moment');
 }

@@ -36,7 +36,7 @@ export function perNodeResults(
   const files = new LocalFiles();
   let hasEffects = false;
   let room: Room | undefined;
-  const place: Workplace = {
+  const workplace: Workplace = {
     means,
     files,
     signal: run.abort!.signal,
@@ -50,7 +50,7 @@ export function perNodeResults(
   const { name, work } = command;
   const ofCaller: typeof work = (...what) => onBehalfOf(origin, () => work(...what));
   const again = (some: readonly string[], plan: Plan<unknown, unknown>) =>
-    workOn({ name, work: ofCaller }, user, some, plan, place);
+    workOn({ name, work: ofCaller }, user, some, plan, workplace);
   const plan = command.prepare(snapshot, args, scope);
   const results = again(nodes, plan);
   const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), { snapshot, again });

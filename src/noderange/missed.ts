@@ -18,8 +18,8 @@ export function missedFault(
   const more = missed.length - mostShown;
   const rest = more > 0 ? ` and ${unfinished ? 'more than ' : ''}${more} more` : '';
   const column = columnOf(missed[0] ?? '', text);
-  const place = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
-  return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${place}`, {
+  const where = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
+  return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${where}`, {
     about: [...found, ...missed],
   });
 }

@@ -124,10 +124,10 @@ function mergeColumns(
     for (const column in row) {
       const value = row[column]!;
       if (value === '' || column === table.nodeColumn || column === 'disable') continue;
-      const known = merged[column];
-      if (known === undefined) merged[column] = value;
-      else if (hierarchical.has(column)) merged[column] = known + hierarchical.get(column)! + value;
-      else if (known.endsWith(nextRecord)) merged[column] = known.slice(0, -nextRecord.length) + value;
+      const earlier = merged[column];
+      if (earlier === undefined) merged[column] = value;
+      else if (hierarchical.has(column)) merged[column] = earlier + hierarchical.get(column)! + value;
+      else if (earlier.endsWith(nextRecord)) merged[column] = earlier.slice(0, -nextRecord.length) + value;
     }
   }
   for (const column in merged) {

@@ -99,8 +99,8 @@ class Collection {
 
   /** Entries in the order of the nodes, whichever were known first. */
   result(nodes: readonly string[]): HostEntries {
-    const places = new Map(nodes.map((node, i) => [node, i]));
-    const entries = this.#entries.sort((a, b) => places.get(a.node)! - places.get(b.node)!);
+    const order = new Map(nodes.map((node, i) => [node, i]));
+    const entries = this.#entries.sort((a, b) => order.get(a.node)! - order.get(b.node)!);
     return { entries, warnings: this.#warnings, invalid: this.#invalid };
   }
 

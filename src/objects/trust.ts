@@ -88,14 +88,14 @@ function nodesOf(
 const namesOfColumns = new Map<string, readonly string[]>();
 
 function trustNames(table: string, column: string): readonly string[] {
-  const place = `${table}.${column}`;
-  let names = namesOfColumns.get(place);
+  const fullName = `${table}.${column}`;
+  let names = namesOfColumns.get(fullName);
   if (!names) {
     const attributes = [...objectTypes.values()].flatMap((type) => type.uses.get(table)?.get(column) ?? []);
     // Members of a group are written as the groups of nodes.
-    const members = place === 'nodelist.groups' ? ['members'] : [];
-    names = [...new Set([...attributes.map(({ attribute }) => attribute), ...members, place])];
-    namesOfColumns.set(place, names);
+    const members = fullName === 'nodelist.groups' ? ['members'] : [];
+    names = [...new Set([...attributes.map(({ attribute }) => attribute), ...members, fullName])];
+    namesOfColumns.set(fullName, names);
   }
   return names;
 }
@@ -121,10 +121,8 @@ function columnsNamed(name: string): (readonly string[])[] {
   if (name === 'members') return [trustNames('nodelist', 'groups')];
   const mappings = [nodeType, groupType].flatMap((type) => type.attributes.get(name)?.at ?? []);
   const [table, column] = name.split('.', 2);
-  const places = column === undefined ? mappings : [...mappings, { table: table!, column }];
-  return places.flatMap((place) =>
-    isTrusted(place.table, place.column) ? [trustNames(place.table, place.column)] : [],
-  );
+  const columns = column === undefined ? mappings : [...mappings, { table: table!, column }];
+  return columns.flatMap((each) => (isTrusted(each.table, each.column) ? [trustNames(each.table, each.column)] : []));
 }
 
 const isTrusted = (table: string, column: string): boolean => tables.get(table)?.trust.has(column) === true;

@@ -45,14 +45,14 @@ interface Problem {
 
 /** Of alternatives the one that fits best is meant, which goes wrong deepest inside; where several do, any of them would do. */
 function problemOf(problems: readonly Problem[]): string {
-  const told = problems.filter(({ keyword }) => keyword !== 'anyOf');
+  const concrete = problems.filter(({ keyword }) => keyword !== 'anyOf');
   const depth = ({ instancePath }: Problem): number => instancePath.split('/').length;
-  const deepest = told.reduce<Problem | undefined>(
+  const deepest = concrete.reduce<Problem | undefined>(
     (best, one) => (best && depth(best) >= depth(one) ? best : one),
     undefined,
   );
   if (!deepest) return 'it is wrong';
-  const messages = told.filter(({ instancePath }) => instancePath === deepest.instancePath).map(messageOf);
+  const messages = concrete.filter(({ instancePath }) => instancePath === deepest.instancePath).map(messageOf);
   return `${deepest.instancePath.slice(1) || 'it'} ${[...new Set(messages)].join(' or ')}`;
 }
 

@@ -42,9 +42,9 @@ export const components = (root: Root): object => ({
     userPW: { type: 'apiKey', in: 'query', name: 'userPW', description: 'The password of the account.' },
   },
   parameters: Object.fromEntries(
-    commonParameters.map(({ key, name, in: place, schema, example, description }) => [
+    commonParameters.map(({ key, name, in: location, schema, example, description }) => [
       key,
-      { name, in: place, required: false, schema, example, description },
+      { name, in: location, required: false, schema, example, description },
     ]),
   ),
   headers: responseHeaders,

@@ -49,14 +49,14 @@ function chr(code: number): string {
   return isCharacter ? String.fromCodePoint(code) : fail();
 }
 
-/** The place of the first letter in the alphabet, a = 0; case does not matter. */
+/** The position of the first letter in the alphabet, a = 0; case does not matter. */
 function letterIndex(word: string): number {
   const index = word.toLowerCase().charCodeAt(0) - 97;
   return index >= 0 && index < 26 ? index : fail();
 }
 
 /**
- * `(v1, n2, v2, n3, v3...)`: the running number of a place in nested dimensions. Each v counts from 1 within its
+ * `(v1, n2, v2, n3, v3...)`: the running number of a position in nested dimensions. Each v counts from 1 within its
  * dimension, each n is the size of the dimension of the v after it; the result counts from 1, too.
  */
 function dim2idx(args: readonly number[]): number {
@@ -82,17 +82,17 @@ function skip(index: number, ranges: string): number {
 }
 
 /**
- * `(o1, o2, o3, o4, add, skipstart, skipend)`: the address `add` places after o1.o2.o3.o4, where every /24 offers
+ * `(o1, o2, o3, o4, add, skipstart, skipend)`: the address `add` positions after o1.o2.o3.o4, where every /24 offers
  * only the addresses between its first `skipstart` and its last `skipend` ones.
  */
 function ipadd(args: readonly number[]): string {
   const [o1 = 0, o2 = 0, o3 = 0, o4 = 0, add = 0, skipStart = 0, skipEnd = 0] = args;
   const usable = 256 - skipStart - skipEnd;
   if (skipStart < 0 || skipEnd < 0 || usable < 1) fail();
-  const place = integer(o4 - skipStart + add);
-  const block = integer((o1 * 256 + o2) * 256 + o3 + Math.floor(place / usable));
+  const position = integer(o4 - skipStart + add);
+  const block = integer((o1 * 256 + o2) * 256 + o3 + Math.floor(position / usable));
   if (block < 0 || block > 0xffffff) fail();
-  const last = skipStart + (((place % usable) + usable) % usable);
+  const last = skipStart + (((position % usable) + usable) % usable);
   return `${Math.floor(block / 65536)}.${Math.floor(block / 256) % 256}.${block % 256}.${last}`;
 }
 

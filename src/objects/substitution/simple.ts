@@ -32,30 +32,30 @@ function neverStepsBack({ items }: SimplePattern): boolean {
 
 function search(pattern: SimplePattern, text: string): ReturnType<Pattern['exec']> {
   const last = pattern.fromStart ? 0 : text.length;
-  const places: number[] = [];
+  const starts: number[] = [];
   for (let start = 0; start <= last; start++) {
-    const end = matchAt(pattern, text, start, places);
+    const end = matchAt(pattern, text, start, starts);
     if (end < 0) continue;
     const groups: (string | undefined)[] = [text.slice(start, end)];
-    for (const group of pattern.groups) groups.push(text.slice(places[group.from], places[group.to]));
+    for (const group of pattern.groups) groups.push(text.slice(starts[group.from], starts[group.to]));
     return { index: start, groups };
   }
   return undefined;
 }
 
-/** The end of the match that begins at `start`, or -1; `places[i]` becomes the place where item i begins. */
-function matchAt({ items, toEnd }: SimplePattern, text: string, start: number, places: number[]): number {
+/** The end of the match that begins at `start`, or -1; `starts[i]` becomes the position where item i begins. */
+function matchAt({ items, toEnd }: SimplePattern, text: string, start: number, starts: number[]): number {
   let at = start;
   for (let i = 0; i < items.length; i++) {
     const item = items[i];
     if (item === undefined) break;
-    places[i] = at;
+    starts[i] = at;
     const limit = item.most === 1 ? Math.min(at + 1, text.length) : text.length;
     const began = at;
     while (at < limit && item.set[text.charCodeAt(at)] === 1) at++;
     if (at - began < item.least) return -1;
   }
-  places[items.length] = at;
+  starts[items.length] = at;
   return toEnd && at < text.length ? -1 : at;
 }
 

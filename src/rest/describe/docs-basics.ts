@@ -41,7 +41,7 @@ directory of the service, makes it.</p>`,
     title: 'Common parameters',
     text: html`<p>A request may carry these. Those of the query may also stand in the body.
 A body is JSON, sent with <code>Content-Type: application/json</code>.</p>
-${definitions(commonParameters.map(({ name, example, in: place, description }) => [place === 'query' ? `${name}=${example}` : name, description]))}
+${definitions(commonParameters.map(({ name, example, in: location, description }) => [location === 'query' ? `${name}=${example}` : name, description]))}
 <p>Replies have these headers:</p>
 ${definitions(Object.entries(responseHeaders).map(([name, { description }]) => [name, description]))}`,
   },
