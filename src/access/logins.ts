@@ -43,10 +43,7 @@ export class Logins {
     this.#throttle = new Throttle(this.#now);
   }
 
-  /**
-   * Returns or resolves when the pair is right, for the row as it was when asked: one that waited may have changed meanwhile.
-   * Otherwise a Fault: 'unauthenticated', or 'unavailable' with retryAfter.
-   */
+  /** Settles when the pair is right, for the row as it was when asked; else a Fault: 'unauthenticated', or 'unavailable' for now. */
   check(
     name: string,
     password: string,

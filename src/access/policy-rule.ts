@@ -33,10 +33,7 @@ export const policyPatterns = (): PatternAllowance =>
 
 const permitWords = new Set(['allow', 'accept', 'trusted']);
 
-/**
- * Undefined for a row that can never decide: a disabled one, or one that permits under a condition we cannot read. A row that
- * refuses under such a condition refuses without it.
- */
+/** Undefined: it can never decide. A condition that cannot be read makes a rule that permits void, and one that refuses unconditional. */
 export function compileRule(row: PolicyRow, patterns = policyPatterns()): Rule | undefined {
   if (isDisabled(row.disable)) return undefined;
   const permits = isPermit(row.rule);

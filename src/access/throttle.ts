@@ -50,10 +50,7 @@ export class Throttle {
     return pair === undefined || (pair.guesses.size === 0 && pair.notBefore <= this.#now());
   }
 
-  /**
-   * Runs `check` when it is this pair's turn; undefined from it is a failed login. Equal guesses that wait at the same time share
-   * one check. What `check` throws is passed on and does not count.
-   */
+  /** Runs `check` in this pair's turn; undefined is a failed login. Equal guesses share one check, and what it throws does not count. */
   attempt<T extends object>(
     name: string,
     address: string,

@@ -27,10 +27,7 @@ interface ImportReport {
   readonly notes: readonly string[];
 }
 
-/**
- * Reads a directory of table dumps into the database of a stopped server, or into the given open data: all of it in one
- * change set, or nothing.
- */
+/** Reads table dumps into the data of a stopped server, or into the given open data: all of it in one change set, or nothing. */
 export async function importTables(
   target: string | OpenData,
   dir: string,

@@ -172,10 +172,7 @@ export interface Change<Args> extends CommandBase<Args> {
   plan(draft: Draft, args: Args, scope: Scope): Answer | Sliced<Answer>;
 }
 
-/**
- * Does one thing outside the database for all it names at once, such as writing a file or telling a daemon. What can be refused is
- * refused before anything is touched, and a failure leaves what was there. It goes on when the client leaves.
- */
+/** Does one thing outside the database, such as writing a file, for all it names at once; refuses before it touches anything. Outlives the client. */
 export interface Act<Args> extends CommandBase<Args> {
   readonly kind: 'act';
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;

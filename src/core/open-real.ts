@@ -4,10 +4,7 @@ import { type FileHandle, open, readdir } from 'node:fs/promises';
 // Without O_NONBLOCK, opening a pipe would wait for somebody who writes to it.
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/**
- * Opens what has a path that was resolved and judged before. If it, or a directory on the way to it, has become a link since then,
- * something else would be opened: that is an error.
- */
+/** Opens a path that was resolved and judged before; it is an error if it, or a directory on the way, has become a link since. */
 export async function openReal(path: string | Buffer): Promise<FileHandle> {
   const file = await open(path, flags);
   try {

@@ -14,10 +14,7 @@ export interface Pattern {
 
 export const maximumPatternLength = 1024;
 
-/**
- * Compiles Perl-style text with a linear-time engine. A broken pattern, or one that the allowance has no room for, is a Fault
- * that names `where`.
- */
+/** Compiles Perl-style text. A broken pattern, or one that the allowance has no room for, is a Fault that names `where`. */
 export function compilePattern(source: string, where: string, allowance = new PatternAllowance()): Pattern {
   if (source.length > maximumPatternLength) {
     throw new Fault('invalid', `${where}: the pattern is longer than ${maximumPatternLength} characters.`);

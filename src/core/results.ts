@@ -13,10 +13,7 @@ export interface NodeOutput {
   readonly notes?: readonly string[] | undefined;
 }
 
-/**
- * What came of one node, as plain data. `kind` says what kind of failure it was if that is more than "it failed": what all nodes
- * share decides the status. The output of a failure is what was printed before it.
- */
+/** What came of one node, as plain data. `kind`: more than "it failed"; a kind that all nodes share decides the status. */
 export type NodeResult<Value = NodeValue> =
   | { readonly node: string; readonly value: Value }
   | { readonly node: string; readonly output: NodeOutput }

@@ -32,10 +32,7 @@ export interface Settings extends TSchema {
   readonly properties: Readonly<Record<string, Setting | Settings>>;
 }
 
-/**
- * Declares a setting, beside the service that uses it. Its flag, its variable, its checks and its row in README.md are made from this;
- * without a default it may be undefined.
- */
+/** Declares a setting beside its service; flag, variable, checks and README.md row are made from it. Without a default it may be undefined. */
 export function setting<S extends TSchema & Expected>(
   schema: S,
   description: string,

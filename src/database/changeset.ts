@@ -53,10 +53,7 @@ export function isVolatile(changes: JournalChanges): boolean {
 export const revert = (changes: readonly RowChange[]): RowChange[] =>
   changes.map(({ table, key, before, after }) => ({ table, key, before: after, after: before })).reverse();
 
-/**
- * A row's columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile columns of such a row have no
- * `before`: nobody takes a status back, and thousands are written at a time.
- */
+/** Columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile ones have no `before`: nobody reverts them. */
 type JournalColumns = Readonly<Record<string, string | null>>;
 export type JournalRow = readonly [key: string, before: JournalColumns | null, after: JournalColumns | null];
 /** The journal's form of a change set, also what the database is written from. */

@@ -6,10 +6,7 @@ import { finishRestore } from './restored.ts';
 
 export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
 
-/**
- * Makes this process the only one that works on a data directory, until `release` or its death: the lock is a file lock
- * of the operating system's, so a killed process leaves none behind. Creates the directory if it is absent.
- */
+/** Makes this process the only one that works on a data directory, until `release` or its death. Makes the directory if need be. */
 export function lockDataDirectory(dir: string): FileLock {
   provideDirectory(dir);
   const lock = takeLock(dir);

@@ -103,10 +103,7 @@ export class Store {
     return this.#head;
   }
 
-  /**
-   * Computes a change set on the newest state and resolves when it is on disk. What `compute` throws is passed on. One that
-   * touches volatile columns only gets no journal entry and no revision.
-   */
+  /** Computes a change set on the newest state; resolves when it is on disk. Volatile columns alone get no journal entry and no revision. */
   change(origin: Origin, compute: Compute, audit?: AuditRecord): Promise<Committed> {
     return new Promise((resolve, reject) => {
       const pending: Pending = {

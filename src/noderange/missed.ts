@@ -2,10 +2,7 @@ import { Fault } from '../core/errors.ts';
 
 const mostShown = 50;
 
-/**
- * The refusal of a range with unknown names in it; `unfinished` if it may hold others that nobody has looked at. `found` are the
- * known ones.
- */
+/** The refusal of a range with unknown names; `unfinished`: there may be more of them. `found` are the known ones. */
 export function missedFault(
   missed: readonly string[],
   text: string,

@@ -20,10 +20,7 @@ export interface Listing {
   readonly blocks: readonly ListingBlock[];
 }
 
-/**
- * Definitions of nodes as JSON text, kept until something they depend on changes. What depends on what is found by comparing
- * the tables of the snapshot the texts were made from with those of the newer one.
- */
+/** A cache of nodes' definitions as JSON text. What a change touches is found by comparing the tables of two snapshots. */
 export class NodeCatalog {
   #snapshot: Snapshot | undefined;
   #texts = new Map<string, string>();

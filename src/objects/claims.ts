@@ -30,10 +30,7 @@ const identities: readonly (readonly [table: string, ...columns: string[]])[] = 
   ['switch', 'switch', 'port'],
 ];
 
-/**
- * What says which machine a node is: addresses, names, MACs, certificates, keys, places. By a text that is the same whoever claims it;
- * the value is what people call it.
- */
+/** What says which machine a node is, such as addresses and keys: a text that is the same for all, and what people call it. */
 export function claimsOf(reader: EffectiveReader, node: string): Map<string, string> {
   const claims = new Map<string, string>();
   for (const [table, column, value] of values(reader, node, addressColumns)) {

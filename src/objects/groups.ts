@@ -95,10 +95,7 @@ export function allMembers(snapshot: Snapshot, group: string): readonly string[]
   return isDynamic(row) ? dynamicMembers(snapshot, group, row!['wherevals'] ?? '') : staticMembers(snapshot, group);
 }
 
-/**
- * The nodes that rows under a name belong to: the node of that name, and the members of the group. A name that is nobody's stands for
- * itself, so that no rule for nodes covers it.
- */
+/** The nodes that rows under a name belong to: the node itself, and the group's members. A name that is nobody's stands for itself. */
 export function ownersNamed(snapshot: Snapshot, name: string): readonly string[] {
   const own = snapshot.get('nodelist', name) ? [name] : [];
   const owners = [...own, ...allMembers(snapshot, name)];

@@ -33,10 +33,7 @@ export type Resolve = (name: string) => Promise<Ip | undefined>;
 /** So many nodes are worked on before others get their turn. */
 const nodesPerTurn = 200;
 
-/**
- * The names and addresses of the nodes, as files and zones need them. A node that has no address or no domain is left out with a
- * warning; a value that is harmful or contradicts another is a fault.
- */
+/** Names and addresses as files and zones need them. Nodes without address or domain are left out; what is harmful or contradicts is a fault. */
 export async function hostEntries(
   snapshot: Snapshot,
   nodes: readonly string[],

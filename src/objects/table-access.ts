@@ -64,10 +64,7 @@ export function* storedRows(
   }
 }
 
-/**
- * The stored rows that match all of `keys`. Who asks for values instead of nodes gets rows of nodes that are seen, as by a criterion
- * in a node range.
- */
+/** The stored rows that match all of `keys`. Who asks by values and not by nodes gets only rows of nodes they may know of. */
 export function rowsMeant(snapshot: Snapshot, table: Table, keys: Row, sees?: Sees): Row[] {
   const rows = matchingRows(snapshot, table, keys);
   const { nodeColumn } = table;

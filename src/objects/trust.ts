@@ -17,10 +17,7 @@ export interface TrustChange {
   readonly nodes: readonly string[] | undefined;
 }
 
-/**
- * What decides trust in a change set, by what is in effect afterwards: to store what a node has anyway changes nothing. Rows that go
- * because their node goes decide nothing either.
- */
+/** What decides trust in a change set, by what is in effect afterwards. Rows that go with their node decide nothing. */
 export function* trustChanges(before: Snapshot, after: Snapshot, changes: readonly RowChange[]): Sliced<TrustChange[]> {
   const isGone = (name: string): boolean =>
     before.get('nodelist', name) !== undefined && after.get('nodelist', name) === undefined;
@@ -127,10 +124,7 @@ function columnsNamed(name: string): (readonly string[])[] {
 
 const isTrusted = (table: string, column: string): boolean => tables.get(table)?.trust.has(column) === true;
 
-/**
- * Why a rule does not cover a change of what these names stand for: rules that are limited to a node range count only if their
- * parameters speak of it.
- */
+/** Why a rule does not cover a change of these names: one that is limited to a node range counts only if its parameters speak of them. */
 export function trustObjection(words: readonly string[], names: readonly string[]): (rule: Rule) => string | undefined {
   return ({ range, line }) => {
     if (range === undefined || (line && speaksOf((text) => line.test(text), words, names))) return undefined;

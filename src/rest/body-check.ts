@@ -2,8 +2,11 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, members } from './endpoint.ts';
 import type { Root } from './roots.ts';
+
+/** Of rows that declare none. */
+const noBody = members({});
 
 const validatorOf = cachedBy((schema: TSchema): Validator => Compile(schema));
 
@@ -15,14 +18,15 @@ interface ObjectSchema {
 
 /** The body as the row's schema wants it; a root that is not strict drops unknown members instead of refusing them. */
 export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, unknown>): Record<string, unknown> {
-  const schema = endpoint.body;
-  if (!schema) return withoutMembers(root, body);
+  if (!endpoint.body && Object.keys(body).length === 0) return body;
+  const schema = endpoint.body ?? noBody;
   const { properties = {}, required = [], additionalProperties } = schema as ObjectSchema;
   let checked = body;
   if (additionalProperties === false) {
     const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name));
     if (unknown.length > 0 && root.strict) {
-      throw unknownMember(unknown[0]!, `known are ${Object.keys(properties).join(', ')}`);
+      const hint = endpoint.body ? `known are ${Object.keys(properties).join(', ')}` : 'there are none here';
+      throw new Fault('unknown-member', `The body has the unknown member "${unknown[0]}"; ${hint}.`);
     }
     checked = Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name)));
   }
@@ -60,14 +64,4 @@ function messageOf({ message, params }: Problem): string {
   return 'allowedValues' in params && Array.isArray(params.allowedValues)
     ? `must be one of ${params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
     : message;
-}
-
-const unknownMember = (name: string, hint: string): Fault =>
-  new Fault('unknown-member', `The body has the unknown member "${name}"; ${hint}.`);
-
-/** For rows that declare no body. */
-function withoutMembers(root: Root, body: Record<string, unknown>): Record<string, unknown> {
-  const [unknown] = Object.keys(body);
-  if (unknown !== undefined && root.strict) throw unknownMember(unknown, 'there are none here');
-  return body;
 }

@@ -55,10 +55,7 @@ function letterIndex(word: string): number {
   return index >= 0 && index < 26 ? index : fail();
 }
 
-/**
- * `(v1, n2, v2, n3, v3...)`: the running number of a position in nested dimensions. Each v counts from 1 within its
- * dimension, each n is the size of the dimension of the v after it; the result counts from 1, too.
- */
+/** `(v1, n2, v2, n3, v3...)`: the number of a position in nested dimensions, from 1; each n is the size of the dimension of the v after it. */
 function dim2idx(args: readonly number[]): number {
   if (args.length % 2 === 0) fail();
   let index = (args[0] ?? fail()) - 1;
@@ -81,10 +78,7 @@ function skip(index: number, ranges: string): number {
   return rank;
 }
 
-/**
- * `(o1, o2, o3, o4, add, skipstart, skipend)`: the address `add` positions after o1.o2.o3.o4, where every /24 offers
- * only the addresses between its first `skipstart` and its last `skipend` ones.
- */
+/** `(o1, o2, o3, o4, add, skipstart, skipend)`: the address `add` after o1.o2.o3.o4, where a /24 lacks its first and last so many. */
 function ipadd(args: readonly number[]): string {
   const [o1 = 0, o2 = 0, o3 = 0, o4 = 0, add = 0, skipStart = 0, skipEnd = 0] = args;
   const usable = 256 - skipStart - skipEnd;

@@ -2,9 +2,7 @@ import { bmcdiscover, lsslp } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { endpoint, type Endpoint, type Input } from '../endpoint.ts';
 
-/**
- * `name=value` pairs of a path segment, separated by commas. A password may hold commas itself: it goes on up to the next known name.
- */
+/** `name=value` pairs of a path segment, separated by commas. A password may hold commas: it goes on up to the next name. */
 function settingsOf(text: string, known: readonly string[]): Record<string, string> {
   const settings: Record<string, string> = {};
   let last = '';
