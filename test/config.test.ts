@@ -205,7 +205,7 @@ describe('loadConfig', () => {
   });
 
   it.each([
-    '[dhcp]\nhostsDatabase = "postgres:kea:geheim@db/kea"',
+    '[dhcp]\nhostsDatabase = "mysql:kea:geheim@db/kea"',
     '[dhcp]\nhostsDatabase = ["postgresql://kea:geheim@db/kea"]',
     '[dhcp]\nhostsDatabase = "postgresql://kea:geheim@db/kea',
     '[dhcp]\nbootScript = "http://boot:geheim@SERVER/a b"',

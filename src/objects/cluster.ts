@@ -73,7 +73,7 @@ export function expandRange(
 }
 
 /** Nodes of rules by their ranges. */
-const ruleCache = cachedBy((_: Snapshot) => new Map<string, ReadonlySet<string>>());
+const ruleCache = cachedBy<Snapshot, Map<string, ReadonlySet<string>>>(() => new Map());
 
 /** The nodes a policy rule's range means: hidden ones and those that `excludenodes` keeps out of other ranges are among them. */
 export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<string> {

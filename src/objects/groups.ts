@@ -154,7 +154,7 @@ function storedSelections(text: string, group: string): Selection[] {
 }
 
 /** Members of dynamic groups by their names. */
-const dynamicCache = cachedBy((_: Snapshot) => new Map<string, readonly string[]>());
+const dynamicCache = cachedBy<Snapshot, Map<string, readonly string[]>>(() => new Map());
 
 function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): readonly string[] {
   const cache = dynamicCache(snapshot);
