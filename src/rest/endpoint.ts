@@ -58,18 +58,22 @@ interface Example {
   readonly reply?: unknown;
 }
 
-type Row<Args> = Omit<Endpoint, 'method' | 'path' | 'command' | 'args' | 'reply'> & {
+type Row<Args> = Omit<Endpoint, 'method' | 'path' | 'command' | 'args' | 'reply' | 'example'> & {
   readonly command: Command<Args>;
-  args(input: Input): Args;
+  /** Absent: it takes none. */
+  args?(input: Input): Args;
   /** Absent: the reply has no body. */
   readonly reply?: ReplyShape;
+  /** Without a path: that of the row, for node n1. */
+  readonly example?: Partial<Example>;
 };
 
 /** Declares the row at `PUT /nodes/{noderange}/power`; the arguments must be those of the command. `{noderange}` is its range. */
 export function endpoint<Args>(at: `${Method} ${string}`, row: Row<Args>): Endpoint {
   const [method, path = ''] = at.split(' ', 2);
   const range = path.includes('{noderange}') ? { range: 'noderange' } : {};
-  return { reply: 'none', ...range, ...row, method: method as Method, path } as unknown as Endpoint;
+  const example = { path: path.replace('{noderange}', 'n1'), ...row.example };
+  return { reply: 'none', args: () => ({}), ...range, ...row, example, method, path } as unknown as Endpoint;
 }
 
 /** The nodes of the path. What works on them wants at least one. */

@@ -8,16 +8,13 @@ export const dhcp: Endpoint[] = [
     summary: 'Serves all defined networks by DHCP.',
     description:
       'Kea is configured with their gateways, name, time and log servers, domains, dynamic ranges and boot files, and started if it does not run. Reservations stay. Nothing changes if a network cannot be served as it is defined.',
-    example: { path: '/services/dhcp' },
   }),
   endpoint('GET /services/dhcp/leases', {
     command: lsleases,
     reply: 'objects',
-    args: () => ({}),
     summary: 'Addresses that machines have been given by DHCP for a time.',
     only: '/muster',
     example: {
-      path: '/services/dhcp/leases',
       reply: [
         {
           address: '10.1.200.1',
@@ -41,6 +38,5 @@ export const dhcp: Endpoint[] = [
     command: makedhcp,
     args: (input) => ({ ...nodesOf(input), remove: true }),
     summary: 'Takes the reservations of the nodes back.',
-    example: { path: '/nodes/n1/dhcp' },
   }),
 ];

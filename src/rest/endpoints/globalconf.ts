@@ -15,7 +15,7 @@ export const globalconf: Endpoint[] = [
     reply: 'attributes',
     args: () => ({ type: 'site' }),
     summary: 'All attributes of the site.',
-    example: { path: '/globalconf', reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
+    example: { reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
   }),
   endpoint('GET /globalconf/attrs/{attributes}', {
     command: lsdef,

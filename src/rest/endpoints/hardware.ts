@@ -79,7 +79,7 @@ export const hardware: Endpoint[] = [
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
     summary: 'The power state of nodes, read from their service processors.',
-    example: { path: '/nodes/n1/power', reply: { n1: { power: 'on' } } },
+    example: { reply: { n1: { power: 'on' } } },
   }),
   endpoint('PUT /nodes/{noderange}/power', {
     command: rpower,
@@ -91,17 +91,14 @@ export const hardware: Endpoint[] = [
     summary: 'Change the power state.',
     description:
       'Answers when every node has reached the state or the deadline has passed. boot is reset when on, on when off.',
-    example: { path: '/nodes/n1/power', body: { action: 'on' } },
+    example: { body: { action: 'on' } },
   }),
   endpoint('GET /nodes/{noderange}/energy', {
     command: renergy,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attributes: [] }),
     summary: 'Power consumption and capping of nodes.',
-    example: {
-      path: '/nodes/n1/energy',
-      reply: { n1: { cappingstatus: 'off', cappingmin: '100 W', cappingmax: '500 W' } },
-    },
+    example: { reply: { n1: { cappingstatus: 'off', cappingmin: '100 W', cappingmax: '500 W' } } },
   }),
   endpoint('GET /nodes/{noderange}/energy/{attributes}', {
     command: renergy,
@@ -115,7 +112,7 @@ export const hardware: Endpoint[] = [
     body: anyMembers('cappingstatus: on or off; cappingvalue: watts, or percent of the range'),
     args: (input) => ({ ...nodesOf(input), attributes: [], set: energySetting(input) }),
     summary: 'Set power capping.',
-    example: { path: '/nodes/n1/energy', body: { cappingstatus: 'on' } },
+    example: { body: { cappingstatus: 'on' } },
   }),
   endpoint('GET /nodes/{noderange}/sp/{attribute}', {
     command: rspconfig,
@@ -138,7 +135,7 @@ export const hardware: Endpoint[] = [
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), order: 'stat' }),
     summary: 'What nodes boot from next.',
-    example: { path: '/nodes/n1/nextboot', reply: { n1: { nextboot: 'Network' } } },
+    example: { reply: { n1: { nextboot: 'Network' } } },
   }),
   endpoint('PUT /nodes/{noderange}/nextboot', {
     command: rsetboot,
@@ -154,17 +151,14 @@ export const hardware: Endpoint[] = [
       mode: input.body['mode'] as 'uefi' | 'legacy' | undefined,
     }),
     summary: 'Choose what nodes boot from next.',
-    example: { path: '/nodes/n1/nextboot', body: { order: 'net' } },
+    example: { body: { order: 'net' } },
   }),
   endpoint('GET /nodes/{noderange}/bootorder', {
     command: rbootseq,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input) }),
     summary: 'What nodes try to boot from, in this order, where the hardware tells.',
-    example: {
-      path: '/nodes/n1/bootorder',
-      reply: { n1: { bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive' } },
-    },
+    example: { reply: { n1: { bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive' } } },
   }),
   endpoint('PUT /nodes/{noderange}/bootorder', {
     command: rbootseq,
@@ -178,7 +172,7 @@ export const hardware: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), order: neededList(input, 'order') }),
     summary: 'Change what nodes try to boot from.',
     description: 'For good. What is not named stays behind what is, in the order it had.',
-    example: { path: '/nodes/n1/bootorder', body: { order: ['Hard Drive', 'Network Adapter 1'] } },
+    example: { body: { order: ['Hard Drive', 'Network Adapter 1'] } },
   }),
   ...[
     {
@@ -216,30 +210,26 @@ export const hardware: Endpoint[] = [
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), clear: false }),
     summary: 'The hardware event logs of nodes.',
-    example: {
-      path: '/nodes/n1/eventlog',
-      reply: { n1: { eventlog: ['11/15/2026 09:05:00 Power Supply, Presence Detected (PSU1 Status)'] } },
-    },
+    example: { reply: { n1: { eventlog: ['11/15/2026 09:05:00 Power Supply, Presence Detected (PSU1 Status)'] } } },
   }),
   endpoint('DELETE /nodes/{noderange}/eventlog', {
     command: reventlog,
     args: (input) => ({ ...nodesOf(input), clear: true }),
     summary: 'Clear the hardware event logs.',
-    example: { path: '/nodes/n1/eventlog' },
   }),
   endpoint('GET /nodes/{noderange}/beacon', {
     command: rbeacon,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
     summary: 'Whether the identification light is on, where the hardware tells.',
-    example: { path: '/nodes/n1/beacon', reply: { n1: { beacon: 'off' } } },
+    example: { reply: { n1: { beacon: 'off' } } },
   }),
   endpoint('PUT /nodes/{noderange}/beacon', {
     command: rbeacon,
     body: actionBody('on', 'off', 'blink'),
     args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-member') }),
     summary: 'Switch the identification light.',
-    example: { path: '/nodes/n1/beacon', body: { action: 'on' } },
+    example: { body: { action: 'on' } },
   }),
   endpoint('GET /nodes/{noderange}/subnodes', {
     command: rscan,

@@ -30,13 +30,12 @@ export const names: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), ...(input.body as LineOptions) }),
     summary: "Write nodes' names and addresses to the hosts file.",
     description: `${untouched} Nodes without an address or a domain are left out; debug=1 and the run name them.`,
-    example: { path: '/nodes/n1/host', body: { order: 'long' } },
+    example: { body: { order: 'long' } },
   }),
   endpoint('DELETE /nodes/{noderange}/host', {
     command: makehosts,
     args: (input) => ({ ...nodesOf(input), remove: true }),
     summary: "Take nodes' lines out of the hosts file.",
-    example: { path: '/nodes/n1/host' },
     only: '/muster',
   }),
   endpoint('POST /services/host', {
@@ -45,7 +44,7 @@ export const names: Endpoint[] = [
     args: ({ body }) => ({ range: undefined, ...(body as LineOptions) }),
     summary: 'Write the names and addresses of all nodes to the hosts file.',
     description: `${untouched} A node whose address is none is an error; the lines of the others are written all the same.`,
-    example: { path: '/services/host', body: {} },
+    example: { body: {} },
   }),
   endpoint('POST /networks', {
     command: makenetworks,
@@ -54,17 +53,13 @@ export const names: Endpoint[] = [
     summary: "Define the networks that the management node's interfaces are in.",
     description:
       'From the routes of the machine, IPv4 and IPv6. Networks that are defined already stay as they are. The attributes are for all that are made, so a gateway that is not inside each of them is an error.',
-    example: { path: '/networks', body: { domain: 'cluster.example' } },
+    example: { body: { domain: 'cluster.example' } },
   }),
   endpoint('GET /localres/adapters', {
     command: localrest,
     reply: 'objects',
-    args: () => ({}),
     summary: "The management node's own addresses, without loopback.",
-    example: {
-      path: '/localres/adapters',
-      reply: [{ name: 'eth0', ip: '10.1.0.250/16', mac: '52:54:00:12:34:56' }],
-    },
+    example: { reply: [{ name: 'eth0', ip: '10.1.0.250/16', mac: '52:54:00:12:34:56' }] },
   }),
 ];
 
@@ -75,7 +70,6 @@ export const dns: Endpoint[] = [
     summary: 'Put the names of nodes into DNS.',
     description:
       'Addresses, names of addresses, and other names (hosts.hostnames) as aliases; what the nodes had in DNS before and have no more is removed. Each node must be in the hosts file: POST /nodes/{noderange}/host first.',
-    example: { path: '/nodes/n1/dns' },
   }),
   endpoint('DELETE /nodes/{noderange}/dns', {
     command: makedns,
@@ -83,7 +77,6 @@ export const dns: Endpoint[] = [
     summary: 'Take the names of nodes out of DNS.',
     description:
       'Removes the records that were put there for these nodes; what others have added to the same names stays.',
-    example: { path: '/nodes/n1/dns' },
   }),
   endpoint('POST /services/dns', {
     command: makedns,
@@ -91,6 +84,5 @@ export const dns: Endpoint[] = [
     summary: 'Set up the DNS service.',
     description:
       'Writes the configuration of BIND and zones for all domains and networks, checks them, lets named serve them, with all hosts of the hosts file in them. May be repeated at any time: named goes on serving, and keeps serving what it had if anything fails. With site.externaldns the hosts are sent to that server instead.',
-    example: { path: '/services/dns' },
   }),
 ];

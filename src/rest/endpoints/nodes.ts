@@ -53,7 +53,7 @@ export const nodes: Endpoint[] = [
     args: ({ params, body }) => ({ type: 'node', names: params['noderange']!, rename: body['newNode'] as string }),
     summary: 'Give a node another name.',
     description: 'The name changes in every table; mentions of the node in other rows stay as they are.',
-    example: { path: '/nodes/n1/rename', body: { newNode: 'node1' } },
+    example: { body: { newNode: 'node1' } },
   }),
 ];
 
@@ -70,7 +70,7 @@ export const nodeState: Endpoint[] = [
     reply: 'attributes',
     args: nodesOf,
     summary: 'What nodes look like from outside: the services that answer, ping with the boot state, or noping.',
-    example: { path: '/nodes/n1/nodestat', reply: { n1: { nodestat: 'noping' } } },
+    example: { reply: { n1: { nodestat: 'noping' } } },
   }),
   endpoint('PUT /nodes/{noderange}/nodestat', {
     command: nodestat,
@@ -84,7 +84,7 @@ export const nodeState: Endpoint[] = [
     summary: 'Looks at nodes as GET does and writes what was seen to status and appstatus.',
     description:
       'With {"power":"yes"} nodes that do not answer show their power state: noping(off). With {"usemon":"yes"} the applications are those that the row xcatmon, apps of table monsetting lists, and sshd; the row xcatmon, <application> may give port=<number> and group=<group>, several joined by commas. Without port the usual port of that name is meant. Commands (cmd, lcmd, dcmd) are refused. {"update":"no"} writes nothing.',
-    example: { path: '/nodes/n1/nodestat', body: { power: 'yes' }, reply: { n1: { nodestat: 'noping(off)' } } },
+    example: { body: { power: 'yes' }, reply: { n1: { nodestat: 'noping(off)' } } },
     only: '/muster',
   }),
 ];

@@ -65,7 +65,6 @@ const explainPolicy = endpoint('GET /policy/explain', {
   description:
     'Nothing is run. Arguments that decide trust (see docs/security.md) are judged apart, each under its name in trust: a rule that is limited to a noderange covers them only if its parameters speak of them.',
   example: {
-    path: '/policy/explain',
     query: { user: 'operator', command: 'chdef', noderange: 'n1', line: '-t node -o n1 bmc=10.1.0.1' },
     reply: {
       allowed: false,
@@ -123,7 +122,6 @@ export const templates: Endpoint[] = [
     args: (input) => ({ template: templateName(input) }),
     summary: 'The attributes a template gives to new nodes.',
     example: {
-      path: '/templates/node',
       body: { options: { '--template': 'switch-template' } },
       reply: { 'switch-template': { groups: 'all,switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
     },
@@ -133,6 +131,6 @@ export const templates: Endpoint[] = [
     reply: 'list',
     args: () => ({ template: undefined }),
     summary: 'Names of the templates for nodes.',
-    example: { path: '/templates/node/all', reply: ['pdu-template', 'switch-template'] },
+    example: { reply: ['pdu-template', 'switch-template'] },
   }),
 ];

@@ -65,9 +65,8 @@ export const remote: Endpoint[] = [
   endpoint('GET /services/sshkey', {
     command: sshkey,
     reply: 'list',
-    args: () => ({}),
     summary: "The public key that muster logs in to nodes with, for their users' authorized_keys.",
-    example: { path: '/services/sshkey', reply: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI... muster'] },
+    example: { reply: ['ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI... muster'] },
     only: '/muster',
   }),
 ];

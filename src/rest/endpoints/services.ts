@@ -88,7 +88,6 @@ export const slp: Endpoint[] = [
     summary: 'Devices that announce themselves on the networks.',
     description,
     example: {
-      path: '/services/slpnodes',
       reply: {
         'Server-8205-E6B-SN1074CDP': {
           objtype: 'node',

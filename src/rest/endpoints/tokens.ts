@@ -10,13 +10,11 @@ export const tokens: Endpoint[] = [
       { userName: Type.Optional(Type.String()), userPW: Type.Optional(Type.String()) },
       'the account; may also be given in the query',
     ),
-    args: () => ({}),
     byAccount: true,
     summary: 'A token to send in the header X-Auth-Token instead of account and password.',
     description:
       'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never. It ends earlier when the account changes. An account has at most 5,000; when it takes one more, the tenth of them that was not used for longest ends.',
     example: {
-      path: '/tokens',
       body: { userName: 'root', userPW: 'PASSWORD' },
       reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:5:0' } },
     },
@@ -24,10 +22,8 @@ export const tokens: Endpoint[] = [
   endpoint('GET /tokens', {
     command: lstoken,
     reply: 'object',
-    args: () => ({}),
     summary: 'Your own tokens, without their ids.',
     example: {
-      path: '/tokens',
       reply: {
         tokens: [
           { created: '2026-11-15 9:5:0', expire: '2026-11-16 9:5:0', access: '2026-11-15 9:6:0', current: true },
@@ -40,7 +36,6 @@ export const tokens: Endpoint[] = [
     command: rmtoken,
     args: () => ({ all: false }),
     summary: 'Revoke the token sent in X-Auth-Token.',
-    example: { path: '/tokens' },
     only: '/muster',
     needsToken: true,
   }),
@@ -48,7 +43,6 @@ export const tokens: Endpoint[] = [
     command: rmtoken,
     args: () => ({ all: true }),
     summary: 'Revoke all your tokens.',
-    example: { path: '/tokens/all' },
     only: '/muster',
   }),
 ];
