@@ -137,21 +137,11 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
   return hosts;
 }
 
-export async function closeContext({
-  store,
-  lock,
-  means,
-  discovery,
-  announcements,
-  dns,
-  dhcp,
-  status,
-  refusals,
-}: Context): Promise<void> {
-  announcements.close();
-  const { devices, remote } = means;
-  await Promise.all([devices.close(), discovery.close(), dns.close(), dhcp.close(), remote.close()]);
-  await Promise.all([status.flush(), refusals.close()]);
-  await store.close();
-  lock.release();
+export async function closeContext(context: Context): Promise<void> {
+  const { means, discovery, dns, dhcp } = context;
+  context.announcements.close();
+  await Promise.all([means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
+  await Promise.all([context.status.flush(), context.refusals.close()]);
+  await context.store.close();
+  context.lock.release();
 }

@@ -46,8 +46,8 @@ export function loadSettings<S extends Settings>(settings: S, flags: Flags, envi
   const file = flags.config ?? environment['MUSTER_CONFIG'];
   const values: Values = new Map([
     ...(file ? fromFile(file, settings, entries) : []),
-    ...fromEnvironment(environment, entries),
-    ...fromFlags(flags, entries),
+    ...fromTexts(entries, ({ variable }) => [environment[variable] || undefined, `Environment variable ${variable}`]),
+    ...fromTexts(entries, ({ name, option = '' }) => [option === '' ? undefined : flags[flagOf(name)], option]),
   ]);
   return Decode(settings, nested(settings, values));
 }
@@ -100,28 +100,20 @@ function parseFile(file: string): Record<string, unknown> {
   }
 }
 
-function fromEnvironment(environment: Environment, entries: readonly Entry[]): Values {
+type Text = string | readonly string[];
+
+/** Values that are given as texts; `textOf` finds the text of a setting and says where it stands. */
+function fromTexts(entries: readonly Entry[], textOf: (entry: Entry) => [Text | undefined, where: string]): Values {
   const values: Values = new Map();
-  for (const { name, variable, setting } of entries) {
-    const text = environment[variable];
-    if (text) values.set(name, fromText(setting, text, `Environment variable ${variable}`));
+  for (const entry of entries) {
+    const { name, setting } = entry;
+    const [text, where] = textOf(entry);
+    if (text !== undefined) values.set(name, checked(setting, readText(setting, text), process.cwd(), where, text));
   }
   return values;
 }
 
-function fromFlags(flags: Flags, entries: readonly Entry[]): Values {
-  const values: Values = new Map();
-  for (const { name, option, setting } of entries) {
-    if (option === undefined) continue;
-    const text = flags[name.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase())];
-    if (text !== undefined) values.set(name, fromText(setting, text, option));
-  }
-  return values;
-}
-
-function fromText(setting: Setting, text: string | readonly string[], where: string): unknown {
-  return checked(setting, readText(setting, text), process.cwd(), where, text);
-}
+const flagOf = (name: string): string => name.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase());
 
 const booleans = new Map<unknown, boolean>([
   ['true', true],
@@ -129,7 +121,7 @@ const booleans = new Map<unknown, boolean>([
 ]);
 
 /** Lists are separated by commas; texts become numbers and the like where the schema wants these. */
-function readText(schema: TSchema, text: string | readonly string[]): unknown {
+function readText(schema: TSchema, text: Text): unknown {
   if (Type.IsArray(schema)) {
     const pieces = typeof text === 'string' ? text.split(',').map((piece) => piece.trim()) : text;
     return pieces.map((piece) => readText(schema.items, piece));

@@ -70,23 +70,13 @@ function isDisabled(text: string | undefined): boolean {
 }
 
 /** Every word has to permit, so that neither `disallow` nor `not allow` does. */
-function isPermit(rule: string | undefined): boolean {
-  const words = (rule ?? '')
-    .toLowerCase()
-    .split(/[\s,;]+/)
-    .filter((word) => word !== '');
+function isPermit(rule = ''): boolean {
+  const words = rule.toLowerCase().match(/[^\s,;]+/g) ?? [];
   return words.length > 0 && words.every((word) => permitWords.has(word));
 }
 
-function commandNames(text: string | undefined): Set<string> | undefined {
-  if (text === undefined) return undefined;
-  return new Set(
-    text
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
-  );
-}
+const commandNames = (text: string | undefined): Set<string> | undefined =>
+  text === undefined ? undefined : new Set(text.split(',').flatMap((name) => name.trim() || []));
 
 function readPattern(source: string, priority: string, patterns: PatternAllowance): Pattern | undefined {
   try {
