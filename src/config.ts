@@ -34,6 +34,7 @@ export const allSettings = Type.Object({
   audit: setting(Switch, 'whether requests are recorded in the audit log', { default: true }),
   rootPassword: setting(kind('a password', Type.String()), "root's password, read at the first start only", {
     onlyVariable: true,
+    secret: true,
     defaultText: 'generated into `DIR/initial-password`, which is removed when it changes',
   }),
 });

@@ -6,9 +6,10 @@ import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
 import { AddressGuard } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
+import type { FileLock } from './core/file-lock.ts';
 import { fileLimit } from './core/file-limit.ts';
 import { createLog, type Logger } from './core/log.ts';
-import { type DataLock, lockDataDirectory } from './database/lock.ts';
+import { lockDataDirectory } from './database/lock.ts';
 import { SqliteDatabase } from './database/sqlite/sqlite.ts';
 import { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
@@ -17,15 +18,14 @@ import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
 import { makeDrivers } from './drivers/registry.ts';
-import { prepareFirstStart } from './first-start.ts';
-import { dropInitialPassword } from './initial-password.ts';
+import { dropInitialPassword, prepareFirstStart } from './first-start.ts';
 import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
 import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
-import type { RestServices } from './rest/service.ts';
+import type { RestServices } from './rest/route.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -43,12 +43,12 @@ import { version } from './version.ts';
 /** The one object that is handed to everything. */
 export interface Context extends RestServices {
   readonly config: Config;
-  readonly lock: DataLock;
+  readonly lock: FileLock;
   readonly status: NodeStatus;
 }
 
-export const databaseFile = (data: string): string => join(data, 'muster.sqlite');
-export const secretKeyFile = (data: string): string => join(data, 'secret.key');
+const databaseFile = (data: string): string => join(data, 'muster.sqlite');
+const secretKeyFile = (data: string): string => join(data, 'secret.key');
 
 /** Opens the data directory for this process alone and builds the service's parts on it. */
 export async function openContext(config: Config): Promise<Context> {
@@ -137,21 +137,11 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
   return hosts;
 }
 
-export async function closeContext({
-  store,
-  lock,
-  means,
-  discovery,
-  announcements,
-  dns,
-  dhcp,
-  status,
-  refusals,
-}: Context): Promise<void> {
-  announcements.close();
-  const { devices, remote } = means;
-  await Promise.all([devices.close(), discovery.close(), dns.close(), dhcp.close(), remote.close()]);
-  await Promise.all([status.flush(), refusals.close()]);
-  await store.close();
-  lock.release();
+export async function closeContext(context: Context): Promise<void> {
+  const { means, discovery, dns, dhcp } = context;
+  context.announcements.close();
+  await Promise.all([means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
+  await Promise.all([context.status.flush(), context.refusals.close()]);
+  await context.store.close();
+  context.lock.release();
 }

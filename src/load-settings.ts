@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { parse } from 'smol-toml';
+import { parse, TomlError } from 'smol-toml';
 import { type StaticDecode, type TSchema, Type } from 'typebox';
 import { Check, Decode } from 'typebox/value';
 import { Fault } from './core/errors.ts';
@@ -11,7 +11,7 @@ export type Flags = Readonly<Record<string, string | readonly string[] | undefin
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A setting with its names. */
-export interface Entry {
+interface Entry {
   /** In the file. */
   readonly name: string;
   readonly variable: string;
@@ -46,16 +46,16 @@ export function loadSettings<S extends Settings>(settings: S, flags: Flags, envi
   const file = flags.config ?? environment['MUSTER_CONFIG'];
   const values: Values = new Map([
     ...(file ? fromFile(file, settings, entries) : []),
-    ...fromEnvironment(environment, entries),
-    ...fromFlags(flags, entries),
+    ...fromTexts(entries, ({ variable }) => [environment[variable] || undefined, `Environment variable ${variable}`]),
+    ...fromTexts(entries, ({ name, option = '' }) => [option === '' ? undefined : flags[flagOf(name)], option]),
   ]);
   return Decode(settings, nested(settings, values));
 }
 
 /** Variables that look like settings and are none: somebody may have misspelt one that protects something. */
 export function unknownVariables(settings: Settings, environment: Environment): string[] {
-  const known = new Set(['MUSTER_CONFIG', ...entriesOf(settings).map(({ variable }) => variable)]);
-  return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !known.has(name));
+  const variables = new Set(['MUSTER_CONFIG', ...entriesOf(settings).map(({ variable }) => variable)]);
+  return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !variables.has(name));
 }
 
 function fromFile(file: string, { properties }: Settings, entries: readonly Entry[]): Values {
@@ -66,15 +66,15 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
     }
     return Object.entries(value).map(([inner, each]) => [`${key}.${inner}`, each] as const);
   });
-  const known = new Map(
+  const settings = new Map(
     entries.flatMap(({ name, setting }) => (setting.onlyVariable ? [] : [[name, setting] as const])),
   );
   const base = dirname(resolve(file));
   return new Map(
     flat.map(([name, value]) => {
-      const setting = known.get(name);
+      const setting = settings.get(name);
       if (!setting) {
-        const names = [...known.keys()].join(', ');
+        const names = [...settings.keys()].join(', ');
         throw new Fault('invalid', `${file}: there is no setting ${name}. The settings are ${names}.`);
       }
       return [name, checked(setting, value, base, `${file}: ${name}`)];
@@ -92,32 +92,28 @@ function parseFile(file: string): Record<string, unknown> {
   try {
     return parse(text);
   } catch (error) {
-    throw new Fault('invalid', `The configuration file ${file} is not valid TOML: ${(error as Error).message.trim()}`);
+    if (!(error instanceof TomlError)) throw error;
+    // The rest of the message shows lines of the file, and with them passwords.
+    const [reason] = error.message.split('\n', 1);
+    const where = `line ${error.line}, column ${error.column}`;
+    throw new Fault('invalid', `The configuration file ${file} is not valid TOML: ${where}: ${reason}`);
   }
 }
 
-function fromEnvironment(environment: Environment, entries: readonly Entry[]): Values {
+type Text = string | readonly string[];
+
+/** Values that are given as texts; `textOf` finds the text of a setting and says where it stands. */
+function fromTexts(entries: readonly Entry[], textOf: (entry: Entry) => [Text | undefined, where: string]): Values {
   const values: Values = new Map();
-  for (const { name, variable, setting } of entries) {
-    const text = environment[variable];
-    if (text) values.set(name, fromText(setting, text, `Environment variable ${variable}`));
+  for (const entry of entries) {
+    const { name, setting } = entry;
+    const [text, where] = textOf(entry);
+    if (text !== undefined) values.set(name, checked(setting, readText(setting, text), process.cwd(), where, text));
   }
   return values;
 }
 
-function fromFlags(flags: Flags, entries: readonly Entry[]): Values {
-  const values: Values = new Map();
-  for (const { name, option, setting } of entries) {
-    if (option === undefined) continue;
-    const text = flags[name.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase())];
-    if (text !== undefined) values.set(name, fromText(setting, text, option));
-  }
-  return values;
-}
-
-function fromText(setting: Setting, text: string | readonly string[], where: string): unknown {
-  return checked(setting, readText(setting, text), process.cwd(), where, text);
-}
+const flagOf = (name: string): string => name.replace(/\.(.)/, (_, letter: string) => letter.toUpperCase());
 
 const booleans = new Map<unknown, boolean>([
   ['true', true],
@@ -125,7 +121,7 @@ const booleans = new Map<unknown, boolean>([
 ]);
 
 /** Lists are separated by commas; texts become numbers and the like where the schema wants these. */
-function readText(schema: TSchema, text: string | readonly string[]): unknown {
+function readText(schema: TSchema, text: Text): unknown {
   if (Type.IsArray(schema)) {
     const pieces = typeof text === 'string' ? text.split(',').map((piece) => piece.trim()) : text;
     return pieces.map((piece) => readText(schema.items, piece));
@@ -133,11 +129,12 @@ function readText(schema: TSchema, text: string | readonly string[]): unknown {
   return [text, Number(text), booleans.get(text)].find((reading) => Check(schema, reading)) ?? text;
 }
 
-/** Errors say where a wrong value stands (`where`) and as what (`written`), since it has to be changed there. */
+/** Errors say where a wrong value stands (`where`) and as what (`written`), since it has to be changed there; secrets are not shown. */
 function checked(setting: Setting, value: unknown, base: string, where: string, written = value): unknown {
   const found = Type.IsArray(setting) && typeof value === 'string' ? [value] : value;
   if (Check(setting, found)) return withPaths(setting, found, base);
-  throw new Fault('invalid', `${where} must be ${setting.expected}; it is ${JSON.stringify(written)}.`);
+  const shown = setting.secret ? '' : `; it is ${JSON.stringify(written)}`;
+  throw new Fault('invalid', `${where} must be ${setting.expected}${shown}.`);
 }
 
 function withPaths(schema: TSchema, value: unknown, base: string): unknown {

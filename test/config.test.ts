@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { faultOf } from './harness/fault-of.ts';
 import { loadConfig } from '../src/config.ts';
 
 let directory: string;
@@ -201,6 +202,24 @@ describe('loadConfig', () => {
     ['data = ', /muster\.toml is not valid TOML/],
   ])('refuses %j', (content, message) => {
     expect(() => loadConfig({ config: file(content) }, {})).toThrow(message);
+  });
+
+  it.each([
+    '[dhcp]\nhostsDatabase = "mysql:kea:geheim@db/kea"',
+    '[dhcp]\nhostsDatabase = ["postgresql://kea:geheim@db/kea"]',
+    '[dhcp]\nhostsDatabase = "postgresql://kea:geheim@db/kea',
+    '[dhcp]\nbootScript = "http://boot:geheim@SERVER/a b"',
+    'hostsDatabase = "postgresql://kea:geheim@db/kea"',
+  ])('repeats no password of %j', (content) => {
+    const refusal = faultOf(() => loadConfig({ config: file(content) }, {}));
+    expect(refusal.message).toMatch(
+      /^\S*muster\.toml: |^The configuration file \S*muster\.toml is not valid TOML: line 2, /,
+    );
+    expect(refusal.message).not.toContain('geheim');
+    const variable = { MUSTER_DHCP_HOSTS_DATABASE: 'mysql://kea:geheim@db/kea' };
+    expect(faultOf(() => loadConfig({}, variable)).message).toBe(
+      'Environment variable MUSTER_DHCP_HOSTS_DATABASE must be a URL postgresql://user:password@host:port/name.',
+    );
   });
 
   it('finds variables that are no settings', () => {

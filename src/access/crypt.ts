@@ -1,8 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import koffi from 'koffi';
 import { Fault } from '../core/errors.ts';
-
-export { isCryptHash } from './crypt-shape.ts';
+import { limiter } from '../core/limiter.ts';
 
 /** CRYPT_MAX_PASSPHRASE_SIZE of libcrypt is 512 with the final NUL. */
 export const maximumPasswordBytes = 511;
@@ -55,22 +54,12 @@ function load(): Library {
   };
 }
 
-let running = 0;
-const waiting: (() => void)[] = [];
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running < maximumRunning) running++;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
-}
+const inTurn = limiter(maximumRunning);
+/** Computations that run or wait. */
+let queued = 0;
 
 function compute(phrase: string, setting: string): Promise<string | undefined> {
+  queued++;
   return inTurn(async () => {
     const data = Buffer.alloc(dataSize);
     try {
@@ -82,6 +71,7 @@ function compute(phrase: string, setting: string): Promise<string | undefined> {
       return result === null || result.startsWith('*') ? undefined : result;
     } finally {
       data.fill(0);
+      queued--;
     }
   });
 }
@@ -109,7 +99,7 @@ export async function hashPassword(clear: string): Promise<string> {
 
 export async function verifyPassword(clear: string, stored: string): Promise<boolean> {
   if (!isUsable(clear) || stored === '' || stored.includes('\0')) return false;
-  if (running >= maximumRunning && waiting.length >= maximumWaiting) {
+  if (queued >= maximumRunning + maximumWaiting) {
     throw new Fault('unavailable', 'Too many password checks are waiting; try again in a moment or use a token.', {
       retryAfter: 1,
     });
@@ -123,4 +113,22 @@ export function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a);
   const right = Buffer.from(b);
   return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** crypt(5) by method. Traditional DES is left out on purpose: any thirteen letters would look like one. */
+const shapes: readonly RegExp[] = [
+  /^\$g?y\$[./A-Za-z0-9]+\$[./A-Za-z0-9]{0,86}\$[./A-Za-z0-9]{43}$/,
+  /^\$7\$[./A-Za-z0-9]{11,97}\$[./A-Za-z0-9]{43}$/,
+  /^\$2[abxy]\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z0-9]{53}$/,
+  /^\$6\$(rounds=[1-9]\d{2,8}\$)?[^$:\s]{0,16}\$[./A-Za-z0-9]{86}$/,
+  /^\$5\$(rounds=[1-9]\d{2,8}\$)?[^$:\s]{0,16}\$[./A-Za-z0-9]{43}$/,
+  /^\$1\$[^$:\s]{0,8}\$[./A-Za-z0-9]{22}$/,
+  /^\$sha1\$[1-9]\d{0,9}\$[./A-Za-z0-9]{1,64}\$[./A-Za-z0-9]{28}$/,
+  /^\$md5(,rounds=[1-9]\d{0,9})?\$[./A-Za-z0-9]{8}\${1,2}[./A-Za-z0-9]{22}$/,
+  /^\$3\$\$[0-9a-f]{32}$/,
+];
+
+/** Whether a text is a complete crypt hash, not just something with a dollar sign in front. */
+export function isCryptHash(text: string): boolean {
+  return text.length <= 384 && text.startsWith('$') && shapes.some((shape) => shape.test(text));
 }

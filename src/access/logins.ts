@@ -9,11 +9,11 @@ export interface Account {
   stored: string;
 }
 
-export interface LoginResult {
+interface LoginResult {
   how: 'password' | 'hash';
 }
 
-export interface LoginOptions {
+interface LoginOptions {
   now?: () => number;
   verify?: (clear: string, stored: string) => Promise<boolean>;
 }
@@ -43,10 +43,7 @@ export class Logins {
     this.#throttle = new Throttle(this.#now);
   }
 
-  /**
-   * Returns or resolves when the pair is right, for the row as it was when asked: one that waited may have changed meanwhile.
-   * Otherwise a Fault: 'unauthenticated', or 'unavailable' with retryAfter.
-   */
+  /** Settles when the pair is right, for the row as it was when asked; else a Fault: 'unauthenticated', or 'unavailable' for now. */
   check(
     name: string,
     password: string,
@@ -60,12 +57,12 @@ export class Logins {
     }
     const guess = this.#guessOf(connection, name, account?.stored ?? '', password);
     if (this.#throttle.isFree(name, address)) {
-      const known = this.#recognise(guess, password, account, hashLogin);
-      if (known) return known;
+      const result = this.#recognise(guess, password, account, hashLogin);
+      if (result) return result;
     }
     return this.#throttle.attempt(name, address, guess, async () => {
-      const known = this.#recognise(guess, password, account, hashLogin);
-      if (known) return known;
+      const result = this.#recognise(guess, password, account, hashLogin);
+      if (result) return result;
       if (account && isCryptHash(account.stored)) this.#decoy = account.stored;
       const stored = account?.stored ?? (this.#decoy ??= freshSetting());
       const right = await this.#verify(password, stored);

@@ -33,10 +33,7 @@ export const policyPatterns = (): PatternAllowance =>
 
 const permitWords = new Set(['allow', 'accept', 'trusted']);
 
-/**
- * Undefined for a row that can never decide: a disabled one, or one that permits under a condition we cannot read. A row that
- * refuses under such a condition refuses without it.
- */
+/** Undefined: it can never decide. A condition that cannot be read makes a rule that permits void, and one that refuses unconditional. */
 export function compileRule(row: PolicyRow, patterns = policyPatterns()): Rule | undefined {
   if (isDisabled(row.disable)) return undefined;
   const permits = isPermit(row.rule);
@@ -73,23 +70,13 @@ function isDisabled(text: string | undefined): boolean {
 }
 
 /** Every word has to permit, so that neither `disallow` nor `not allow` does. */
-function isPermit(rule: string | undefined): boolean {
-  const words = (rule ?? '')
-    .toLowerCase()
-    .split(/[\s,;]+/)
-    .filter((word) => word !== '');
+function isPermit(rule = ''): boolean {
+  const words = rule.toLowerCase().match(/[^\s,;]+/g) ?? [];
   return words.length > 0 && words.every((word) => permitWords.has(word));
 }
 
-function commandNames(text: string | undefined): Set<string> | undefined {
-  if (text === undefined) return undefined;
-  return new Set(
-    text
-      .split(',')
-      .map((name) => name.trim())
-      .filter((name) => name !== ''),
-  );
-}
+const commandNames = (text: string | undefined): Set<string> | undefined =>
+  text === undefined ? undefined : new Set(text.split(',').flatMap((name) => name.trim() || []));
 
 function readPattern(source: string, priority: string, patterns: PatternAllowance): Pattern | undefined {
   try {

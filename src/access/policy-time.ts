@@ -3,10 +3,7 @@ export type TimeSpan = (now: Date) => boolean;
 
 const dayNames = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 
-/**
- * `08:00-18:00`, `Mon-Fri 08:00-18:00`, `Sat,Sun 00:00-24:00`, in local time; the end is not included. A span over midnight
- * (`Fri 22:00-06:00`) belongs to the day on which it begins. Undefined if the text cannot be read.
- */
+/** `08:00-18:00`, `Mon-Fri 08:00-18:00`, `Sat,Sun 00:00-24:00`, local time, without the end; over midnight it belongs to its first day. Undefined: unreadable. */
 export function parseTimeSpan(text: string): TimeSpan | undefined {
   const match = /^(?:([a-z][a-z, -]*?) +)?(\d{1,2}:\d{2}) *- *(\d{1,2}:\d{2})$/.exec(text.trim().toLowerCase());
   if (!match) return undefined;

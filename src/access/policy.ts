@@ -1,8 +1,6 @@
 import { canonicalAddress } from './addresses.ts';
-import { comparePriority } from './policy-priority.ts';
 import { compileRule, isHostName, policyPatterns, type PolicyRow, type Rule } from './policy-rule.ts';
 
-export { comparePriority, isPriority } from './policy-priority.ts';
 export type { PolicyRow, Rule } from './policy-rule.ts';
 
 export interface PolicyRequest {
@@ -32,10 +30,10 @@ export interface Decision {
   priority?: string;
 }
 
-export type ExpandRange = (range: string) => ReadonlySet<string>;
+type ExpandRange = (range: string) => ReadonlySet<string>;
 
 /** What one rule had to say on the way to a decision. */
-export interface Step {
+interface Step {
   priority: string;
   says: string;
 }
@@ -269,4 +267,17 @@ function tryExpand(range: string, expandRange: ExpandRange): ReadonlySet<string>
 function refuse(nodes: readonly string[], priority: string | undefined, { pick }: PolicyRequest): Decision {
   const node = pick ? pick(nodes) : nodes[0];
   return { allowed: false, ...(node !== undefined && { node }), ...(priority !== undefined && { priority }) };
+}
+
+/** A priority is a dotted number: `1`, `4.9`, `1.10`. */
+export function isPriority(text: string): boolean {
+  return /^\d+(\.\d+)*$/.test(text);
+}
+
+/** As numbers, then as text: 9 before 10, 1.10 (which is 1.1) before 1.9, and 1.1 before 1.10. */
+export function comparePriority(a: string, b: string): number {
+  const first = Number.parseFloat(a) || 0;
+  const second = Number.parseFloat(b) || 0;
+  if (first !== second) return first - second;
+  return a < b ? -1 : a > b ? 1 : 0;
 }

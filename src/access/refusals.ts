@@ -28,8 +28,8 @@ export class Refusals {
     const network = networkOf(record.client);
     const isFollowed = this.#followed.has(network) || this.#followed.size < mostFollowed;
     const where = isFollowed ? network : elsewhere;
-    const known = this.#followed.get(where);
-    if (known) return known.more.add(record);
+    const followed = this.#followed.get(where);
+    if (followed) return followed.more.add(record);
     const timer = setTimeout(() => void this.#end(where), period).unref();
     this.#followed.set(where, { more: new Series(), timer });
     await this.#write(record);
@@ -80,13 +80,13 @@ class Series {
       client: only(this.#clients) ?? where,
       command: only(this.#commands) ?? '',
       noderange: '',
-      args: this.#told(first, last),
+      args: this.#summaryText(first, last),
       status: last.status,
       request: last.request,
     };
   }
 
-  #told({ time: from }: AuditRecord, { time: until }: AuditRecord): string {
+  #summaryText({ time: from }: AuditRecord, { time: until }: AuditRecord): string {
     const names = [...this.#names].slice(0, mostNames).map((name) => JSON.stringify(name));
     const others = this.#names.size > mostNames ? ' and others' : '';
     return [

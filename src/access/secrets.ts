@@ -16,10 +16,7 @@ const keyBytes = 32;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/**
- * Encrypts what must be stored but not read back. The context ("table.column") is authenticated with the value, so a sealed
- * text moved to another column does not open.
- */
+/** Encrypts what is stored. The context ("table.column") is authenticated too: a text moved to another column does not open. */
 export class SecretBox {
   readonly #sealing: KeyObject;
   readonly #signing: KeyObject;

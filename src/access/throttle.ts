@@ -50,10 +50,7 @@ export class Throttle {
     return pair === undefined || (pair.guesses.size === 0 && pair.notBefore <= this.#now());
   }
 
-  /**
-   * Runs `check` when it is this pair's turn; undefined from it is a failed login. Equal guesses that wait at the same time share
-   * one check. What `check` throws is passed on and does not count.
-   */
+  /** Runs `check` in this pair's turn; undefined is a failed login. Equal guesses share one check, and what it throws does not count. */
   attempt<T extends object>(
     name: string,
     address: string,
@@ -116,10 +113,10 @@ export class Throttle {
 
   #pair(key: string): Pair {
     const now = this.#now();
-    const known = this.#pairs.get(key);
-    if (known) {
-      if (known.guesses.size === 0 && now - known.lastFailure > throttleLimits.forgetAfter) known.failures = 0;
-      return known;
+    const existing = this.#pairs.get(key);
+    if (existing) {
+      if (existing.guesses.size === 0 && now - existing.lastFailure > throttleLimits.forgetAfter) existing.failures = 0;
+      return existing;
     }
     const isOld = (pair: Pair) => now - pair.lastFailure > throttleLimits.forgetAfter;
     makeRoom(this.#pairs, throttleLimits.maximumPairs, (pair) => pair.guesses.size === 0, isOld);
@@ -130,8 +127,8 @@ export class Throttle {
 
   #network(where: string): Network {
     const now = this.#now();
-    const known = this.#networks.get(where);
-    if (known) return known;
+    const existing = this.#networks.get(where);
+    if (existing) return existing;
     const isOld = (network: Network) => now - network.windowStart > throttleLimits.networkWindow;
     makeRoom(this.#networks, throttleLimits.maximumNetworks, (network) => network.underWay === 0, isOld);
     const network: Network = { windowStart: now, failures: 0, underWay: 0 };

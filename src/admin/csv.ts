@@ -1,7 +1,7 @@
 import type { TextLine } from './text-lines.ts';
 
 /** Undefined is a column that is not set, the empty string one that was cleared. */
-export type Fields = readonly (string | undefined)[];
+type Fields = readonly (string | undefined)[];
 
 export interface CsvRecord {
   /** The line the record begins on, counted from 1. */

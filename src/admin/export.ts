@@ -9,11 +9,11 @@ import { type Row, type Table, tables } from '../database/tables.ts';
 import { csvHeader, csvLine } from './csv.ts';
 import { type OpenData, withStore } from './offline.ts';
 
-export interface ExportOptions {
+interface ExportOptions {
   readonly withSecrets?: boolean;
 }
 
-export interface ExportReport {
+interface ExportReport {
   readonly tables: number;
   readonly rows: number;
 }

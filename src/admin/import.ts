@@ -12,14 +12,14 @@ import { ImportFaults } from './import-faults.ts';
 import { type ImportedTable, importTable, type TableFile } from './import-table.ts';
 import { type OpenData, withStore } from './offline.ts';
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Take the place of what the database holds. */
   readonly replace?: boolean;
   /** Leave out tables and columns that this system does not have. */
   readonly skipUnknown?: boolean;
 }
 
-export interface ImportReport {
+interface ImportReport {
   readonly tables: number;
   readonly rows: number;
   /** What of the directory was left out. */
@@ -27,10 +27,7 @@ export interface ImportReport {
   readonly notes: readonly string[];
 }
 
-/**
- * Reads a directory of table dumps into the database of a stopped server, or into the given open data: all of it in one
- * change set, or nothing.
- */
+/** Reads table dumps into the data of a stopped server, or into the given open data: all of it in one change set, or nothing. */
 export async function importTables(
   target: string | OpenData,
   dir: string,

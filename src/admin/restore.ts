@@ -11,10 +11,7 @@ import { runTar } from './tar.ts';
 const partialName = 'restore.partial';
 const allowedMember = /^(muster\.sqlite|secret\.key|(?:tls|ssh)\/[A-Za-z0-9._-]*)$/;
 
-/**
- * Puts a backup in place of the data of a stopped server. The old data stay as they are until the backup has been unpacked
- * and checked; from then on the new ones come, even if this process is killed half-way.
- */
+/** Puts a backup in place of the data of a stopped server: once it is unpacked and checked it comes, even if we are killed half-way. */
 export async function restore(dataDir: string, file: string, { replace }: { replace: boolean }): Promise<void> {
   const lock = lockDataDirectory(dataDir);
   const partial = join(dataDir, partialName);

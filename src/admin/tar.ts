@@ -2,10 +2,7 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { Fault } from '../core/errors.ts';
 
-/**
- * Runs tar, the archive on standard input or output so that no file name is taken for an option or a remote host.
- * Resolves with what it printed, unless `output` receives that.
- */
+/** Runs tar with the archive on a standard stream, so that no file name is read as an option or a host. Resolves with what it printed. */
 export async function runTar(args: string[], { input, output }: { input?: number; output?: number }): Promise<string> {
   const child = spawn('tar', args, {
     stdio: [input ?? 'ignore', output ?? 'pipe', 'pipe'],

@@ -92,6 +92,13 @@ export function selectNodes(
   return { objects: nodes, nodes };
 }
 
+/** For services that know of nodes: without a range it is about all of them. */
+export const selectNodesOrAll = (
+  snapshot: Snapshot,
+  { range, refuseEmpty }: Partial<RangeArgs>,
+  services: CommandServices,
+): Selection => (range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services));
+
 /** All that a command gets besides data and arguments. */
 export interface Scope extends CommandServices {
   /** The id of this run, for the journal. */
@@ -165,10 +172,7 @@ export interface Change<Args> extends CommandBase<Args> {
   plan(draft: Draft, args: Args, scope: Scope): Answer | Sliced<Answer>;
 }
 
-/**
- * Does one thing outside the database for all it names at once, such as writing a file or telling a daemon. What can be refused is
- * refused before anything is touched, and a failure leaves what was there. It goes on when the client leaves.
- */
+/** Does one thing outside the database, such as writing a file, for all it names at once; refuses before it touches anything. Outlives the client. */
 export interface Act<Args> extends CommandBase<Args> {
   readonly kind: 'act';
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;

@@ -1,6 +1,5 @@
-import { tokensOf } from '../access/account-tokens.ts';
+import { tokensOf, tokensToDrop } from '../access/account-tokens.ts';
 import { expiryText, hashToken, lifetimeDays, newToken } from '../access/tokens.ts';
-import { tokensToDrop } from '../access/token-room.ts';
 import { Fault } from '../core/errors.ts';
 import { accountRow } from '../objects/accounts.ts';
 import { siteValue } from '../objects/effective.ts';

@@ -1,11 +1,10 @@
-import { act, everyNode, selectNodes, serviceArguments, serviceLine } from './command.ts';
+import { act, selectNodesOrAll, serviceArguments, serviceLine } from './command.ts';
 
 export const makedhcp = act({
   name: 'makedhcp',
   args: serviceArguments,
   line: serviceLine,
-  select: (snapshot, { range, refuseEmpty = false }, services) =>
-    range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
+  select: selectNodesOrAll,
   async run(snapshot, { range, remove }, { dhcp, selection, run, caller: { user, client } }) {
     if (range === undefined) return { shape: 'none', messages: await dhcp.configure(snapshot) };
     const origin = { user, client, command: 'makedhcp', run };

@@ -1,11 +1,10 @@
-import { act, everyNode, selectNodes, serviceArguments, serviceLine } from './command.ts';
+import { act, selectNodesOrAll, serviceArguments, serviceLine } from './command.ts';
 
 export const makedns = act({
   name: 'makedns',
   args: serviceArguments,
   line: serviceLine,
-  select: (snapshot, { range, refuseEmpty = false }, services) =>
-    range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
+  select: selectNodesOrAll,
   async run(snapshot, { range, remove }, { dns, selection }) {
     const nodes = selection.nodes ?? [];
     if (range === undefined) return { shape: 'none', messages: await dns.setUp(snapshot) };

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { act, everyNode, selectNodes } from './command.ts';
+import { act, selectNodesOrAll } from './command.ts';
 import { type NameOrder, nameOrders } from '../services/hosts/line-format.ts';
 
 const orderFlags: Readonly<Record<NameOrder, readonly string[]>> = { short: [], long: ['-l'], others: ['-o'] };
@@ -18,8 +18,7 @@ export const makehosts = act({
     if (remove) return ['-d'];
     return [...(fresh ? ['-n'] : []), ...orderFlags[order], ...(longOthers ? ['-a'] : [])];
   },
-  select: (snapshot, { range, refuseEmpty = false }, services) =>
-    range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services),
+  select: selectNodesOrAll,
   async run(snapshot, { remove, order, longOthers = false, fresh = false }, { hosts, selection }) {
     if (!remove)
       return { shape: 'none', messages: await hosts.write(snapshot, selection.nodes, { order, longOthers, fresh }) };

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { contains, ipText, type Prefix, prefixText, widthOf } from '../core/ip.ts';
+import { contains, ipText, type Prefix, prefixOf, prefixText } from '../core/ip.ts';
 import { checkValue } from '../database/checks.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, tableNamed } from '../database/tables.ts';
@@ -64,10 +64,7 @@ function attributesOf({ prefix, device, mtu }: ConnectedNetwork, { gateways }: L
   };
 }
 
-function dottedMask(bits: number): string {
-  const rest = BigInt(widthOf(4) - bits);
-  return ipText({ family: 4, value: (0xffff_ffffn >> rest) << rest });
-}
+const dottedMask = (bits: number): string => ipText(prefixOf({ family: 4, value: 0xffff_ffffn }, bits));
 
 /** `10_0_0_0-255_255_255_0`; of IPv6 the network itself. */
 const nameOf = ({ family }: Prefix, { net, mask }: Given): string =>

@@ -99,8 +99,8 @@ export const nodestat = perNode<typeof args, { readonly update: boolean }, Targe
     const targets = hardware.targets(snapshot, 'nodestat', 'power');
     const plan = { shared: { update }, target: async (node: string) => ({ power: await targets(node) }) };
     for await (const result of again(off, plan)) {
-      const told = 'value' in result ? result.value.state : 'error' in result ? result.error : '';
-      yield { node: result.node, value: { nodestat: `${away.state}(${told})` } };
+      const powerState = 'value' in result ? result.value.state : 'error' in result ? result.error : '';
+      yield { node: result.node, value: { nodestat: `${away.state}(${powerState})` } };
     }
   },
 });

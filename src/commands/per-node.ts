@@ -1,5 +1,6 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Effect } from '../core/effects.ts';
+import { Fault } from '../core/errors.ts';
 import type { NodeResult, NodeValue } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Capabilities } from '../drivers/capabilities.ts';
@@ -90,17 +91,20 @@ export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue>(
   command: Declared<PerNode<Arguments<S>, Shared, Target, Value>, S>,
 ): PerNode<Arguments<S>, Shared, Target, Value> => ({ kind: 'per-node', ...command });
 
-/** A command that uses one capability of the hardware of a range's nodes. */
+/** A command that uses one capability of the hardware of a range's nodes. `check` refuses arguments before nodes are looked for. */
 export const onHardware = <P extends TProperties, K extends keyof Capabilities, Value = NodeValue>(
   name: string,
   needs: K,
   args: P,
   work: (capability: NonNullable<Capabilities[K]>, args: HardwareArgs<P>, task: Task) => Promise<Value>,
+  check?: (args: HardwareArgs<P>) => void,
 ) => ({
   name,
   args: Type.Object({ ...nodeArguments, ...args }) as HardwareSchema<P>,
-  select: (snapshot: Snapshot, given: HardwareArgs<P>, services: CommandServices): Selection =>
-    selectNodes(snapshot, given as RangeArgs, services),
+  select(snapshot: Snapshot, given: HardwareArgs<P>, services: CommandServices): Selection {
+    check?.(given);
+    return selectNodes(snapshot, given as RangeArgs, services);
+  },
   prepare: (snapshot: Snapshot, given: HardwareArgs<P>, { hardware }: Scope): Plan<HardwareArgs<P>, DeviceTarget> => ({
     shared: given,
     target: hardware.targets(snapshot, name, needs),
@@ -111,6 +115,11 @@ export const onHardware = <P extends TProperties, K extends keyof Capabilities, 
 
 type HardwareSchema<P extends TProperties> = TObject<typeof nodeArguments & P>;
 type HardwareArgs<P extends TProperties> = Arguments<HardwareSchema<P>>;
+
+/** Refuses a word that is none of those a command knows. */
+export function checkWord(word: string, known: readonly string[], what: string): void {
+  if (!known.includes(word)) throw new Fault('invalid', `"${word}" is not a ${what}; known are ${known.join(', ')}.`);
+}
 
 /** Works on a node by a capability of its hardware. */
 export async function useDevice<K extends keyof Capabilities, Value>(

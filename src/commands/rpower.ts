@@ -2,14 +2,13 @@ import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { Power, PowerAction } from '../drivers/capabilities.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { selectNodes } from './command.ts';
-import { onHardware, perNode } from './per-node.ts';
+import { checkWord, onHardware, perNode } from './per-node.ts';
 
 const actions: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi', 'wake', 'suspend'];
 const readings: readonly string[] = ['stat', 'state', 'status', 'bmcstate'];
 /** For the service processor itself. */
 const restart = 'bmcreboot';
-const known: readonly string[] = [...actions, ...readings, restart];
+const words: readonly string[] = [...actions, ...readings, restart];
 
 /** What a node is doing once the action was carried out. */
 const statusAfter: Readonly<Partial<Record<PowerAction, string>>> = {
@@ -25,20 +24,21 @@ const statusAfter: Readonly<Partial<Record<PowerAction, string>>> = {
 const usualValues = new Map(['on', 'off'].map((power) => [power, { power }]));
 
 export const rpower = perNode({
-  ...onHardware('rpower', 'power', { action: Type.String() }, async (power, { action }, task) => {
-    const state = await carryOut(power, action, task.signal);
-    const status = statusAfter[action as PowerAction];
-    // A reset of a node that is off did nothing.
-    if (status && !(status === 'powering-on' && state === 'off')) task.tell({ kind: 'status', status });
-    return usualValues.get(state) ?? { power: state };
-  }),
+  ...onHardware(
+    'rpower',
+    'power',
+    { action: Type.String() },
+    async (power, { action }, task) => {
+      const state = await carryOut(power, action, task.signal);
+      const status = statusAfter[action as PowerAction];
+      // A reset of a node that is off did nothing.
+      if (status && !(status === 'powering-on' && state === 'off')) task.tell({ kind: 'status', status });
+      return usualValues.get(state) ?? { power: state };
+    },
+    ({ action }) => checkWord(action, words, 'power action'),
+  ),
   line: ({ action }) => [withoutSecrets(action)],
   outlivesClient: ({ action }) => !readings.includes(action),
-  select(snapshot, args, services) {
-    if (!known.includes(args.action))
-      throw new Fault('invalid', `"${args.action}" is not a power action; known are ${known.join(', ')}.`);
-    return selectNodes(snapshot, args, services);
-  },
 });
 
 function carryOut(power: Power, action: string, signal: AbortSignal): Promise<string> {

@@ -9,10 +9,7 @@ interface Member {
   readonly value: NodeValue;
 }
 
-/**
- * The nodes behind a chassis or management module. Each is told as an object of its own: at once if its name can be no other's, else
- * when all have answered, so that what it is called does not depend on who answers first.
- */
+/** The nodes behind a chassis, one object each: sent at once if its name can be no other's, else when all have answered. */
 export const rscan = perNode({
   ...onHardware('rscan', 'subnodes', {}, (subnodes, _args, { signal }) => subnodes.list(signal)),
   line: () => ['-z'],

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { vitalsKinds } from '../drivers/capabilities.ts';
 import { kindsIn } from '../drivers/kinds.ts';
-import { selectNodes } from './command.ts';
 import { onHardware, perNode } from './per-node.ts';
 
 const args = { kinds: Type.Array(Type.String(), { description: 'none, or all: everything' }) };
@@ -9,10 +8,12 @@ const args = { kinds: Type.Array(Type.String(), { description: 'none, or all: ev
 const kindsOf = (kinds: readonly string[]) => kindsIn('vitals', vitalsKinds, kinds);
 
 export const rvitals = perNode({
-  ...onHardware('rvitals', 'vitals', args, (vitals, { kinds }, { signal }) => vitals.read(kindsOf(kinds), signal)),
+  ...onHardware(
+    'rvitals',
+    'vitals',
+    args,
+    (vitals, { kinds }, { signal }) => vitals.read(kindsOf(kinds), signal),
+    ({ kinds }) => void kindsOf(kinds),
+  ),
   line: ({ kinds }) => (kinds.length === 0 ? ['all'] : kinds),
-  select(snapshot, given, services) {
-    kindsOf(given.kinds);
-    return selectNodes(snapshot, given, services);
-  },
 });

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { cachedBy } from '../core/cache.ts';
 import { Fault, type FaultData } from '../core/errors.ts';
 import { type NodeOutput, nodeFailure, type NodeResult } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -76,20 +77,13 @@ function refuseOwnNode(snapshot: Snapshot, nodes: readonly string[]): void {
 }
 
 /** What the command reads is the same for all nodes. */
-const inputs = new WeakMap<Shell, Buffer>();
-
-function inputOf(shell: Shell): Buffer | undefined {
-  if (shell.stdin === undefined) return undefined;
-  let input = inputs.get(shell);
-  if (!input) inputs.set(shell, (input = Buffer.from(shell.stdin, 'base64')));
-  return input;
-}
+const inputOf = cachedBy(({ stdin = '' }: Shell) => Buffer.from(stdin, 'base64'));
 
 async function runOn(remote: RemoteNode, shell: Shell, { node, room }: Task): Promise<NodeResult> {
   const collected = new CollectedOutput(shell.limit, room?.());
   try {
     const exit = await remote.exec(shell.command, collected, {
-      stdin: inputOf(shell),
+      stdin: shell.stdin === undefined ? undefined : inputOf(shell),
       commandDeadline: shell.seconds === undefined ? undefined : shell.seconds * 1_000,
       password: shell.password,
     });

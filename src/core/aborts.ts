@@ -1,7 +1,4 @@
-/**
- * Thousands of requests may hang on one signal, and taking a listener off a signal means walking through all of them. So each
- * signal gets one listener for the set of those who wait on it.
- */
+/** One listener for all who wait on a signal: with thousands of listeners, taking one off means walking through all of them. */
 export interface Abortable {
   aborted(): void;
 }

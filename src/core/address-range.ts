@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { Fault } from './errors.ts';
+import { dotted, dottedNumber } from './ip.ts';
 
 const maximumAddresses = 65_536;
 
@@ -27,10 +28,10 @@ function expandPiece(piece: string): Iterable<string> {
     throw new Fault('invalid', `"${piece}": write the numbers of an address without leading zeros, such as 10.1.0.8.`);
   const block = /^([\d.]+)\/(\d{1,2})$/.exec(piece);
   if (block && isIPv4(block[1]!) && Number(block[2]) <= 32)
-    return blockAddresses(toNumber(block[1]!), Number(block[2]), piece);
+    return blockAddresses(dottedNumber(block[1]!), Number(block[2]), piece);
   const [from, to, ...more] = piece.split('-');
   if (from && to && more.length === 0 && isIPv4(from) && isIPv4(to))
-    return between(toNumber(from), toNumber(to), piece);
+    return between(dottedNumber(from), dottedNumber(to), piece);
   return byOctets(piece);
 }
 
@@ -40,13 +41,9 @@ const unreadable = (piece: string): Fault =>
     `"${piece}" is not an address range; write for example 10.1.0.1, 10.1.0.1-10.1.0.20 or 10.1.0.0/24.`,
   );
 
-const toNumber = (address: string): number => address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
-const toAddress = (value: number): string =>
-  [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
-
 function* between(from: number, to: number, piece: string): Iterable<string> {
   if (to < from) throw new Fault('invalid', `"${piece}" counts backwards.`);
-  for (let value = from; value <= to; value++) yield toAddress(value);
+  for (let value = from; value <= to; value++) yield dotted(value);
 }
 
 function blockAddresses(address: number, bits: number, piece: string): Iterable<string> {

@@ -1,7 +1,4 @@
-/**
- * What work on a node has found or brought about, for the management node to keep. Plain data: the work may be done by a process
- * that has no database.
- */
+/** What work on a node has found or brought about. Plain data: the work may be done by a process without a database. */
 export type Effect =
   /** What a command has made the node do, such as `powering-on`. */
   | { readonly kind: 'status'; readonly status: string }

@@ -6,12 +6,9 @@ export interface FileLock {
 }
 
 /** A connection that nothing refers to is closed by the garbage collector, and its lock with it. */
-const held = new Set<Sqlite.Database>();
+const locks = new Set<Sqlite.Database>();
 
-/**
- * Locks a file that serves for nothing else, until `release` or the death of the process: the lock is one of the operating
- * system's, so a killed process leaves none behind. Undefined if another has it, in this process or elsewhere.
- */
+/** Locks a file made for that until `release` or the death of the process. Undefined if another has the lock. */
 export function tryLock(file: string): FileLock | undefined {
   provideFile(file);
   const connection = new Sqlite(file, { timeout: 0 });
@@ -23,10 +20,10 @@ export function tryLock(file: string): FileLock | undefined {
     if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) return undefined;
     throw error;
   }
-  held.add(connection);
+  locks.add(connection);
   return {
     release() {
-      if (held.delete(connection)) connection.close();
+      if (locks.delete(connection)) connection.close();
     },
   };
 }

@@ -11,10 +11,7 @@ export function syncDirectory(directory: string): void {
   }
 }
 
-/**
- * Puts a whole file in place or leaves the old one: temporary name, sync, rename, sync of the directory. Others may own the directory,
- * as named does its own: what they have put at the temporary name is not followed.
- */
+/** Puts a whole file in place or leaves the old one. Others may own the directory: what they put at the temporary name is not followed. */
 export function writeFileAtomically(
   file: string,
   content: string | Uint8Array,

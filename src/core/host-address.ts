@@ -7,10 +7,7 @@ import { parseIp } from './ip.ts';
 const numeric = /^(?:\d*|0x[\da-f]*)(?:\.(?:\d*|0x[\da-f]*))*$/i;
 const ascii = /^[\x20-\x7e]*$/;
 
-/**
- * What is wrong with an address that a person wrote, if anything. The resolver takes 010 for 8, 10.1 for 10.0.0.1 and a lone number
- * for a whole address, so a slip of the pen would silently name another machine.
- */
+/** What is wrong with an address, if anything. The resolver takes 010 for 8 and 10.1 for 10.0.0.1: a slip would name another machine. */
 export function checkHostAddress(text: string): Fault | undefined {
   if (parseIp(text) || isIPv6(text)) return undefined;
   const name = text.trim();

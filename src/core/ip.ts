@@ -22,7 +22,8 @@ export function parseIp(text: string): Ip | undefined {
   return { family: 6, value: BigInt(`0x${hexGroups(text).join('')}`) };
 }
 
-const dottedNumber = (text: string): number => text.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
+export const dottedNumber = (text: string): number =>
+  text.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
 
 /** The eight groups of an IPv6 address with four digits each. */
 function hexGroups(text: string): string[] {
@@ -55,7 +56,7 @@ export function ipText({ family, value }: Ip): string {
   return `${before}::${after}`;
 }
 
-const dotted = (number: number): string =>
+export const dotted = (number: number): string =>
   `${number >>> 24}.${(number >>> 16) & 255}.${(number >>> 8) & 255}.${number & 255}`;
 
 /** Equal for equal addresses and for no others: numbers stand for IPv4. */

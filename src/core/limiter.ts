@@ -1,5 +1,5 @@
 /** Runs pieces of work, at most so many at a time, in the order they are given. */
-export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
+type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function limiter(width: number): Limiter {
   let queue: (() => void)[] = [];

@@ -3,7 +3,7 @@ import { type Logger, pino } from 'pino';
 export type { Logger } from 'pino';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof logLevels)[number];
+type LogLevel = (typeof logLevels)[number];
 
 /** Writes JSON lines to standard error without blocking; what is buffered at exit is still written. */
 export function createLog(level: LogLevel): Logger {

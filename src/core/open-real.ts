@@ -4,14 +4,11 @@ import { type FileHandle, open, readdir } from 'node:fs/promises';
 // Without O_NONBLOCK, opening a pipe would wait for somebody who writes to it.
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/**
- * Opens what has a path that was resolved and judged before. If it, or a directory on the way to it, has become a link since then,
- * something else would be opened: that is an error.
- */
+/** Opens a path that was resolved and judged before; it is an error if it, or a directory on the way, has become a link since. */
 export async function openReal(path: string | Buffer): Promise<FileHandle> {
   const file = await open(path, flags);
   try {
-    checkPlace(file.fd, path);
+    checkPath(file.fd, path);
     return file;
   } catch (error) {
     await file.close();
@@ -23,7 +20,7 @@ export async function openReal(path: string | Buffer): Promise<FileHandle> {
 export function openRealSync(path: string): number {
   const fd = openSync(path, flags);
   try {
-    checkPlace(fd, path);
+    checkPath(fd, path);
     return fd;
   } catch (error) {
     closeSync(fd);
@@ -35,15 +32,15 @@ export function openRealSync(path: string): number {
 export async function readRealDirectory(path: Buffer): Promise<Buffer[]> {
   const directory = await openReal(path);
   try {
-    return await readdir(placeOf(directory.fd), { encoding: 'buffer' });
+    return await readdir(descriptorPath(directory.fd), { encoding: 'buffer' });
   } finally {
     await directory.close();
   }
 }
 
-const placeOf = (fd: number): string => `/proc/self/fd/${fd}`;
+const descriptorPath = (fd: number): string => `/proc/self/fd/${fd}`;
 
-function checkPlace(fd: number, path: string | Buffer): void {
-  const opened = readlinkSync(placeOf(fd), { encoding: 'buffer' });
+function checkPath(fd: number, path: string | Buffer): void {
+  const opened = readlinkSync(descriptorPath(fd), { encoding: 'buffer' });
   if (!opened.equals(Buffer.from(path))) throw new Error('it was moved or replaced in this moment');
 }

@@ -1,7 +1,7 @@
 import { Fault } from './errors.ts';
 import type { PatternSize } from './pattern-size.ts';
 
-export interface PatternLimits extends PatternSize {
+interface PatternLimits extends PatternSize {
   /** Bytes of the tables that the engine makes as it goes along; with them a character costs one look-up. */
   readonly tables: number;
   /** Steps times characters, of patterns whose tables do not fit; infinite where every text must be matched. */

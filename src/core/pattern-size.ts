@@ -21,10 +21,7 @@ const namedClass = /\[:\^?\w+:\]/y;
 const escapedCode = /x\{([^}]*)\}|x(..)|([0-7]{1,3})/sy;
 const repetition = /(?:[*+?]|\{(\d+)(?:,(\d*))?\})\??/y;
 
-/**
- * How large a pattern is at the most, from its text alone and before anything is compiled. What is no valid pattern has some
- * size too: the compiler says what is wrong with it.
- */
+/** How large a pattern is at the most, before it is compiled. One that is invalid has a size too: the compiler says what is wrong. */
 export function patternSize(source: string): PatternSize {
   return new Measure(source).whole();
 }

@@ -1,4 +1,4 @@
-import { type CompiledPattern, compiledPattern } from './compiled-patterns.ts';
+import { RE2JS } from 're2js';
 import { Fault } from './errors.ts';
 import { PatternAllowance } from './pattern-allowance.ts';
 import { patternSize } from './pattern-size.ts';
@@ -14,10 +14,7 @@ export interface Pattern {
 
 export const maximumPatternLength = 1024;
 
-/**
- * Compiles Perl-style text with a linear-time engine. A broken pattern, or one that the allowance has no room for, is a Fault
- * that names `where`.
- */
+/** Compiles Perl-style text. A broken pattern, or one that the allowance has no room for, is a Fault that names `where`. */
 export function compilePattern(source: string, where: string, allowance = new PatternAllowance()): Pattern {
   if (source.length > maximumPatternLength) {
     throw new Fault('invalid', `${where}: the pattern is longer than ${maximumPatternLength} characters.`);
@@ -41,7 +38,7 @@ export function compilePattern(source: string, where: string, allowance = new Pa
 
 function compile(source: string, where: string): CompiledPattern {
   try {
-    return compiledPattern(source);
+    return cachedPattern(source);
   } catch (error) {
     throw new Fault('invalid', `${where}: "${source}" is not a valid pattern: ${(error as Error).message}.`);
   }
@@ -71,3 +68,39 @@ function boundedTest(compiled: CompiledPattern, where: string, allowance: Patter
     return found;
   };
 }
+
+/** A pattern in the engine, and how much memory its tables have taken. */
+interface CompiledPattern {
+  readonly engine: RE2JS;
+  readonly steps: number;
+  tables: number;
+}
+
+const cacheSize = 256;
+const cacheBytes = 32 * 1024 * 1024;
+const bytesPerStep = 1_500;
+
+/** The one used last is at the end. */
+const cache = new Map<string, CompiledPattern>();
+
+/** The same patterns come with every request, and those of a whole policy with a change of one rule. Throws what the engine throws. */
+function cachedPattern(source: string): CompiledPattern {
+  const found = cache.get(source) ?? newPattern(source);
+  cache.delete(source);
+  cache.set(source, found);
+  let bytes = 0;
+  for (const pattern of cache.values()) bytes += bytesOf(pattern);
+  for (const [text, oldest] of cache) {
+    if (cache.size <= cacheSize && bytes <= cacheBytes) break;
+    cache.delete(text);
+    bytes -= bytesOf(oldest);
+  }
+  return found;
+}
+
+function newPattern(source: string): CompiledPattern {
+  const engine = RE2JS.compile(source);
+  return { engine, steps: engine.programSize(), tables: 0 };
+}
+
+const bytesOf = ({ steps, tables }: CompiledPattern): number => steps * bytesPerStep + tables;

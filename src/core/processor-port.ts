@@ -1,10 +1,7 @@
 const lowestPort = 100;
 const highestPort = 65_535;
 
-/**
- * The network port that an attribute bmcport means; undefined: the protocol's own. The reference system keeps the choice of a shared
- * or dedicated connector here, small numbers such as `0` or `2 0`; those are no network ports. False: it is neither.
- */
+/** The port that bmcport means; undefined: the usual one, also for small numbers such as `2 0`, which choose a connector. False: neither. */
 export function processorPort(text: string): number | undefined | false {
   const parts = text.trim().split(/[\s,]+/);
   if (text.trim() === '') return undefined;

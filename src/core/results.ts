@@ -13,10 +13,7 @@ export interface NodeOutput {
   readonly notes?: readonly string[] | undefined;
 }
 
-/**
- * What came of one node, as plain data. `kind` says what kind of failure it was if that is more than "it failed": what all nodes
- * share decides the status. The output of a failure is what was printed before it.
- */
+/** What came of one node, as plain data. `kind`: more than "it failed"; a kind that all nodes share decides the status. */
 export type NodeResult<Value = NodeValue> =
   | { readonly node: string; readonly value: Value }
   | { readonly node: string; readonly output: NodeOutput }
@@ -30,7 +27,7 @@ export interface NodeFailure {
 }
 
 /** Past the deadline; an answer that cannot be understood. */
-export type FailureKind = 'deadline' | 'garbled';
+type FailureKind = 'deadline' | 'garbled';
 
 /** Part of a sentence may be what a node sent. */
 const longestError = 8 * 1024;

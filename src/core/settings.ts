@@ -11,6 +11,8 @@ interface Details {
   readonly variable?: string;
   /** For settings that have an option on the command line: what the option's value is called there. */
   readonly flag?: string;
+  /** It may hold a password, so that errors do not repeat it. */
+  readonly secret?: boolean;
   /** For secrets that no file should hold. */
   readonly onlyVariable?: boolean;
 }
@@ -30,10 +32,7 @@ export interface Settings extends TSchema {
   readonly properties: Readonly<Record<string, Setting | Settings>>;
 }
 
-/**
- * Declares a setting, beside the service that uses it. Its flag, its variable, its checks and its row in README.md are made from this;
- * without a default it may be undefined.
- */
+/** Declares a setting beside its service; flag, variable, checks and README.md row are made from it. Without a default it may be undefined. */
 export function setting<S extends TSchema & Expected>(
   schema: S,
   description: string,

@@ -12,10 +12,7 @@ export const auditColumns = [
   'comments',
 ] as const;
 
-/**
- * A record as a JSON array of its values, the time in milliseconds. Thousands may wait for the disk; as one text each they take up
- * the least.
- */
+/** A record as a JSON array, its time in milliseconds. Thousands may wait for the disk, and take the least as one text each. */
 export const auditText = ({ time, user, client, command, noderange, args, status, request }: AuditRecord): string =>
   JSON.stringify([time, user, client, command, noderange, args, status, request]);
 

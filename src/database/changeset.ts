@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { type Row, tableNamed } from './tables.ts';
 
@@ -19,6 +20,14 @@ export interface Origin {
 
 /** Of what muster does by itself. Requests come from an address, so nobody else's has this client. */
 export const ownOrigin = (command: string): Origin => ({ user: 'muster', client: 'local', command, run: randomUUID() });
+
+const asking = new AsyncLocalStorage<Origin>();
+
+/** Does work for somebody; what is written on the way, however deep below, is written in their name. */
+export const onBehalfOf = <T>(origin: Origin, work: () => T): T => asking.run(origin, work);
+
+/** Whoever the work under way is done for, or muster itself. */
+export const originOfWork = (command: string): Origin => asking.getStore() ?? ownOrigin(command);
 
 export function changesByTable(changes: readonly RowChange[]): Map<string, Map<string, Row | undefined>> {
   const grouped = new Map<string, Map<string, Row | undefined>>();
@@ -44,11 +53,8 @@ export function isVolatile(changes: JournalChanges): boolean {
 export const revert = (changes: readonly RowChange[]): RowChange[] =>
   changes.map(({ table, key, before, after }) => ({ table, key, before: after, after: before })).reverse();
 
-/**
- * A row's columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile columns of such a row have no
- * `before`: nobody takes a status back, and thousands are written at a time.
- */
-export type JournalColumns = Readonly<Record<string, string | null>>;
+/** Columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile ones have no `before`: nobody reverts them. */
+type JournalColumns = Readonly<Record<string, string | null>>;
 export type JournalRow = readonly [key: string, before: JournalColumns | null, after: JournalColumns | null];
 /** The journal's form of a change set, also what the database is written from. */
 export type JournalChanges = Readonly<Record<string, readonly JournalRow[]>>;

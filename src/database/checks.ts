@@ -1,6 +1,7 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import { checkHostAddress } from '../core/host-address.ts';
+import { maskBits } from '../core/ip.ts';
 import { noProcessorPort, processorPort } from '../core/processor-port.ts';
 import type { Row, Table } from './tables.ts';
 
@@ -25,7 +26,7 @@ const host: Check = (value) => {
 const processor: Check = (value) => firstBad(value.split(','), host);
 const port: Check = (value) => (processorPort(value) === false ? noProcessorPort : undefined);
 const mask: Check = (value) => {
-  if (isIPv4(value)) return isContiguous(value) ? undefined : 'is not a network mask';
+  if (isIPv4(value)) return maskBits(value, 4) === undefined ? 'is not a network mask' : undefined;
   if (isIPv6(value)) return undefined;
   const prefix = /^\/(\d{1,3})$/.exec(value);
   return prefix && Number(prefix[1]) <= 128 ? undefined : 'is neither a network mask nor a prefix length such as /64';
@@ -68,12 +69,6 @@ function firstBad(values: readonly string[], check: Check): string | undefined {
     if (problem) return problem;
   }
   return undefined;
-}
-
-function isContiguous(dotted: string): boolean {
-  const bits = dotted.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
-  const inverse = 2 ** 32 - 1 - bits;
-  return Number.isInteger(Math.log2(inverse + 1));
 }
 
 /** A value that is computed per node: checked where it is used, not where it is stored. */

@@ -1,9 +1,8 @@
 import { Fault } from '../core/errors.ts';
 import type { RowChange } from './changeset.ts';
 import { checkText, checkValue } from './checks.ts';
-import { withDependents } from './dependents.ts';
 import type { Snapshot } from './snapshot.ts';
-import { keyOf, type Row, type Table, tableNamed } from './tables.ts';
+import { type GoesWith, keyOf, type Row, snapshotTables, type Table, tableNamed } from './tables.ts';
 
 /** What a secret column shows on every read; writing it back leaves the stored value as it is. */
 export const redacted = '********';
@@ -116,4 +115,41 @@ function sameRow(a: Row | undefined, b: Row | undefined): boolean {
   for (const column in a) if (a[column] !== b[column]) return false;
   for (const column in b) if (a[column] === undefined) return false;
   return true;
+}
+
+const dependentTables = snapshotTables.flatMap(({ name, goesWith }) => (goesWith ? { name, goesWith } : []));
+
+/**
+ * The changes and, in the same change set, the end of rows that live by one of the changed: whoever changes an account ends its tokens,
+ * whichever way the change comes. What the change set itself adds stays, as when accounts and tokens are imported together.
+ */
+function withDependents(base: Snapshot, changes: RowChange[]): RowChange[] {
+  let all = changes;
+  for (const { name, goesWith } of dependentTables) {
+    const touched = touchedValues(goesWith, all);
+    if (touched.size === 0) continue;
+    const gone = new Map<string, RowChange>();
+    for (const [key, before] of base.rows(name).entries()) {
+      if (touched.has(before[goesWith.column] ?? '')) gone.set(key, { table: name, key, before, after: undefined });
+    }
+    all = [...all.filter(({ table, key }) => table !== name || !gone.has(key)), ...gone.values()];
+  }
+  return all;
+}
+
+function touchedValues({ table, where, column }: GoesWith, changes: readonly RowChange[]): Set<string> {
+  const touched = new Set<string>();
+  const wanted = Object.entries(where);
+  for (const change of changes) {
+    if (change.table !== table || !differ(change.before, change.after)) continue;
+    for (const row of [change.before, change.after])
+      if (row && wanted.every(([name, value]) => row[name] === value)) touched.add(row[column] ?? '');
+  }
+  return touched;
+}
+
+/** Whether rows differ in more than what is noted about them. */
+function differ({ comments: _was, ...before }: Row = {}, { comments: _is, ...after }: Row = {}): boolean {
+  const columns = Object.keys({ ...before, ...after });
+  return columns.some((column) => before[column] !== after[column]);
 }

@@ -4,17 +4,10 @@ import { Fault } from '../core/errors.ts';
 import { type FileLock, tryLock } from '../core/file-lock.ts';
 import { finishRestore } from './restored.ts';
 
-export interface DataLock {
-  release(): void;
-}
-
 export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
 
-/**
- * Makes this process the only one that works on a data directory, until `release` or its death: the lock is a file lock
- * of the operating system's, so a killed process leaves none behind. Creates the directory if it is absent.
- */
-export function lockDataDirectory(dir: string): DataLock {
+/** Makes this process the only one that works on a data directory, until `release` or its death. Makes the directory if need be. */
+export function lockDataDirectory(dir: string): FileLock {
   provideDirectory(dir);
   const lock = takeLock(dir);
   const pidFile = join(dir, 'pid');

@@ -8,10 +8,7 @@ export const readyName = 'restore.ready';
 /** What describes the old data only and must not be read together with the new. */
 const stale = ['muster.sqlite-wal', 'muster.sqlite-shm', 'muster.sqlite-journal', 'initial-password'];
 
-/**
- * Puts a restored backup in place, file by file. Killed at any point, it goes on from there when the directory is locked
- * the next time, so nobody ever opens a mixture of two states. Does nothing if no restore is waiting.
- */
+/** Puts a restored backup in place, if one is waiting. If killed, it goes on when the directory is locked next: nobody opens a mixture. */
 export function finishRestore(dir: string): void {
   const ready = join(dir, readyName);
   if (!existsSync(ready)) return;

@@ -150,7 +150,8 @@ export class SortedMap<V> {
 
 export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function lowerBound(keys: readonly string[], key: string): number {
+/** Where the key is in a sorted list, or would be. */
+export function lowerBound(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;
   while (low < high) {

@@ -13,9 +13,9 @@ import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './d
 import { Feed, type Reload } from './feed.ts';
 import { Snapshot } from './snapshot.ts';
 
-export type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
+type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
 
-export interface Committed {
+interface Committed {
   readonly revision: number;
   readonly snapshot: Snapshot;
 }
@@ -103,10 +103,7 @@ export class Store {
     return this.#head;
   }
 
-  /**
-   * Computes a change set on the newest state and resolves when it is on disk. What `compute` throws is passed on. One that
-   * touches volatile columns only gets no journal entry and no revision.
-   */
+  /** Computes a change set on the newest state; resolves when it is on disk. Volatile columns alone get no journal entry and no revision. */
   change(origin: Origin, compute: Compute, audit?: AuditRecord): Promise<Committed> {
     return new Promise((resolve, reject) => {
       const pending: Pending = {
@@ -187,7 +184,7 @@ export class Store {
         this.#computing = computed.then((settle) => {
           this.#computing = undefined;
           this.#take(head, settle);
-          this.#computeNext();
+          return this.#computeNext();
         });
       } else this.#take(head, computed);
     }

@@ -13,10 +13,7 @@ export interface Table {
   readonly nodeColumn: string | undefined;
   readonly secret: ReadonlySet<string>;
   readonly volatile: ReadonlySet<string>;
-  /**
-   * Columns that decide whom muster trusts: where secrets go, whose machine a node is, who is in a group, what runs as root on a
-   * node. A policy rule that is limited to a node range does not cover them by itself.
-   */
+  /** Columns that decide whom muster trusts, such as where secrets go. A rule limited to a node range does not cover them by itself. */
   readonly trust: ReadonlySet<string>;
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;

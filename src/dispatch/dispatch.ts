@@ -1,16 +1,16 @@
-import type {
-  Act,
-  Answer,
-  AnyCommand,
-  Caller,
-  Change,
-  Command,
-  Query,
-  Question,
-  Scope,
-  Selection,
+import {
+  type Act,
+  type Answer,
+  type AnyCommand,
+  type Caller,
+  type Change,
+  type Command,
+  noSelection,
+  type Query,
+  type Question,
+  type Scope,
+  type Selection,
 } from '../commands/command.ts';
-import { noSelection } from '../commands/command.ts';
 import type { AnyPerNode } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { NodeResult } from '../core/results.ts';
@@ -124,18 +124,22 @@ function execute(services: DispatchServices, request: Request, run: Run): Promis
   return executeFrom([request.client]);
 
   function executeFrom(addresses: readonly string[]): Promise<Outcome> | Outcome {
-    const permission: Permission = {
-      user: request.user,
-      addresses,
-      command: command.name,
-      words: request.words,
-      range: request.range,
-    };
-    if (command.kind === 'query') return runQuery(services, request, run, command, permission);
-    if (command.kind === 'change') return runChange(services, request, run, command, permission);
-    if (command.kind === 'act') return runAct(services, request, run, command, permission);
-    return runPerNode(services, request, run, command, permission);
+    const { user, words, range } = request;
+    const call = { services, request, run, permission: { user, addresses, command: command.name, words, range } };
+    if (command.kind === 'query') return runQuery({ ...call, command });
+    if (command.kind === 'change') return runChange({ ...call, command });
+    if (command.kind === 'act') return runAct({ ...call, command });
+    return runPerNode({ ...call, command });
   }
+}
+
+/** A request on its way to its command. */
+interface Call<C = Command<unknown>> {
+  readonly services: DispatchServices;
+  readonly request: Request;
+  readonly run: Run;
+  readonly command: C;
+  readonly permission: Permission;
 }
 
 /** A scope, and what the policy was asked for it. */
@@ -144,23 +148,16 @@ interface Admitted extends Scope {
 }
 
 /** Resolves what the request is about and makes sure that the caller may ask for it. */
-function* admit(
-  services: DispatchServices,
-  request: Request,
-  run: Run,
-  command: Command<unknown>,
-  snapshot: Snapshot,
-  permission: Permission,
-): Sliced<Admitted> {
+function* admit({ services, request, run, command, permission }: Call, snapshot: Snapshot): Sliced<Admitted> {
   const isUnlimited = command.free || policyOf(snapshot).alwaysAllows(request.user, command.name);
   const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
   let selection = noSelection;
   try {
     selection = command.select?.(snapshot, request.args, limited) ?? noSelection;
   } catch (error) {
-    throw told(snapshot, command, permission, error);
+    throw discreetFault(snapshot, command, permission, error);
   }
-  const questions = yield* askPolicy(request, command, snapshot, permission, selection);
+  const questions = yield* askPolicy({ request, command, permission }, snapshot, selection);
   const address = command.takes?.(request.args);
   if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
@@ -189,7 +186,7 @@ function viewOf(services: DispatchServices, snapshot: Snapshot, permission: Perm
 }
 
 /** What a caller is told whose request names something that does not exist: that, only if it might be asked for if it did. */
-function told(snapshot: Snapshot, command: Command<unknown>, permission: Permission, error: unknown): unknown {
+function discreetFault(snapshot: Snapshot, command: Command<unknown>, permission: Permission, error: unknown): unknown {
   if (!(error instanceof Fault) || error.kind !== 'unknown-object' || command.free) return error;
   checkPermission(snapshot, permission, error.about && [...error.about].sort());
   // A group is unknown to those who may know of none of its nodes; who was not refused by its name may be by them.
@@ -199,10 +196,8 @@ function told(snapshot: Snapshot, command: Command<unknown>, permission: Permiss
 }
 
 function* askPolicy(
-  request: Request,
-  command: Command<unknown>,
+  { request, command, permission }: Pick<Call, 'request' | 'command' | 'permission'>,
   snapshot: Snapshot,
-  permission: Permission,
   selection: Selection,
 ): Sliced<readonly Question[]> {
   const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
@@ -228,39 +223,29 @@ function checkExpectation(expected: number | undefined, { objects }: Selection):
   }
 }
 
-function runQuery(
-  services: DispatchServices,
-  request: Request,
-  run: Run,
-  command: Query<unknown>,
-  permission: Permission,
-): Outcome | Promise<Outcome> {
+function runQuery(call: Call<Query<unknown>>): Outcome | Promise<Outcome> {
+  const { services, request, run, command } = call;
   const snapshot = services.store.current;
-  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
+  const scope = atOnce(admit(call, snapshot));
   run.nodes = run.ok = scope.selection.objects?.length ?? 0;
   const answer = command.run(snapshot, request.args, scope);
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
   return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
 }
 
-async function runChange(
-  services: DispatchServices,
-  request: Request,
-  run: Run,
-  command: Change<unknown>,
-  permission: Permission,
-): Promise<Outcome> {
+async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
+  const { services, request, run, command, permission } = call;
   const { store, seal } = services;
   const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
   let answer: Answer = { shape: 'none' };
   const compute = function* (head: Snapshot): Sliced<RowChange[]> {
-    const scope = yield* admit(services, prepared, run, command, head, permission);
+    const scope = yield* admit({ ...call, request: prepared }, head);
     const draft = new Draft(head, seal);
     try {
       const planned = command.plan(draft, prepared.args, scope);
       answer = 'shape' in planned ? planned : yield* planned;
     } catch (error) {
-      throw told(head, command, permission, error);
+      throw discreetFault(head, command, permission, error);
     }
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
@@ -282,15 +267,10 @@ async function runChange(
 }
 
 /** Noted in the audit log before anything is touched. */
-async function runAct(
-  services: DispatchServices,
-  request: Request,
-  run: Run,
-  command: Act<unknown>,
-  permission: Permission,
-): Promise<Outcome> {
+async function runAct(call: Call<Act<unknown>>): Promise<Outcome> {
+  const { services, request, run, command } = call;
   const snapshot = services.store.current;
-  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
+  const scope = atOnce(admit(call, snapshot));
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
   const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
@@ -299,15 +279,10 @@ async function runAct(
   return { run, revision: snapshot.revision, snapshot, answer };
 }
 
-function runPerNode(
-  services: DispatchServices,
-  request: Request,
-  run: Run,
-  command: AnyPerNode,
-  permission: Permission,
-): Outcome {
+function runPerNode(call: Call<AnyPerNode>): Outcome {
+  const { services, request, run, command } = call;
   const snapshot = services.store.current;
-  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
+  const scope = atOnce(admit(call, snapshot));
   const results = perNodeResults(services, command, request.args, snapshot, scope, run);
   if (!outlivesClient(request)) {
     const abort = run.abort!;

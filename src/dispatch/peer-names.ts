@@ -1,16 +1,16 @@
 import { lookup, reverse } from 'node:dns/promises';
 
-const keptFor = 60_000;
-const maximumKept = 10_000;
-const known = new Map<string, { until: number; names: Promise<readonly string[]> }>();
+const cacheTime = 60_000;
+const cacheSize = 10_000;
+const cache = new Map<string, { until: number; names: Promise<readonly string[]> }>();
 
 /** Names of a peer that also lead back to its address; policy rules may name hosts by them. */
 export function peerNames(address: string): Promise<readonly string[]> {
   const now = Date.now();
-  let entry = known.get(address);
+  let entry = cache.get(address);
   if (!entry || entry.until < now) {
-    if (known.size >= maximumKept) known.clear();
-    known.set(address, (entry = { until: now + keptFor, names: confirmedNames(address) }));
+    if (cache.size >= cacheSize) cache.clear();
+    cache.set(address, (entry = { until: now + cacheTime, names: confirmedNames(address) }));
   }
   return entry.names;
 }

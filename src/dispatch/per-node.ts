@@ -2,6 +2,7 @@ import type { CommandServices, Scope } from '../commands/command.ts';
 import type { AnyPerNode, FinishScope, Means, Plan } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import { type NodeResult, Verdict } from '../core/results.ts';
+import { onBehalfOf } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
@@ -35,7 +36,7 @@ export function perNodeResults(
   const files = new LocalFiles();
   let hasEffects = false;
   let room: Room | undefined;
-  const place: Workplace = {
+  const workplace: Workplace = {
     means,
     files,
     signal: run.abort!.signal,
@@ -45,7 +46,11 @@ export function perNodeResults(
     },
     room: () => (room ??= remote.keptOutput.until(scope.signal(), user)),
   };
-  const again = (some: readonly string[], plan: Plan<unknown, unknown>) => workOn(command, user, some, plan, place);
+  // A certificate or key that the work meets first is journalled under the caller's name.
+  const { name, work } = command;
+  const ofCaller: typeof work = (...what) => onBehalfOf(origin, () => work(...what));
+  const again = (some: readonly string[], plan: Plan<unknown, unknown>) =>
+    workOn({ name, work: ofCaller }, user, some, plan, workplace);
   const plan = command.prepare(snapshot, args, scope);
   const results = again(nodes, plan);
   const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), { snapshot, again });

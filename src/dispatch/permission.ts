@@ -62,10 +62,7 @@ function denial({ user, command }: Permission, object: string, priority: string 
 
 const longestShown = 200;
 
-/**
- * A node is named to those who may know of it or named it themselves; to others what they asked for is named, whether or not there
- * is such a thing.
- */
+/** How a refusal calls a node: by its name to who may know of it or named it, else by what was asked for. */
 export const calledNode = (snapshot: Snapshot, permission: Permission, node: string): string =>
   naming(snapshot, permission)([node]) ?? calledRange(permission);
 
@@ -91,10 +88,7 @@ function namesIn(range: string): string[] {
   }
 }
 
-/**
- * Which nodes the caller may know of: those the command is allowed on, and those that may be listed. Undefined: all, since the
- * command may be run and is not limited to some.
- */
+/** Which nodes the caller may know of: those the command is allowed on, and those that may be listed. Undefined: all. */
 export function sight(snapshot: Snapshot, permission: Permission): ((node: string) => boolean) | undefined {
   const { user, command, words } = permission;
   const policy = policyOf(snapshot);

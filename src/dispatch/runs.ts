@@ -22,7 +22,7 @@ export interface Run {
   readonly abort: AbortController | undefined;
 }
 
-export interface RunLimits {
+interface RunLimits {
   readonly age: number;
   /** Of reads on the one hand, of all other runs on the other: frequent reads do not push out the results of work. */
   readonly count: number;
@@ -181,12 +181,10 @@ const perText = 16;
 const perMember = 16;
 
 /** How much memory a result takes, roughly, in bytes. Names of members are shared by the results of a run. */
-const weightOf = (result: object): number => weigh(result);
-
-function weigh(value: unknown): number {
+function weightOf(value: unknown): number {
   if (typeof value === 'string') return perText + value.length;
   if (typeof value !== 'object' || value === null) return 0;
   let weight = perObject;
-  for (const member of Object.values(value)) weight += perMember + weigh(member);
+  for (const member of Object.values(value)) weight += perMember + weightOf(member);
   return weight;
 }

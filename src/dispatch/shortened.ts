@@ -5,10 +5,7 @@ const longest = 2_048;
 const half = longest / 2;
 const wordsAtOnce = 256;
 
-/**
- * What the audit log keeps of a text. A long one is cut in the middle: its end counts as much as its beginning, and the hash shows
- * later whether a text is the one that was sent.
- */
+/** What the audit log keeps: a long text is cut in the middle, and its hash tells later whether a text is the one that was sent. */
 export function shortened(text: string): string {
   if (text.length <= longest) return text;
   return cut(text.slice(0, half), text.length, createHash('sha256').update(text).digest('hex'), text.slice(-half));

@@ -39,7 +39,7 @@ function parseBrackets(text: string): Brackets | undefined {
 }
 
 /** Names that are made one by one. */
-export interface Made {
+interface Made {
   /** Whether all of them pass; the first that does not is the last that is made. */
   every(passes: (name: string) => boolean): boolean;
 }
@@ -113,10 +113,7 @@ function parsePiece(run: Run, text: string, at: number): Piece {
   return { text, ends, ...sequence };
 }
 
-/**
- * In `n1[8-11]` the range could be read as n18 to n111, and in `n[1-3]0` as n10 to n30. Where the readings
- * differ, somebody would get nodes he did not mean.
- */
+/** `n1[8-11]` could mean n18 to n111, and `n[1-3]0` n10 to n30: where the readings differ, somebody would get nodes they did not mean. */
 function refuseDigitNeighbours(run: Run, text: string, at: number, texts: string[], dimensions: Piece[][]): void {
   for (const [d, pieces] of dimensions.entries()) {
     const left = texts[d] || (dimensions[d - 1]?.map((piece) => piece.item(0).at(-1)).join('') ?? '');

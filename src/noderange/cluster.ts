@@ -6,10 +6,7 @@ export interface Cluster {
   hasNode(name: string): boolean;
   /** Members of a static or dynamic group, hidden nodes left out; undefined if there is no such group, an empty list if it has no members. */
   group(name: string): readonly string[] | undefined;
-  /**
-   * All nodes a criterion selects; `patterns` is what all patterns of the range may cost. Throws a Fault (kind 'invalid') for an
-   * unknown table or column or a secret one.
-   */
+  /** All nodes a criterion selects, within what the patterns of a range may cost. Throws a Fault for a column that is unknown or secret. */
   select(criterion: Criterion, patterns: PatternAllowance): Iterable<string>;
   nodeNames(): Iterable<string>;
   /**

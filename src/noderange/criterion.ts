@@ -1,3 +1,4 @@
+import { cachedByText } from '../core/cache.ts';
 import { compilePattern, type PatternAllowance } from '../core/patterns.ts';
 import { columnAt, locate, malformed, type Run } from './run.ts';
 
@@ -35,29 +36,17 @@ export function parseCriterion(run: Run, text: string, at: number): Criterion {
   return { table, column, op, value, text, at: columnAt(run, at) };
 }
 
+const cachedValues = 1_000;
+
 /** The test a criterion makes of an attribute's value; a node without the attribute has the value ''. */
 export function criterionTest(criterion: Criterion, patterns?: PatternAllowance): (value: string) => boolean {
   const wanted = criterion.value;
   if (criterion.op === '==') return (value) => value === wanted;
   if (criterion.op === '!=') return (value) => value !== wanted;
   const pattern = compilePattern(wanted, `"${criterion.text}" at column ${criterion.at} of the noderange`, patterns);
-  const matches = remembering((value) => pattern.test(value));
+  // Nodes of a group have the same values, and long ones are dear to match.
+  const matches = cachedByText(cachedValues, (value) => pattern.test(value));
   return criterion.op === '=~' ? matches : (value) => !matches(value);
-}
-
-const mostRemembered = 1_000;
-
-/** Nodes of a group have the same values, and long ones are dear to match. */
-function remembering(test: (value: string) => boolean): (value: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (value) => {
-    let holds = known.get(value);
-    if (holds === undefined) {
-      holds = test(value);
-      if (known.size < mostRemembered) known.set(value, holds);
-    }
-    return holds;
-  };
 }
 
 /** The test a `/re` piece makes of a node's name; the expression is anchored as a whole. */

@@ -2,10 +2,7 @@ import { Fault } from '../core/errors.ts';
 
 const mostShown = 50;
 
-/**
- * The refusal of a range with unknown names in it; `unfinished` if it may hold others that nobody has looked at. `found` are the
- * known ones.
- */
+/** The refusal of a range with unknown names; `unfinished`: there may be more of them. `found` are the known ones. */
 export function missedFault(
   missed: readonly string[],
   text: string,
@@ -18,8 +15,8 @@ export function missedFault(
   const more = missed.length - mostShown;
   const rest = more > 0 ? ` and ${unfinished ? 'more than ' : ''}${more} more` : '';
   const column = columnOf(missed[0] ?? '', text);
-  const place = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
-  return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${place}`, {
+  const where = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
+  return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${where}`, {
     about: [...found, ...missed],
   });
 }

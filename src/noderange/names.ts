@@ -3,10 +3,7 @@ const firstLook = 4_096;
 /** With fewer different ones among those added, hashing pays. */
 const fewDifferent = 0.75;
 
-/**
- * A set of names. A million different ones, which mostly come in order, are sorted three times as fast as hashed; the same ones
- * again and again are not. So it begins as a list and becomes a hashed set when many come twice.
- */
+/** A set of names. A million different ones are sorted faster than hashed, repeated ones are not: a list that becomes a set when many repeat. */
 export class Names {
   #list: string[] = [];
   #isOrdered = true;

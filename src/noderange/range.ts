@@ -35,10 +35,7 @@ function pairParentheses(run: Run): Pairs {
   return pairs;
 }
 
-/**
- * The first parenthesis of a range binds to everything before it: `a,(b)@c` is (a and b) at c. What follows it is a
- * list, evaluated from left to right, with the exclusions taken out at the end.
- */
+/** The first parenthesis binds to all before it: `a,(b)@c` is (a and b) at c. What follows is a list; exclusions are taken out at its end. */
 function range(run: Run, pairs: Pairs, slice: Slice, depth: number): Names {
   if (depth > deepestNesting) {
     throw malformed(

@@ -37,13 +37,13 @@ export function compareEnds(left: string, right: string): Ends | 'equal' | 'seve
     if (!isNumber(run) || !isNumber(b[i] ?? '')) return undefined;
     differing.push(i);
   }
-  const [place = 0] = differing;
+  const [index = 0] = differing;
   if (differing.length > 1) return 'several';
   return {
-    before: a.slice(0, place).join(''),
-    from: a[place] ?? '',
-    to: b[place] ?? '',
-    after: a.slice(place + 1).join(''),
+    before: a.slice(0, index).join(''),
+    from: a[index] ?? '',
+    to: b[index] ?? '',
+    after: a.slice(index + 1).join(''),
   };
 }
 

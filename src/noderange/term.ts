@@ -70,10 +70,7 @@ function pattern(run: Run, text: string, at: number, out: Names): void {
   for (const name of run.cluster.nodeNames()) if (matches(name)) keep(run, out, name);
 }
 
-/**
- * Brackets at the very beginning give names exactly as they stand, never groups, ranges or bare numbers: the way to
- * write a node called 7 or n1-n3. With an unknown name among them the whole piece is unknown.
- */
+/** Brackets at the beginning give names as they stand, such as a node called 7 or n1-n3. With one unknown name the whole piece is unknown. */
 function exactNames(run: Run, text: string, at: number, out: Names): void {
   const names = expandBrackets(run, text, at);
   if (!names) return unknown(run, out, text);

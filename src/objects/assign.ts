@@ -52,11 +52,11 @@ export function assign(draft: Draft, assignment: Assignment): void {
     if (!chosen && value !== '') throw unmetCondition(assignment, attribute);
     // What is cleared when no condition holds any more is cleared wherever it may stand.
     for (const mapping of chosen ? [chosen] : attribute.at) {
-      const target = place(draft, assignment, mapping);
-      const id = `${target.table} ${target.key}`;
-      const known = targets.get(id) ?? target;
-      known.values[mapping.column] = value;
-      targets.set(id, known);
+      const found = targetOf(draft, assignment, mapping);
+      const id = `${found.table} ${found.key}`;
+      const target = targets.get(id) ?? found;
+      target.values[mapping.column] = value;
+      targets.set(id, target);
     }
   }
   for (const target of targets.values()) store(draft, target);
@@ -74,7 +74,7 @@ function store(draft: Draft, { table, key, before, identity, values }: Target): 
   if (changes) draft.merge(table, key, columns);
 }
 
-function place(draft: Draft, { type, name }: Assignment, mapping: Mapping): Target {
+function targetOf(draft: Draft, { type, name }: Assignment, mapping: Mapping): Target {
   const table = tableNamed(mapping.table);
   const existing = rowOf(draft.base, type, mapping, name, draft);
   if (existing) return { table: table.name, key: keyOf(table, existing), before: existing, identity: {}, values: {} };
@@ -161,13 +161,13 @@ function mergedNics(draft: Draft, assignment: Assignment, attribute: Attribute, 
   if (!/^[A-Za-z0-9_.:-]+$/.test(nic))
     throw new Fault('invalid', `"${attribute.name}.${nic}": "${nic}" is not the name of a nic.`);
   const mapping = attribute.at[0]!;
-  const key = place(draft, assignment, mapping).key;
+  const { key } = targetOf(draft, assignment, mapping);
   let parts = nicParts(draft.get(mapping.table, key)?.[mapping.column] ?? '');
   for (const [name, text] of Object.entries({ ...assignment.attributes, [`${attribute.name}.${nic}`]: value })) {
     const part = splitNic(name);
     if (part.nic === undefined || part.base !== attribute.name) continue;
-    const known = parts.find(([other]) => other === part.nic);
-    if (known) known[1] = text.trimStart();
+    const existing = parts.find(([other]) => other === part.nic);
+    if (existing) existing[1] = text.trimStart();
     else parts = [[part.nic, text.trimStart()], ...parts];
   }
   return parts.flatMap(([part, text]) => (text === '' ? [] : `${part}!${text}`)).join(',');

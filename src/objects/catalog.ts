@@ -1,5 +1,5 @@
 import type { Snapshot } from '../database/snapshot.ts';
-import { SortedMap } from '../database/sorted-map.ts';
+import { lowerBound, SortedMap } from '../database/sorted-map.ts';
 import { nodeTables, type Row } from '../database/tables.ts';
 import { effectiveReader } from './effective.ts';
 import { staticMembers, visibleNodes } from './groups.ts';
@@ -9,7 +9,7 @@ const blockSize = 128;
 const comma = 0x2c;
 
 /** A run of nodes of the full listing with its JSON text, once made: `,"n1":{...},"n2":{...}`. */
-export interface ListingBlock {
+interface ListingBlock {
   readonly names: readonly string[];
   bytes: Buffer | undefined;
 }
@@ -20,10 +20,7 @@ export interface Listing {
   readonly blocks: readonly ListingBlock[];
 }
 
-/**
- * Definitions of nodes as JSON text, kept until something they depend on changes. What depends on what is found by comparing
- * the tables of the snapshot the texts were made from with those of the newer one.
- */
+/** A cache of nodes' definitions as JSON text. What a change touches is found by comparing the tables of two snapshots. */
 export class NodeCatalog {
   #snapshot: Snapshot | undefined;
   #texts = new Map<string, string>();
@@ -97,22 +94,10 @@ function refreshBlocks(
 ): ListingBlock[] {
   const stale = new Set<number>();
   for (const node of affected) {
-    const index = indexOfName(names, node);
-    if (index >= 0) stale.add(Math.floor(index / blockSize));
+    const index = lowerBound(names, node);
+    if (names[index] === node) stale.add(Math.floor(index / blockSize));
   }
   return blocks.map((block, i) => (stale.has(i) ? { names: block.names, bytes: undefined } : block));
-}
-
-function indexOfName(names: readonly string[], name: string): number {
-  let low = 0;
-  let high = names.length - 1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    if (names[middle] === name) return middle;
-    if (names[middle]! < name) low = middle + 1;
-    else high = middle - 1;
-  }
-  return -1;
 }
 
 /** Nodes whose definition may differ between two snapshots: those with a changed row and the members of groups with one. */

@@ -1,4 +1,5 @@
 import { canonicalAddress } from '../access/addresses.ts';
+import { cachedBy } from '../core/cache.ts';
 import { ipText, parseIp } from '../core/ip.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
@@ -29,10 +30,7 @@ const identities: readonly (readonly [table: string, ...columns: string[]])[] = 
   ['switch', 'switch', 'port'],
 ];
 
-/**
- * What says which machine a node is: addresses, names, MACs, certificates, keys, places. By a text that is the same whoever claims it;
- * the value is what people call it.
- */
+/** What says which machine a node is, such as addresses and keys: a text that is the same for all, and what people call it. */
 export function claimsOf(reader: EffectiveReader, node: string): Map<string, string> {
   const claims = new Map<string, string>();
   for (const [table, column, value] of values(reader, node, addressColumns)) {
@@ -83,22 +81,15 @@ const leadClaim = (name: string): string => `name ${name.toLowerCase()}`;
 /** Whether a claim is on what a name leads to: whose machine that is cannot be told from the definitions. */
 export const isNameClaim = (claim: string): boolean => claim.startsWith('name ');
 
-const plainings = new WeakMap<Snapshot, (name: string) => string>();
-
 /** Names of hosts are the same in capital letters, and with a domain of the cluster. */
-function plainNames(snapshot: Snapshot): (name: string) => string {
-  let plain = plainings.get(snapshot);
-  if (!plain) {
-    const domains = [...clusterDomains(snapshot)];
-    plain = (name) => {
-      const lower = name.toLowerCase().replace(/\.$/, '');
-      const domain = domains.find((each) => lower.endsWith(`.${each}`));
-      return domain === undefined ? lower : lower.slice(0, -domain.length - 1);
-    };
-    plainings.set(snapshot, plain);
-  }
-  return plain;
-}
+const plainNames = cachedBy((snapshot: Snapshot) => {
+  const domains = [...clusterDomains(snapshot)];
+  return (name: string): string => {
+    const lower = name.toLowerCase().replace(/\.$/, '');
+    const domain = domains.find((each) => lower.endsWith(`.${each}`));
+    return domain === undefined ? lower : lower.slice(0, -domain.length - 1);
+  };
+});
 
 function* values(
   reader: EffectiveReader,

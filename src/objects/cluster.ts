@@ -1,5 +1,6 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import type { PatternAllowance } from '../core/patterns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -28,9 +29,9 @@ export interface RangeOptions {
 }
 
 /** A snapshot as node ranges see it. */
-export function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions = {}): Cluster {
-  const known = clusters.get(snapshot);
-  let cluster = known?.rangeFiles === rangeFiles ? known?.cluster : undefined;
+function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions = {}): Cluster {
+  const cached = clusters.get(snapshot);
+  let cluster = cached?.rangeFiles === rangeFiles ? cached?.cluster : undefined;
   if (!cluster) clusters.set(snapshot, { rangeFiles, cluster: (cluster = makeCluster(snapshot, rangeFiles)) });
   return sees ? seenBy(snapshot, cluster, sees) : cluster;
 }
@@ -71,13 +72,13 @@ export function expandRange(
   return expand(text, clusterOf(snapshot, view), { verify, exclude, limit, mostUnknown });
 }
 
-const ruleRanges = new WeakMap<Snapshot, Map<string, ReadonlySet<string>>>();
+/** Nodes of rules by their ranges. */
+const ruleCache = cachedBy<Snapshot, Map<string, ReadonlySet<string>>>(() => new Map());
 
 /** The nodes a policy rule's range means: hidden ones and those that `excludenodes` keeps out of other ranges are among them. */
 export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<string> {
-  let ranges = ruleRanges.get(snapshot);
-  if (!ranges) ruleRanges.set(snapshot, (ranges = new Map()));
-  let nodes = ranges.get(text);
+  const cache = ruleCache(snapshot);
+  let nodes = cache.get(text);
   if (!nodes) {
     const cluster: Cluster = {
       ...clusterOf(snapshot),
@@ -85,7 +86,7 @@ export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<strin
       nodeNames: () => allNodes(snapshot),
       select: (criterion, patterns) => select(snapshot, criterion, patterns, allNodes(snapshot)),
     };
-    ranges.set(text, (nodes = new Set(expand(text, cluster).nodes)));
+    cache.set(text, (nodes = new Set(expand(text, cluster).nodes)));
   }
   return nodes;
 }

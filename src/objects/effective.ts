@@ -1,3 +1,4 @@
+import { cachedBy, cachedByText } from '../core/cache.ts';
 import { redacted } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, nodeTables, type Row, rowsOfNodePrefix, type Table } from '../database/tables.ts';
@@ -6,7 +7,7 @@ import { substitute, substituteNics } from './substitution/index.ts';
 const nextRecord = '+=NEXTRECORD';
 
 /** Where a value came from. */
-export interface Source {
+interface Source {
   readonly table: string;
   readonly column: string;
   /** The node itself or the group whose row gave the value. */
@@ -20,18 +21,10 @@ export function siteValue(snapshot: Snapshot, key: string): string | undefined {
   return row && isEnabled(row) ? row['value'] : undefined;
 }
 
-const groupLists = new Map<string, readonly string[]>();
-
-/** A comma list as its items, blanks trimmed. The same few lists recur on every node, so the result is kept. */
-export function listItems(list: string): readonly string[] {
-  let items = groupLists.get(list);
-  if (!items) {
-    items = list.split(',').flatMap((item) => item.trim() || []);
-    if (groupLists.size > 20_000) groupLists.clear();
-    groupLists.set(list, items);
-  }
-  return items;
-}
+/** A comma list as its items, blanks trimmed. The same few lists recur on every node. */
+export const listItems = cachedByText(20_000, (list): readonly string[] =>
+  list.split(',').flatMap((item) => item.trim() || []),
+);
 
 /** Reads nodes' effective values from one snapshot: own row first, then the groups in their order. */
 export class EffectiveReader {
@@ -109,13 +102,7 @@ export class EffectiveReader {
   }
 }
 
-const readers = new WeakMap<Snapshot, EffectiveReader>();
-
-export function effectiveReader(snapshot: Snapshot): EffectiveReader {
-  let reader = readers.get(snapshot);
-  if (!reader) readers.set(snapshot, (reader = new EffectiveReader(snapshot)));
-  return reader;
-}
+export const effectiveReader = cachedBy((snapshot: Snapshot) => new EffectiveReader(snapshot));
 
 /** site.hierarchicalattrs: `column[:delimiter]` items, separated by commas. */
 function hierarchicalColumns(text: string): Map<string, string> {
@@ -137,10 +124,10 @@ function mergeColumns(
     for (const column in row) {
       const value = row[column]!;
       if (value === '' || column === table.nodeColumn || column === 'disable') continue;
-      const known = merged[column];
-      if (known === undefined) merged[column] = value;
-      else if (hierarchical.has(column)) merged[column] = known + hierarchical.get(column)! + value;
-      else if (known.endsWith(nextRecord)) merged[column] = known.slice(0, -nextRecord.length) + value;
+      const earlier = merged[column];
+      if (earlier === undefined) merged[column] = value;
+      else if (hierarchical.has(column)) merged[column] = earlier + hierarchical.get(column)! + value;
+      else if (earlier.endsWith(nextRecord)) merged[column] = earlier.slice(0, -nextRecord.length) + value;
     }
   }
   for (const column in merged) {

@@ -1,3 +1,4 @@
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import { compilePattern, PatternAllowance } from '../core/patterns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -15,8 +16,6 @@ const isHidden = (row: Row): boolean => row['hidden'] === '1' || row['hidden']?.
 const indexes = new WeakMap<SortedMap<Row>, GroupIndex>();
 /** The last index made: the next one is computed from what differs, whichever snapshot it is for. */
 let latest: { rows: SortedMap<Row>; index: GroupIndex } = { rows: SortedMap.empty(), index: new Map() };
-const visibleNames = new WeakMap<SortedMap<Row>, readonly string[]>();
-const visibleMembers = new WeakMap<SortedMap<boolean>, readonly string[]>();
 
 function groupIndex(snapshot: Snapshot): GroupIndex {
   const rows = snapshot.rows('nodelist');
@@ -52,26 +51,21 @@ function nextIndex(rows: SortedMap<Row>): GroupIndex {
 const membership = (row: Row | undefined): readonly string[] =>
   row && isEnabled(row) ? listItems(row['groups'] ?? '') : [];
 
-const allNames = new WeakMap<SortedMap<Row>, readonly string[]>();
+const allIn = cachedBy((rows: SortedMap<Row>): readonly string[] =>
+  [...rows.entries()].flatMap(([node, row]) => (isEnabled(row) ? node : [])),
+);
+const visibleIn = cachedBy((rows: SortedMap<Row>): readonly string[] =>
+  allIn(rows).filter((node) => !isHidden(rows.get(node)!)),
+);
+const visibleMembers = cachedBy((members: SortedMap<boolean>): readonly string[] =>
+  [...members.entries()].flatMap(([node, hidden]) => (hidden ? [] : node)),
+);
 
 /** All nodes, hidden ones too, in byte order. */
-export function allNodes(snapshot: Snapshot): readonly string[] {
-  const rows = snapshot.rows('nodelist');
-  let names = allNames.get(rows);
-  if (!names) {
-    names = [...rows.entries()].flatMap(([node, row]) => (isEnabled(row) ? node : []));
-    allNames.set(rows, names);
-  }
-  return names;
-}
+export const allNodes = (snapshot: Snapshot): readonly string[] => allIn(snapshot.rows('nodelist'));
 
 /** All nodes but hidden ones, in byte order. */
-export function visibleNodes(snapshot: Snapshot): readonly string[] {
-  const rows = snapshot.rows('nodelist');
-  let names = visibleNames.get(rows);
-  if (!names) visibleNames.set(rows, (names = allNodes(snapshot).filter((node) => !isHidden(rows.get(node)!))));
-  return names;
-}
+export const visibleNodes = (snapshot: Snapshot): readonly string[] => visibleIn(snapshot.rows('nodelist'));
 
 /** Names of all groups: those nodes name and those defined by themselves. */
 export function groupNames(snapshot: Snapshot): string[] {
@@ -101,10 +95,7 @@ export function allMembers(snapshot: Snapshot, group: string): readonly string[]
   return isDynamic(row) ? dynamicMembers(snapshot, group, row!['wherevals'] ?? '') : staticMembers(snapshot, group);
 }
 
-/**
- * The nodes that rows under a name belong to: the node of that name, and the members of the group. A name that is nobody's stands for
- * itself, so that no rule for nodes covers it.
- */
+/** The nodes that rows under a name belong to: the node itself, and the group's members. A name that is nobody's stands for itself. */
 export function ownersNamed(snapshot: Snapshot, name: string): readonly string[] {
   const own = snapshot.get('nodelist', name) ? [name] : [];
   const owners = [...own, ...allMembers(snapshot, name)];
@@ -119,13 +110,8 @@ export function groupMembers(snapshot: Snapshot, group: string): readonly string
     return allMembers(snapshot, group).filter((node) => !isHidden(rows.get(node)!));
   }
   const members = groupIndex(snapshot).get(group);
-  if (!members) return row ? [] : undefined;
-  let visible = visibleMembers.get(members);
-  if (!visible) {
-    visible = [...members.entries()].flatMap(([node, hidden]) => (hidden ? [] : node));
-    visibleMembers.set(members, visible);
-  }
-  return visible;
+  if (members) return visibleMembers(members);
+  return row ? [] : undefined;
 }
 
 interface Selection {
@@ -134,7 +120,7 @@ interface Selection {
 }
 
 /** One condition of a dynamic group, `attribute op value`. */
-export function parseSelection(text: string, group: string, patterns = new PatternAllowance()): Selection {
+function parseSelection(text: string, group: string, patterns = new PatternAllowance()): Selection {
   const match = /^\s*([A-Za-z][\w.-]*)\s*(==|=~|!=|!~|=)(.*)$/.exec(text);
   if (!match) {
     throw new Fault(
@@ -167,12 +153,12 @@ function storedSelections(text: string, group: string): Selection[] {
   }
 }
 
-const dynamicResults = new WeakMap<Snapshot, Map<string, readonly string[]>>();
+/** Members of dynamic groups by their names. */
+const dynamicCache = cachedBy<Snapshot, Map<string, readonly string[]>>(() => new Map());
 
 function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): readonly string[] {
-  let results = dynamicResults.get(snapshot);
-  if (!results) dynamicResults.set(snapshot, (results = new Map()));
-  let members = results.get(group);
+  const cache = dynamicCache(snapshot);
+  let members = cache.get(group);
   if (!members) {
     const reader = effectiveReader(snapshot);
     const selections = storedSelections(wherevals, group);
@@ -185,7 +171,7 @@ function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): r
               return value !== undefined && value !== '' && holds(value);
             }),
           );
-    results.set(group, members);
+    cache.set(group, members);
   }
   return members;
 }

@@ -33,10 +33,7 @@ export type Resolve = (name: string) => Promise<Ip | undefined>;
 /** So many nodes are worked on before others get their turn. */
 const nodesPerTurn = 200;
 
-/**
- * The names and addresses of the nodes, as files and zones need them. A node that has no address or no domain is left out with a
- * warning; a value that is harmful or contradicts another is a fault.
- */
+/** Names and addresses as files and zones need them. Nodes without address or domain are left out; what is harmful or contradicts is a fault. */
 export async function hostEntries(
   snapshot: Snapshot,
   nodes: readonly string[],
@@ -99,8 +96,8 @@ class Collection {
 
   /** Entries in the order of the nodes, whichever were known first. */
   result(nodes: readonly string[]): HostEntries {
-    const places = new Map(nodes.map((node, i) => [node, i]));
-    const entries = this.#entries.sort((a, b) => places.get(a.node)! - places.get(b.node)!);
+    const order = new Map(nodes.map((node, i) => [node, i]));
+    const entries = this.#entries.sort((a, b) => order.get(a.node)! - order.get(b.node)!);
     return { entries, warnings: this.#warnings, invalid: this.#invalid };
   }
 

@@ -1,3 +1,4 @@
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import { contains, type Ip, ipKind, ipText, maskBits, parseIp, type Prefix, prefixOf, prefixText } from '../core/ip.ts';
 import type { SortedMap } from '../database/sorted-map.ts';
@@ -12,7 +13,7 @@ export interface Network {
   readonly prefix: Prefix;
 }
 
-export interface BrokenNetwork {
+interface BrokenNetwork {
   readonly name: string;
   readonly reason: string;
 }
@@ -24,17 +25,10 @@ interface Networks {
   readonly longestFirst: readonly Network[];
 }
 
+const read = (snapshot: Snapshot): Networks => networksIn(snapshot.rows('networks'));
+
 /** The table's rows are the same object in all snapshots between two changes of it. */
-const known = new WeakMap<SortedMap<Row>, Networks>();
-
-function read(snapshot: Snapshot): Networks {
-  const rows = snapshot.rows('networks');
-  let networks = known.get(rows);
-  if (!networks) known.set(rows, (networks = parse(rows)));
-  return networks;
-}
-
-function parse(rows: SortedMap<Row>): Networks {
+const networksIn = cachedBy((rows: SortedMap<Row>): Networks => {
   const valid: Network[] = [];
   const broken: BrokenNetwork[] = [];
   for (const row of rows.values()) {
@@ -45,7 +39,7 @@ function parse(rows: SortedMap<Row>): Networks {
     else valid.push({ name, row, prefix });
   }
   return { valid, broken, longestFirst: valid.toSorted((a, b) => b.prefix.bits - a.prefix.bits) };
-}
+});
 
 /** The network a row stands for, or why it is none. */
 function prefixOfRow({ net = '', mask = '' }: Row): Prefix | string {

@@ -1,17 +1,13 @@
+import { cachedBy } from '../core/cache.ts';
 import { compilePolicy, type Decision, type Policy, type PolicyRequest, type PolicyRow } from '../access/policy.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { SortedMap } from '../database/sorted-map.ts';
 import type { Row } from '../database/tables.ts';
 import { rangeOfRule } from './cluster.ts';
 
-const policies = new WeakMap<SortedMap<Row>, Policy>();
+const policyIn = cachedBy((rows: SortedMap<Row>) => compilePolicy(rows.values() as unknown as PolicyRow[]));
 
-export function policyOf(snapshot: Snapshot): Policy {
-  const rows = snapshot.rows('policy');
-  let policy = policies.get(rows);
-  if (!policy) policies.set(rows, (policy = compilePolicy(rows.values() as unknown as PolicyRow[])));
-  return policy;
-}
+export const policyOf = (snapshot: Snapshot): Policy => policyIn(snapshot.rows('policy'));
 
 /** What the policy is asked, now. */
 export type PolicyQuestion = Omit<PolicyRequest, 'now'>;

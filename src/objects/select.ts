@@ -8,7 +8,7 @@ import { isNodeName } from './names.ts';
 import { groupType, nodeType, type ObjectType } from './types.ts';
 
 /** The objects a path names, apart by whether they exist. */
-export interface NamedObjects {
+interface NamedObjects {
   readonly existing: readonly string[];
   readonly missing: readonly string[];
 }

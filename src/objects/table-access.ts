@@ -9,8 +9,6 @@ import { ownersNamed, parseSelections } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
-export type TableRows = Record<string, Row[]>;
-
 /** Which columns of a table are wanted: `column` counts for every table, `table.column` for one. */
 function wantedColumns(table: Table, columns: readonly string[] | undefined): readonly string[] | undefined {
   return columns?.flatMap((wanted) => {
@@ -66,10 +64,7 @@ export function* storedRows(
   }
 }
 
-/**
- * The stored rows that match all of `keys`. Who asks for values instead of nodes gets rows of nodes that are seen, as by a criterion
- * in a node range.
- */
+/** The stored rows that match all of `keys`. Who asks by values and not by nodes gets only rows of nodes they may know of. */
 export function rowsMeant(snapshot: Snapshot, table: Table, keys: Row, sees?: Sees): Row[] {
   const rows = matchingRows(snapshot, table, keys);
   const { nodeColumn } = table;

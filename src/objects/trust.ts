@@ -17,10 +17,7 @@ export interface TrustChange {
   readonly nodes: readonly string[] | undefined;
 }
 
-/**
- * What decides trust in a change set, by what is in effect afterwards: to store what a node has anyway changes nothing. Rows that go
- * because their node goes decide nothing either.
- */
+/** What decides trust in a change set, by what is in effect afterwards. Rows that go with their node decide nothing. */
 export function* trustChanges(before: Snapshot, after: Snapshot, changes: readonly RowChange[]): Sliced<TrustChange[]> {
   const isGone = (name: string): boolean =>
     before.get('nodelist', name) !== undefined && after.get('nodelist', name) === undefined;
@@ -88,14 +85,14 @@ function nodesOf(
 const namesOfColumns = new Map<string, readonly string[]>();
 
 function trustNames(table: string, column: string): readonly string[] {
-  const place = `${table}.${column}`;
-  let names = namesOfColumns.get(place);
+  const fullName = `${table}.${column}`;
+  let names = namesOfColumns.get(fullName);
   if (!names) {
     const attributes = [...objectTypes.values()].flatMap((type) => type.uses.get(table)?.get(column) ?? []);
     // Members of a group are written as the groups of nodes.
-    const members = place === 'nodelist.groups' ? ['members'] : [];
-    names = [...new Set([...attributes.map(({ attribute }) => attribute), ...members, place])];
-    namesOfColumns.set(place, names);
+    const members = fullName === 'nodelist.groups' ? ['members'] : [];
+    names = [...new Set([...attributes.map(({ attribute }) => attribute), ...members, fullName])];
+    namesOfColumns.set(fullName, names);
   }
   return names;
 }
@@ -121,18 +118,13 @@ function columnsNamed(name: string): (readonly string[])[] {
   if (name === 'members') return [trustNames('nodelist', 'groups')];
   const mappings = [nodeType, groupType].flatMap((type) => type.attributes.get(name)?.at ?? []);
   const [table, column] = name.split('.', 2);
-  const places = column === undefined ? mappings : [...mappings, { table: table!, column }];
-  return places.flatMap((place) =>
-    isTrusted(place.table, place.column) ? [trustNames(place.table, place.column)] : [],
-  );
+  const columns = column === undefined ? mappings : [...mappings, { table: table!, column }];
+  return columns.flatMap((each) => (isTrusted(each.table, each.column) ? [trustNames(each.table, each.column)] : []));
 }
 
 const isTrusted = (table: string, column: string): boolean => tables.get(table)?.trust.has(column) === true;
 
-/**
- * Why a rule does not cover a change of what these names stand for: rules that are limited to a node range count only if their
- * parameters speak of it.
- */
+/** Why a rule does not cover a change of these names: one that is limited to a node range counts only if its parameters speak of them. */
 export function trustObjection(words: readonly string[], names: readonly string[]): (rule: Rule) => string | undefined {
   return ({ range, line }) => {
     if (range === undefined || (line && speaksOf((text) => line.test(text), words, names))) return undefined;

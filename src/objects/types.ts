@@ -12,14 +12,11 @@ export interface Mapping {
 
 export interface Attribute {
   readonly name: string;
-  readonly gloss: string | undefined;
-  /** Usual values; not enforced. */
-  readonly values: readonly string[] | undefined;
   readonly at: readonly Mapping[];
 }
 
 /** One way a stored column shows as an attribute; `rank` orders the mappings of one attribute. */
-export interface ColumnUse {
+interface ColumnUse {
   readonly attribute: string;
   readonly rank: number;
   readonly mapping: Mapping;
@@ -37,14 +34,14 @@ export interface ObjectType {
 
 interface TypeEntry {
   key: string;
-  attributes: Record<string, { gloss?: string; values?: string[]; at: { table: string; column: string }[] }>;
+  attributes: Record<string, { at: { table: string; column: string }[] }>;
 }
 
 function makeType(name: string, entry: TypeEntry): ObjectType {
   const attributes = new Map<string, Attribute>();
   const uses = new Map<string, Map<string, ColumnUse[]>>();
-  for (const [attribute, { gloss, values, at }] of Object.entries(entry.attributes)) {
-    attributes.set(attribute, { name: attribute, gloss, values, at });
+  for (const [attribute, { at }] of Object.entries(entry.attributes)) {
+    attributes.set(attribute, { name: attribute, at });
     for (const [rank, mapping] of at.entries()) {
       if (attribute === entry.key) continue;
       let columns = uses.get(mapping.table);

@@ -1,5 +1,6 @@
 import type { Logins } from '../access/logins.ts';
 import { hashToken, parseExpiry, expiryText } from '../access/tokens.ts';
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import { ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
@@ -22,12 +23,12 @@ export interface Identity {
 
 const failure = (): Fault => new Fault('unauthenticated', 'Authentication failure');
 const accessInterval = 60_000;
+const expiryOf = cachedBy((row: Row) => parseExpiry(row['expire'] ?? ''));
 
 /** Finds out who sent a request. A token counts alone if it is sent; otherwise account and password do. */
 export class Authenticator {
   readonly #store: Store;
   readonly #logins: Logins;
-  readonly #expiries = new WeakMap<Row, number>();
   readonly #seen = new Map<string, number>();
   /** The token a connection sent last, since it mostly sends the same again. */
   readonly #hashes = new WeakMap<object, { readonly id: string; readonly hash: string }>();
@@ -50,8 +51,8 @@ export class Authenticator {
   }
 
   #hashOf(id: string, connection: object): string {
-    const known = this.#hashes.get(connection);
-    if (known?.id === id) return known.hash;
+    const last = this.#hashes.get(connection);
+    if (last?.id === id) return last.hash;
     const hash = hashToken(id);
     this.#hashes.set(connection, { id, hash });
     return hash;
@@ -61,10 +62,8 @@ export class Authenticator {
     const { current } = this.#store;
     const row = current.get('token', token);
     if (!row || !isEnabled(row) || !row['username']) throw failure();
-    let expiry = this.#expiries.get(row);
-    if (expiry === undefined) this.#expiries.set(row, (expiry = parseExpiry(row['expire'] ?? '')));
     const now = Date.now();
-    if (!(expiry > now)) throw failure();
+    if (!(expiryOf(row) > now)) throw failure();
     // Its tokens went with an account that is gone, unless something else than muster wrote the tables.
     if (!accountRow(current, row['username'])) throw failure();
     if (now - (this.#seen.get(token) ?? 0) > accessInterval) this.#noteAccess(token, now);

@@ -1,10 +1,14 @@
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, members } from './endpoint.ts';
 import type { Root } from './roots.ts';
 
-const validators = new WeakMap<TSchema, Validator>();
+/** Of rows that declare none. */
+const noBody = members({});
+
+const validatorOf = cachedBy((schema: TSchema): Validator => Compile(schema));
 
 interface ObjectSchema {
   properties?: Record<string, unknown>;
@@ -14,22 +18,22 @@ interface ObjectSchema {
 
 /** The body as the row's schema wants it; a root that is not strict drops unknown members instead of refusing them. */
 export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, unknown>): Record<string, unknown> {
-  const schema = endpoint.body;
-  if (!schema) return withoutMembers(root, body);
+  if (!endpoint.body && Object.keys(body).length === 0) return body;
+  const schema = endpoint.body ?? noBody;
   const { properties = {}, required = [], additionalProperties } = schema as ObjectSchema;
   let checked = body;
   if (additionalProperties === false) {
     const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name));
     if (unknown.length > 0 && root.strict) {
-      throw unknownMember(unknown[0]!, `known are ${Object.keys(properties).join(', ')}`);
+      const hint = endpoint.body ? `known are ${Object.keys(properties).join(', ')}` : 'there are none here';
+      throw new Fault('unknown-member', `The body has the unknown member "${unknown[0]}"; ${hint}.`);
     }
     checked = Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name)));
   }
   for (const name of required) {
     if (checked[name] === undefined) throw new Fault('missing-member', `The body lacks the member "${name}".`);
   }
-  let validator = validators.get(schema);
-  if (!validator) validators.set(schema, (validator = Compile(schema)));
+  const validator = validatorOf(schema);
   if (!validator.Check(checked)) {
     throw new Fault('malformed', `The body is not as it should be: ${problemOf(validator.Errors(checked))}.`);
   }
@@ -45,14 +49,14 @@ interface Problem {
 
 /** Of alternatives the one that fits best is meant, which goes wrong deepest inside; where several do, any of them would do. */
 function problemOf(problems: readonly Problem[]): string {
-  const told = problems.filter(({ keyword }) => keyword !== 'anyOf');
+  const concrete = problems.filter(({ keyword }) => keyword !== 'anyOf');
   const depth = ({ instancePath }: Problem): number => instancePath.split('/').length;
-  const deepest = told.reduce<Problem | undefined>(
+  const deepest = concrete.reduce<Problem | undefined>(
     (best, one) => (best && depth(best) >= depth(one) ? best : one),
     undefined,
   );
   if (!deepest) return 'it is wrong';
-  const messages = told.filter(({ instancePath }) => instancePath === deepest.instancePath).map(messageOf);
+  const messages = concrete.filter(({ instancePath }) => instancePath === deepest.instancePath).map(messageOf);
   return `${deepest.instancePath.slice(1) || 'it'} ${[...new Set(messages)].join(' or ')}`;
 }
 
@@ -60,14 +64,4 @@ function messageOf({ message, params }: Problem): string {
   return 'allowedValues' in params && Array.isArray(params.allowedValues)
     ? `must be one of ${params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
     : message;
-}
-
-const unknownMember = (name: string, hint: string): Fault =>
-  new Fault('unknown-member', `The body has the unknown member "${name}"; ${hint}.`);
-
-/** For rows that declare no body. */
-function withoutMembers(root: Root, body: Record<string, unknown>): Record<string, unknown> {
-  const [unknown] = Object.keys(body);
-  if (unknown !== undefined && root.strict) throw unknownMember(unknown, 'there are none here');
-  return body;
 }

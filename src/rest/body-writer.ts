@@ -1,27 +1,24 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Answer, Objects, Rows } from '../commands/command.ts';
+import { mapInSlices } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { DryRun } from '../dispatch/dispatch.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
 import { type Listing, listingBytes, type NodeCatalog } from '../objects/catalog.ts';
 import { redactRow } from '../objects/effective.ts';
-import { collapse } from './collapse.ts';
-import { type Body, bodyText, PacedText, pacedMap, slice } from './paced-text.ts';
+import { listSeparator } from './definition-body.ts';
+import { type Body, bodyText, PacedText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 
 const indent = 3;
 
-/** Attributes shown as arrays with ver=1.0, and what separates their items. */
+/** Attributes that hold lists as arrays, as ver=1.0 wants. */
 function asLists(attributes: NodeValue): unknown {
   if (Array.isArray(attributes)) return attributes;
   const lists: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(attributes as Exclude<NodeValue, readonly string[]>)) {
-    const separator = name.startsWith('nicips.')
-      ? '|'
-      : ['groups', 'members', 'postscripts', 'postbootscripts'].includes(name)
-        ? ','
-        : undefined;
+    const separator = listSeparator(name);
     if (separator === undefined || typeof value !== 'string') lists[name] = value;
     else if (value !== '') lists[name] = value.split(separator);
   }
@@ -89,7 +86,8 @@ async function objectsBody(objects: Objects, common: CommonParameters, plain: bo
   const { pretty } = common;
   const shown = (name: string): unknown =>
     common.lists ? asLists(objects.attributes(name)) : objects.attributes(name);
-  if (common.xcoll) return text(collapse(await pacedMap(objects.names, shown)), common);
+  if (common.xcoll)
+    return text(collapse(await mapInSlices(objects.names, (name) => [name, shown(name)] as const)), common);
   if (objects.names.length === 0) return text({}, common);
   const body = new PacedText();
   const colon = pretty ? ': ' : ':';
@@ -143,4 +141,21 @@ export function withDebug(finished: Body, messages: readonly string[], common: C
     Array.isArray(value) ? [...value, { debug: messages }] : { ...(value as object), debug: messages },
     common,
   );
+}
+
+/** Objects with equal content under one key: their names, sorted and joined by commas. */
+function collapse(objects: readonly (readonly [name: string, value: unknown])[]): Record<string, unknown> {
+  const byContent = new Map<string, { names: string[]; value: unknown }>();
+  for (const [name, value] of objects) {
+    const content = JSON.stringify(sorted(value));
+    const same = byContent.get(content);
+    if (same) same.names.push(name);
+    else byContent.set(content, { names: [name], value });
+  }
+  return Object.fromEntries([...byContent.values()].map(({ names, value }) => [names.sort().join(','), value]));
+}
+
+function sorted(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -5,10 +5,7 @@ import { JsonScan } from './json-scan.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/**
- * A short body, which is there as a whole, as a JSON object, and how many members and elements it has at any level, about. An
- * absent one is an empty object.
- */
+/** A short body as a JSON object, and about how many members and elements it has at any level. An absent one is an empty object. */
 export function parseBody(bytes: Buffer): { members: Record<string, unknown>; values: number } {
   if (bytes.length === 0) return { members: {}, values: 0 };
   const values = countValues(bytes);

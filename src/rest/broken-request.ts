@@ -17,7 +17,7 @@ const answers: Readonly<Record<string, Answer>> = {
 };
 
 /** How long a client that was answered may go on sending what nobody reads. */
-const patience = 2_000;
+const lingerTimeout = 2_000;
 const answered = new WeakSet<Socket>();
 
 /** Answers what is not even HTTP, comes too slowly or has headers beyond the limit in the form of every other error. */
@@ -40,6 +40,6 @@ export function answerBrokenRequest(
   const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
   const head = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
   socket.end(`HTTP/1.1 ${status}\r\n${guard}${head}\r\n\r\n${body}`);
-  const timer = setTimeout(() => socket.destroy(), patience).unref();
+  const timer = setTimeout(() => socket.destroy(), lingerTimeout).unref();
   socket.once('close', () => clearTimeout(timer));
 }

@@ -5,7 +5,7 @@ import { Fault } from '../core/errors.ts';
 import { writeFileAtomically } from '../core/files.ts';
 import { localNames } from './local-names.ts';
 
-export interface Certificates {
+interface Certificates {
   /** A new certificate authority was made: clients have to be given the file `ca`. */
   created: boolean;
   /** The server certificate was made or renewed. */
@@ -33,10 +33,7 @@ function pathsBelow(dir: string) {
   };
 }
 
-/**
- * Makes below DIR/tls what is missing of a certificate authority and a server certificate, and renews the latter
- * before it expires. `names` are host names and addresses to certify; without them, those of this machine.
- */
+/** Makes what is missing of a certificate authority and a server certificate below DIR/tls, and renews the latter in time. */
 export async function ensureCertificates(dir: string, names: readonly string[] = localNames()): Promise<Certificates> {
   const paths = pathsBelow(dir);
   const result = { created: false, issued: false, ca: paths.ca, certificate: paths.certificate, key: paths.key };

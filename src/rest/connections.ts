@@ -27,7 +27,7 @@ interface Connection {
   /** Bytes that had come when it was asked for. */
   readBefore: number;
   /** It has sent right credentials. */
-  known: boolean;
+  isAuthenticated: boolean;
 }
 
 /**
@@ -59,7 +59,7 @@ export class Connections {
       const connection = this.#bySocket.get(socket);
       if (!connection) return;
       connection.response = response;
-      if (!connection.known) connection.readBefore = socket.bytesRead;
+      if (!connection.isAuthenticated) connection.readBefore = socket.bytesRead;
     });
     const timer = setInterval(() => this.#boundBegun(), interval).unref();
     server.once('close', () => clearInterval(timer));
@@ -68,7 +68,7 @@ export class Connections {
   /** The client of this connection has shown who it is. */
   noteKnown(socket: object): void {
     const connection = this.#bySocket.get(socket);
-    if (connection) connection.known = true;
+    if (connection) connection.isAuthenticated = true;
   }
 
   #admit(raw: Socket): void {
@@ -86,7 +86,7 @@ export class Connections {
       inside: undefined,
       response: undefined,
       readBefore: 0,
-      known: false,
+      isAuthenticated: false,
     };
     this.#open.set(ends, connection);
     this.#networks.set(name, network);
@@ -110,7 +110,7 @@ export class Connections {
   /** Ends those that have sent most without coming to an end with their headers, if that is too much together. */
   #boundBegun(): void {
     const begun = [...this.#open.values()]
-      .filter((connection) => !connection.known && isIdle(connection))
+      .filter((connection) => !connection.isAuthenticated && isIdle(connection))
       .map((connection) => ({ connection, bytes: (connection.inside?.bytesRead ?? 0) - connection.readBefore }));
     let total = begun.reduce((sum, { bytes }) => sum + bytes, 0);
     if (total <= mostBegun) return;
@@ -135,11 +135,11 @@ const endsOf = ({ remoteAddress, remotePort, localAddress, localPort }: Socket):
 
 /** It waits for a request; an unknown client that is still sending one counts as well. */
 const givesWay = (connection: Connection): boolean =>
-  isIdle(connection) || (!connection.known && !connection.response!.req.complete);
+  isIdle(connection) || (!connection.isAuthenticated && !connection.response!.req.complete);
 
 const isIdle = ({ response }: Connection): boolean => !response || response.writableFinished || response.destroyed;
 
 /** Of those that are alike the older one is less. */
 function isLess(one: Connection, other: Connection): boolean {
-  return one.known === other.known ? one.network.open > other.network.open : other.known;
+  return one.isAuthenticated === other.isAuthenticated ? one.network.open > other.network.open : other.isAuthenticated;
 }

@@ -2,8 +2,8 @@ import { Fault } from '../core/errors.ts';
 import type { Mode } from '../objects/assign.ts';
 import type { Given } from '../objects/define.ts';
 
-/** Attributes whose value may be given as an array, and what joins it. */
-const listSeparator = (attribute: string): string | undefined => {
+/** What separates the items of an attribute that holds a list; such may be given and shown as arrays. */
+export const listSeparator = (attribute: string): string | undefined => {
   if (['groups', 'members', 'postscripts', 'postbootscripts'].includes(attribute)) return ',';
   return attribute.startsWith('nicips.') ? '|' : undefined;
 };
@@ -24,12 +24,12 @@ export function valueText(attribute: string, value: unknown): string {
   throw new Fault('invalid', `${attribute}: the value is ${Array.isArray(value) ? 'an array' : 'an object'}; ${hint}.`);
 }
 
-export interface DefinitionBody {
+interface DefinitionBody {
   readonly attributes: Given;
   readonly options: Options;
 }
 
-export interface Options {
+interface Options {
   readonly append?: true;
   readonly remove?: true;
   readonly force?: true;

@@ -1,12 +1,14 @@
+import { readFileSync } from 'node:fs';
 import { basics } from './describe/docs-basics.ts';
 import { codeBox, endpointArticle, methodBadge, prettyJson, shownPath } from './describe/docs-endpoint.ts';
-import { docsStyle } from './describe/docs-style.ts';
 import { Html, html, nothing } from './describe/html.ts';
 import { baseUrl, curlLine } from './describe/curl.ts';
 import { groupOf, operationId, rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
 import { type PublicPath, publicPaths } from './public-paths.ts';
 import type { Root } from './roots.ts';
+
+const style = readFileSync(new URL('./describe/docs.css', import.meta.url), 'utf8');
 
 /** The interface at a root as one page of HTML that needs nothing else. */
 export function docsPage(root: Root, endpoints: readonly Endpoint[], version: string): string {
@@ -18,7 +20,7 @@ export function docsPage(root: Root, endpoints: readonly Endpoint[], version: st
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>muster ${version}: reference</title>
 <link rel="icon" href="data:,">
-<style>${new Html(docsStyle)}</style>
+<style>${new Html(style)}</style>
 </head>
 <body>
 ${navigation(root, groups)}

@@ -1,8 +1,8 @@
-import type { TSchema } from 'typebox';
+import { type TProperties, type TSchema, Type } from 'typebox';
 import type { AnyCommand, Command } from '../commands/command.ts';
 import type { Root } from './roots.ts';
 
-export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 /** `object` and `objects`: a fixed shape that the example shows. */
 export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object' | 'objects';
@@ -51,14 +51,38 @@ export interface Endpoint {
   readonly needsToken?: boolean;
 }
 
-export interface Example {
+interface Example {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly reply?: unknown;
 }
 
-type Row<Args> = Omit<Endpoint, 'command' | 'args'> & { readonly command: Command<Args>; args(input: Input): Args };
+type Row<Args> = Omit<Endpoint, 'method' | 'path' | 'command' | 'args' | 'reply' | 'example'> & {
+  readonly command: Command<Args>;
+  /** Absent: it takes none. */
+  args?(input: Input): Args;
+  /** Absent: the reply has no body. */
+  readonly reply?: ReplyShape;
+  /** Without a path: that of the row, for node n1. */
+  readonly example?: Partial<Example>;
+};
 
-/** Declares a row; the arguments must be those of the command. */
-export const endpoint = <Args>(row: Row<Args>): Endpoint => row as unknown as Endpoint;
+/** Declares the row at `PUT /nodes/{noderange}/power`; the arguments must be those of the command. `{noderange}` is its range. */
+export function endpoint<Args>(at: `${Method} ${string}`, row: Row<Args>): Endpoint {
+  const [method, path = ''] = at.split(' ', 2);
+  const range = path.includes('{noderange}') ? { range: 'noderange' } : {};
+  const example = { path: path.replace('{noderange}', 'n1'), ...row.example };
+  return { reply: 'none', args: () => ({}), ...range, ...row, example, method, path } as unknown as Endpoint;
+}
+
+/** The nodes of the path. What works on them wants at least one. */
+export const nodesOf = ({ params }: Input) => ({ range: params['noderange']!, refuseEmpty: true }) as const;
+
+/** A body with these members and no others. */
+export const members = <P extends TProperties>(known: P, description?: string) =>
+  Type.Object(known, { additionalProperties: false, ...(description === undefined ? {} : { description }) });
+
+/** A body with members of any name, such as attributes. */
+export const anyMembers = (description: string, each: TSchema | true = true) =>
+  Type.Object({}, { additionalProperties: each, description });

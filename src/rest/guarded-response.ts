@@ -16,10 +16,7 @@ export const guardHeaders = {
 
 type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-/**
- * Every reply, whoever writes it. No Strict-Transport-Security: it would hold for the whole host name, and a management node
- * serves other things there by plain HTTP.
- */
+/** Every reply. Without Strict-Transport-Security, which would hold for other services of the management node that are plain HTTP. */
 export class GuardedResponse extends ServerResponse {
   override writeHead(status: number, reason?: string | Given, headers?: Given): this {
     if (typeof reason === 'string') return super.writeHead(status, reason, guarded(headers));

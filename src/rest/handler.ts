@@ -1,19 +1,18 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
 import { shortenedLine } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
-import { acceptedTypes } from './accept.ts';
 import { checkBody } from './body-check.ts';
 import type { Endpoint, Input } from './endpoint.ts';
 import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
 import { endpoints } from './endpoints/index.ts';
 import { refuseSecrets } from './path-secrets.ts';
-import { type Received, receive } from './receive.ts';
+import { receive, type Received } from './receive.ts';
 import { refusalRecord } from './refusal-record.ts';
 import { faultOf, sendFault } from './reply.ts';
 import type { Root } from './roots.ts';
@@ -134,4 +133,26 @@ function countHeader(request: FastifyRequest, name: string): number | undefined 
   if (typeof value !== 'string' || !/^\d{1,15}$/.test(value))
     throw new Fault('malformed', `The header ${name} must be a whole number.`);
   return Number(value);
+}
+
+interface Accepted {
+  readonly json: boolean;
+  readonly ndjson: boolean;
+}
+
+const everything: Accepted = { json: true, ndjson: false };
+
+/** What an Accept header admits; NDJSON only if it is named and not ranked below JSON. */
+function acceptedTypes(header: string | undefined): Accepted {
+  if (header === undefined || header === '' || header === '*/*') return everything;
+  let json = 0;
+  let ndjson = 0;
+  for (const part of header.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim());
+    const weight = Number(parameters.find((parameter) => parameter.startsWith('q='))?.slice(2) ?? 1);
+    const quality = Number.isFinite(weight) ? weight : 0;
+    if (type === 'application/x-ndjson') ndjson = Math.max(ndjson, quality);
+    if (type === 'application/json' || type === 'application/*' || type === '*/*') json = Math.max(json, quality);
+  }
+  return { json: json > 0, ndjson: ndjson > 0 && ndjson >= json };
 }

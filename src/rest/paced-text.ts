@@ -6,20 +6,6 @@ export const slice = 3;
 /** Characters of a piece that takes time by itself. */
 const long = 16_384;
 
-/** Makes one value for each name, with pauses. */
-export async function pacedMap<V>(names: readonly string[], make: (name: string) => V): Promise<Map<string, V>> {
-  const values = new Map<string, V>();
-  let began = performance.now();
-  for (const name of names) {
-    values.set(name, make(name));
-    if (performance.now() - began > slice) {
-      await setImmediate();
-      began = performance.now();
-    }
-  }
-  return values;
-}
-
 /** A short body is one text, a long one comes in pieces. */
 export type Body = string | Buffer[];
 

@@ -24,16 +24,6 @@ const isOn = (value: string | undefined): boolean => {
   return text !== '' && text !== '0' && text !== 'false' && text !== 'no';
 };
 
-const noParameters: CommonParameters = {
-  userName: undefined,
-  userPW: undefined,
-  pretty: false,
-  debug: false,
-  xcoll: false,
-  lists: false,
-  dryRun: false,
-};
-
 /** Takes the common parameters out of query and body; `rest` is the body without them, `own` what the row takes itself. */
 export function commonParameters(
   root: Root,
@@ -53,7 +43,6 @@ export function commonParameters(
     delete rest[name];
     if (!given.has(name)) given.set(name, commonText(name, body[name]));
   }
-  if (given.size === 0) return { common: noParameters, rest, own };
   return {
     rest,
     own,

@@ -7,9 +7,9 @@ import { pagePolicy } from './guarded-response.ts';
 import { publicPaths } from './public-paths.ts';
 import { sendBody } from './reply.ts';
 import type { Root } from './roots.ts';
-import type { RestServices } from './service.ts';
+import type { RestServices } from './route.ts';
 
-export interface PublicRoute {
+interface PublicRoute {
   readonly path: string;
   handler(request: FastifyRequest, reply: FastifyReply): void;
 }

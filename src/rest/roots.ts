@@ -27,7 +27,7 @@ export const musterRoot: Root = {
 };
 
 /** For clients written for the reference system: statuses as it sends them, lenient where it is. */
-export const xcatwsRoot: Root = {
+const xcatwsRoot: Root = {
   prefix: '/xcatws',
   strict: false,
   refusesEmptyRanges: true,

@@ -1,10 +1,29 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Root } from './roots.ts';
-import type { RestServices } from './service.ts';
+import type { Refusals } from '../access/refusals.ts';
+import type { Logger } from '../core/log.ts';
+import type { DispatchServices } from '../dispatch/dispatch.ts';
+import type { Authenticator } from './authenticate.ts';
+import type { BodyBudgets } from './body-budgets.ts';
+import type { Concurrency } from './concurrency.ts';
+import type { Connections } from './connections.ts';
+import type { LimitSettings } from './settings.ts';
 
 /** A row as it is offered at a root. */
 export interface Route {
   readonly services: RestServices;
   readonly root: Root;
   readonly endpoint: Endpoint;
+}
+
+/** What the REST face needs of the house. */
+export interface RestServices extends DispatchServices {
+  readonly authenticator: Authenticator;
+  readonly refusals: Refusals;
+  readonly concurrency: Concurrency;
+  readonly connections: Connections;
+  readonly bodies: BodyBudgets;
+  readonly log: Logger;
+  readonly limits: LimitSettings;
+  readonly version: string;
 }

@@ -19,8 +19,8 @@ import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts'
 import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendFault } from './reply.ts';
 import { musterRoot, type Root, roots } from './roots.ts';
-import type { RestServices } from './service.ts';
-import { shownPath } from './shown-path.ts';
+import type { RestServices } from './route.ts';
+import { shownPath } from './path-secrets.ts';
 
 const maximumUrl = 65_536;
 

@@ -38,9 +38,9 @@ export class Effects {
       case 'moved':
         return this.#follow(node, effect.from, effect.to, origin);
       case 'certificate':
-        return certificates.learn(node, effect.fingerprint);
+        return certificates.learn(node, effect.fingerprint, origin);
       case 'host-key':
-        return hostKeys.learn(node, effect.key);
+        return hostKeys.learn(node, effect.key, origin);
     }
   }
 

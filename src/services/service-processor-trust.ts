@@ -1,4 +1,4 @@
-import { ownOrigin } from '../database/changeset.ts';
+import { type Origin, originOfWork } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Store } from '../database/store.ts';
 
@@ -22,8 +22,8 @@ export class ServiceProcessorTrust {
     return `DELETE /tables/${table}/rows/node=${node}`;
   }
 
-  async learn(node: string, fingerprint: string): Promise<void> {
-    await this.#store.change(ownOrigin('trust-certificate'), (head) => {
+  async learn(node: string, fingerprint: string, origin: Origin = originOfWork('trust-certificate')): Promise<void> {
+    await this.#store.change(origin, (head) => {
       const draft = new Draft(head);
       draft.merge(table, node, { node, fingerprint });
       return draft.changes();

@@ -1,4 +1,4 @@
-import { ownOrigin } from '../database/changeset.ts';
+import { type Origin, originOfWork } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
@@ -33,8 +33,8 @@ export class SshHostKeys implements HostKeys {
     return `PUT /tables/${table}/rows/node=${node} with {"hostkey":"ssh-ed25519 AAAA..."}.`;
   }
 
-  async learn(node: string, hostkey: string): Promise<void> {
-    await this.#store.change(ownOrigin('trust-host-key'), (head) => {
+  async learn(node: string, hostkey: string, origin: Origin = originOfWork('trust-host-key')): Promise<void> {
+    await this.#store.change(origin, (head) => {
       const draft = new Draft(head);
       if (!head.get(table, node)?.['hostkey']) draft.merge(table, node, { node, hostkey });
       return draft.changes();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maximumTokens, tokensToDrop } from '../../src/access/token-room.ts';
+import { maximumTokens, tokensToDrop } from '../../src/access/account-tokens.ts';
 import { expiryText } from '../../src/access/tokens.ts';
 import type { Row } from '../../src/database/tables.ts';
 

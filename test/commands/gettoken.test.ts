@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { maximumTokens } from '../../src/access/token-room.ts';
+import { maximumTokens } from '../../src/access/account-tokens.ts';
 import { expiryText, hashToken } from '../../src/access/tokens.ts';
 import { gettoken } from '../../src/commands/gettoken.ts';
 import { Runs } from '../../src/dispatch/runs.ts';

@@ -65,13 +65,14 @@ describe('the nodes behind nodes', () => {
   test.each([[['a', 'a-b', 'c', 'd']], [['d', 'c', 'a-b', 'a']], [['c', 'a', 'd', 'a-b']]])(
     'have the same names whoever answers first: %j',
     async (order) => {
-      const turn = new Map(order.map((node, place) => [node, place * 10]));
+      const answers = new Map(order.map((node) => [node, Promise.withResolvers<void>()]));
       // One service processor per node, so that they answer in this order.
-      await cluster.put(...order.map((node, place) => ['ipmi', { node, bmc: `10.0.1.${place}` }] as const));
+      await cluster.put(...order.map((node, i) => ['ipmi', { node, bmc: `10.0.1.${i}` }] as const));
       capabilities = ({ node }) => ({
         subnodes: {
           async list() {
-            await wait(turn.get(node));
+            await answers.get(order[order.indexOf(node) - 1] ?? '')?.promise;
+            setImmediate(answers.get(node)!.resolve);
             return Object.fromEntries(behind[node]!.map((name) => [name, { serial: `${node}/${name}` }]));
           },
         },
@@ -94,11 +95,13 @@ describe('the nodes behind nodes', () => {
   );
 
   test('are told at once if no other can have their name', async () => {
+    const other = Promise.withResolvers<void>();
     capabilities = ({ node }) => ({
       subnodes: {
         async list() {
-          if (node === 'c') await wait(50);
+          if (node === 'c') await other.promise;
           if (node === 'c') throw new Fault('invalid', 'is no chassis.');
+          setImmediate(other.resolve);
           return { [`${node}-1`]: {}, host: {} };
         },
       },

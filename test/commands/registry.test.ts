@@ -2,12 +2,13 @@ import { readdirSync } from 'node:fs';
 import { Compile } from 'typebox/compile';
 import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/commands/command.ts';
-import { commandFor, commands } from '../../src/commands/registry.ts';
+import * as commands from '../../src/commands/index.ts';
+import { commandFor } from '../../src/commands/registry.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
 import type { Endpoint } from '../../src/rest/endpoint.ts';
 import { roots } from '../../src/rest/roots.ts';
 
-const parts = ['command', 'long', 'per-node', 'registry'];
+const parts = ['command', 'index', 'long', 'per-node', 'registry'];
 
 it('holds every command under the name of its file', () => {
   const files = readdirSync(new URL('../../src/commands', import.meta.url)).map((file) => file.replace(/\.ts$/, ''));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { EnclosingNetworks } from '../../src/core/enclosing-networks.ts';
+import { EnclosingNetworks } from '../../src/network-hints.ts';
 import { parseIp, parsePrefix, prefixText } from '../../src/core/ip.ts';
 
 const around = (addresses: readonly string[], known: readonly string[] = []): string[] | undefined => {

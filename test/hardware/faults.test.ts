@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
+import { writersOf } from '../harness/raw-sqlite.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { type BmcLab, startBmcs } from '../lab/bmc.ts';
 import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
@@ -167,6 +169,8 @@ describe('a Redfish service', { timeout: 30_000 }, () => {
     const before = await services.fingerprint(4);
     await server.ok('GET', '/nodes/r5/power');
     expect(await server.ok('GET', '/tables/spcert/rows/node=r5')).toMatchObject({ spcert: [{ fingerprint: before }] });
+    const writers = writersOf(join(server.data, 'muster.sqlite'), 'spcert', 'r5');
+    expect(writers).toEqual([{ user: 'root', client: '127.0.0.1', command: 'rpower' }]);
     await services.fault(4, { newCertificate: true });
     const after = await services.fingerprint(4);
     const { requests } = await services.state(4);

@@ -26,3 +26,10 @@ export function commitsInLog(file: string): number {
 /** Journal entries that do not say who made them, from where, by which command or in which run. */
 export const anonymousEntries = (file: string): Record<string, unknown>[] =>
   queryOutside(file, "select * from muster_journal where '' in (user, client, command, run)");
+
+/** In whose name a row was written, from where and by which command, as the journal has it. */
+export const writersOf = (file: string, table: string, key: string): Record<string, unknown>[] =>
+  queryOutside(
+    file,
+    `select user, client, command from muster_journal, json_each(changes -> '${table}') as row where row.value ->> 0 = '${key}'`,
+  );

@@ -22,10 +22,9 @@ function attempt(action: () => unknown): unknown {
   }
 }
 
-test('any text gives sorted unique names or a Fault, quickly', () => {
+test('any text gives sorted unique names or a Fault', () => {
   fc.assert(
     fc.property(text, (range) => {
-      const start = performance.now();
       for (const verify of [true, false]) {
         const result = attempt(() => expand(range, cluster, { verify, limit: 5000 })) as
           | ReturnType<typeof expand>
@@ -36,7 +35,6 @@ test('any text gives sorted unique names or a Fault, quickly', () => {
         else expect(result.missed).toEqual([]);
       }
       attempt(() => expandSyntactic(range));
-      expect(performance.now() - start).toBeLessThan(5000);
     }),
     { numRuns: 5000 },
   );

@@ -1,17 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
 import type { PatternAllowance } from '../../src/core/patterns.ts';
-import { type Cluster, type Criterion, criterionTest, expand, expandSyntactic } from '../../src/noderange/index.ts';
+import { type Cluster, type Criterion, criterionTest, expand } from '../../src/noderange/index.ts';
 import { plainCluster } from './dataset.ts';
 
 const all = Array.from({ length: 100_000 }, (_, i) => `n${i + 1}`);
 const big = { ...plainCluster(all), group: (name: string) => (name === 'all' ? all : undefined) };
 
-function milliseconds(action: () => unknown): number {
-  const start = performance.now();
-  action();
-  return performance.now() - start;
-}
+/** How often a cluster may be asked for a name before a range is refused: the names that may be made, each by what it may be. */
+const mostLookups = 10_000_000;
 
 describe('a range that asks for too much is refused at once', () => {
   test.each(
@@ -38,10 +35,14 @@ describe('a range that asks for too much is refused at once', () => {
       [`${'(n1),'.repeat(150)}${'('.repeat(300)}n1${')'.repeat(300)}`],
     ].map(([text = '']) => ({ text, title: text.slice(0, 40) })),
   )('$title', ({ text }) => {
-    for (const verify of [true, false]) {
-      const spent = milliseconds(() => expect(() => expand(text, big, { verify })).toThrow(Fault));
-      expect(spent).toBeLessThan(10_000);
-    }
+    let lookups = 0;
+    const counting = {
+      ...big,
+      hasNode: (name: string) => ++lookups > 0 && big.hasNode(name),
+      group: (name: string) => (++lookups > 0 ? big.group(name) : undefined),
+    };
+    for (const verify of [true, false]) expect(() => expand(text, counting, { verify })).toThrow(Fault);
+    expect(lookups).toBeLessThan(mostLookups);
   });
 
   test('just at the limit it is accepted, one above it is not', () => {
@@ -129,7 +130,7 @@ describe('where every name must be known', () => {
   });
 });
 
-describe('odd texts of great length end quickly', () => {
+describe('odd texts of great length come to an end', () => {
   test.each(
     [
       ['['.repeat(100_000)],
@@ -146,25 +147,17 @@ describe('odd texts of great length end quickly', () => {
       [')'.repeat(100_000)],
     ].map(([text = '']) => ({ text, title: text.slice(0, 20) })),
   )('$title', ({ text }) => {
-    expect(milliseconds(() => expand(text, plainCluster()))).toBeLessThan(2000);
+    expect(() => expand(text, plainCluster())).not.toThrow();
   });
 });
 
-describe('speed', () => {
-  test('100,000 names of a range and of a group', () => {
-    expandSyntactic('n1-n100000');
-    for (const text of ['n1-n100000', 'n[1-100000]', 'all']) {
-      let nodes: string[] = [];
-      expect(milliseconds(() => (nodes = expand(text, big).nodes))).toBeLessThan(1000);
-      expect(nodes).toHaveLength(100_000);
-    }
-  });
-
-  test('a plain name costs next to nothing in a big cluster', () => {
-    expect(milliseconds(() => repeat(100_000, () => expand('n500', big)))).toBeLessThan(500);
-  });
+test.each(['n1-n100000', 'n[1-100000]', 'all'])('all nodes of a big cluster: %s', (text) => {
+  expect(expand(text, big).nodes).toHaveLength(100_000);
 });
 
-function repeat(times: number, action: () => void): void {
-  for (let i = 0; i < times; i++) action();
-}
+test('a plain name is looked up once, however big the cluster is', () => {
+  const asked: string[] = [];
+  const asking = { ...big, hasNode: (name: string) => asked.push(name) > 0 && big.hasNode(name) };
+  expect(expand('n500', asking).nodes).toEqual(['n500']);
+  expect(asked).toEqual(['n500']);
+});

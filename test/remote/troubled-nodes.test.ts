@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writersOf } from '../harness/raw-sqlite.ts';
 import { type RemoteWorld, startWorld } from './world.ts';
 
 let world: RemoteWorld;
@@ -32,6 +34,8 @@ describe('a node in trouble', () => {
 
   it('that shows another host key gets nothing until the old key is forgotten', async () => {
     expect((await world.shell(`t${changing}`, 'echo x')).status).toBe(201);
+    const writers = writersOf(join(world.server.data, 'muster.sqlite'), 'sshhostkey', `t${changing}`);
+    expect(writers).toEqual([{ user: 'root', client: '127.0.0.1', command: 'xdsh' }]);
     await world.lab.changeHostKey(changing);
     const reply = await world.shell(`t${changing}`, 'echo x');
     expect(reply.json.error[0]).toContain('has changed, and nothing was sent to it');

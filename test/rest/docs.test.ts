@@ -9,7 +9,7 @@ import { membersOf } from '../../src/rest/describe/body-members.ts';
 import { curlLine, exampleCurl, shellWord } from '../../src/rest/describe/curl.ts';
 import { errorsAt } from '../../src/rest/describe/errors.ts';
 import { html } from '../../src/rest/describe/html.ts';
-import { noderangeExamples } from '../../src/rest/describe/noderange-examples.ts';
+import { noderangeExamples } from '../../src/rest/describe/docs-basics.ts';
 import { operationId, rowsAt } from '../../src/rest/describe/rows.ts';
 import { type Endpoint, endpoint } from '../../src/rest/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
@@ -96,9 +96,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
 });
 
 const hostile = `<script>alert('1')</script>"&amp;`;
-const hostileRow: Endpoint = endpoint<object>({
-  method: 'PUT',
-  path: `/${hostile.replaceAll('/', '')}/{${hostile.replaceAll('/', '')}}`,
+const hostileSegment = hostile.replaceAll('/', '');
+const hostileRow: Endpoint = endpoint<object>(`PUT /${hostileSegment}/{${hostileSegment}}`, {
   command: query({ name: hostile, args: noArguments, line: noLine, run: () => ({ shape: 'none' }) }),
   reply: 'attributes',
   body: Type.Object(

@@ -4,10 +4,7 @@ import { auditColumns, auditTime } from '../audit-text.ts';
 import type { LogQuery } from '../database.ts';
 import type { Row } from '../tables.ts';
 
-/**
- * Every read is recorded, so the audit log is kept in blocks of many records: handing each value over to SQLite costs more than
- * everything else a record needs. The view `auditlog` shows the records as rows.
- */
+/** The audit log, in blocks: every read is recorded, and handing each value to SQLite would cost the most. The view `auditlog` shows rows. */
 export const auditTable = 'muster_audit';
 
 /** A run of records, numbered from `first` on. `until` is the latest time among them, `records` their texts as a JSON array. */

@@ -1,4 +1,3 @@
-import { digitCaptures } from './digits.ts';
 import { compileNamePattern } from './perl.ts';
 import { compileTemplate, type Template } from './template.ts';
 
@@ -6,7 +5,7 @@ import { compileTemplate, type Template } from './template.ts';
 const slashForm = /^\/([^/]*)\/([^/]*)\/$/;
 
 /** The value of a node, by its name; empty when the attribute is to be unset. */
-export type Form = (node: string) => string;
+type Form = (node: string) => string;
 
 /** True when the stored text is a pattern of one of the two forms (cheap: first character test first). */
 export function isPattern(stored: string): boolean {
@@ -43,4 +42,26 @@ function replacing(source: string, template: Template): Form {
     const end = match.index + (match.groups[0] ?? '').length;
     return node.slice(0, match.index) + template(match.groups) + node.slice(end);
   };
+}
+
+/** The captures of the short form: the name, then each of its digit runs without leading zeros. */
+function digitCaptures(node: string): string[] {
+  const captures = [node];
+  const { length } = node;
+  for (let i = 0; i < length; ) {
+    if (!isDigit(node, i)) {
+      i++;
+      continue;
+    }
+    let start = i;
+    while (i < length && isDigit(node, i)) i++;
+    while (start < i - 1 && node[start] === '0') start++;
+    captures.push(node.slice(start, i));
+  }
+  return captures;
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 48 && code <= 57;
 }

@@ -1,8 +1,6 @@
-import { dim2idx, ipadd, letterIndex, mknum, skip } from './helpers.ts';
-import { sprintf } from './sprintf.ts';
-import { fail, toInteger, toText, type Value } from './values.ts';
+import { fail, integer, toInteger, toText, type Value } from './values.ts';
 
-export interface ExpressionFunction {
+interface ExpressionFunction {
   least: number;
   most: number;
   apply(args: readonly Value[]): Value;
@@ -49,4 +47,79 @@ function substr(args: readonly Value[]): string {
 function chr(code: number): string {
   const isCharacter = code >= 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
   return isCharacter ? String.fromCodePoint(code) : fail();
+}
+
+/** The position of the first letter in the alphabet, a = 0; case does not matter. */
+function letterIndex(word: string): number {
+  const index = word.toLowerCase().charCodeAt(0) - 97;
+  return index >= 0 && index < 26 ? index : fail();
+}
+
+/** `(v1, n2, v2, n3, v3...)`: the number of a position in nested dimensions, from 1; each n is the size of the dimension of the v after it. */
+function dim2idx(args: readonly number[]): number {
+  if (args.length % 2 === 0) fail();
+  let index = (args[0] ?? fail()) - 1;
+  for (let i = 1; i + 1 < args.length; i += 2) {
+    index = integer(index * (args[i] ?? fail()) + (args[i + 1] ?? fail()) - 1);
+  }
+  return integer(index + 1);
+}
+
+/** The rank of `index` when the ranges `start[:count],...` are left out of the counting; -1 when it is itself left out. */
+function skip(index: number, ranges: string): number {
+  let rank = index;
+  for (const range of ranges.split(',')) {
+    const parts = /^\s*(\d{1,15})\s*(?::\s*(\d{1,15})\s*)?$/.exec(range) ?? fail();
+    const start = Number(parts[1]);
+    const count = Number(parts[2] ?? 1);
+    if (index >= start + count) rank = integer(rank - count);
+    else if (index >= start) return -1;
+  }
+  return rank;
+}
+
+/** `(o1, o2, o3, o4, add, skipstart, skipend)`: the address `add` after o1.o2.o3.o4, where a /24 lacks its first and last so many. */
+function ipadd(args: readonly number[]): string {
+  const [o1 = 0, o2 = 0, o3 = 0, o4 = 0, add = 0, skipStart = 0, skipEnd = 0] = args;
+  const usable = 256 - skipStart - skipEnd;
+  if (skipStart < 0 || skipEnd < 0 || usable < 1) fail();
+  const position = integer(o4 - skipStart + add);
+  const block = integer((o1 * 256 + o2) * 256 + o3 + Math.floor(position / usable));
+  if (block < 0 || block > 0xffffff) fail();
+  const last = skipStart + (((position % usable) + usable) % usable);
+  return `${Math.floor(block / 65536)}.${Math.floor(block / 256) % 256}.${block % 256}.${last}`;
+}
+
+/** The sum of the character codes. */
+function mknum(word: string): number {
+  let sum = 0;
+  for (let i = 0; i < word.length; i++) sum += word.charCodeAt(i);
+  return sum;
+}
+
+const directive = /%(-?)(0?)(\d{0,3})([dxXos%])|%/g;
+
+/** %d %x %X %o %s with an optional width, left-aligned by `-`, filled with zeros by `0`; any other directive fails. */
+function sprintf(format: string, args: readonly Value[]): string {
+  let next = 0;
+  return format.replace(directive, (_all, left: string, zero: string, width: string, kind: string | undefined) => {
+    if (kind === undefined) fail();
+    if (kind === '%') return '%';
+    const shown = show(kind, args[next++] ?? '');
+    const wanted = Number(width);
+    if (left) return shown.padEnd(wanted);
+    if (!zero) return shown.padStart(wanted);
+    return shown.startsWith('-') && kind === 'd'
+      ? `-${shown.slice(1).padStart(wanted - 1, '0')}`
+      : shown.padStart(wanted, '0');
+  });
+}
+
+function show(kind: string, value: Value): string {
+  if (kind === 's') return toText(value);
+  const integerValue = toInteger(value);
+  if (kind === 'd') return String(integerValue);
+  if (integerValue < 0) fail();
+  const digits = integerValue.toString(kind === 'o' ? 8 : 16);
+  return kind === 'X' ? digits.toUpperCase() : digits;
 }

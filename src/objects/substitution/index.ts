@@ -1,14 +1,14 @@
-import { remembered } from './cache.ts';
+import { cachedByText } from '../../core/cache.ts';
 import { compileForm, isPattern } from './form.ts';
 import { splitNics } from './nics.ts';
 
 export { isPattern } from './form.ts';
 
-/** A group's value is computed for every member, so its parsed form is kept. */
-const keptForms = 2000;
+/** A group's value is computed for every member. */
+const cachedForms = 2000;
 
-const formOf = remembered(keptForms, compileForm);
-const nicPartsOf = remembered(keptForms, splitNics);
+const formOf = cachedByText(cachedForms, compileForm);
+const nicPartsOf = cachedByText(cachedForms, splitNics);
 
 /** The effective value for the node; undefined when the result is empty (unset). Plain text comes back unchanged. */
 export function substitute(stored: string, node: string): string | undefined {

@@ -1,5 +1,5 @@
 /** A part of a nic column; `form` is its value when that is a pattern, and `text` then only what stands before it. */
-export interface NicPart {
+interface NicPart {
   text: string;
   form?: string;
 }

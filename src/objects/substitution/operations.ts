@@ -1,6 +1,6 @@
 import { fail, integer, toInteger, toText, truth, type Value } from './values.ts';
 
-export interface Operation {
+interface Operation {
   /** The higher, the tighter it binds; levels 1 and 2 are those of || and &&. */
   level: number;
   apply(left: Value, right: Value): Value;

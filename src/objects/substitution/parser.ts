@@ -89,8 +89,8 @@ class Parser {
   }
 
   #call(name: string): Expression {
-    const known = Object.hasOwn(functions, name) ? functions[name] : undefined;
-    if (known === undefined) fail();
+    const found = Object.hasOwn(functions, name) ? functions[name] : undefined;
+    if (found === undefined) fail();
     this.#expect('(');
     const args: Expression[] = [];
     if (!this.#take(')')) {
@@ -98,8 +98,8 @@ class Parser {
       while (this.#take(','));
       this.#expect(')');
     }
-    if (args.length < known.least || args.length > known.most) fail();
-    const { apply } = known;
+    if (args.length < found.least || args.length > found.most) fail();
+    const { apply } = found;
     return (captures) => apply(args.map((arg) => arg(captures)));
   }
 

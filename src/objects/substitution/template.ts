@@ -1,5 +1,5 @@
-import { compileExpression, maximumResult } from './arithmetic.ts';
-import type { Captures } from './values.ts';
+import { type Captures, failing, toText } from './values.ts';
+import { type Expression, parseExpression } from './parser.ts';
 
 /** How often a result that holds parentheses again is evaluated anew. */
 const maximumRounds = 8;
@@ -69,4 +69,26 @@ function fill({ literals, expressions }: Pieces, captures: Captures): { text: st
     text += result + (literals[i + 1] ?? '');
   }
   return { text, again };
+}
+
+/** Longer results of hostile values count as failing. */
+const maximumResult = 4096;
+
+/** Parses once, computes per node. Neither step throws: what cannot be parsed or computed is the empty text. */
+export function compileExpression(text: string): (captures: Captures) => string {
+  const expression = orFailing<Expression | undefined>(() => parseExpression(text), undefined);
+  if (expression === undefined) return () => '';
+  return (captures) => {
+    const result = orFailing(() => toText(expression(captures)), '');
+    return result.length > maximumResult ? '' : result;
+  };
+}
+
+function orFailing<T>(step: () => T, otherwise: T): T {
+  try {
+    return step();
+  } catch (error) {
+    if (error === failing) return otherwise;
+    throw error;
+  }
 }

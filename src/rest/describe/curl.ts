@@ -7,7 +7,7 @@ const plain = /^[A-Za-z0-9_@%+=:,./-]+$/;
 /** One word of a shell command. */
 export const shellWord = (text: string): string => (plain.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-export interface CurlOptions {
+interface CurlOptions {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: readonly string[];

@@ -57,7 +57,7 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   },
 };
 
-export interface ErrorRow {
+interface ErrorRow {
   readonly status: number;
   readonly code: number;
   readonly when: string;

@@ -23,7 +23,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   id: 'The id of a run, from the header X-Muster-Run.',
 };
 
-export interface CommonParameter {
+interface CommonParameter {
   /** Its key among the components of the OpenAPI document. */
   readonly key: string;
   readonly name: string;

@@ -1,10 +1,7 @@
 import { Type } from 'typebox';
-import { nodeset } from '../../commands/nodeset.ts';
+import { nodeset } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-
-const path = '/nodes/{noderange}/bootstate';
-const range = 'noderange';
+import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
 function stateOf({ body }: Input): string {
   const { osimage, state } = body as { osimage?: string; state?: string };
@@ -17,40 +14,30 @@ function stateOf({ body }: Input): string {
 }
 
 export const boot: Endpoint[] = [
-  endpoint({
-    method: 'GET',
-    path,
+  endpoint('GET /nodes/{noderange}/bootstate', {
     command: nodeset,
     reply: 'attributes',
     args: ({ root, params }) => ({
-      range: params[range]!,
+      range: params['noderange']!,
       ...(root.strict ? {} : { members: ['bootstat', 'bootstate'] }),
     }),
-    range,
     summary: 'What nodes do when they boot from the network.',
-    example: { path: '/nodes/n1/bootstate', reply: { n1: { bootstat: 'boot' } } },
+    example: { reply: { n1: { bootstat: 'boot' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path,
+  endpoint('PUT /nodes/{noderange}/bootstate', {
     command: nodeset,
-    reply: 'none',
-    body: Type.Object(
-      {
-        osimage: Type.Optional(Type.String({ description: 'the name of an image' })),
-        state: Type.Optional(
-          Type.String({
-            description: 'boot, shell, standby, offline, shutdown, runcmd=COMMAND, runimage=URL, osimage[=NAME], next',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    args: (input) => ({ range: input.params[range]!, refuseEmpty: true, state: stateOf(input) }),
-    range,
+    body: members({
+      osimage: Type.Optional(Type.String({ description: 'the name of an image' })),
+      state: Type.Optional(
+        Type.String({
+          description: 'boot, shell, standby, offline, shutdown, runcmd=COMMAND, runimage=URL, osimage[=NAME], next',
+        }),
+      ),
+    }),
+    args: (input) => ({ ...nodesOf(input), state: stateOf(input) }),
     summary: 'Choose what nodes do when they boot from the network.',
     description:
       'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it.',
-    example: { path: '/nodes/n1/bootstate', body: { osimage: 'img1' } },
+    example: { body: { osimage: 'img1' } },
   }),
 ];

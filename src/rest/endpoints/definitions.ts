@@ -1,15 +1,11 @@
-import { Type } from 'typebox';
-import { chdef } from '../../commands/chdef.ts';
-import { lsdef } from '../../commands/lsdef.ts';
-import { mkdef } from '../../commands/mkdef.ts';
-import { rmdef } from '../../commands/rmdef.ts';
+import { chdef, lsdef, mkdef, rmdef } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Given } from '../../objects/define.ts';
 import { definitionBody, valueText, modeOf } from '../definition-body.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
 
 /** How a kind of object is offered. All kinds are defined, read, changed and removed alike. */
-export interface DefinitionRows {
+interface DefinitionRows {
   readonly type: string;
   /** The first segment of the path. */
   readonly collection: string;
@@ -29,7 +25,7 @@ export interface DefinitionRows {
   readonly createOnlyAtMuster?: boolean;
 }
 
-const attributesBody = Type.Object({}, { additionalProperties: true, description: 'attribute: value' });
+const attributesBody = anyMembers('attribute: value');
 
 export const allResources = 'ALLRESOURCES';
 
@@ -56,24 +52,16 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
   };
   const only = rows.createOnlyAtMuster ? ({ only: '/muster' } as const) : {};
   return [
-    endpoint({
-      method: 'GET',
-      path: all,
+    endpoint(`GET ${all}`, {
       command: lsdef,
       reply: 'list',
       args: () => ({ type, short: true }),
       summary: `Names of all ${plural}.`,
       example: { path: all, reply: [name] },
     }),
-    endpoint({
-      method: 'PUT',
-      path: all,
+    endpoint(`PUT ${all}`, {
       command: chdef,
-      reply: 'none',
-      body: Type.Object(
-        {},
-        { additionalProperties: attributesBody, description: `name: attributes, as GET ${all}/ALLRESOURCES returns` },
-      ),
+      body: anyMembers(`name: attributes, as GET ${all}/ALLRESOURCES returns`, attributesBody),
       args: ({ body, expectsNodes }) => ({ type, definitions: bulkBody(body), mustExist: expectsNodes }),
       summary: `Define or change many ${plural} at once, each with its own attributes.`,
       description: `Takes what GET ${all}/ALLRESOURCES returns, edited. All of it is one change: either everything is written or nothing. Values that are already in effect are left alone.`,
@@ -81,9 +69,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       only: '/muster',
       bulk: true,
     }),
-    endpoint({
-      method: 'GET',
-      path: one,
+    endpoint(`GET ${one}`, {
       command: lsdef,
       reply: 'attributes',
       args: lsdefNames,
@@ -91,11 +77,8 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       summary: `All attributes of ${plural}; ALLRESOURCES names them all.`,
       example: { path: `${all}/${name}`, reply: { [name]: example } },
     }),
-    endpoint({
-      method: 'PUT',
-      path: one,
+    endpoint(`PUT ${one}`, {
       command: chdef,
-      reply: 'none',
       body: attributesBody,
       args: change,
       range: segment,
@@ -105,22 +88,16 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       example: { path: `${all}/${name}`, body: changeExample },
     }),
     rows.postChanges
-      ? endpoint({
-          method: 'POST',
-          path: one,
+      ? endpoint(`POST ${one}`, {
           command: chdef,
-          reply: 'none',
           body: attributesBody,
           args: change,
           range: segment,
           summary: `Create ${plural}, or change them if they exist.`,
           example: { path: `${all}/${newName}`, body: newExample },
         })
-      : endpoint({
-          method: 'POST',
-          path: one,
+      : endpoint(`POST ${one}`, {
           command: mkdef,
-          reply: 'none',
           body: attributesBody,
           args: create,
           range: segment,
@@ -130,20 +107,15 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
           example: { path: `${all}/${newName}`, body: newExample },
           ...only,
         }),
-    endpoint({
-      method: 'DELETE',
-      path: one,
+    endpoint(`DELETE ${one}`, {
       command: rmdef,
-      reply: 'none',
       args: (input) => ({ type, names: named(input) }),
       range: segment,
       summary: `Remove ${plural}.`,
       example: { path: `${all}/${newName}` },
       ...only,
     }),
-    endpoint({
-      method: 'GET',
-      path: `${one}/attrs/{attributes}`,
+    endpoint(`GET ${one}/attrs/{attributes}`, {
       command: lsdef,
       reply: 'attributes',
       args: (input) => ({ ...lsdefNames(input), attributes: splitList(input.params['attributes']!) }),

@@ -1,10 +1,8 @@
-import { Type } from 'typebox';
-import { chdef } from '../../commands/chdef.ts';
-import { lsdef } from '../../commands/lsdef.ts';
+import { chdef, lsdef } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { siteObject } from '../../objects/definitions.ts';
 import { definitionBody, modeOf } from '../definition-body.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
 const site = { type: 'site', names: siteObject } as const;
@@ -12,30 +10,23 @@ const named = ({ params }: Input): string[] => splitList(params['attributes']!);
 const cleared = (input: Input): Record<string, string> => Object.fromEntries(named(input).map((name) => [name, '']));
 
 export const globalconf: Endpoint[] = [
-  endpoint({
-    method: 'GET',
-    path: '/globalconf',
+  endpoint('GET /globalconf', {
     command: lsdef,
     reply: 'attributes',
     args: () => ({ type: 'site' }),
     summary: 'All attributes of the site.',
-    example: { path: '/globalconf', reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
+    example: { reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/globalconf/attrs/{attributes}',
+  endpoint('GET /globalconf/attrs/{attributes}', {
     command: lsdef,
     reply: 'attributes',
     args: (input) => ({ type: 'site', attributes: named(input) }),
     summary: 'The named attributes of the site; unset ones are left out.',
     example: { path: '/globalconf/attrs/domain', reply: { [siteObject]: { domain: 'cluster.example' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/globalconf/attrs/{attributes}',
+  endpoint('PUT /globalconf/attrs/{attributes}', {
     command: chdef,
-    reply: 'none',
-    body: Type.Object({}, { additionalProperties: true, description: 'attribute: value' }),
+    body: anyMembers('attribute: value'),
     args(input) {
       const { attributes, options } = definitionBody(input.body);
       if (input.root.comparesPathWithBody) {
@@ -48,11 +39,8 @@ export const globalconf: Endpoint[] = [
     summary: 'Change or add attributes of the site; the body decides which.',
     example: { path: '/globalconf/attrs/domain', body: { domain: 'cluster.example' } },
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/globalconf/attrs/{attributes}',
+  endpoint('DELETE /globalconf/attrs/{attributes}', {
     command: chdef,
-    reply: 'none',
     args: (input) => ({ ...site, attributes: cleared(input) }),
     summary: 'Remove attributes of the site.',
     example: { path: '/globalconf/attrs/domain' },

@@ -1,23 +1,22 @@
 import { Type } from 'typebox';
-import { rbeacon } from '../../commands/rbeacon.ts';
-import { rbootseq } from '../../commands/rbootseq.ts';
-import { renergy } from '../../commands/renergy.ts';
-import { reventlog } from '../../commands/reventlog.ts';
-import { rinv } from '../../commands/rinv.ts';
-import { rpower } from '../../commands/rpower.ts';
-import { rscan } from '../../commands/rscan.ts';
-import { rsetboot } from '../../commands/rsetboot.ts';
-import { rspconfig } from '../../commands/rspconfig.ts';
-import { rvitals } from '../../commands/rvitals.ts';
+import {
+  rbeacon,
+  rbootseq,
+  renergy,
+  reventlog,
+  rinv,
+  rpower,
+  rscan,
+  rsetboot,
+  rspconfig,
+  rvitals,
+} from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
-const range = 'noderange';
 const rangeOf = ({ params }: Input): string => params['noderange']!;
-/** What works on nodes wants at least one. */
-const target = (input: Input) => ({ range: rangeOf(input), refuseEmpty: true }) as const;
 
 /** A member without which there is nothing to do. `kind`: as what its lack counts, which the roots answer differently. */
 function needed(input: Input, member: string, kind: 'missing-action' | 'missing-member'): string {
@@ -28,10 +27,7 @@ function needed(input: Input, member: string, kind: 'missing-action' | 'missing-
 }
 
 const actionBody = (...known: string[]) =>
-  Type.Object(
-    { action: Type.Optional(Type.String({ description: known.join(', ') })) },
-    { additionalProperties: false },
-  );
+  members({ action: Type.Optional(Type.String({ description: known.join(', ') })) });
 
 /** The first attribute of the body, as the reference system reads it. */
 function energySetting({ body }: Input): { attribute: string; value: string } {
@@ -78,161 +74,105 @@ function neededList(input: Input, member: string): readonly string[] {
 }
 
 export const hardware: Endpoint[] = [
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/power',
+  endpoint('GET /nodes/{noderange}/power', {
     command: rpower,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
-    range,
     summary: 'The power state of nodes, read from their service processors.',
-    example: { path: '/nodes/n1/power', reply: { n1: { power: 'on' } } },
+    example: { reply: { n1: { power: 'on' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/power',
+  endpoint('PUT /nodes/{noderange}/power', {
     command: rpower,
-    reply: 'none',
     body: actionBody(
       'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state',
       'of OpenBMC also bmcreboot, bmcstate',
     ),
-    args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-action') }),
-    range,
+    args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-action') }),
     summary: 'Change the power state.',
     description:
       'Answers when every node has reached the state or the deadline has passed. boot is reset when on, on when off.',
-    example: { path: '/nodes/n1/power', body: { action: 'on' } },
+    example: { body: { action: 'on' } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/energy',
+  endpoint('GET /nodes/{noderange}/energy', {
     command: renergy,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attributes: [] }),
-    range,
     summary: 'Power consumption and capping of nodes.',
-    example: {
-      path: '/nodes/n1/energy',
-      reply: { n1: { cappingstatus: 'off', cappingmin: '100 W', cappingmax: '500 W' } },
-    },
+    example: { reply: { n1: { cappingstatus: 'off', cappingmin: '100 W', cappingmax: '500 W' } } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/energy/{attributes}',
+  endpoint('GET /nodes/{noderange}/energy/{attributes}', {
     command: renergy,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attributes: splitList(input.params['attributes']!) }),
-    range,
     summary: 'The named energy attributes of nodes.',
     example: { path: '/nodes/n1/energy/cappingstatus', reply: { n1: { cappingstatus: 'off' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/energy',
+  endpoint('PUT /nodes/{noderange}/energy', {
     command: renergy,
-    reply: 'none',
-    body: Type.Object(
-      {},
-      {
-        additionalProperties: true,
-        description: 'cappingstatus: on or off; cappingvalue: watts, or percent of the range',
-      },
-    ),
-    args: (input) => ({ ...target(input), attributes: [], set: energySetting(input) }),
-    range,
+    body: anyMembers('cappingstatus: on or off; cappingvalue: watts, or percent of the range'),
+    args: (input) => ({ ...nodesOf(input), attributes: [], set: energySetting(input) }),
     summary: 'Set power capping.',
-    example: { path: '/nodes/n1/energy', body: { cappingstatus: 'on' } },
+    example: { body: { cappingstatus: 'on' } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/sp/{attribute}',
+  endpoint('GET /nodes/{noderange}/sp/{attribute}', {
     command: rspconfig,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attribute: processorSetting(input) }),
-    range,
     summary: 'A setting of the service processors: ip, netmask, gateway, vlan, community and others.',
     example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '127.10.0.1' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/sp/{attribute}',
+  endpoint('PUT /nodes/{noderange}/sp/{attribute}', {
     command: rspconfig,
-    reply: 'none',
-    body: Type.Object({}, { additionalProperties: true, description: 'the attribute and its value, or value alone' }),
-    args: (input) => ({ ...target(input), attribute: processorSetting(input), set: processorSettings(input) }),
-    range,
+    body: anyMembers('the attribute and its value, or value alone'),
+    args: (input) => ({ ...nodesOf(input), attribute: processorSetting(input), set: processorSettings(input) }),
     summary: 'Change a setting of the service processors.',
     description:
       'With a new ip the service processor is looked for at its new address, and the attribute bmc of the node follows if it was the old address, as the node’s own value even where a group gave it; what was done, or has to be done where it is a name, is told with debug=1 and in the result of the run.',
     example: { path: '/nodes/n1/sp/community', body: { value: 'private' } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/nextboot',
+  endpoint('GET /nodes/{noderange}/nextboot', {
     command: rsetboot,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), order: 'stat' }),
-    range,
     summary: 'What nodes boot from next.',
-    example: { path: '/nodes/n1/nextboot', reply: { n1: { nextboot: 'Network' } } },
+    example: { reply: { n1: { nextboot: 'Network' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/nextboot',
+  endpoint('PUT /nodes/{noderange}/nextboot', {
     command: rsetboot,
-    reply: 'none',
-    body: Type.Object(
-      {
-        order: Type.Optional(Type.String({ description: 'net, hd, cd, floppy, def, setup' })),
-        persistent: Type.Optional(Type.Enum(['yes', 'no'], { description: 'yes: for all boots, not the next alone' })),
-        mode: Type.Optional(Type.Enum(['uefi', 'legacy'])),
-      },
-      { additionalProperties: false },
-    ),
+    body: members({
+      order: Type.Optional(Type.String({ description: 'net, hd, cd, floppy, def, setup' })),
+      persistent: Type.Optional(Type.Enum(['yes', 'no'], { description: 'yes: for all boots, not the next alone' })),
+      mode: Type.Optional(Type.Enum(['uefi', 'legacy'])),
+    }),
     args: (input) => ({
-      ...target(input),
+      ...nodesOf(input),
       order: needed(input, 'order', 'missing-action'),
       persistent: input.body['persistent'] === 'yes',
       mode: input.body['mode'] as 'uefi' | 'legacy' | undefined,
     }),
-    range,
     summary: 'Choose what nodes boot from next.',
-    example: { path: '/nodes/n1/nextboot', body: { order: 'net' } },
+    example: { body: { order: 'net' } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/bootorder',
+  endpoint('GET /nodes/{noderange}/bootorder', {
     command: rbootseq,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input) }),
-    range,
     summary: 'What nodes try to boot from, in this order, where the hardware tells.',
-    example: {
-      path: '/nodes/n1/bootorder',
-      reply: { n1: { bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive' } },
-    },
+    example: { reply: { n1: { bootorder: 'Network Adapter 1,Hard Drive,Network Adapter 2,Optical Drive' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/bootorder',
+  endpoint('PUT /nodes/{noderange}/bootorder', {
     command: rbootseq,
-    reply: 'none',
-    body: Type.Object(
-      {
-        order: Type.Optional(
-          Type.Union([Type.Array(Type.String()), Type.String()], {
-            description: 'names as GET shows them, first things first; an array, or text with commas',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
-    args: (input) => ({ ...target(input), order: neededList(input, 'order') }),
-    range,
+    body: members({
+      order: Type.Optional(
+        Type.Union([Type.Array(Type.String()), Type.String()], {
+          description: 'names as GET shows them, first things first; an array, or text with commas',
+        }),
+      ),
+    }),
+    args: (input) => ({ ...nodesOf(input), order: neededList(input, 'order') }),
     summary: 'Change what nodes try to boot from.',
     description: 'For good. What is not named stays behind what is, in the order it had.',
-    example: { path: '/nodes/n1/bootorder', body: { order: ['Hard Drive', 'Network Adapter 1'] } },
+    example: { body: { order: ['Hard Drive', 'Network Adapter 1'] } },
   }),
   ...[
     {
@@ -250,78 +190,51 @@ export const hardware: Endpoint[] = [
       sample: { 'System Model/MTM': '7X00LAB' },
     },
   ].flatMap(({ word, command, kind, what, sample }) => [
-    endpoint({
-      method: 'GET',
-      path: `/nodes/{noderange}/${word}`,
+    endpoint(`GET /nodes/{noderange}/${word}`, {
       command,
       reply: 'attributes',
       args: (input) => ({ range: rangeOf(input), kinds: [] }),
-      range,
       summary: `${what}.`,
       example: { path: `/nodes/n1/${word}`, reply: { n1: sample } },
     }),
-    endpoint({
-      method: 'GET',
-      path: `/nodes/{noderange}/${word}/{kinds}`,
+    endpoint(`GET /nodes/{noderange}/${word}/{kinds}`, {
       command,
       reply: 'attributes',
       args: (input) => ({ range: rangeOf(input), kinds: splitList(input.params['kinds']!) }),
-      range,
       summary: `${what}, of the named kinds.`,
       example: { path: `/nodes/n1/${word}/${kind}`, reply: { n1: sample } },
     }),
   ]),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/eventlog',
+  endpoint('GET /nodes/{noderange}/eventlog', {
     command: reventlog,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), clear: false }),
-    range,
     summary: 'The hardware event logs of nodes.',
-    example: {
-      path: '/nodes/n1/eventlog',
-      reply: { n1: { eventlog: ['11/15/2026 09:05:00 Power Supply, Presence Detected (PSU1 Status)'] } },
-    },
+    example: { reply: { n1: { eventlog: ['11/15/2026 09:05:00 Power Supply, Presence Detected (PSU1 Status)'] } } },
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/nodes/{noderange}/eventlog',
+  endpoint('DELETE /nodes/{noderange}/eventlog', {
     command: reventlog,
-    reply: 'none',
-    args: (input) => ({ ...target(input), clear: true }),
-    range,
+    args: (input) => ({ ...nodesOf(input), clear: true }),
     summary: 'Clear the hardware event logs.',
-    example: { path: '/nodes/n1/eventlog' },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/beacon',
+  endpoint('GET /nodes/{noderange}/beacon', {
     command: rbeacon,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
-    range,
     summary: 'Whether the identification light is on, where the hardware tells.',
-    example: { path: '/nodes/n1/beacon', reply: { n1: { beacon: 'off' } } },
+    example: { reply: { n1: { beacon: 'off' } } },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/beacon',
+  endpoint('PUT /nodes/{noderange}/beacon', {
     command: rbeacon,
-    reply: 'none',
     body: actionBody('on', 'off', 'blink'),
-    args: (input) => ({ ...target(input), action: needed(input, 'action', 'missing-member') }),
-    range,
+    args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-member') }),
     summary: 'Switch the identification light.',
-    example: { path: '/nodes/n1/beacon', body: { action: 'on' } },
+    example: { body: { action: 'on' } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/subnodes',
+  endpoint('GET /nodes/{noderange}/subnodes', {
     command: rscan,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input) }),
-    range,
     summary: 'The nodes behind a chassis or a management module.',
     example: {
       path: '/nodes/chassis1/subnodes',

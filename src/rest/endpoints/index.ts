@@ -1,19 +1,15 @@
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
-import { dns } from './dns.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
-import { names } from './names.ts';
-import { nodes } from './nodes.ts';
-import { nodeState } from './node-state.ts';
-import { groups, networks, osimages, policy } from './objects.ts';
+import { dns, names } from './names.ts';
+import { nodes, nodeState } from './nodes.ts';
+import { groups, networks, osimages, policy, templates } from './objects.ts';
 import { remote } from './remote.ts';
 import { runs } from './runs.ts';
-import { services } from './services.ts';
-import { slp } from './slp.ts';
+import { services, slp } from './services.ts';
 import { tables } from './tables.ts';
-import { templates } from './templates.ts';
 import { tokens } from './tokens.ts';
 import { update } from './update.ts';
 

@@ -1,13 +1,8 @@
-import { Type } from 'typebox';
-import { localrest } from '../../commands/localrest.ts';
-import { makehosts } from '../../commands/makehosts.ts';
-import { makenetworks } from '../../commands/makenetworks.ts';
-import { type NameOrder, nameOrders } from '../../services/hosts/line-format.ts';
+import { type Static, Type } from 'typebox';
+import { localrest, makedns, makehosts, makenetworks } from '../../commands/index.ts';
+import { nameOrders } from '../../services/hosts/line-format.ts';
 import { definitionBody } from '../definition-body.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-
-const range = 'noderange';
-const target = ({ params }: Input) => ({ range: params['noderange']!, refuseEmpty: true }) as const;
+import { anyMembers, endpoint, type Endpoint, members, nodesOf } from '../endpoint.ts';
 
 const lineMembers = {
   order: Type.Optional(
@@ -17,84 +12,77 @@ const lineMembers = {
   ),
   longOthers: Type.Optional(Type.Boolean({ description: 'other names appear with their domain too' })),
 };
-const lineBody = Type.Object(lineMembers, { additionalProperties: false });
-const fileBody = Type.Object(
-  {
-    ...lineMembers,
-    fresh: Type.Optional(Type.Boolean({ description: "drops all lines but the management node's own first" })),
-  },
-  { additionalProperties: false },
-);
+const lineBody = members(lineMembers);
+const fileBody = members({
+  ...lineMembers,
+  fresh: Type.Optional(Type.Boolean({ description: "drops all lines but the management node's own first" })),
+});
 
-interface LineOptions {
-  readonly order?: NameOrder;
-  readonly longOthers?: boolean;
-  readonly fresh?: boolean;
-}
+type LineOptions = Static<typeof fileBody>;
 
 const untouched =
   "Comments and lines of other hosts stay as they are; a line that has a node's address or begins with its name becomes the node's. Loopback lines and those of the management node are never touched.";
 
 export const names: Endpoint[] = [
-  endpoint({
-    method: 'POST',
-    path: '/nodes/{noderange}/host',
+  endpoint('POST /nodes/{noderange}/host', {
     command: makehosts,
-    reply: 'none',
     body: lineBody,
-    args: (input) => ({ ...target(input), ...(input.body as LineOptions) }),
-    range,
+    args: (input) => ({ ...nodesOf(input), ...(input.body as LineOptions) }),
     summary: "Write nodes' names and addresses to the hosts file.",
     description: `${untouched} Nodes without an address or a domain are left out; debug=1 and the run name them.`,
-    example: { path: '/nodes/n1/host', body: { order: 'long' } },
+    example: { body: { order: 'long' } },
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/nodes/{noderange}/host',
+  endpoint('DELETE /nodes/{noderange}/host', {
     command: makehosts,
-    reply: 'none',
-    args: (input) => ({ ...target(input), remove: true }),
-    range,
+    args: (input) => ({ ...nodesOf(input), remove: true }),
     summary: "Take nodes' lines out of the hosts file.",
-    example: { path: '/nodes/n1/host' },
     only: '/muster',
   }),
-  endpoint({
-    method: 'POST',
-    path: '/services/host',
+  endpoint('POST /services/host', {
     command: makehosts,
-    reply: 'none',
     body: fileBody,
     args: ({ body }) => ({ range: undefined, ...(body as LineOptions) }),
     summary: 'Write the names and addresses of all nodes to the hosts file.',
     description: `${untouched} A node whose address is none is an error; the lines of the others are written all the same.`,
-    example: { path: '/services/host', body: {} },
+    example: { body: {} },
   }),
-  endpoint({
-    method: 'POST',
-    path: '/networks',
+  endpoint('POST /networks', {
     command: makenetworks,
-    reply: 'none',
-    body: Type.Object(
-      {},
-      { additionalProperties: true, description: 'attribute: value, for the networks that are made' },
-    ),
+    body: anyMembers('attribute: value, for the networks that are made'),
     args: ({ body }) => ({ attributes: definitionBody(body).attributes }),
     summary: "Define the networks that the management node's interfaces are in.",
     description:
       'From the routes of the machine, IPv4 and IPv6. Networks that are defined already stay as they are. The attributes are for all that are made, so a gateway that is not inside each of them is an error.',
-    example: { path: '/networks', body: { domain: 'cluster.example' } },
+    example: { body: { domain: 'cluster.example' } },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/localres/adapters',
+  endpoint('GET /localres/adapters', {
     command: localrest,
     reply: 'objects',
-    args: () => ({}),
     summary: "The management node's own addresses, without loopback.",
-    example: {
-      path: '/localres/adapters',
-      reply: [{ name: 'eth0', ip: '10.1.0.250/16', mac: '52:54:00:12:34:56' }],
-    },
+    example: { reply: [{ name: 'eth0', ip: '10.1.0.250/16', mac: '52:54:00:12:34:56' }] },
+  }),
+];
+
+export const dns: Endpoint[] = [
+  endpoint('POST /nodes/{noderange}/dns', {
+    command: makedns,
+    args: nodesOf,
+    summary: 'Put the names of nodes into DNS.',
+    description:
+      'Addresses, names of addresses, and other names (hosts.hostnames) as aliases; what the nodes had in DNS before and have no more is removed. Each node must be in the hosts file: POST /nodes/{noderange}/host first.',
+  }),
+  endpoint('DELETE /nodes/{noderange}/dns', {
+    command: makedns,
+    args: (input) => ({ ...nodesOf(input), remove: true }),
+    summary: 'Take the names of nodes out of DNS.',
+    description:
+      'Removes the records that were put there for these nodes; what others have added to the same names stays.',
+  }),
+  endpoint('POST /services/dns', {
+    command: makedns,
+    args: () => ({ range: undefined }),
+    summary: 'Set up the DNS service.',
+    description:
+      'Writes the configuration of BIND and zones for all domains and networks, checks them, lets named serve them, with all hosts of the hosts file in them. May be repeated at any time: named goes on serving, and keeps serving what it had if anything fails. With site.externaldns the hosts are sent to that server instead.',
   }),
 ];

@@ -1,8 +1,6 @@
 import { Type } from 'typebox';
-import { chdef } from '../../commands/chdef.ts';
-import { lsdef } from '../../commands/lsdef.ts';
-import { nodels } from '../../commands/nodels.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { chdef, lsdef, nodels, nodestat } from '../../commands/index.ts';
+import { endpoint, type Endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 import { definitionRows } from './definitions.ts';
 
 export const nodes: Endpoint[] = [
@@ -17,19 +15,14 @@ export const nodes: Endpoint[] = [
     newExample: { groups: 'all,compute', mgt: 'ipmi', bmc: '127.10.0.2' },
     changeExample: { arch: 'x86_64', bmc: '127.10.0.11' },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/nodels',
+  endpoint('GET /nodes/{noderange}/nodels', {
     command: nodels,
     reply: 'list',
     args: ({ params }) => ({ range: params['noderange']! }),
-    range: 'noderange',
     summary: 'The names a node range selects.',
     example: { path: '/nodes/compute/nodels', reply: ['n1', 'n2'] },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/nodes/{noderange}/explain/{attribute}',
+  endpoint('GET /nodes/{noderange}/explain/{attribute}', {
     command: lsdef,
     reply: 'attributes',
     args: ({ params, root }) => ({
@@ -38,7 +31,6 @@ export const nodes: Endpoint[] = [
       explain: params['attribute']!,
       refuseEmpty: root.refusesEmptyRanges,
     }),
-    range: 'noderange',
     summary: 'Where an attribute comes from: the node, a group or a default, and by which pattern.',
     example: {
       path: '/nodes/n1/explain/bmc',
@@ -55,16 +47,44 @@ export const nodes: Endpoint[] = [
       },
     },
   }),
-  endpoint({
-    method: 'PUT',
-    path: '/nodes/{noderange}/rename',
+  endpoint('PUT /nodes/{noderange}/rename', {
     command: chdef,
-    reply: 'none',
-    body: Type.Object({ newNode: Type.String({ minLength: 1 }) }, { additionalProperties: false }),
+    body: members({ newNode: Type.String({ minLength: 1 }) }),
     args: ({ params, body }) => ({ type: 'node', names: params['noderange']!, rename: body['newNode'] as string }),
-    range: 'noderange',
     summary: 'Give a node another name.',
     description: 'The name changes in every table; mentions of the node in other rows stay as they are.',
-    example: { path: '/nodes/n1/rename', body: { newNode: 'node1' } },
+    example: { body: { newNode: 'node1' } },
+  }),
+];
+
+const choice = (description: string) => Type.Optional(Type.Enum(['yes', 'no'], { description }));
+const wishes = ({ body }: Input) => ({
+  update: body['update'] !== 'no',
+  power: body['power'] === 'yes',
+  monitored: body['usemon'] === 'yes',
+});
+
+export const nodeState: Endpoint[] = [
+  endpoint('GET /nodes/{noderange}/nodestat', {
+    command: nodestat,
+    reply: 'attributes',
+    args: nodesOf,
+    summary: 'What nodes look like from outside: the services that answer, ping with the boot state, or noping.',
+    example: { reply: { n1: { nodestat: 'noping' } } },
+  }),
+  endpoint('PUT /nodes/{noderange}/nodestat', {
+    command: nodestat,
+    reply: 'attributes',
+    body: members({
+      update: choice('no: nothing is written'),
+      power: choice('yes: the hardware of nodes that do not answer is asked for their power state'),
+      usemon: choice('yes: looks for the applications that table monsetting names'),
+    }),
+    args: (input) => ({ ...nodesOf(input), ...wishes(input) }),
+    summary: 'Looks at nodes as GET does and writes what was seen to status and appstatus.',
+    description:
+      'With {"power":"yes"} nodes that do not answer show their power state: noping(off). With {"usemon":"yes"} the applications are those that the row xcatmon, apps of table monsetting lists, and sshd; the row xcatmon, <application> may give port=<number> and group=<group>, several joined by commas. Without port the usual port of that name is meant. Commands (cmd, lcmd, dcmd) are refused. {"update":"no"} writes nothing.',
+    example: { body: { power: 'yes' }, reply: { n1: { nodestat: 'noping(off)' } } },
+    only: '/muster',
   }),
 ];

@@ -1,6 +1,9 @@
-import { lspolicy } from '../../commands/lspolicy.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { Type } from 'typebox';
+import { lspolicy, lstemplate } from '../../commands/index.ts';
+import { endpoint, type Endpoint, type Input } from '../endpoint.ts';
 import { definitionRows } from './definitions.ts';
+import { Fault } from '../../core/errors.ts';
+import { definitionBody } from '../definition-body.ts';
 
 export const osimages: Endpoint[] = definitionRows({
   type: 'osimage',
@@ -40,9 +43,7 @@ export const networks: Endpoint[] = definitionRows({
   changeExample: { gateway: '10.1.0.254' },
 });
 
-const explainPolicy = endpoint({
-  method: 'GET',
-  path: '/policy/explain',
+const explainPolicy = endpoint('GET /policy/explain', {
   command: lspolicy,
   reply: 'object',
   query: {
@@ -64,7 +65,6 @@ const explainPolicy = endpoint({
   description:
     'Nothing is run. Arguments that decide trust (see docs/security.md) are judged apart, each under its name in trust: a rule that is limited to a noderange covers them only if its parameters speak of them.',
   example: {
-    path: '/policy/explain',
     query: { user: 'operator', command: 'chdef', noderange: 'n1', line: '-t node -o n1 bmc=10.1.0.1' },
     reply: {
       allowed: false,
@@ -103,3 +103,34 @@ export const groups: Endpoint[] = definitionRows({
   changeExample: { members: 'n1,n2', netboot: 'xnba' },
   createOnlyAtMuster: true,
 });
+
+function templateName({ body }: Input): string {
+  const { template } = definitionBody(body).options;
+  if (!template)
+    throw new Fault(
+      'missing-member',
+      'Name the template in the body: {"options":{"--template":"NAME"}}; GET /templates/node/all lists them.',
+    );
+  return template;
+}
+
+export const templates: Endpoint[] = [
+  endpoint('GET /templates/node', {
+    command: lstemplate,
+    reply: 'attributes',
+    body: Type.Object({ options: Type.Object({ '--template': Type.String() }) }),
+    args: (input) => ({ template: templateName(input) }),
+    summary: 'The attributes a template gives to new nodes.',
+    example: {
+      body: { options: { '--template': 'switch-template' } },
+      reply: { 'switch-template': { groups: 'all,switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
+    },
+  }),
+  endpoint('GET /templates/node/all', {
+    command: lstemplate,
+    reply: 'list',
+    args: () => ({ template: undefined }),
+    summary: 'Names of the templates for nodes.',
+    example: { reply: ['pdu-template', 'switch-template'] },
+  }),
+];

@@ -1,13 +1,10 @@
-import { lsrun } from '../../commands/lsrun.ts';
-import { stoprun } from '../../commands/stoprun.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { lsrun, stoprun } from '../../commands/index.ts';
+import { endpoint, type Endpoint } from '../endpoint.ts';
 
 const id = '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11';
 
 export const runs: Endpoint[] = [
-  endpoint({
-    method: 'GET',
-    path: '/runs/{id}',
+  endpoint('GET /runs/{id}', {
     command: lsrun,
     reply: 'object',
     args: ({ params }) => ({ id: params['id']! }),
@@ -28,11 +25,8 @@ export const runs: Endpoint[] = [
       },
     },
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/runs/{id}',
+  endpoint('DELETE /runs/{id}', {
     command: stoprun,
-    reply: 'none',
     args: ({ params }) => ({ id: params['id']! }),
     summary: 'Cancel a run.',
     example: { path: `/runs/${id}` },

@@ -1,10 +1,8 @@
-import { bmcdiscover } from '../../commands/bmcdiscover.ts';
+import { bmcdiscover, lsslp } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { endpoint, type Endpoint, type Input } from '../endpoint.ts';
 
-/**
- * `name=value` pairs of a path segment, separated by commas. A password may hold commas itself: it goes on up to the next known name.
- */
+/** `name=value` pairs of a path segment, separated by commas. A password may hold commas: it goes on up to the next name. */
 function settingsOf(text: string, known: readonly string[]): Record<string, string> {
   const settings: Record<string, string> = {};
   let last = '';
@@ -41,9 +39,7 @@ const check = ({ params }: Input) => {
 };
 
 export const services: Endpoint[] = [
-  endpoint({
-    method: 'GET',
-    path: '/services/bmcdiscover/{search}',
+  endpoint('GET /services/bmcdiscover/{search}', {
     command: bmcdiscover,
     reply: 'list',
     args: discovery,
@@ -56,9 +52,7 @@ export const services: Endpoint[] = [
       reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00'],
     },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/services/bmcdiscover/{search}/{rest}',
+  endpoint('GET /services/bmcdiscover/{search}/{rest}', {
     command: bmcdiscover,
     reply: 'list',
     args: discovery,
@@ -70,9 +64,7 @@ export const services: Endpoint[] = [
       reply: ['127.10.0.1,7X00LAB,SN000000,admin,,mp,bmc,02:bc:00:00:00:00'],
     },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/services/checkbmcauth/{address}/{account}',
+  endpoint('GET /services/checkbmcauth/{address}/{account}', {
     command: bmcdiscover,
     reply: 'list',
     args: check,
@@ -81,6 +73,61 @@ export const services: Endpoint[] = [
     example: {
       path: '/services/checkbmcauth/127.10.0.1/bmcuser=admin,bmcpw=PASSWORD',
       reply: ['127.10.0.1: the account is accepted.'],
+    },
+  }),
+];
+
+const description =
+  'Asks by SLP and, for Redfish services, by SSDP, on the interfaces of the setting discovery.interfaces, and answers when nobody new replies, at the latest after discovery.seconds. Nothing is defined by it. The types: CEC, FRAME, MM, IVM, RSA, HMC, CMM, IMM2, FSP, BPA, XCC, SMM, REDFISH.';
+
+export const slp: Endpoint[] = [
+  endpoint('GET /services/slpnodes', {
+    command: lsslp,
+    reply: 'attributes',
+    args: () => ({ type: undefined }),
+    summary: 'Devices that announce themselves on the networks.',
+    description,
+    example: {
+      reply: {
+        'Server-8205-E6B-SN1074CDP': {
+          objtype: 'node',
+          hcp: 'Server-8205-E6B-SN1074CDP',
+          nodetype: 'ppc',
+          mtm: '8205-E6B',
+          serial: '1074CDP',
+          groups: 'cec,all',
+          mgt: 'fsp',
+          id: '4',
+          hidden: '0',
+          hwtype: 'cec',
+        },
+      },
+    },
+  }),
+  endpoint('GET /services/slpnodes/{type}', {
+    command: lsslp,
+    reply: 'attributes',
+    args: ({ params }) => ({ type: params['type'] }),
+    summary: 'Devices of one type that announce themselves on the networks.',
+    description,
+    example: {
+      path: '/services/slpnodes/CMM',
+      reply: {
+        cmm01: {
+          objtype: 'node',
+          mpa: 'cmm01',
+          nodetype: 'mp',
+          mtm: '98939AX',
+          serial: '102537A',
+          side: '1',
+          groups: 'cmm,all',
+          mgt: 'blade',
+          mac: '40:f2:e9:a0:00:01',
+          hidden: '0',
+          otherinterfaces: '10.1.0.30',
+          hwtype: 'cmm',
+        },
+      },
     },
   }),
 ];

@@ -1,15 +1,16 @@
-import { Type } from 'typebox';
-import { delEntries } from '../../commands/delEntries.ts';
-import { getAttribs } from '../../commands/getAttribs.ts';
-import { getTablesAllNodeAttribs } from '../../commands/getTablesAllNodeAttribs.ts';
-import { getTablesAllRowAttribs } from '../../commands/getTablesAllRowAttribs.ts';
-import { getTablesNodesAttribs } from '../../commands/getTablesNodesAttribs.ts';
-import { setAttribs } from '../../commands/setAttribs.ts';
-import { setNodesAttribs } from '../../commands/setNodesAttribs.ts';
+import {
+  delEntries,
+  getAttribs,
+  getTablesAllNodeAttribs,
+  getTablesAllRowAttribs,
+  getTablesNodesAttribs,
+  setAttribs,
+  setNodesAttribs,
+} from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
 import { valueText } from '../definition-body.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
 const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);
@@ -48,7 +49,7 @@ function nodeValues(input: Input): Record<string, Row> {
   return values;
 }
 
-const columnsBody = Type.Object({}, { additionalProperties: true, description: 'column: value' });
+const columnsBody = anyMembers('column: value');
 const rowsExample = { routes: [{ routename: 'lab', net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' }] };
 
 /** The two forms of a reading, with all columns and with chosen ones. */
@@ -56,9 +57,7 @@ const withColumns = (path: string): string[] => [path, `${path}/{attrlist}`];
 
 export const tables: Endpoint[] = [
   ...withColumns('/tables/{tablelist}/nodes/ALLNODES').map((path) =>
-    endpoint({
-      method: 'GET',
-      path,
+    endpoint(`GET ${path}`, {
       command: getTablesAllNodeAttribs,
       reply: 'object',
       args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
@@ -70,13 +69,10 @@ export const tables: Endpoint[] = [
     }),
   ),
   ...withColumns('/tables/{tablelist}/nodes/{noderange}').map((path) =>
-    endpoint({
-      method: 'GET',
-      path,
+    endpoint(`GET ${path}`, {
       command: getTablesNodesAttribs,
       reply: 'object',
       args: (input) => ({ tables: tableList(input), range: input.params['noderange']!, columns: columnsOf(input) }),
-      range: 'noderange',
       summary: 'Rows of nodes as they are in effect, with what the groups give.',
       example: {
         path: path.replace('{tablelist}', 'nodetype').replace('{noderange}', 'n1').replace('{attrlist}', 'arch'),
@@ -84,14 +80,10 @@ export const tables: Endpoint[] = [
       },
     }),
   ),
-  endpoint({
-    method: 'PUT',
-    path: '/tables/{tablelist}/nodes/{noderange}',
+  endpoint('PUT /tables/{tablelist}/nodes/{noderange}', {
     command: setNodesAttribs,
-    reply: 'none',
-    body: Type.Object({}, { additionalProperties: columnsBody, description: 'table: columns' }),
+    body: anyMembers('table: columns', columnsBody),
     args: (input) => ({ range: input.params['noderange']!, tables: nodeValues(input) }),
-    range: 'noderange',
     summary: 'Set columns of nodes; an empty value hides what the groups give.',
     example: {
       path: '/tables/nodetype,noderes/nodes/n1',
@@ -99,9 +91,7 @@ export const tables: Endpoint[] = [
     },
   }),
   ...[...withColumns('/tables/{tablelist}/rows/ALLROWS'), '/tables/{tablelist}/rows'].map((path) =>
-    endpoint({
-      method: 'GET',
-      path,
+    endpoint(`GET ${path}`, {
       command: getTablesAllRowAttribs,
       reply: 'object',
       args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
@@ -113,9 +103,7 @@ export const tables: Endpoint[] = [
     }),
   ),
   ...withColumns('/tables/{tablelist}/rows/{keys}').map((path) =>
-    endpoint({
-      method: 'GET',
-      path,
+    endpoint(`GET ${path}`, {
       command: getAttribs,
       reply: 'object',
       args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: columnsOf(input) }),
@@ -129,11 +117,8 @@ export const tables: Endpoint[] = [
       },
     }),
   ),
-  endpoint({
-    method: 'PUT',
-    path: '/tables/{tablelist}/rows/{keys}',
+  endpoint('PUT /tables/{tablelist}/rows/{keys}', {
     command: setAttribs,
-    reply: 'none',
     body: columnsBody,
     args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: rowValues(input.body) }),
     summary: 'Change the rows that have the given values, or make one.',
@@ -142,11 +127,8 @@ export const tables: Endpoint[] = [
       body: { net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' },
     },
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/tables/{tablelist}/rows/{keys}',
+  endpoint('DELETE /tables/{tablelist}/rows/{keys}', {
     command: delEntries,
-    reply: 'none',
     args: (input) => ({ table: oneTable(input), keys: input.params['keys']! }),
     summary: 'Remove the rows that have the given values.',
     example: { path: '/tables/routes/rows/routename=lab' },

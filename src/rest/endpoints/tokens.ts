@@ -1,39 +1,29 @@
 import { Type } from 'typebox';
-import { gettoken } from '../../commands/gettoken.ts';
-import { lstoken } from '../../commands/lstoken.ts';
-import { rmtoken } from '../../commands/rmtoken.ts';
-import { type Endpoint, endpoint } from '../endpoint.ts';
+import { gettoken, lstoken, rmtoken } from '../../commands/index.ts';
+import { endpoint, type Endpoint, members } from '../endpoint.ts';
 
 export const tokens: Endpoint[] = [
-  endpoint({
-    method: 'POST',
-    path: '/tokens',
+  endpoint('POST /tokens', {
     command: gettoken,
     reply: 'object',
-    body: Type.Object(
+    body: members(
       { userName: Type.Optional(Type.String()), userPW: Type.Optional(Type.String()) },
-      { additionalProperties: false, description: 'the account; may also be given in the query' },
+      'the account; may also be given in the query',
     ),
-    args: () => ({}),
     byAccount: true,
     summary: 'A token to send in the header X-Auth-Token instead of account and password.',
     description:
       'It is valid for one day, or as the site attribute tokenexpiredays says: a number of days, or never. It ends earlier when the account changes. An account has at most 5,000; when it takes one more, the tenth of them that was not used for longest ends.',
     example: {
-      path: '/tokens',
       body: { userName: 'root', userPW: 'PASSWORD' },
       reply: { token: { id: '5cabd675-bc2e-4318-b1d6-831fd1f32f97', expire: '2026-11-16 9:5:0' } },
     },
   }),
-  endpoint({
-    method: 'GET',
-    path: '/tokens',
+  endpoint('GET /tokens', {
     command: lstoken,
     reply: 'object',
-    args: () => ({}),
     summary: 'Your own tokens, without their ids.',
     example: {
-      path: '/tokens',
       reply: {
         tokens: [
           { created: '2026-11-15 9:5:0', expire: '2026-11-16 9:5:0', access: '2026-11-15 9:6:0', current: true },
@@ -42,25 +32,17 @@ export const tokens: Endpoint[] = [
     },
     only: '/muster',
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/tokens',
+  endpoint('DELETE /tokens', {
     command: rmtoken,
-    reply: 'none',
     args: () => ({ all: false }),
     summary: 'Revoke the token sent in X-Auth-Token.',
-    example: { path: '/tokens' },
     only: '/muster',
     needsToken: true,
   }),
-  endpoint({
-    method: 'DELETE',
-    path: '/tokens/all',
+  endpoint('DELETE /tokens/all', {
     command: rmtoken,
-    reply: 'none',
     args: () => ({ all: true }),
     summary: 'Revoke all your tokens.',
-    example: { path: '/tokens/all' },
     only: '/muster',
   }),
 ];

@@ -1,9 +1,8 @@
 import { Type } from 'typebox';
-import { updatenode, type UpdatenodeArgs } from '../../commands/updatenode.ts';
+import { updatenode } from '../../commands/index.ts';
+import type { UpdatenodeArgs } from '../../commands/updatenode.ts';
 import { messagesOf } from '../../services/update/messages.ts';
-import { type Endpoint, endpoint, type Input } from '../endpoint.ts';
-
-const range = 'noderange';
+import { endpoint, type Endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
 type Steps = Omit<UpdatenodeArgs, 'range' | 'refuseEmpty'>;
 
@@ -26,12 +25,9 @@ const row = (
   stepsOf: (input: Input) => Steps,
   rest: Pick<Endpoint, 'reply' | 'summary' | 'description' | 'example' | 'body' | 'together'>,
 ): Endpoint =>
-  endpoint({
-    method: 'POST',
-    path: `/nodes/{noderange}/${word}`,
+  endpoint(`POST /nodes/{noderange}/${word}`, {
     command: updatenode,
-    args: (input) => ({ range: input.params['noderange']!, refuseEmpty: true, ...stepsOf(input) }),
-    range,
+    args: (input) => ({ ...nodesOf(input), ...stepsOf(input) }),
     ...rest,
   });
 
@@ -85,16 +81,13 @@ export const update: Endpoint[] = [
   }),
   row('postscript', scriptsOf, {
     reply: 'lines',
-    body: Type.Object(
-      {
-        scripts: Type.Optional(
-          Type.Union([Type.String(), Type.Array(Type.String())], {
-            description: 'names of scripts, perhaps with arguments; without it those of each node are run',
-          }),
-        ),
-      },
-      { additionalProperties: false },
-    ),
+    body: members({
+      scripts: Type.Optional(
+        Type.Union([Type.String(), Type.Array(Type.String())], {
+          description: 'names of scripts, perhaps with arguments; without it those of each node are run',
+        }),
+      ),
+    }),
     summary: 'Run postscripts on nodes.',
     description:
       'The scripts of the setting remote.postscripts are sent to /xcatpost on the node, as far as they have changed, and run there: those of all nodes, of the image, of the node; then their postbootscripts. An exit code other than 0 is told in the lines and makes updatestatus failed. If a named script does not exist, nothing is run.',

@@ -20,9 +20,11 @@ export const dhcpSettings = Type.Object({
     defaultText: 'where the package has them, or `DIR/dhcp`',
   }),
   hostsDatabase: setting(PostgresUrl, "`postgresql://...` of Kea's own tables, where it reads reservations", {
+    secret: true,
     defaultText: "none: they stand in Kea's configuration",
   }),
   bootScript: setting(ScriptUrl, 'script that iPXE loads; SERVER becomes the address of the server', {
+    secret: true,
     default: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
   }),
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compileExpression } from '../../../src/objects/substitution/arithmetic.ts';
+import { compileExpression } from '../../../src/objects/substitution/template.ts';
 
 const captures = ['whole', '12', 'ab', undefined, '007', '-3', '4x'];
 
