@@ -5,9 +5,8 @@ import { RedfishClient, type Trust } from '../protocols/redfish/client.ts';
 import { Refusal } from '../protocols/redfish/faults.ts';
 import type { BmcAccess } from './bmc/target.ts';
 import type { Driver, Labelled } from './capabilities.ts';
-import { ipmiDriver } from './ipmi/index.ts';
-import { validateAccess } from './ipmi/validate.ts';
-import { problemsOf } from './redfish/driver.ts';
+import { ipmiDriver, ipmiProblems } from './ipmi/index.ts';
+import { redfishProblems } from './redfish/driver.ts';
 import { redfishDriver } from './redfish/index.ts';
 
 export interface Account {
@@ -138,7 +137,7 @@ export class Discovery {
   ): Promise<Found> {
     if (username === '') throw new Fault('invalid', 'the account has no user name.');
     const access: BmcAccess = { node: address, address, port: undefined, username, password };
-    const problems = kind === 'ipmi' ? validateAccess(access) : problemsOf(access, kind);
+    const problems = kind === 'ipmi' ? ipmiProblems(access) : redfishProblems(access, kind);
     if (problems.length > 0) throw new Fault('invalid', problems);
     const { inventory, serviceProcessor } = this.#drivers[kind].connect(access);
     try {

@@ -2,7 +2,6 @@ import type { AddressGuard } from '../../core/address-guard.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
 import type { BmcAccess } from '../bmc/target.ts';
-import type { CappingRange } from './energy-values.ts';
 import type { Identity } from './identity.ts';
 
 /** How long things may take, in milliseconds. */
@@ -21,8 +20,6 @@ export interface Bmc {
   readonly guard: AddressGuard;
   readonly link: IpmiLink;
   readonly times: IpmiTimes;
-  /** Undefined: not known. */
-  readonly cappingRange: CappingRange | undefined;
   /** The sensor data records, remembered until the service processor says that they changed. */
   records(signal: AbortSignal): Promise<readonly SdrRecord[]>;
   /** Who answers at another address and lets us in with the same account; a Fault if nobody does. */

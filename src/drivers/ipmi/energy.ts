@@ -56,18 +56,18 @@ async function ambient(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
 
 /**
  * DCMI 1.5 has no command for the range: not one of its five capability parameters holds it, and the minimum and maximum of Get
- * Power Reading are what was consumed. The service processor shows it only by refusing (84h), so it must be known otherwise.
+ * Power Reading are what was consumed. The service processor shows it only by refusing (84h).
  */
-const lowest = ({ cappingRange }: Bmc): Labelled => ({ cappingmin: watts(cappingRange?.minimum) });
-const highest = ({ cappingRange }: Bmc): Labelled => ({ cappingmax: watts(cappingRange?.maximum) });
+const lowest: Labelled = { cappingmin: unknown };
+const highest: Labelled = { cappingmax: unknown };
 
 const readers: Readonly<Record<string, Reader>> = {
   cappingstatus: cappingStatus,
   cappingvalue: cappingValue,
-  cappingmin: async (bmc) => lowest(bmc),
-  cappingmax: async (bmc) => highest(bmc),
+  cappingmin: async () => lowest,
+  cappingmax: async () => highest,
   // It stands for the two.
-  cappingmaxmin: async (bmc) => ({ ...highest(bmc), ...lowest(bmc) }),
+  cappingmaxmin: async () => ({ ...highest, ...lowest }),
   averageAC: async (bmc, signal) => ({ averageAC: watts((await getPowerReading(bmc.link, signal)).average) }),
   powerusage: async (bmc, signal) => usageLabels(await getPowerReading(bmc.link, signal)),
   ambienttemp: ambient,
@@ -84,7 +84,7 @@ async function setStatus(bmc: Bmc, value: string, signal: AbortSignal): Promise<
 }
 
 async function setValue(bmc: Bmc, value: string, signal: AbortSignal): Promise<void> {
-  const wanted = parseWatts(value, bmc.cappingRange);
+  const wanted = parseWatts(value);
   const { limit = { ...freshLimit, watts: 0 } } = await getPowerLimit(bmc.link, signal);
   await setPowerLimit(bmc.link, { ...limit, watts: wanted }, signal);
   const kept = (await getPowerLimit(bmc.link, signal)).limit?.watts;

@@ -1,7 +1,6 @@
 import { AddressGuard } from '../../core/address-guard.ts';
-import { checkHostAddress } from '../../core/host-address.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
-import { type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded, missingAccount } from '../bmc/target.ts';
+import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
 import type { Capabilities, Driver } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
 import type { Target } from './target.ts';
@@ -30,7 +29,7 @@ export function makeRedfishDriver(
   const kind: BmcKind = {
     name,
     guard,
-    problems: (access) => problemsOf(access, name),
+    problems: (access) => redfishProblems(access, name),
     extras: (node) => ({ certificate: trust.known(node.name) }),
   };
   const limits = new Map<string, number>();
@@ -68,15 +67,5 @@ function begun<T extends object>(part: T, service: RedfishService, waiting: numb
   return Object.fromEntries(entries) as T;
 }
 
-const address = /^[a-z0-9.:_-]{1,253}$/i;
-
-export function problemsOf(access: BmcAccess, key: string): readonly string[] {
-  const problems: string[] = [];
-  const mistyped = checkHostAddress(access.address);
-  if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
-  else if (!address.test(access.address))
-    problems.push(`its attribute bmc, "${access.address}", is not an address or host name.`);
-  const missing = missingAccount(access, key);
-  if (missing) problems.push(missing);
-  return problems;
-}
+export const redfishProblems = (access: BmcAccess, key: string): readonly string[] =>
+  accessProblems(access, key, /^[a-z0-9.:_-]{1,253}$/i);

@@ -30,15 +30,8 @@ export type BootDevice = keyof typeof bootDevices;
 export interface BootFlags {
   readonly valid: boolean;
   readonly persistent: boolean;
-  readonly efi: boolean;
   /** Undefined: a device the standard has not. */
   readonly device: BootDevice | undefined;
-  readonly clearCmos: boolean;
-  readonly lockKeyboard: boolean;
-  readonly screenBlank: boolean;
-  readonly lockReset: boolean;
-  /** The remaining bytes as they are: console, verbosity, device instance. */
-  readonly rest: readonly [number, number, number];
 }
 
 const deviceNames = new Map(Object.entries(bootDevices).map(([name, code]) => [code as number, name as BootDevice]));
@@ -47,17 +40,10 @@ const deviceNames = new Map(Object.entries(bootDevices).map(([name, code]) => [c
 export function decodeBootFlags(data: Buffer): BootFlags {
   atLeast(data, 5, 'Get System Boot Options');
   const first = byteAt(data, 0);
-  const second = byteAt(data, 1);
   return {
     valid: (first & 0x80) !== 0,
     persistent: (first & 0x40) !== 0,
-    efi: (first & 0x20) !== 0,
-    device: deviceNames.get((second >> 2) & 0x0f),
-    clearCmos: (second & 0x80) !== 0,
-    lockKeyboard: (second & 0x40) !== 0,
-    screenBlank: (second & 0x02) !== 0,
-    lockReset: (second & 0x01) !== 0,
-    rest: [byteAt(data, 2), byteAt(data, 3), byteAt(data, 4)],
+    device: deviceNames.get((byteAt(data, 1) >> 2) & 0x0f),
   };
 }
 

@@ -3,9 +3,8 @@ import { completion } from './ask.ts';
 import { atLeast, byteAt, uint16 } from './bytes.ts';
 import { dcmiExchange } from './dcmi-exchange.ts';
 
-/** DCMI 1.5 sections 6.1 and 6.6: capabilities, power and temperatures. */
+/** DCMI 1.5 section 6.6: power and temperatures. */
 const commands = {
-  getCapabilities: 0x01,
   getPowerReading: 0x02,
   getPowerLimit: 0x03,
   setPowerLimit: 0x04,
@@ -14,22 +13,6 @@ const commands = {
 };
 /** Section 6.6.2: the answer to Get Power Limit still holds the values. */
 const noActiveLimit = 0x80;
-
-export interface DcmiCapabilities {
-  /** `1.5` */
-  readonly version: string;
-  readonly powerManagement: boolean;
-}
-
-export function decodeCapabilities(data: Buffer): DcmiCapabilities {
-  atLeast(data, 5, 'Get DCMI Capabilities');
-  return { version: `${byteAt(data, 0)}.${byteAt(data, 1)}`, powerManagement: (byteAt(data, 4) & 0x01) !== 0 };
-}
-
-export async function getCapabilities(link: IpmiLink, signal: AbortSignal): Promise<DcmiCapabilities> {
-  const request = { command: commands.getCapabilities, data: [1], what: 'Get DCMI Capabilities' };
-  return decodeCapabilities((await dcmiExchange(link, request, signal)).data);
-}
 
 export interface PowerReading {
   readonly current: number;

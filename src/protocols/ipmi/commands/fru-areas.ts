@@ -52,18 +52,15 @@ export interface BoardArea {
   readonly description: string;
   readonly serialNumber: string;
   readonly model: string;
-  readonly fruFile: string;
   readonly extra: readonly string[];
 }
 
 export function decodeBoardArea(area: Buffer): BoardArea {
   const minutes = byteAt(area, 3) | (byteAt(area, 4) << 8) | (byteAt(area, 5) << 16);
-  const [manufacturer = '', description = '', serialNumber = '', model = '', fruFile = '', ...extra] = decodeFields(
-    area,
-    6,
-  );
+  const [manufacturer = '', description = '', serialNumber = '', model = '', ...rest] = decodeFields(area, 6);
   const manufactured = minutes === 0 ? undefined : new Date(dateOrigin + minutes * 60_000);
-  return { manufactured, manufacturer, description, serialNumber, model, fruFile, extra };
+  // Behind the model stands the name of a file that nobody needs.
+  return { manufactured, manufacturer, description, serialNumber, model, extra: rest.slice(1) };
 }
 
 export interface ProductArea {
@@ -73,13 +70,11 @@ export interface ProductArea {
   readonly revision: string;
   readonly serialNumber: string;
   readonly assetTag: string;
-  readonly fruFile: string;
   readonly extra: readonly string[];
 }
 
 export function decodeProductArea(area: Buffer): ProductArea {
   const fields = decodeFields(area, 3);
-  const [manufacturer = '', description = '', model = '', revision = '', serialNumber = ''] = fields;
-  const [assetTag = '', fruFile = '', ...extra] = fields.slice(5);
-  return { manufacturer, description, model, revision, serialNumber, assetTag, fruFile, extra };
+  const [manufacturer = '', description = '', model = '', revision = '', serialNumber = '', assetTag = ''] = fields;
+  return { manufacturer, description, model, revision, serialNumber, assetTag, extra: fields.slice(7) };
 }

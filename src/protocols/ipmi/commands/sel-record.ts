@@ -4,7 +4,6 @@ import { atLeast, byteAt } from './bytes.ts';
 export const recordLength = 16;
 export interface SelEvent {
   readonly kind: 'event';
-  readonly id: number;
   readonly time: number;
   readonly generator: number;
   readonly sensorType: number;
@@ -15,12 +14,10 @@ export interface SelEvent {
   /** What the sensor read and its limit, raw, if the entry says so. */
   readonly reading: number | undefined;
   readonly threshold: number | undefined;
-  readonly data: readonly [number, number, number];
 }
 
 export interface SelOemEntry {
   readonly kind: 'oem';
-  readonly id: number;
   readonly type: number;
   /** Undefined: the record has no time. */
   readonly time: number | undefined;
@@ -40,7 +37,6 @@ function decodeEvent(record: Buffer): SelEvent {
   const analog = eventType === thresholdEvent;
   return {
     kind: 'event',
-    id: record.readUInt16LE(0),
     time: record.readUInt32LE(3),
     generator: record.readUInt16LE(7),
     sensorType: byteAt(record, 10),
@@ -50,21 +46,19 @@ function decodeEvent(record: Buffer): SelEvent {
     offset: first & 0x0f,
     reading: analog && first >> 6 === 1 ? byteAt(record, 14) : undefined,
     threshold: analog && ((first >> 4) & 0x03) === 1 ? byteAt(record, 15) : undefined,
-    data: [first, byteAt(record, 14), byteAt(record, 15)],
   };
 }
 
 export function decodeSelEntry(record: Buffer): SelEntry {
   atLeast(record, recordLength, 'Get SEL Entry');
   const type = byteAt(record, 2);
-  const id = record.readUInt16LE(0);
   if (type >= recordTypes.firstUntimedOem) {
     const data = record.subarray(3, recordLength).toString('hex').toUpperCase();
-    return { kind: 'oem', id, type, time: undefined, manufacturer: undefined, data };
+    return { kind: 'oem', type, time: undefined, manufacturer: undefined, data };
   }
   if (type >= recordTypes.firstTimedOem) {
     const data = record.subarray(10, recordLength).toString('hex').toUpperCase();
-    return { kind: 'oem', id, type, time: record.readUInt32LE(3), manufacturer: record.readUIntLE(7, 3), data };
+    return { kind: 'oem', type, time: record.readUInt32LE(3), manufacturer: record.readUIntLE(7, 3), data };
   }
   return decodeEvent(record);
 }

@@ -16,14 +16,13 @@ const maximumRenewals = 5;
 
 export interface SelInfo {
   readonly entries: number;
-  /** When entries were last added or the log erased; changes tell more than the values. */
-  readonly added: number;
+  /** When the log was erased last; a change tells more than the value. */
   readonly erased: number;
 }
 
 export function decodeSelInfo(data: Buffer): SelInfo {
   atLeast(data, 13, 'Get SEL Info');
-  return { entries: data.readUInt16LE(1), added: data.readUInt32LE(5), erased: data.readUInt32LE(9) };
+  return { entries: data.readUInt16LE(1), erased: data.readUInt32LE(9) };
 }
 
 export async function getSelInfo(link: IpmiLink, signal: AbortSignal): Promise<SelInfo> {

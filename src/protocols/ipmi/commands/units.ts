@@ -14,7 +14,7 @@ uncorrectable error,fatal error,grams`
 
 const rates = ['', ' per us', ' per ms', ' per s', ' per minute', ' per hour', ' per day', ''];
 
-export const unitCodes = { celsius: 1, fahrenheit: 2, volts: 4, amps: 5, watts: 6, joules: 7, rpm: 18 };
+export const unitCodes = { watts: 6, joules: 7 };
 
 export function unitText(units: SensorUnits): string {
   if (units.percent) return '%';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import {
   activatePowerLimit,
-  decodeCapabilities,
   decodePowerLimit,
   decodePowerReading,
   decodeTemperatures,
@@ -13,8 +12,7 @@ import {
 import { getControllerId, setControllerId } from '../../../../src/protocols/ipmi/commands/dcmi-controller.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
-test('capabilities and a power reading as ipmi_sim with DCMI answers them', () => {
-  expect(decodeCapabilities(bytes('010502000107'))).toEqual({ version: '1.5', powerManagement: true });
+test('a power reading as ipmi_sim with DCMI answers them', () => {
   expect(decodePowerReading(bytes('08000000170008009924f96ae803000040'))).toEqual({
     current: 8,
     minimum: 0,

@@ -38,7 +38,6 @@ test('a board area', () => {
     description: '',
     serialNumber: 'S1',
     model: 'P1',
-    fruFile: '',
     extra: ['extra'],
   });
 });

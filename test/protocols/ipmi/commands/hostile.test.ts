@@ -5,7 +5,7 @@ import { decodeBootFlags, getBootFlags } from '../../../../src/protocols/ipmi/co
 import { decodeChassisStatus } from '../../../../src/protocols/ipmi/commands/chassis.ts';
 import * as dcmi from '../../../../src/protocols/ipmi/commands/dcmi.ts';
 import { getControllerId } from '../../../../src/protocols/ipmi/commands/dcmi-controller.ts';
-import { decodeDeviceId, decodeGuid, decodeSelfTest } from '../../../../src/protocols/ipmi/commands/device.ts';
+import { decodeDeviceId, decodeGuid } from '../../../../src/protocols/ipmi/commands/device.ts';
 import { readFru } from '../../../../src/protocols/ipmi/commands/fru.ts';
 import * as areas from '../../../../src/protocols/ipmi/commands/fru-areas.ts';
 import * as values from '../../../../src/protocols/ipmi/commands/lan-values.ts';
@@ -24,7 +24,6 @@ import { patient } from './script.ts';
 const decoders: Readonly<Record<string, (data: Buffer) => unknown>> = {
   decodeDeviceId,
   decodeGuid,
-  decodeSelfTest,
   decodeChassisStatus,
   decodeBootFlags,
   decodeSdrRecord,
@@ -45,7 +44,6 @@ const decoders: Readonly<Record<string, (data: Buffer) => unknown>> = {
   decodeDestination: values.decodeDestination,
   decodeUserAccess,
   decodeUserName,
-  decodeCapabilities: dcmi.decodeCapabilities,
   decodePowerReading: dcmi.decodePowerReading,
   decodePowerLimit: dcmi.decodePowerLimit,
   decodeTemperatures: dcmi.decodeTemperatures,
