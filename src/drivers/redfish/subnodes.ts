@@ -1,4 +1,4 @@
-import { allResources, memberResources } from '../../protocols/redfish/collection.ts';
+import { memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { linkAt, linksAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
 import { pickSystem } from '../../protocols/redfish/places.ts';
@@ -17,23 +17,15 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
     async list(signal): Promise<Members> {
       const { body: root } = await service.root(signal);
       const chassis = await memberResources(service, linkAt(root, 'Chassis'), signal);
-      const systems = new Map<string, Resource>();
-      for (const system of await memberResources(service, linkAt(root, 'Systems'), signal))
-        systems.set(system.path, system);
+      const listed = await memberResources(service, linkAt(root, 'Systems'), signal);
+      const systems = new Map(listed.map((system) => [system.path, system]));
       const linked = chassis.flatMap(({ body }) => linksAt(body, 'Links', 'ComputerSystems'));
       const missing = [...new Set(linked)].filter((path) => !systems.has(path));
-      const more = await allResources(
-        service,
-        missing.map((path) => ({ '@odata.id': path })),
-        signal,
-      );
-      for (const system of more) systems.set(system.path, system);
+      for (const system of await resourcesAt(service, missing, signal)) systems.set(system.path, system);
       const holderOf = holdersIn(chassis);
-      const members = [...systems.values()].map((system) => ({
-        resource: system,
-        holder: holderOf(system),
-        type: 'system',
-      }));
+      const members = [...systems.values()].map((system) => {
+        return { resource: system, holder: holderOf(system), type: 'system' };
+      });
       const own = ownSystem(members, access.node);
       return byName(access.node, [
         ...members.filter(({ resource }) => resource !== own),

@@ -50,6 +50,19 @@ export async function memberResources(
   return allResources(service, await membersOf(service, path, signal), signal);
 }
 
+/** Those at the paths, as `allResources`. */
+export function resourcesAt(
+  service: RedfishService,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
+  return allResources(
+    service,
+    paths.map((path) => ({ '@odata.id': path })),
+    signal,
+  );
+}
+
 /** Those that are gone are left out. When one fails, the others are not asked for any more. */
 export async function allResources(
   service: RedfishService,

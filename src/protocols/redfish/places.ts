@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { allResources, memberResources } from './collection.ts';
+import { memberResources, resourcesAt } from './collection.ts';
 import { at, linkAt, linksAt, textAt } from './json.ts';
 import type { RedfishService, Resource } from './service.ts';
 
@@ -99,18 +99,6 @@ export async function chassisOf(
   const chassis = named.length > 0 ? all : system ? holding(all, system) : outermost(all);
   placesOf(service).chassis = chassis.map(({ path }) => path);
   return chassis;
-}
-
-function resourcesAt(
-  service: RedfishService,
-  paths: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly Resource[]> {
-  return allResources(
-    service,
-    paths.map((path) => ({ '@odata.id': path })),
-    signal,
-  );
 }
 
 function holding(all: readonly Resource[], system: Resource): readonly Resource[] {
