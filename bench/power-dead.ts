@@ -1,4 +1,4 @@
-import { defaultTiming } from '../src/protocols/ipmi/timing.ts';
+import { defaultTiming } from '../src/protocols/ipmi/peer.ts';
 import { type BmcLab, startBmcs } from '../test/lab/bmc.ts';
 import { atMost, type Benchmark, compare, figure, median } from './report.ts';
 import { startMuster } from './server.ts';

@@ -4,8 +4,8 @@ import { xdsh } from '../../src/commands/xdsh.ts';
 import { Fault } from '../../src/core/errors.ts';
 import type { NodeResult } from '../../src/core/results.ts';
 import type { Transport } from '../../src/protocols/ssh/transport.ts';
-import { KeptOutput } from '../../src/services/remote/kept-output.ts';
 import { RemoteNodes } from '../../src/services/remote/remote-nodes.ts';
+import { KeptOutput } from '../../src/services/remote/remote.ts';
 import { readShellRequest } from '../../src/services/remote/shell-request.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 

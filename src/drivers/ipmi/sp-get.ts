@@ -1,7 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
-import { getControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
-import { getLanParameter, lanChannel, lanNames, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
+import { getControllerId } from '../../protocols/ipmi/commands/dcmi.ts';
 import {
   decodeArpInterval,
   decodeCommunity,
@@ -10,6 +9,7 @@ import {
   decodeMac,
   decodeVlan,
 } from '../../protocols/ipmi/commands/lan-values.ts';
+import { getLanParameter, lanChannel, lanNames, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
 import { getAlerting } from '../../protocols/ipmi/commands/pef.ts';
 import type { Labelled } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
-import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
+import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi.ts';
 import { decodeDestination, decodeIpv4, encodeIpv4 } from '../../protocols/ipmi/commands/lan-values.ts';
 import {
   getLanParameter,

@@ -5,8 +5,8 @@
  *   client.ts        all BMCs of the process: one conversation per endpoint, sockets, names resolved (resolve.ts), pings (pings.ts)
  *   conversation.ts  one BMC and account: the queue of requests, the session that is opened, kept and renewed for them
  *   login.ts         opens a session: suites in turn, privilege, retries; handshake.ts is one attempt at it, without a clock
- *   exchange.ts      one request in a session: retries until its answer or its deadline (timing.ts)
- *   session.ts       an open session: sequence numbers (window.ts), requests and answers (message.ts), encrypted (seal.ts)
+ *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered)
+ *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on the shared
  *                    socket (transport.ts) and the shared timer (wheel.ts); tests are another
@@ -15,11 +15,11 @@ import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, placeOf } from './endpoint.ts';
 import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
+import { defaultTiming, type Habits, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
 import { levels } from './session.ts';
-import { defaultTiming, type Habits, type Timing } from './timing.ts';
 import { Transport } from './transport.ts';
 import { Wheel } from './wheel.ts';
 

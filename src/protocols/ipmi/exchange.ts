@@ -1,7 +1,6 @@
 import type { IpmiRequest, IpmiResponse } from './link.ts';
-import type { Peer } from './peer.ts';
+import { noteRoundTrip, type Peer, retryDelay } from './peer.ts';
 import { hear, nextSequence, sendRequest, type Session } from './session.ts';
-import { noteRoundTrip, retryDelay } from './timing.ts';
 
 export interface ExchangeOwner {
   answered(response: IpmiResponse): void;

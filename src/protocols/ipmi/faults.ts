@@ -1,6 +1,6 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
 import type { Privilege } from './link.ts';
-import { isCrowded, refusesLevel, statuses } from './statuses.ts';
+import { isCrowded, refusesLevel, statuses } from './setup-packets.ts';
 
 /** The sentences of this folder. Each makes sense after "<node>: "; `place` is the address of the service processor. */
 

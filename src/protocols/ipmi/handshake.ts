@@ -17,12 +17,13 @@ import {
   readRakp2,
   readRakp4,
   readRefusal,
+  refusesSuite,
   type SetupAnswer,
+  statuses,
   writeOpenRequest,
   writeRakp1,
   writeRakp3,
 } from './setup-packets.ts';
-import { refusesSuite, statuses } from './statuses.ts';
 import type { Suite } from './suites.ts';
 
 /** An open request that was sent. Each has an id of its own, so that an answer tells which one it is for. */

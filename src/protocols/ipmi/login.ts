@@ -10,14 +10,12 @@ import {
   writeOffer,
   writeRakp,
 } from './handshake.ts';
-import type { Peer } from './peer.ts';
-import type { Seal } from './seal.ts';
-import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './statuses.ts';
+import { learnSuite, noteRoundTrip, type Peer, rememberedSuite, retryDelay } from './peer.ts';
 import { parts } from './rakp.ts';
+import type { Seal } from './seal.ts';
 import { newSession, sendClose } from './session.ts';
-import { learnSuite, rememberedSuite } from './suite-memory.ts';
+import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './setup-packets.ts';
 import { type SuiteId, suites } from './suites.ts';
-import { noteRoundTrip, retryDelay } from './timing.ts';
 
 export interface LoginOwner {
   /** Whether anybody still waits for the session. */

@@ -4,14 +4,11 @@ import type { Outlet } from '../multicast/outlets.ts';
 import { openPorts, type Port } from '../multicast/ports.ts';
 import { sleep } from '../multicast/sleep.ts';
 import { type Agent, Asker } from './asker.ts';
-import { parseAttributes } from './attributes.ts';
-import { directoryType, group4, groups6, slpPort } from './groups.ts';
 import { decodeReply, errors, type Reply, statedXid } from './message.ts';
 import { Queues } from './queues.ts';
-import { attributeRequest, serviceRequest } from './requests.ts';
-import { Rounds } from './rounds.ts';
-import { isUrl, type SlpService, typeOfService } from './service.ts';
-import { defaultTiming, type Timing } from './timing.ts';
+import { attributeRequest, directoryType, group4, groups6, serviceRequest, slpPort } from './requests.ts';
+import { isUrl, parseAttributes, type SlpService, typeOfService } from './service.ts';
+import { defaultTiming, Rounds, type Timing } from './timing.ts';
 import { Xids } from './xids.ts';
 
 export interface SlpQuestion {

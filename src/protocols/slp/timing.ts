@@ -14,3 +14,27 @@ export const defaultTiming: Timing = {
   patience: [400, 800, 1_600],
   tcpPatience: 2_000,
 };
+
+const fewestRounds = 3;
+const quietRounds = 2;
+
+/**
+ * Convergence as in RFC 2608 6.3: the question is repeated, naming those who have answered, until nobody new does. The end needs
+ * two quiet rounds, since one may be a lost packet or a slow device.
+ */
+export class Rounds {
+  readonly #timing: Timing;
+  #rounds = 0;
+  #quiet = 0;
+
+  constructor(timing: Timing) {
+    this.#timing = timing;
+  }
+
+  /** Begins a round; `news` says whether anybody new has answered in the last. The milliseconds to listen, or undefined at the end. */
+  next(news: boolean): number | undefined {
+    this.#quiet = news || this.#rounds === 0 ? 0 : this.#quiet + 1;
+    if (this.#rounds >= fewestRounds && this.#quiet >= quietRounds) return undefined;
+    return this.#rounds++ === 0 ? this.#timing.firstGap : this.#timing.laterGap;
+  }
+}

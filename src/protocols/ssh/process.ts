@@ -3,10 +3,9 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { Fault } from '../../core/errors.ts';
-import { childStream } from './child-stream.ts';
-import { abortFault, connectDeadlineFault } from './faults.ts';
+import { abortFault, connectDeadlineFault, unstartedFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
 import { killCommand, killDeadline } from './kill-command.ts';
 import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
@@ -24,7 +23,7 @@ import {
   unknownSignal,
 } from './transport.ts';
 
-export interface SshProcessOptions extends ProcessSettings {
+interface SshProcessOptions extends ProcessSettings {
   readonly hostKeys: HostKeys;
 }
 
@@ -168,3 +167,30 @@ export class SshProcesses implements Transport {
 }
 
 const readLog = (work: string): Promise<string> => readFile(logFile(work), 'utf8').catch(() => '');
+
+/** Input and output of a process as one stream; it ends when the process has ended, with the error that `judge` finds then. */
+function childStream(child: ChildProcess, judge: () => Promise<Error | undefined>): Duplex {
+  const { stdin, stdout } = child;
+  const stream = new Duplex({
+    read: () => void stdout!.resume(),
+    write: (chunk: Buffer, _encoding, done) => {
+      if (stdin!.write(chunk)) done();
+      else stdin!.once('drain', done);
+    },
+    final: (done) => void stdin!.end(done),
+    destroy: (error, done) => {
+      child.kill();
+      done(error);
+    },
+  });
+  stdout!.on('data', (chunk: Buffer) => {
+    if (!stream.push(chunk)) stdout!.pause();
+  });
+  const finish = (error: Error | undefined): void => {
+    if (error) stream.destroy(error);
+    else if (!stream.destroyed) stream.push(null);
+  };
+  child.once('error', (error) => stream.destroy(unstartedFault(error)));
+  child.once('close', () => void judge().then(finish, finish));
+  return stream;
+}

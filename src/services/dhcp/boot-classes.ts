@@ -1,4 +1,3 @@
-import { type BootFile, bootFiles, httpAuthority } from './boot-files.ts';
 import type { Subnet } from './subnets.ts';
 
 export interface BootSettings {
@@ -16,7 +15,7 @@ interface ClientClass {
 }
 
 /** The classes of all subnets, and which of them each subnet asks for; machines on other subnets are told nothing. */
-export interface BootClasses {
+interface BootClasses {
   readonly classes: readonly ClientClass[];
   of(subnet: Subnet): readonly string[];
 }
@@ -95,4 +94,30 @@ function classes6(server: string, { script, httpPort }: BootSettings): ClientCla
     'option-data': [url(script.replaceAll('SERVER', authority))],
   };
   return [ipxe, ...boot];
+}
+
+/**
+ * What a machine that boots from the network is told to load, by the architecture it names. All but iPXE itself get iPXE; what a node
+ * then does is decided by a script that iPXE fetches under the MAC address. Paths are below the root of the TFTP and of the HTTP server.
+ */
+interface BootFile {
+  readonly name: string;
+  /** RFC 4578 and its registry. */
+  readonly architectures: readonly number[];
+  readonly file: string;
+  readonly http: boolean;
+}
+
+const bootFiles: readonly BootFile[] = [
+  { name: 'bios', architectures: [0x00], file: 'undionly.kpxe', http: false },
+  { name: 'uefi-x64', architectures: [0x07, 0x09], file: 'ipxe.efi', http: false },
+  { name: 'uefi-arm64', architectures: [0x0b], file: 'ipxe-arm64.efi', http: false },
+  { name: 'http-x64', architectures: [0x10], file: 'ipxe.efi', http: true },
+  { name: 'http-arm64', architectures: [0x13], file: 'ipxe-arm64.efi', http: true },
+];
+
+/** An address as a URL has it, with the port unless it is the usual one. */
+function httpAuthority(address: string, port: string): string {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return port === '80' || port === '' ? host : `${host}:${port}`;
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type User, userNamed } from '../daemons/user.ts';
+import { type User, userNamed } from '../daemons/daemon.ts';
 import type { Family } from './document.ts';
 
 /** Where the files of one Kea server are. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expandAddresses } from '../../core/address-range.ts';
 import { Fault } from '../../core/errors.ts';
@@ -8,7 +9,6 @@ import { advertisedDevice, announcedDevice, type Device } from './device.ts';
 import { foldDevices } from './fold.ts';
 import { askable, kinds, servicesOf } from './kinds.ts';
 import type { KnownNodes } from './known-nodes.ts';
-import { neighbours } from './neighbours.ts';
 import { type Attributes, definitionsOf } from './rows.ts';
 import type { DiscoverySettings } from './settings.ts';
 
@@ -65,5 +65,24 @@ export class NetworkDiscovery {
     const devices = foldDevices([...found, ...advertised.map(advertisedDevice)]);
     // Some answer whatever they are asked for.
     return asked ? devices.filter(({ kind }) => asked.includes(kind)) : devices;
+  }
+}
+
+/** MAC addresses of the IPv4 neighbours that the kernel has talked to. */
+export function neighbours(table = readTable()): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const line of table.split('\n').slice(1)) {
+    const [address, , state, mac] = line.split(/\s+/);
+    if (address && mac && state !== '0x0' && mac !== '00:00:00:00:00:00') found.set(address, mac);
+  }
+  return found;
+}
+
+function readTable(): string {
+  try {
+    return readFileSync('/proc/net/arp', 'latin1');
+  } catch {
+    // Not every kernel has it, and no device is less found without its MAC.
+    return '';
   }
 }

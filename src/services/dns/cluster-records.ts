@@ -10,7 +10,7 @@ import { type ManagementNode, managementNode } from '../../objects/management-no
 import { isOwnEntry } from '../hosts/own-lines.ts';
 import { type Host, recordsOfHost } from './host-records.ts';
 import type { HostsMapping } from './hosts-mapping.ts';
-import { type DnsRecord, recordKey } from './record.ts';
+import { type DnsRecord, recordKey } from './ledger.ts';
 import type { Warnings } from './warnings.ts';
 import type { Zones } from './zones.ts';
 

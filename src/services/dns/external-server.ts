@@ -1,19 +1,18 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
+import { Turns } from '../../core/turns.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
 import { rcode } from '../../protocols/dns/codes.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
-import { keyed, type Ledger } from './ledger.ts';
-import type { DnsRecord } from './record.ts';
-import { inZone, serverFault } from './server-fault.ts';
-import { Turns } from '../../core/turns.ts';
-import type { Change } from './update-plan.ts';
+import { type DnsRecord, keyed, type Ledger } from './ledger.ts';
 import { messagesUnderWay } from './sender.ts';
+import { inZone, serverFault } from './server-fault.ts';
+import type { Change } from './update-plan.ts';
 import { Updater } from './updater.ts';
 import type { Warnings } from './warnings.ts';
 import { isIn } from './zone-file.ts';
-import { type Zones, zoneOf } from './zones.ts';
+import { zoneOf, type Zones } from './zones.ts';
 
 const knownFor = 60_000;
 

@@ -2,8 +2,8 @@ import { type Ip, ipText, reverseName } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { networkOf } from '../../objects/networks.ts';
 import { isHostName } from '../../protocols/dns/names.ts';
-import type { DnsRecord } from './record.ts';
-import { type Zones, zoneOf } from './zones.ts';
+import type { DnsRecord } from './ledger.ts';
+import { zoneOf, type Zones } from './zones.ts';
 
 /** A host as DNS shows it: its address, its name, and other names for it. */
 export interface Host {

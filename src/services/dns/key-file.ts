@@ -3,7 +3,7 @@ import { existsSync, lchownSync, readFileSync, statSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import { writeFileAtomically } from '../../core/files.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
-import type { User } from '../daemons/user.ts';
+import type { User } from '../daemons/daemon.ts';
 
 const keyName = 'muster';
 const pattern = /^key "([a-z0-9-]+)" \{ algorithm hmac-sha256; secret "([A-Za-z0-9+/=]+)"; \};\s*$/;

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { ListenAddress } from '../../core/listen-address.ts';
-import { systemdIsThere } from '../daemons/daemon.ts';
-import { type User, userNamed } from '../daemons/user.ts';
+import { systemdIsThere, type User, userNamed } from '../daemons/daemon.ts';
 import type { DnsSettings } from './settings.ts';
 
 /** Where the files of the name server lie and who owns them. */

@@ -4,8 +4,7 @@ import type { DnsClient } from '../../protocols/dns/client.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
 import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
-import { keyed, type Records } from './ledger.ts';
-import type { DnsRecord } from './record.ts';
+import { type DnsRecord, keyed, type Records } from './ledger.ts';
 
 /** Operations of a message that was refused as a whole, because what one of them requires is not so. */
 export interface Refusal {

@@ -1,14 +1,13 @@
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import type { Turns } from '../../core/turns.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
+import { DnsFault } from '../../protocols/dns/faults.ts';
 import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Ledger, Records } from './ledger.ts';
 import { lookAt, type Obstacle, obstacleFault, type Refusal, yieldTo } from './obstacles.ts';
 import { sendAll } from './sender.ts';
 import { serviceFault } from './server-fault.ts';
-import { countTogether } from './together.ts';
-import type { Turns } from '../../core/turns.ts';
-import { type Change, type Plan, planUpdate } from './update-plan.ts';
+import { type Change, countTogether, type Plan, planUpdate } from './update-plan.ts';
 
 /** How often names are looked at and the rest is sent again, while others change the same names. */
 const mostRounds = 6;

@@ -1,5 +1,7 @@
-import { recordTtl } from './batches.ts';
-import type { DnsRecord } from './record.ts';
+import type { DnsRecord } from './ledger.ts';
+
+/** Seconds that others may keep a record of a node. */
+export const recordTtl = 3_600;
 
 export interface Authority {
   /** The server's own name. */

@@ -1,12 +1,13 @@
 import { type FaultData, orFault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { effectiveReader, siteValue } from '../../objects/effective.ts';
+import { isEnabled } from '../../database/tables.ts';
+import { type EffectiveReader, effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { nodeAttribute } from '../../objects/node-attributes.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { RemoteTarget } from '../remote/targets.ts';
+import { imageOf, installDirectory } from './node-image.ts';
 import type { PackageStep } from './package-list.ts';
-import { missingScript, type Postscript, scriptsOf } from './postscripts.ts';
-import { ScriptDirectory } from './script-directory.ts';
-import { scriptEnvironment } from './script-environment.ts';
+import { missingScript, type Postscript, ScriptDirectory, scriptsOf } from './postscripts.ts';
 import { PackageLists, type SoftwareName, softwareNames } from './software.ts';
 import { type FoundList, SyncLists } from './sync-lists.ts';
 
@@ -53,7 +54,7 @@ export interface PlannedScript extends Postscript {
   readonly is: 'script' | 'syncfiles' | SoftwareName | 'missing';
 }
 
-export interface UpdateOptions {
+interface UpdateOptions {
   readonly remote: Remote;
   readonly snapshot: Snapshot;
   /** Whom we are on the nodes. */
@@ -128,3 +129,49 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
     },
   };
 }
+
+const variable = /^[A-Z_][A-Z0-9_]*$/;
+/** What a shell lives on; a site attribute of such a name must not change it. */
+const reserved =
+  /^(PATH|HOME|SHELL|USER|LOGNAME|PWD|OLDPWD|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|LD_.*|PS[0-4]|TERM|LANG|LC_.*|UID|EUID|PPID)$/;
+
+/**
+ * What postscripts find in their environment: the site's attributes in capitals, what they are told of node and image under the
+ * names of the reference system, and what the image's attribute `environvar` adds.
+ */
+export function scriptEnvironment(reader: EffectiveReader, node: string): Record<string, string> {
+  const { snapshot } = reader;
+  const own = (name: string): string => nodeAttribute(reader, node, name) ?? '';
+  const image = imageOf(reader, node);
+  const groups = reader.groupsOf(node);
+  const site = Object.fromEntries(
+    [...snapshot.rows('site').values()].flatMap((row) =>
+      isEnabled(row) && row['key'] ? [[row['key'].toUpperCase(), row['value'] ?? '']] : [],
+    ),
+  );
+  const known = {
+    NODE: node,
+    GROUP: groups.join(','),
+    NTYPE: groups.includes('service') ? 'service' : 'compute',
+    OSVER: image.os,
+    ARCH: image.arch,
+    PROFILE: image.profile,
+    PROVMETHOD: image.name || image.method,
+    IMAGENAME: image.name,
+    NODESETSTATE: own('currstate'),
+    MASTER: own('xcatmaster') || (siteValue(snapshot, 'master') ?? ''),
+    SITEMASTER: siteValue(snapshot, 'master') ?? '',
+    INSTALLDIR: installDirectory(reader),
+    UPDATENODE: '1',
+  };
+  const added = Object.fromEntries(
+    listItems(image.attribute('environvar')).map((setting) => {
+      const mark = setting.indexOf('=');
+      return mark < 0 ? [setting, ''] : [setting.slice(0, mark), setting.slice(mark + 1)];
+    }),
+  );
+  const all = Object.entries({ ...site, ...known, ...added });
+  return Object.fromEntries(all.filter(([name]) => usable(name)));
+}
+
+const usable = (name: string): boolean => variable.test(name.toUpperCase()) && !reserved.test(name);

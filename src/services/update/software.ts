@@ -1,13 +1,12 @@
 import { Fault, type FaultData, unlessFault } from '../../core/errors.ts';
 import type { EffectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
-import { Findings } from './findings.ts';
+import { Findings, readList } from './findings.ts';
 import { imageOf, listFiles } from './node-image.ts';
 import { endOf, lastWords, type NodeShell } from './node-shell.ts';
 import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
 import { type PackageStep, readPackageLists } from './package-list.ts';
 import { parsePostscript } from './postscripts.ts';
-import { readList } from './read-list.ts';
 import { framed, type ScriptReport } from './run-scripts.ts';
 import { telling } from './telling.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
-import { parseSwitch, parseWatts } from '../../../src/drivers/ipmi/energy-values.ts';
+import { parseSwitch, parseWatts } from '../../../src/drivers/ipmi/energy.ts';
 import { ipmiProblems } from '../../../src/drivers/ipmi/index.ts';
 import { planSettings } from '../../../src/drivers/ipmi/sp-settings.ts';
 import { bytes, patient, scriptedLink } from '../../protocols/ipmi/commands/script.ts';

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { effectiveReader } from '../../../src/objects/effective.ts';
-import { messagesOf, filesSynced, noSyncFiles, softwareBegins } from '../../../src/services/update/messages.ts';
-import { listFiles, imageOf } from '../../../src/services/update/node-image.ts';
-import { parsePostscript, scriptsOf } from '../../../src/services/update/postscripts.ts';
-import { ScriptDirectory } from '../../../src/services/update/script-directory.ts';
-import { scriptEnvironment } from '../../../src/services/update/script-environment.ts';
+import { filesSynced, messagesOf, noSyncFiles, softwareBegins } from '../../../src/services/update/messages.ts';
+import { imageOf, listFiles } from '../../../src/services/update/node-image.ts';
+import { scriptEnvironment } from '../../../src/services/update/plan-update.ts';
+import { parsePostscript, ScriptDirectory, scriptsOf } from '../../../src/services/update/postscripts.ts';
 import { matches } from '../../../src/services/update/wanted-files.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 

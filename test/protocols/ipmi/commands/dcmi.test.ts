@@ -5,11 +5,12 @@ import {
   decodePowerReading,
   decodeTemperatures,
   encodePowerLimit,
+  getControllerId,
   getPowerLimit,
   getPowerReading,
+  setControllerId,
   setPowerLimit,
 } from '../../../../src/protocols/ipmi/commands/dcmi.ts';
-import { getControllerId, setControllerId } from '../../../../src/protocols/ipmi/commands/dcmi-controller.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
 test('a power reading as ipmi_sim with DCMI answers them', () => {

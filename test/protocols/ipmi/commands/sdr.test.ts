@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { getSdrInfo, readSdrRecords } from '../../../../src/protocols/ipmi/commands/sdr.ts';
-import { sdrCache } from '../../../../src/protocols/ipmi/commands/sdr-cache.ts';
 import { decodeSdrRecord } from '../../../../src/protocols/ipmi/commands/sdr-record.ts';
+import { getSdrInfo, readSdrRecords, sdrCache } from '../../../../src/protocols/ipmi/commands/sdr.ts';
 import { bytes, patient, scriptedLink, type Step } from './script.ts';
 
 const temperature =

@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../../../src/core/errors.ts';
 import { decodeSdrRecord } from '../../../../src/protocols/ipmi/commands/sdr-record.ts';
-import { clearSel, readSel } from '../../../../src/protocols/ipmi/commands/sel.ts';
-import { decodeSelEntry } from '../../../../src/protocols/ipmi/commands/sel-record.ts';
 import { selText, timeText } from '../../../../src/protocols/ipmi/commands/sel-text.ts';
+import { clearSel, decodeSelEntry, readSel } from '../../../../src/protocols/ipmi/commands/sel.ts';
 import { bytes, patient, scriptedLink, type Step } from './script.ts';
 
 const records = [
