@@ -29,7 +29,7 @@ export interface Found {
 const timeout = 4_000;
 const atOnce = 256;
 /** Power is never switched here. */
-const powerDeadline = 0;
+const powerTimeout = 0;
 
 /** Nothing is known of these services yet, so whatever certificate they show is taken and forgotten. */
 const trust: Trust = { known: () => undefined, learn: async () => {} };
@@ -44,8 +44,8 @@ export class Discovery {
     idle: timeout,
   });
   readonly #drivers: Readonly<Record<Found['kind'], Driver<BmcAccess>>> = {
-    ipmi: ipmiDriver({ connections: this.#ipmi, powerDeadline }),
-    redfish: redfishDriver({ client: this.#redfish, trust, powerDeadline }),
+    ipmi: ipmiDriver({ connections: this.#ipmi, powerTimeout }),
+    redfish: redfishDriver({ client: this.#redfish, trust, powerTimeout }),
   };
 
   readonly #guard: AddressGuard;

@@ -7,9 +7,9 @@ import type { Identity } from './identity.ts';
 /** How long things may take, in milliseconds. */
 export interface IpmiTimes {
   /** Until a power command has reached its state. */
-  readonly powerDeadline: number;
+  readonly powerTimeout: number;
   /** Until a service processor whose address was changed answers at the new one. */
-  readonly addressDeadline: number;
+  readonly addressTimeout: number;
   /** Before `on` after a power cycle counts when the moment off was not seen. */
   readonly cycleSettling: number;
 }

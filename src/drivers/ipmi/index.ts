@@ -111,8 +111,8 @@ export function ipmiProblems(access: BmcAccess): readonly string[] {
 
 export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
   const { connections = new IpmiClient(), guard = new AddressGuard(undefined) } = options;
-  const { powerDeadline = 60_000, addressDeadline = 60_000, cycleSettling = 1_500 } = options;
-  const times: IpmiTimes = { powerDeadline, addressDeadline, cycleSettling };
+  const { powerTimeout = 60_000, addressTimeout = 60_000, cycleSettling = 1_500 } = options;
+  const times: IpmiTimes = { powerTimeout, addressTimeout, cycleSettling };
   const sdr = sdrCache();
 
   const endpointOf = ({ address, port, username, password, key }: BmcAccess): IpmiEndpoint => ({

@@ -7,7 +7,7 @@ import type { Target } from './target.ts';
 
 export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {
   /** How long a service processor may take to come up at a new address, in milliseconds. */
-  readonly addressDeadline?: number;
+  readonly addressTimeout?: number;
   /** By default connections of its own. */
   readonly client?: RedfishClient;
 }
@@ -18,14 +18,14 @@ export interface RedfishKind {
   capabilities(target: Target): Required<Capabilities>;
 }
 
-const defaultAddressDeadline = 60_000;
+const defaultAddressTimeout = 60_000;
 
 export function makeRedfishDriver(
   { name, capabilities }: RedfishKind,
   options: RedfishDriverOptions,
 ): Driver<BmcAccess> {
-  const { trust, guard = new AddressGuard(undefined), powerDeadline } = options;
-  const { client = new RedfishClient(options), addressDeadline = defaultAddressDeadline } = options;
+  const { trust, guard = new AddressGuard(undefined), powerTimeout } = options;
+  const { client = new RedfishClient(options), addressTimeout = defaultAddressTimeout } = options;
   const kind: BmcKind = {
     name,
     guard,
@@ -43,9 +43,9 @@ export function makeRedfishDriver(
       const service = client.service({ key: node, address, port, username, password });
       let made = connected.get(service);
       if (!made) {
-        const all = capabilities({ access, client, service, powerDeadline, addressDeadline, limits });
+        const all = capabilities({ access, client, service, powerTimeout, addressTimeout, limits });
         const safe = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
-        connected.set(service, (made = begun(safe, service, Math.max(powerDeadline, addressDeadline))));
+        connected.set(service, (made = begun(safe, service, Math.max(powerTimeout, addressTimeout))));
       }
       return made;
     },

@@ -1,7 +1,7 @@
-import { allResources, memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
+import { allResources, memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import { linkAt, linksAt, listAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
-import { rootMember } from '../../protocols/redfish/places.ts';
+import { rootMember } from '../../protocols/redfish/node-resources.ts';
 import type { InventoryReader } from './inventory-reader.ts';
 import { present } from './labels.ts';
 

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
 import { linkAt, textAt } from '../../protocols/redfish/json.ts';
-import { rootMember } from '../../protocols/redfish/places.ts';
+import { rootMember } from '../../protocols/redfish/node-resources.ts';
 import { type Line, message } from './labels.ts';
 import type { SpWriter } from './sp-attributes.ts';
 

@@ -75,7 +75,7 @@ async function verifyMove(
         `its service processor was told to move to ${address}, but does not answer there: ` +
           `${problem?.message ?? 'another Redfish service does.'} Its attribute bmc is unchanged.`,
       ),
-    target.addressDeadline,
+    target.addressTimeout,
     signal,
   );
   await target.service.handOver(moved);

@@ -1,6 +1,6 @@
 import { type RedfishClient, type RedfishService, Refusal, type Resource } from '../../protocols/redfish/client.ts';
 import { linkAt } from '../../protocols/redfish/json.ts';
-import { chassisOf, findSystem, managerOf, systemOf } from '../../protocols/redfish/places.ts';
+import { chassisOf, findSystem, managerOf, systemOf } from '../../protocols/redfish/node-resources.ts';
 import type { BmcAccess } from '../bmc/target.ts';
 
 /** A node and the service that stands for it. */
@@ -9,10 +9,10 @@ export interface Target {
   readonly client: RedfishClient;
   readonly service: RedfishService;
   /** How long a power command may take to reach its state, in milliseconds. */
-  readonly powerDeadline: number;
+  readonly powerTimeout: number;
   /** How long a service processor may take to come up at a new address, in milliseconds. */
-  readonly addressDeadline: number;
-  /** The last power limits of services that forget them when they are turned off, by place. */
+  readonly addressTimeout: number;
+  /** The last power limits of services that forget them when they are turned off, by address and path. */
   readonly limits: Map<string, number>;
 }
 

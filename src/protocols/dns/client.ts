@@ -7,7 +7,7 @@ import { readName } from './names.ts';
 import { sign, type TsigKey, verify } from './tsig.ts';
 import { type Batch, queryMessage, type Requirement, requirementMessage } from './update.ts';
 
-const patience = 20_000;
+const timeout = 20_000;
 
 interface Soa {
   readonly zone: string;
@@ -70,7 +70,7 @@ export class DnsClient {
     question.writeUInt16BE(connection.newId(), 0);
     const key = this.#key;
     const signed = key && sign(question, key, seconds());
-    const bytes = await connection.exchange(signed?.bytes ?? question, patience);
+    const bytes = await connection.exchange(signed?.bytes ?? question, timeout);
     const message = readMessage(bytes);
     if (signed) verify(bytes, message, key, signed.mac, seconds());
     return { bytes, message };

@@ -30,7 +30,7 @@ export interface Message {
 /** Takes a message apart or throws a DnsFault; whatever the bytes are, it ends after at most as many steps as there are bytes. */
 export function readMessage(bytes: Buffer): Message {
   if (bytes.length < headerBytes) throw garbled('it is shorter than a header');
-  const count = (place: number): number => bytes.readUInt16BE(4 + place * 2);
+  const count = (section: number): number => bytes.readUInt16BE(4 + section * 2);
   let at = headerBytes;
   const questions: { name: string; type: number }[] = [];
   for (let i = 0; i < count(0); i++) {
@@ -39,7 +39,7 @@ export function readMessage(bytes: Buffer): Message {
     questions.push({ name, type: bytes.readUInt16BE(next) });
     at = next + 4;
   }
-  const section = (records: number): WireRecord[] => {
+  const recordsOf = (records: number): WireRecord[] => {
     const list: WireRecord[] = [];
     for (let i = 0; i < records; i++) {
       const record = readRecord(bytes, at);
@@ -48,9 +48,9 @@ export function readMessage(bytes: Buffer): Message {
     }
     return list;
   };
-  const answers = section(count(1));
-  const authority = section(count(2));
-  const additional = section(count(3));
+  const answers = recordsOf(count(1));
+  const authority = recordsOf(count(2));
+  const additional = recordsOf(count(3));
   if (at !== bytes.length) throw garbled('there are bytes behind its end');
   return {
     id: bytes.readUInt16BE(0),

@@ -12,7 +12,7 @@
  *                    socket (transport.ts) and the shared timer (wheel.ts); tests are another
  */
 import { Conversation } from './conversation.ts';
-import { credentialsOf, defaultPort, type IpmiEndpoint, placeOf } from './endpoint.ts';
+import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
 import { defaultTiming, type Habits, type Timing } from './peer.ts';
@@ -113,7 +113,7 @@ export class IpmiClient {
     const transport = await this.#transport(family);
     const port = new Port(transport, this.#wheel, address, endpoint.port ?? defaultPort);
     const peer = {
-      place: placeOf(endpoint),
+      where: hostAndPort(endpoint),
       credentials,
       timing: this.#timing,
       habits: this.#habitsOf(endpoint),

@@ -70,7 +70,7 @@ export function credentialsOf(endpoint: IpmiEndpoint): Credentials {
 }
 
 /** The address as sentences show it. */
-export function placeOf({ address, port = defaultPort }: IpmiEndpoint): string {
+export function hostAndPort({ address, port = defaultPort }: IpmiEndpoint): string {
   if (port === defaultPort) return address;
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }

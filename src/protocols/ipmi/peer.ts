@@ -5,7 +5,7 @@ import type { Wire } from './wire.ts';
 /** A BMC as the machines see it. */
 export interface Peer {
   /** Its address, for sentences. */
-  readonly place: string;
+  readonly where: string;
   readonly credentials: Credentials;
   readonly timing: Timing;
   readonly habits: Habits;
@@ -14,7 +14,7 @@ export interface Peer {
 
 export interface Timing {
   /** Milliseconds of silence after which a request has failed; a BMC that is slow but gets on with a login is waited for. */
-  readonly deadline: number;
+  readonly timeout: number;
   /** How long the first try waits for its answer. */
   readonly firstRetry: number;
   /** How often a packet is sent at most. */
@@ -30,7 +30,7 @@ export interface Timing {
 }
 
 export const defaultTiming: Timing = {
-  deadline: 5_000,
+  timeout: 5_000,
   firstRetry: 500,
   tries: 4,
   idle: 25_000,

@@ -4,7 +4,7 @@ import { type Listener, type Transport, withoutZone } from './transport.ts';
 import type { Sleeper, Wheel } from './wheel.ts';
 import type { Wire } from './wire.ts';
 
-/** The real world of one conversation: its place on the shared socket and the shared timer. */
+/** The real world of one conversation: its part of the shared socket and the shared timer. */
 export class Port implements Wire, Listener, Sleeper {
   readonly address: string;
   readonly port: number;

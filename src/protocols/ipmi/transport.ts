@@ -7,7 +7,7 @@ import { readPong } from './presence.ts';
 import { randomWord } from './random-pool.ts';
 import { packetSize } from './wire.ts';
 
-/** Who gets the packets for a session id, if they come from the right place. */
+/** Who gets the packets for a session id, if they come from the right address. */
 export interface Listener {
   readonly address: string;
   readonly port: number;

@@ -1,5 +1,6 @@
 import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
 import type { LoginBrake } from './brake.ts';
 import type { ErrandLimits } from './errand.ts';
@@ -9,7 +10,7 @@ import { Identity } from './identity.ts';
 import type { Json } from './json.ts';
 import { type Resource, resourceIn } from './resource.ts';
 import { type Authority, basicAuthority, header, logIn, plainHeaders, readable, rootPath } from './session.ts';
-import { placeOf, type Trust, trustingConnector } from './trust.ts';
+import { type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {
   /** Under which the certificate's fingerprint is kept; the address if not given. */
@@ -70,7 +71,7 @@ export class Connection {
 
   constructor(endpoint: Endpoint, around: Surroundings) {
     this.endpoint = endpoint;
-    this.where = placeOf({ address: endpoint.address, port: endpoint.port ?? 443 });
+    this.where = formatListen({ host: endpoint.address, port: endpoint.port ?? 443 });
     this.#around = around;
     this.#identity = new Identity(this.where, around.trust);
   }
@@ -237,10 +238,10 @@ export class Connection {
   }
 
   #newClient(): Client {
-    const { address, port = 443 } = this.endpoint;
+    const { address: host, port = 443 } = this.endpoint;
     const { trust, limits } = this.#around;
     return new Client(`https://${this.where}`, {
-      connect: trustingConnector({ address, port }, trust.ca, limits.connectTimeout, (shown) =>
+      connect: trustingConnector({ host, port }, trust.ca, limits.connectTimeout, (shown) =>
         this.#identity.show(shown, this.#asking.keys()),
       ),
       keepAliveTimeout: limits.idle * 2,

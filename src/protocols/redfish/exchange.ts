@@ -70,7 +70,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: Reply['headers'] = {};
   readonly #body = new Received();
-  #held = 0;
+  #reserved = 0;
 
   constructor(
     message: Message,
@@ -118,12 +118,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#fail(new Fault('garbled', `its service processor answered ${this.#what} with more than ${most} bytes.`));
       return;
     }
-    const held = memory.grow(size, this.#held);
-    if (held === undefined) {
+    const reserved = memory.grow(size, this.#reserved);
+    if (reserved === undefined) {
       this.#fail(new Fault('unavailable', 'too many service processors send large answers at once; try again later.'));
       return;
     }
-    this.#held = held;
+    this.#reserved = reserved;
     this.#body.add(chunk);
   }
 
@@ -153,8 +153,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   #end(): void {
     clearTimeout(this.#timer);
     this.#ignoreAbort();
-    this.#limits.memory.release(this.#held);
-    this.#held = 0;
+    this.#limits.memory.release(this.#reserved);
+    this.#reserved = 0;
   }
 }
 

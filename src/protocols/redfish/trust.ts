@@ -3,6 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
+import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import { transportFault } from './faults.ts';
 
 /** Certificates: the fingerprint shown first is the one that must be shown from then on. */
@@ -13,11 +14,6 @@ export interface Trust {
   howToForget?(key: string): string;
   /** A certificate authority that vouches instead, as PEM. */
   readonly ca?: string | undefined;
-}
-
-interface Place {
-  readonly address: string;
-  readonly port: number;
 }
 
 const contexts = new Map<string | undefined, SecureContext>();
@@ -40,17 +36,16 @@ function contextFor(ca: string | undefined): SecureContext {
 
 /** Opens TLS connections and hands out only those whose certificate is accepted, so that no credential goes to a stranger. */
 export function trustingConnector(
-  place: Place,
+  at: ListenAddress,
   ca: string | undefined,
   timeout: number,
   accept: (fingerprint: string) => Promise<void>,
 ): buildConnector.connector {
-  const where = placeOf(place);
+  const where = formatListen(at);
   return (_options, callback) => {
     const socket = connect({
-      host: place.address,
-      port: place.port,
-      servername: isIP(place.address) ? '' : place.address,
+      ...at,
+      servername: isIP(at.host) ? '' : at.host,
       ALPNProtocols: ['http/1.1'],
       secureContext: contextFor(ca),
       // Every connection is checked below or by the authority; a resumed one would not show its certificate again.
@@ -87,10 +82,6 @@ export function trustingConnector(
       );
     });
   };
-}
-
-export function placeOf({ address, port }: Place): string {
-  return isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
 /** How often it is looked, in milliseconds. */

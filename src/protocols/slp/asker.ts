@@ -51,7 +51,7 @@ export class Asker {
 
   /** The whole answer to a request whose answer did not fit a datagram. */
   whole({ address }: Agent, packet: Buffer): Promise<Reply | undefined> {
-    return this.#connections(() => askByTcp(address, this.#port, packet, this.#timing.tcpPatience, this.#signal));
+    return this.#connections(() => askByTcp(address, this.#port, packet, this.#timing.tcpTimeout, this.#signal));
   }
 
   /** Takes the reply if somebody waits for it from this address. */
@@ -72,7 +72,7 @@ export class Asker {
     });
     const ended = { aborted: () => answered.abort() };
     watchAbort(this.#signal, ended);
-    for (const milliseconds of this.#timing.patience) {
+    for (const milliseconds of this.#timing.timeouts) {
       if (answered.signal.aborted || this.#signal.aborted) break;
       via.send(packet, address, this.#port);
       await sleep(milliseconds, answered.signal);

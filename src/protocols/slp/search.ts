@@ -38,7 +38,7 @@ interface Asked {
   readonly answered: Set<string>;
 }
 
-type Told = Omit<SlpService, 'fromDirectory'>;
+type Heard = Omit<SlpService, 'fromDirectory'>;
 
 /** All services of the types that agents tell of until nobody new answers or the time is over, with their attributes. */
 export async function findServices(question: SlpQuestion, signal: AbortSignal): Promise<SlpService[]> {
@@ -58,8 +58,8 @@ class Search {
   readonly #asker: Asker;
   readonly #asked: readonly Asked[];
   readonly #byXid: ReadonlyMap<number, Asked>;
-  readonly #services = new Map<string, Told>();
-  readonly #told = new Map<string, number>();
+  readonly #services = new Map<string, Heard>();
+  readonly #servicesOf = new Map<string, number>();
   readonly #directories = new Set<string>();
   /** Work on each agent, one thing after the other: an agent that is slow or lies in wait delays only itself. */
   readonly #work = new Queues();
@@ -154,8 +154,8 @@ class Search {
     this.#news = true;
     for (const type of this.#question.types) {
       this.#later(agent, async () => {
-        const told = await this.#asker.ask(agent, (xid) => serviceRequest(xid, type, undefined));
-        if (told?.kind === 'services') this.#note(type, told.urls, agent);
+        const reply = await this.#asker.ask(agent, (xid) => serviceRequest(xid, type, undefined));
+        if (reply?.kind === 'services') this.#note(type, reply.urls, agent);
       });
     }
   }
@@ -164,18 +164,18 @@ class Search {
     const { address } = agent;
     const most = this.#directories.has(address) ? mostServicesPerDirectory : mostServicesPerAgent;
     for (const url of urls) {
-      const count = this.#told.get(address) ?? 0;
+      const count = this.#servicesOf.get(address) ?? 0;
       if (count >= most || this.#services.size >= mostServices) return;
       const key = `${address} ${url}`;
       if (!isUrl(url) || this.#services.has(key)) continue;
-      this.#told.set(address, count + 1);
-      const service: Told = { type: typeOfService(url, type), url, address, attributes: new Map() };
+      this.#servicesOf.set(address, count + 1);
+      const service: Heard = { type: typeOfService(url, type), url, address, attributes: new Map() };
       this.#services.set(key, service);
       this.#later(agent, () => this.#describe(key, service, agent));
     }
   }
 
-  async #describe(key: string, service: Told, agent: Agent): Promise<void> {
+  async #describe(key: string, service: Heard, agent: Agent): Promise<void> {
     const reply = await this.#asker.ask(agent, (xid) => attributeRequest(xid, service.url));
     if (reply?.kind !== 'attributes') return;
     this.#attributeText += reply.text.length;

@@ -4,15 +4,15 @@ export interface Timing {
   readonly firstGap: number;
   readonly laterGap: number;
   /** To wait for the answer of one agent to the first, second, ... sending. */
-  readonly patience: readonly number[];
-  readonly tcpPatience: number;
+  readonly timeouts: readonly number[];
+  readonly tcpTimeout: number;
 }
 
 export const defaultTiming: Timing = {
   firstGap: 500,
   laterGap: 1_000,
-  patience: [400, 800, 1_600],
-  tcpPatience: 2_000,
+  timeouts: [400, 800, 1_600],
+  tcpTimeout: 2_000,
 };
 
 const fewestRounds = 3;

@@ -5,7 +5,7 @@ import type { Algorithms } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
 import { Connection } from './connection.ts';
-import { asFault, connectDeadlineFault, lostFault, talkativeFault } from './faults.ts';
+import { asFault, connectTimeoutFault, lostFault, talkativeFault } from './faults.ts';
 import { checkHostKey, type HostKeys, keyText } from './host-keys.ts';
 import { PacedReading } from './paced-reading.ts';
 import { portOf, type Target } from './target.ts';
@@ -19,7 +19,7 @@ const mostBeforeLogin = 256 * 1024;
 export interface ConnectOptions {
   readonly key: ParsedKey;
   readonly hostKeys: HostKeys;
-  readonly deadline: number;
+  readonly timeout: number;
   /** A stream to the target through another machine, instead of a TCP connection. */
   readonly through?: Duplex | undefined;
   /** Shared by all connections. */
@@ -28,7 +28,7 @@ export interface ConnectOptions {
 
 /** Opens a connection and logs in. `abandon` ends the attempt. */
 export function connect(target: Target, options: ConnectOptions): { opened: Promise<Connection>; abandon(): void } {
-  const { deadline, slices, through } = options;
+  const { timeout, slices, through } = options;
   const socket = through ?? connectTcp({ host: target.address, port: portOf(target), noDelay: true });
   const opened = new Promise<Connection>((resolve, reject) => {
     const fail = (error: unknown): void => {
@@ -36,7 +36,7 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
       socket.destroy();
       reject(asFault(target, error));
     };
-    const timer = setTimeout(() => fail(connectDeadlineFault(target, deadline)), deadline);
+    const timer = setTimeout(() => fail(connectTimeoutFault(target, timeout)), timeout);
     socket.once('error', fail);
     const begin = (): void =>
       slices.add(() => {

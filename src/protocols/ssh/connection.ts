@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
-import { killCommand, killDeadline } from './kill-command.ts';
+import { killCommand, killTimeout } from './kill-command.ts';
 import type { PacedReading } from './paced-reading.ts';
 import { hostAndPort, portOf, type Target } from './target.ts';
 
@@ -117,7 +117,7 @@ export class Connection {
     if (!this.#open) return;
     this.#open = false;
     this.#killing = true;
-    const timer = setTimeout(() => this.destroy(), killDeadline);
+    const timer = setTimeout(() => this.destroy(), killTimeout);
     const end = (): void => {
       clearTimeout(timer);
       this.#killing = false;

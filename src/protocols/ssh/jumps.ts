@@ -58,9 +58,9 @@ export class Jumps {
     });
   }
 
-  #start(key: string, jump: Target, { connectDeadline }: OpenOptions): Opening {
+  #start(key: string, jump: Target, { connectTimeout }: OpenOptions): Opening {
     const abandoned = new AbortController();
-    const opened = this.#open(jump, { signal: abandoned.signal, connectDeadline }).then((connection) => {
+    const opened = this.#open(jump, { signal: abandoned.signal, connectTimeout }).then((connection) => {
       this.#connections.set(key, connection);
       return connection;
     });

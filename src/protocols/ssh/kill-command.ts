@@ -10,4 +10,4 @@ export const killCommand = `exec sh -c '${[
 ].join('; ')}'`;
 
 /** Milliseconds that it may take. */
-export const killDeadline = 5_000;
+export const killTimeout = 5_000;

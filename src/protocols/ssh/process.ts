@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
 import { Fault } from '../../core/errors.ts';
-import { abortFault, connectDeadlineFault, unstartedFault } from './faults.ts';
+import { abortFault, connectTimeoutFault, unstartedFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
-import { killCommand, killDeadline } from './kill-command.ts';
+import { killCommand, killTimeout } from './kill-command.ts';
 import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
 import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
 import { awaitRun, ownFailure } from './process-run.ts';
 import { checkCommand } from './quote.ts';
 import { checkTarget, hostAndPort, type Target, wayTo } from './target.ts';
 import {
-  defaultConnectDeadline,
+  defaultConnectTimeout,
   type ExecOptions,
   type Exit,
   type OpenOptions,
@@ -52,14 +52,14 @@ export class SshProcesses implements Transport {
     const work = await this.#prepare(target, options);
     const child = this.#start(work, target, options, command, true);
     const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    const { connectDeadline = defaultConnectDeadline } = options;
-    const allowed = connectDeadline * wayTo(target).length;
+    const { connectTimeout = defaultConnectTimeout } = options;
+    const allowed = connectTimeout * wayTo(target).length;
     const run = {
       child,
       isConnected: () => existsSync(controlSocket(work)),
       isFlooded: () => (statSync(logFile(work), { throwIfNoEntry: false })?.size ?? 0) > maximumLog,
-      connectDeadline: allowed,
-      late: connectDeadlineFault(target, allowed),
+      connectTimeout: allowed,
+      late: connectTimeoutFault(target, allowed),
       flood: new Fault('garbled', `what its sshd at ${hostAndPort(target)} sends has no end.`),
       kill: () => this.#leave(this.#end(child, work, closed)),
     };
@@ -116,9 +116,9 @@ export class SshProcesses implements Transport {
   }
 
   #start(work: string, target: Target, options: OpenOptions, command: string, isCommand: boolean): ChildProcess {
-    const { connectDeadline = defaultConnectDeadline } = options;
+    const { connectTimeout = defaultConnectTimeout } = options;
     const { policy } = this.#options.hostKeys;
-    const words = sshArguments(target, this.#options, { work, isCommand, policy, connectDeadline });
+    const words = sshArguments(target, this.#options, { work, isCommand, policy, connectTimeout });
     const child = spawn('ssh', [...(isCommand ? [] : ['-s']), ...words, command], {
       stdio: 'pipe',
       env: { ...process.env, SHELL: '/bin/sh' },
@@ -132,7 +132,7 @@ export class SshProcesses implements Transport {
   /** Kills what runs on the node, by a second session of the connection, then ends ssh. */
   async #end(child: ChildProcess, work: string, closed: Promise<void>): Promise<void> {
     if (existsSync(controlSocket(work))) {
-      const killer = spawn('ssh', joinArguments(work, killCommand), { stdio: 'ignore', timeout: killDeadline });
+      const killer = spawn('ssh', joinArguments(work, killCommand), { stdio: 'ignore', timeout: killTimeout });
       await new Promise((resolve) => killer.once('error', resolve).once('close', resolve));
     }
     child.kill();

@@ -2,9 +2,9 @@ import type { ClientChannel } from 'ssh2';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
-import { abortFault, commandDeadlineFault, connectDeadlineFault, lostFault, passingFault } from './faults.ts';
+import { abortFault, commandTimeoutFault, connectTimeoutFault, lostFault, passingFault } from './faults.ts';
 import { hostAndPort } from './target.ts';
-import { defaultConnectDeadline, type ExecOptions, type Exit, type Output } from './transport.ts';
+import { defaultConnectTimeout, type ExecOptions, type Exit, type Output } from './transport.ts';
 
 /** Runs a command on a connection that was claimed for it, and gives that back. */
 export function execOn(connection: Connection, command: string, output: Output, options: ExecOptions): Promise<Exit> {
@@ -26,7 +26,7 @@ class Session {
   /** Nobody waits any more. */
   #over = false;
   /** What lets output flow again that was not taken yet. */
-  readonly #held = new Set<() => void>();
+  readonly #pending = new Set<() => void>();
   #streams = 2;
 
   constructor(
@@ -44,13 +44,13 @@ class Session {
   }
 
   start(command: string): void {
-    const { signal, connectDeadline = defaultConnectDeadline } = this.#options;
+    const { signal, connectTimeout = defaultConnectTimeout } = this.#options;
     const { target } = this.#connection;
     watchAbort(signal, this.#watch);
     this.#timer = setTimeout(() => {
-      this.#stop(connectDeadlineFault(target, connectDeadline));
+      this.#stop(connectTimeoutFault(target, connectTimeout));
       this.#connection.destroy();
-    }, connectDeadline);
+    }, connectTimeout);
     try {
       this.#connection.exec(command, (error, channel) => {
         clearTimeout(this.#timer);
@@ -78,9 +78,9 @@ class Session {
       this.#kill();
       return;
     }
-    const { commandDeadline } = this.#options;
-    if (commandDeadline !== undefined) {
-      this.#timer = setTimeout(() => this.#stop(commandDeadlineFault(commandDeadline)), commandDeadline);
+    const { commandTimeout } = this.#options;
+    if (commandTimeout !== undefined) {
+      this.#timer = setTimeout(() => this.#stop(commandTimeoutFault(commandTimeout)), commandTimeout);
     }
     channel.once('exit', (code: number | null, name?: string) => {
       this.#exit = { code: code ?? undefined, signal: name };
@@ -101,9 +101,9 @@ class Session {
     }
     if (taken === undefined) return;
     const resume = this.#connection.stall();
-    this.#held.add(resume);
+    this.#pending.add(resume);
     const goOn = (): void => {
-      if (this.#held.delete(resume)) resume();
+      if (this.#pending.delete(resume)) resume();
       this.#finish();
     };
     taken.then(goOn, (error: unknown) => {
@@ -133,7 +133,7 @@ class Session {
 
   /** All has arrived and was taken. */
   #finish(): void {
-    if (this.#streams > 0 || this.#held.size > 0 || this.#over) return;
+    if (this.#streams > 0 || this.#pending.size > 0 || this.#over) return;
     this.#leave();
     if (this.#exit) this.#resolve(this.#exit);
     else this.#reject(lostFault(this.#connection.target));
@@ -158,8 +158,8 @@ class Session {
     if (channel === undefined || this.#streams === 0) return;
     channel.removeAllListeners('data').resume();
     channel.stderr.removeAllListeners('data').resume();
-    for (const resume of this.#held) resume();
-    this.#held.clear();
+    for (const resume of this.#pending) resume();
+    this.#pending.clear();
     this.#connection.kill();
   }
 }

@@ -23,17 +23,17 @@ export interface OpenOptions {
   /** Ends the work: what runs on the node is killed, and the waiting is over at once. */
   readonly signal: AbortSignal;
   /** Milliseconds for each step towards a started command: every connection on the way, and the start. Default: 10,000. */
-  readonly connectDeadline?: number | undefined;
+  readonly connectTimeout?: number | undefined;
 }
 
 export interface ExecOptions extends OpenOptions {
   /** Milliseconds the command may run. Default: as long as it likes. */
-  readonly commandDeadline?: number | undefined;
+  readonly commandTimeout?: number | undefined;
   /** What the command reads. Default: nothing. */
   readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
 }
 
-export const defaultConnectDeadline = 10_000;
+export const defaultConnectTimeout = 10_000;
 
 /** One way to run commands on nodes. Failures are Faults whose sentences go after the node's name. */
 export interface Transport {

@@ -10,7 +10,6 @@ export interface Daemon {
   start(): Promise<void>;
   /** Lets it read its configuration again, by SIGHUP; starts it if it does not run. */
   reload(): Promise<void>;
-  restart(): Promise<void>;
   /** Also for the next start of the machine. */
   stop(): Promise<void>;
   /** At the start of muster: what muster itself supervises runs again, what systemd keeps is watched again. */

@@ -56,13 +56,6 @@ export class SupervisedProcess implements Daemon {
     });
   }
 
-  restart(): Promise<void> {
-    return this.#turns.take(async () => {
-      await this.#stop();
-      await this.#start();
-    });
-  }
-
   stop(): Promise<void> {
     return this.#turns.take(() => this.#stop());
   }

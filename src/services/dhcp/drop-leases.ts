@@ -24,7 +24,7 @@ export async function dropLeases(
   for (const { ip, address, mac } of reserved) if (ip?.family === family) holders.set(address, mac);
   if (holders.size === 0) return;
   const able = await server.offers(`lease${family}-get`, `lease${family}-get-page`, `lease${family}-del`);
-  const leases = able ? await leasesAmong(server, [...holders.keys()]) : fileLeases(server.places.leaseFile);
+  const leases = able ? await leasesAmong(server, [...holders.keys()]) : fileLeases(server.files.leaseFile);
   const now = Date.now() / 1_000;
   const wrong = leases.filter(
     (lease) =>

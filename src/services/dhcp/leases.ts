@@ -15,11 +15,11 @@ export interface Lease {
 
 const pageSize = 1_000;
 /** Longer than Kea takes for a configuration with many reservations. */
-const pageDeadline = 10_000;
+const pageTimeout = 10_000;
 
 /** All leases that are in force, by Kea's own word or, where it cannot say, from the file it keeps them in. */
 export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]> {
-  const found = await keaLeases(server).catch(() => fileLeases(server.places.leaseFile));
+  const found = await keaLeases(server).catch(() => fileLeases(server.files.leaseFile));
   const networks = new Map(server.base?.subnets.map(({ id, network }) => [id, network]));
   return found
     .filter((lease) => isInForce(lease, now))
@@ -58,7 +58,7 @@ export async function keaLeases({ family, control }: KeaServer): Promise<RawLeas
   const command = `lease${family}-get-page`;
   const all: RawLease[] = [];
   for (let from = 'start'; ; from = all.at(-1)!.address) {
-    const answer = await control.ask(command, { from, limit: pageSize }, pageDeadline);
+    const answer = await control.ask(command, { from, limit: pageSize }, pageTimeout);
     if (answer.result !== keaResults.done && answer.result !== keaResults.empty)
       throw new KeaRefusal(command, answer.text);
     const { leases = [] } = (answer.arguments ?? {}) as { leases?: Record<string, unknown>[] };

@@ -167,7 +167,7 @@ function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet,
 class ServerNames {
   readonly #reader: EffectiveReader;
   readonly #resolve: Resolve;
-  readonly #known = new Map<string, string | undefined>();
+  readonly #cache = new Map<string, string | undefined>();
 
   constructor(reader: EffectiveReader, resolve: Resolve) {
     this.#reader = reader;
@@ -177,8 +177,8 @@ class ServerNames {
   async of(node: string): Promise<string | undefined> {
     const name = this.#reader.row(noderesTable, node)?.['tftpserver'];
     if (!name || name === '<xcatmaster>') return undefined;
-    if (!this.#known.has(name)) this.#known.set(name, await this.#address(node, name));
-    return this.#known.get(name);
+    if (!this.#cache.has(name)) this.#cache.set(name, await this.#address(node, name));
+    return this.#cache.get(name);
   }
 
   async #address(node: string, name: string): Promise<string> {

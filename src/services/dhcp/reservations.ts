@@ -125,7 +125,7 @@ export function difference(from: Iterable<Reservation>, to: Iterable<Reservation
   return { removed: [...old.values()], added };
 }
 
-const known = new WeakMap<SortedMap<Row>, ReservationSet>();
+const cache = new WeakMap<SortedMap<Row>, ReservationSet>();
 
 /**
  * The reservations of the table. Rows may also be written by hand: one that Kea could not take, or that contradicts another, is left
@@ -134,21 +134,21 @@ const known = new WeakMap<SortedMap<Row>, ReservationSet>();
 export const reservationsOf = (snapshot: Snapshot): ReservationSet => reservationsIn(snapshot.rows(reservationTable));
 
 export function reservationsIn(rows: SortedMap<Row>): ReservationSet {
-  let set = known.get(rows);
+  let set = cache.get(rows);
   if (!set) {
     set = new ReservationSet();
     for (const row of rows.values()) {
       const reservation = isEnabled(row) ? fromRow(row) : undefined;
       if (reservation && !set.conflict(reservation)) set.add(reservation);
     }
-    known.set(rows, set);
+    cache.set(rows, set);
   }
   return set;
 }
 
 /** Spares reading them anew. */
 export function rememberReservations(snapshot: Snapshot, set: ReservationSet): void {
-  known.set(snapshot.rows(reservationTable), set);
+  cache.set(snapshot.rows(reservationTable), set);
 }
 
 function fromRow({ node = '', mac = '', ip = '', hostname = '', nextserver }: Row): Reservation | undefined {

@@ -65,10 +65,11 @@ function machinesOf(devices: readonly Device[], known: KnownNodes): Map<string, 
       const { mtm, serial } = all[0]!;
       const name = known.byMachine(kind.name, mtm, serial) ?? serverName(mtm, serial);
       // A processor that has not taken part in the numbering yet says 0.
-      const told = (column: 'frame' | 'cage' | 'frameMtm' | 'frameSerial'): string =>
+      const announced = (column: 'frame' | 'cage' | 'frameMtm' | 'frameSerial'): string =>
         all.map((each) => each[column]).find((value) => value !== '' && value !== '0') ?? all[0]![column];
-      const id = told(kind === kinds.frame ? 'frame' : 'cage');
-      const parent = kind === kinds.cec ? frameOf(told('frameMtm'), told('frameSerial'), machines, known) : '';
+      const id = announced(kind === kinds.frame ? 'frame' : 'cage');
+      const parent =
+        kind === kinds.cec ? frameOf(announced('frameMtm'), announced('frameSerial'), machines, known) : '';
       machines.set(key, { name, id, attributes: attributesOf({ kind, name, mtm, serial, id, parent }) });
     }
   }

@@ -60,12 +60,12 @@ export class Dns {
     const warnings = new Warnings(zones.warnings);
     if (isExternal(snapshot)) {
       const server = this.#externalServer(snapshot);
-      const told = await server.updater.submitComputed(async () => {
+      const found = await server.updater.submitComputed(async () => {
         const owners = await recordsOfHostsFile(snapshot, zones, this.#hosts.read(), '', warnings);
         for (const owner of server.ledger.owners()) if (!owners.has(owner)) owners.set(owner, new Map());
         return externalChange(server, zones, { owners }, warnings);
       });
-      for (const warning of told) warnings.add(warning);
+      for (const warning of found) warnings.add(warning);
     } else {
       const local = this.#localServer();
       await local.setUp(snapshot, zones, async () => {
@@ -109,10 +109,10 @@ export class Dns {
 
   async #update(snapshot: Snapshot, zones: Zones, wish: Wish, warnings: Warnings): Promise<void> {
     const external = isExternal(snapshot) ? this.#externalServer(snapshot) : undefined;
-    const told = external
+    const found = external
       ? await external.updater.submit(await externalChange(external, zones, wish, warnings))
       : await this.#updateLocal(zones, wish);
-    for (const warning of told) warnings.add(warning);
+    for (const warning of found) warnings.add(warning);
   }
 
   #updateLocal(zones: Zones, wish: Wish): Promise<readonly string[]> {

@@ -14,7 +14,7 @@ import type { Warnings } from './warnings.ts';
 import { isIn } from './zone-file.ts';
 import { zoneOf, type Zones } from './zones.ts';
 
-const knownFor = 60_000;
+const cachedFor = 60_000;
 
 interface ZoneFound {
   readonly zone?: string;
@@ -65,8 +65,8 @@ export class ExternalServer {
 
   /** The server's zone for a name. Whether we may change it is found out before anything is sent: nothing is done by halves. */
   async #zoneFor(name: string): Promise<ZoneFound> {
-    const known = this.#zones.get(name);
-    if (known && known.until > Date.now()) return known;
+    const cached = this.#zones.get(name);
+    if (cached && cached.until > Date.now()) return cached;
     let zone: string | undefined;
     try {
       zone = (await this.#client.soa(name))?.zone;
@@ -81,7 +81,7 @@ export class ExternalServer {
       if (error.code === rcode.servfail && zone === undefined) return { failure: fault };
       throw fault;
     }
-    this.#zones.set(name, { zone, until: Date.now() + knownFor });
+    this.#zones.set(name, { zone, until: Date.now() + cachedFor });
     return { zone };
   }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 
-const deadline = 60_000;
+const timeout = 60_000;
 /** Where named and its tools are, besides the path. */
 const directories = ['/usr/sbin', '/sbin', '/usr/bin', '/usr/local/sbin'];
 
@@ -34,7 +34,7 @@ export const runTool = (name: string, args: readonly string[]): Promise<ToolResu
       reject(error);
       return;
     }
-    const options = { timeout: deadline, maxBuffer: 16 * 1024 * 1024 };
+    const options = { timeout, maxBuffer: 16 * 1024 * 1024 };
     execFile(program, args, options, (error, stdout, stderr) => {
       resolve({ failed: error !== null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '') });
     });

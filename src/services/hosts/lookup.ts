@@ -6,28 +6,28 @@ import { addressesByName, type HostLine } from './hosts-file.ts';
 
 /** Each lookup keeps a thread of the few that file access needs too. */
 const lookupsAtOnce = 2;
-/** A lookup that takes so many milliseconds has found nobody to ask; after a few of them no further one is begun. */
-const silence = 1_000;
-const patience = 10_000;
+/** Milliseconds after which a lookup has found nobody to ask, and of such lookups together after which none is begun any more. */
+const lookupTimeout = 1_000;
+const lostTimeout = 10_000;
 /** Milliseconds after which none is begun in any case. */
-const longest = 60_000;
+const totalTimeout = 60_000;
 
 /** Finds addresses of names in the hosts file and, if told so, the way the operating system does. */
 export function makeResolve(readLines: () => readonly HostLine[], askSystem: boolean, lookUp: Resolve = ask): Resolve {
   // Most requests are about nodes that have addresses; they do not pay for it.
-  let known: ReadonlyMap<string, Ip> | undefined;
+  let cache: ReadonlyMap<string, Ip> | undefined;
   const began = performance.now();
   let lost = 0;
   const inTurn = limiter(lookupsAtOnce);
   return async (name) => {
-    const found = (known ??= addressesByName(readLines())).get(name.toLowerCase());
+    const found = (cache ??= addressesByName(readLines())).get(name.toLowerCase());
     if (found || !askSystem) return found;
     return inTurn(async () => {
       const start = performance.now();
-      if (lost >= patience || start - began >= longest) return undefined;
+      if (lost >= lostTimeout || start - began >= totalTimeout) return undefined;
       const address = await lookUp(name);
       const took = performance.now() - start;
-      if (took >= silence) lost += took;
+      if (took >= lookupTimeout) lost += took;
       return address;
     });
   };

@@ -31,13 +31,13 @@ export function mergeHosts(
     if (isOwnEntry(own, entry, names !== undefined)) warnings.push(ownWarning(entry));
     else ours.push(entry);
   }
-  const places = placesOf(ours, index);
+  const lineOf = linesFor(ours, index);
   const replaced = new Map<number, string>();
   for (const entry of ours)
     for (const line of [...index.at(entry.ip), ...index.named(entry.short)]) replaced.set(line, '');
   const added: string[] = [];
   for (const entry of ours) {
-    const line = places.get(entry);
+    const line = lineOf.get(entry);
     if (line === undefined) added.push(formatLine(entry, format));
     else replaced.set(line, formatLine(entry, format));
   }
@@ -62,14 +62,14 @@ export function removeHosts(lines: readonly HostLine[], named: readonly Wanted[]
 }
 
 /** The lines that entries take; an entry without one is new. */
-function placesOf(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<HostEntry, number> {
-  const places = new Map<HostEntry, number>();
+function linesFor(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<HostEntry, number> {
+  const lineOf = new Map<HostEntry, number>();
   const taken = new Set<number>();
   const take = (entry: HostEntry, candidates: readonly number[]): void => {
     const free = candidates.filter((line) => !taken.has(line));
-    if (free.length === 0 || places.has(entry)) return;
+    if (free.length === 0 || lineOf.has(entry)) return;
     const line = free.reduce((a, b) => Math.min(a, b));
-    places.set(entry, line);
+    lineOf.set(entry, line);
     taken.add(line);
   };
   // Where a name has several addresses, the first of them must not take the line of another.
@@ -83,7 +83,7 @@ function placesOf(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<
     );
   }
   for (const entry of entries) take(entry, [...index.at(entry.ip), ...index.named(entry.short)]);
-  return places;
+  return lineOf;
 }
 
 function repeatedNames(entries: readonly HostEntry[]): ReadonlySet<string> {

@@ -110,7 +110,7 @@ const slowestTogether = 32 * 1_024;
 const perItem = 100;
 const perItemTogether = 5;
 
-/** Milliseconds that sending cargo to so many nodes at once may take each of them, beyond the usual deadline. */
+/** Milliseconds that sending cargo to so many nodes at once may take each of them, beyond the usual timeout. */
 export function copyAllowance({ items, size }: Cargo, atOnce: number): number {
   const forBytes = size * Math.max(1 / slowest, atOnce / slowestTogether);
   return Math.ceil(forBytes + items.length * Math.max(perItem, atOnce * perItemTogether));

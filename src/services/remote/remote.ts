@@ -64,8 +64,8 @@ export function openRemoteNodes(settings: RemoteSettings, keys: SshKeys, hostKey
       transport === 'ssh2'
         ? new SshClient({ privateKey: keys.privateKey, hostKeys, idle: keepSeconds * 1_000 })
         : new SshProcesses({ keyFile: keys.privateKeyFile, configuration: sshConfig, hostKeys }),
-    connectDeadline: connectSeconds * 1_000,
-    commandDeadline: commandSeconds * 1_000,
+    connectTimeout: connectSeconds * 1_000,
+    commandTimeout: commandSeconds * 1_000,
   });
 }
 

@@ -13,8 +13,8 @@ export interface Ran {
 export interface ShellOptions {
   /** Bytes of output that are kept of all its commands together. */
   readonly limit: number;
-  /** Milliseconds; default: the usual deadline of commands. */
-  readonly deadline?: number | undefined;
+  /** Milliseconds; default: the usual timeout of commands. */
+  readonly timeout?: number | undefined;
 }
 
 /** Bytes that are kept of every command, to say why it failed. */
@@ -32,10 +32,10 @@ export class NodeShell {
     this.#left = options.limit;
   }
 
-  async run(command: string, deadline?: number): Promise<Ran> {
+  async run(command: string, timeout?: number): Promise<Ran> {
     const output = new CollectedOutput(Math.max(leastOutput, this.#left));
     // The shell joins the streams, so that errors stand where they happened.
-    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, deadline);
+    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, timeout);
     const text = output.text('stdout');
     this.#left -= Buffer.byteLength(text);
     const lines = linesOf(text);
@@ -50,8 +50,8 @@ export class NodeShell {
   }
 
   /** As run, for what must succeed; `what` names it in the error. */
-  async must(command: string, what: string, deadline?: number): Promise<readonly string[]> {
-    const { exit, lines } = await this.run(command, deadline);
+  async must(command: string, what: string, timeout?: number): Promise<readonly string[]> {
+    const { exit, lines } = await this.run(command, timeout);
     if (exit.code !== 0) throw new Fault('invalid', `${what} ${endOf(exit)}${lastWords(lines)}`);
     return lines;
   }
@@ -61,8 +61,8 @@ export class NodeShell {
     return this.#node.withFiles(work, more);
   }
 
-  #exec(command: string, output: CollectedOutput, deadline = this.#options.deadline): Promise<Exit> {
-    return this.#node.exec(command, output, deadline === undefined ? {} : { commandDeadline: deadline });
+  #exec(command: string, output: CollectedOutput, timeout = this.#options.timeout): Promise<Exit> {
+    return this.#node.exec(command, output, timeout === undefined ? {} : { commandTimeout: timeout });
   }
 }
 

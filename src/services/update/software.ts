@@ -21,7 +21,7 @@ const lists = {
 
 const failed = 'Software maintenance failed';
 /** Installing may take long. */
-const deadline = 3_600_000;
+const timeout = 3_600_000;
 
 /** Packages that images say nodes shall have. Lists are read once, however many nodes share them. */
 export class PackageLists {
@@ -63,7 +63,7 @@ export async function maintain(
   if (steps.length === 0) return { ok: true, lines: framed(script, [], 'exited with code 0') };
   if (!manager)
     throw new Fault('invalid', `${failed}: it has none of the package managers apt-get, dnf, yum and zypper.`);
-  const { exit, lines } = await shell.run(packageCommand(manager, steps), deadline);
+  const { exit, lines } = await shell.run(packageCommand(manager, steps), timeout);
   const report = { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
   if (report.ok) return report;
   return { ...report, fault: new Fault('invalid', `${failed}: ${name} ${endOf(exit)}${lastWords(lines)}`) };

@@ -17,7 +17,7 @@ import { pathOnNode, wantedTree } from './wanted-files.ts';
 /** Where the reference system keeps what it needs on nodes to synchronise files. */
 const defaultStorage = '/var/xcat/node/syncfiles';
 /** Milliseconds that scripts may run, and that sending files may take longer than a command. */
-const scriptDeadline = 3_600_000;
+const scriptTimeout = 3_600_000;
 
 /** The update of one node. */
 export class NodeUpdate {
@@ -45,7 +45,7 @@ export class NodeUpdate {
 
   /** The lines, whether all went well, and what ended it, if something did. */
   async carryOut(remote: RemoteNode): Promise<ScriptReport> {
-    const shell = new NodeShell(remote, { limit: this.#job.limit, deadline: scriptDeadline });
+    const shell = new NodeShell(remote, { limit: this.#job.limit, timeout: scriptTimeout });
     let lines: readonly string[] = [];
     let ok = true;
     try {
@@ -126,7 +126,7 @@ export class NodeUpdate {
 
   #withFiles<T>(shell: NodeShell, work: (sending: Sending) => Promise<T>): Promise<T> {
     const sending = { shell, local: this.#local, keepOwner: this.#job.keepOwner };
-    return shell.withFiles((files, signal) => work({ ...sending, files, signal }), scriptDeadline);
+    return shell.withFiles((files, signal) => work({ ...sending, files, signal }), scriptTimeout);
   }
 }
 

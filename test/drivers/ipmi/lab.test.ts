@@ -16,8 +16,8 @@ let driver: Driver;
 beforeAll(async () => {
   lab = await startBmcs({ count: 3, prefix: '127.30' });
   driver = ipmiDriver({
-    powerDeadline: 10_000,
-    addressDeadline: 100,
+    powerTimeout: 10_000,
+    addressTimeout: 100,
     cycleSettling: 0,
   });
 }, 30_000);

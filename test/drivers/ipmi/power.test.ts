@@ -36,7 +36,7 @@ test.each<[PowerAction, string, readonly Step[], string]>([
 test('an unanswered on that had no effect is sent again only after the state was read', async () => {
   const steps = [off, lost(control(1)), off, off, control(1), on];
   const link = scriptedLink(steps);
-  expect(await over(link, { powerDeadline: 800 }).power.set('on', patient)).toBe('on');
+  expect(await over(link, { powerTimeout: 800 }).power.set('on', patient)).toBe('on');
   expect(link.left()).toBe(0);
 });
 
@@ -51,7 +51,7 @@ test.each<[PowerAction, readonly Step[], string, RegExp]>([
   ['on', [off, { ...control(1), code: 0xd5 }], 'invalid', /not possible in the present state/],
 ])('%s fails clearly after %j', async (action, steps, kind, sentence) => {
   const link = scriptedLink(steps);
-  const error = await over(link, { powerDeadline: 200 })
+  const error = await over(link, { powerTimeout: 200 })
     .power.set(action, patient)
     .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ kind });
@@ -70,7 +70,7 @@ test('all attempts together have one deadline', async () => {
     },
   };
   const began = performance.now();
-  const switching = over(slow, { powerDeadline: 500 }).power.set('on', patient);
+  const switching = over(slow, { powerTimeout: 500 }).power.set('on', patient);
   await expect(switching).rejects.toThrow(/it is still off \d s after the power action on/);
   expect(performance.now() - began).toBeLessThan(700);
 });
@@ -78,7 +78,7 @@ test('all attempts together have one deadline', async () => {
 test('an abort ends the wait', async () => {
   const controller = new AbortController();
   const link = scriptedLink([off, control(1)]);
-  const waiting = over(link, { powerDeadline: 10_000 }).power.set('on', controller.signal);
+  const waiting = over(link, { powerTimeout: 10_000 }).power.set('on', controller.signal);
   setTimeout(() => controller.abort(), 50);
   await expect(waiting).rejects.toMatchObject({ kind: 'deadline' });
 });

@@ -21,7 +21,7 @@ beforeAll(async () => {
     startBmcs({ count: 1, prefix: '127.116' }),
     startBmcs({ count: 1, prefix: '127.117', stock: true }),
   ]);
-  driver = ipmiDriver({ powerDeadline: 2_000, addressDeadline: 10_000 });
+  driver = ipmiDriver({ powerTimeout: 2_000, addressTimeout: 10_000 });
 }, 30_000);
 
 afterAll(async () => {

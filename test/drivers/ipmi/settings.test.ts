@@ -173,7 +173,7 @@ test.each([
     `another service processor answers there (without its GUID ${own.guid}).`,
   ],
 ])('a new address with %s is reported', async (_what, identityAt, kind, sentence) => {
-  const { serviceProcessor } = over(scriptedLink(moves), { identityAt, addressDeadline: 50 });
+  const { serviceProcessor } = over(scriptedLink(moves), { identityAt, addressTimeout: 50 });
   const error = await serviceProcessor.set({ ip: '10.0.0.99' }, patient).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ kind });
   expect((error as Fault).message).toContain(sentence);

@@ -9,7 +9,7 @@ import { logLines, rankOf } from '../../../src/drivers/redfish/event-log.ts';
 import { redfishCapabilities } from '../../../src/drivers/redfish/index.ts';
 import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';
 import { isNetmask } from '../../../src/drivers/redfish/sp-address.ts';
-import { pickSystem } from '../../../src/protocols/redfish/places.ts';
+import { pickSystem } from '../../../src/protocols/redfish/node-resources.ts';
 import { serverTree, treeTarget } from './tree.ts';
 
 const signal = new AbortController().signal;
@@ -472,7 +472,7 @@ describe('a hostile service', () => {
             ordered: () => void Object.assign(tree[system]!, { PowerState: 'Off' }),
           });
           try {
-            await use(capabilities({ ...target, powerDeadline: 0 }));
+            await use(capabilities({ ...target, powerTimeout: 0 }));
           } catch (error) {
             expect(error).toBeInstanceOf(Fault);
           }

@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 let client: IpmiClient;
 
 beforeEach(() => {
-  client = new IpmiClient({ deadline: 2_000, firstRetry: 100, pings: [50, 100, 200] });
+  client = new IpmiClient({ timeout: 2_000, firstRetry: 100, pings: [50, 100, 200] });
 });
 
 afterEach(async () => {

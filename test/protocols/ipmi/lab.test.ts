@@ -90,7 +90,7 @@ describe('ipmi_sim with suite 17', () => {
   test('a BMC that answers after 3 s', async () => {
     await lab.fault(5, { delay: 3_000 });
     await client.close();
-    client = new IpmiClient({ deadline: 20_000 });
+    client = new IpmiClient({ timeout: 20_000 });
     expect(await ask({ address: at(5) })).toMatchObject({ code: 0 });
     await lab.fault(5, { delay: 0 });
   });

@@ -69,7 +69,7 @@ export class World {
       heardNoise: () => this.noise,
     };
     const peer = {
-      place: '192.0.2.1',
+      where: '192.0.2.1',
       credentials: credentialsOf({ ...account, ...endpoint }),
       timing: { ...defaultTiming, ...timing },
       habits: this.habits,

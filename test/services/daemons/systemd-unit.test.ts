@@ -63,7 +63,6 @@ it('is told by systemctl what to do, and is left alone at the end of muster', as
   await toy.start();
   await toy.start();
   await toy.reload();
-  await toy.restart();
   expect(await toy.isRunning()).toBe(true);
   await toy.close();
   expect(state()).toBe('active');
@@ -74,8 +73,6 @@ it('is told by systemctl what to do, and is left alone at the end of muster', as
     'start toy',
     '--quiet enable toy',
     'kill --signal=HUP toy',
-    'reset-failed toy',
-    'restart toy',
     '--quiet disable toy',
     'stop toy',
   ]);

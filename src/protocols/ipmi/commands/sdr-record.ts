@@ -112,8 +112,8 @@ function shared(first: SensorRecord, sharing: number, start: number): SensorReco
   if (count < 2) return [first];
   const alphabetic = ((sharing >> 4) & 0x03) === 1;
   return Array.from({ length: count }, (_, index) => {
-    const place = (start & 0x7f) + index;
-    const suffix = alphabetic ? String.fromCharCode(65 + (place % 26)) : String(place);
+    const position = (start & 0x7f) + index;
+    const suffix = alphabetic ? String.fromCharCode(65 + (position % 26)) : String(position);
     return { ...first, number: (first.number + index) & 0xff, name: `${first.name}${suffix}` };
   });
 }
