@@ -9,7 +9,7 @@ import {
   decodeMac,
   decodeVlan,
 } from '../../protocols/ipmi/commands/lan-values.ts';
-import { getLanParameter, lanChannel, lanNames, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
+import { getLanParameter, lanChannel, lanName, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
 import { getAlerting } from '../../protocols/ipmi/commands/pef.ts';
 import type { Labelled } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
@@ -46,7 +46,7 @@ async function lan(bmc: Bmc, attribute: string, lanAttribute: LanAttribute, sign
   const { label, parameter: name, show } = lanAttribute;
   const value = await parameter(bmc, name, signal);
   if (value === undefined) {
-    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanNames[name]}).`);
+    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanName(name)}).`);
   }
   const shown = show(value);
   return attribute === 'vlan' && shown === 'off' ? { Message: ['BMC VLAN disabled'] } : { [label]: shown };

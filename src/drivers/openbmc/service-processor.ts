@@ -1,8 +1,7 @@
 import { flagAt, textAt } from '../../protocols/redfish/json.ts';
 import { present } from '../redfish/labels.ts';
-import { managementNetwork } from '../redfish/management-network.ts';
 import { redfishSpWriters, type SpWriters } from '../redfish/service-processor.ts';
-import { redfishSpReaders, type SpReader, type SpWriter } from '../redfish/sp-attributes.ts';
+import { managementNetwork, redfishSpReaders, type SpReader, type SpWriter } from '../redfish/sp-attributes.ts';
 import { systemFor } from '../redfish/target.ts';
 import {
   bootMode,

@@ -19,10 +19,7 @@ export function redfishEventLog(target: Target): EventLog {
   };
 }
 
-/**
- * The log of hardware events: of the system's logs, else those of its manager, else of its chassis, one that is called or
- * holds a SEL, else an event log, else the first that is no journal, dump or the like.
- */
+/** The best ranked log of the system, else of its manager, else of its chassis. */
 async function eventLogOf(target: Target, signal: AbortSignal): Promise<Resource> {
   const holders = [
     async () => [await systemIfAny(target, signal)],

@@ -114,10 +114,7 @@ async function settled(target: Machine, action: PowerAction, signal: AbortSignal
   );
 }
 
-/**
- * Sends an order once. When no answer came, or a refusal because the state is reached already, only the state can tell what
- * has happened.
- */
+/** Sends an order once. After no answer or a refusal the state is read: it may be reached already. */
 async function order(
   target: Machine,
   reset: Action,

@@ -2,8 +2,7 @@ import { isIP, isIPv4 } from 'node:net';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import type { RedfishService } from '../../protocols/redfish/client.ts';
 import { at, textAt } from '../../protocols/redfish/json.ts';
-import { currentAddress, managementNetwork } from './management-network.ts';
-import type { SpWriter } from './sp-attributes.ts';
+import { currentAddress, managementNetwork, type SpWriter } from './sp-attributes.ts';
 import type { Target } from './target.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
 import { defaultSuites, type SuiteId, suites } from './suites.ts';
 
 export interface IpmiEndpoint {
@@ -71,6 +72,5 @@ export function credentialsOf(endpoint: IpmiEndpoint): Credentials {
 
 /** The address as sentences show it. */
 export function hostAndPort({ address, port = defaultPort }: IpmiEndpoint): string {
-  if (port === defaultPort) return address;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return port === defaultPort ? address : formatListen({ host: address, port });
 }

@@ -1,6 +1,6 @@
 import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { cancelled } from './faults.ts';
-import { writePing } from './presence.ts';
+import { writePing } from './header.ts';
 import { type Transport, withoutZone } from './transport.ts';
 import type { Sleeper, Wheel } from './wheel.ts';
 

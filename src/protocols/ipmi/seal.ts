@@ -52,10 +52,7 @@ export const messageOffset = headerLength + block;
 /** The longest packet around a message: vector, confidentiality pad, integrity pad and code. */
 export const sealOverhead = headerLength + block + block + 4 + trailer + 16;
 
-/**
- * Seals the message that lies from `messageOffset` to `end` in the packet, in place, with the next sequence number. The vector's
- * place must hold 16 random bytes. Returns the length of the packet.
- */
+/** Encrypts the message between `messageOffset` and `end` in place; the 16 bytes before it must be random. Returns the length. */
 export function sealMessage(seal: Seal, packet: Buffer, end: number): number {
   const padding = block - 1 - ((end - messageOffset) % block);
   let at = end;

@@ -81,28 +81,15 @@ export function readOpenResponse(packet: Buffer, suite: Suite): OpenAnswer | und
   return answer.bmcId === 0 ? undefined : answer;
 }
 
-interface Rakp2 extends SetupAnswer {
-  readonly bmcRandomAndGuid: Buffer;
-  readonly code: Buffer;
-}
-
-export function readRakp2(packet: Buffer, suite: Suite): Rakp2 | undefined {
+export function readRakp2(packet: Buffer, suite: Suite) {
   const bytes = payload(packet);
   const status = bytes[1] ?? 0;
   if (status === 0 && bytes.length < 40 + suite.macLength) return undefined;
-  return {
-    tag: bytes[0] ?? 0,
-    status,
-    bmcRandomAndGuid: bytes.subarray(8, 40),
-    code: bytes.subarray(40, 40 + suite.macLength),
-  };
+  const code = bytes.subarray(40, 40 + suite.macLength);
+  return { tag: bytes[0] ?? 0, status, bmcRandomAndGuid: bytes.subarray(8, 40), code };
 }
 
-interface Rakp4 extends SetupAnswer {
-  readonly code: Buffer;
-}
-
-export function readRakp4(packet: Buffer, suite: Suite): Rakp4 | undefined {
+export function readRakp4(packet: Buffer, suite: Suite) {
   const bytes = payload(packet);
   const status = bytes[1] ?? 0;
   if (status === 0 && bytes.length < 8 + suite.tagLength) return undefined;
@@ -122,10 +109,7 @@ export const statuses = {
   noSuiteMatch: 0x11,
 } as const;
 
-/**
- * Invalid or unmatched algorithms (04h to 07h, 10h, 11h); BMCs that do not know an algorithm's number have also been seen to
- * answer 0Eh and 12h. Only an open request is answered with them.
- */
+/** Answers to an open request that refuse its algorithms. 0Eh and 12h are not in the table, but BMCs send them. */
 const suiteRefusals: ReadonlySet<number> = new Set([0x04, 0x05, 0x06, 0x07, 0x0e, 0x10, 0x11, 0x12]);
 
 export function refusesSuite(status: number): boolean {

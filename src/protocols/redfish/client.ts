@@ -1,9 +1,9 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
-import { LoginBrake } from './brake.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { RedfishService } from './service.ts';
+import { LoginBrake } from './session.ts';
 import type { Trust } from './trust.ts';
 
 export { Refusal } from './faults.ts';
@@ -34,10 +34,7 @@ const defaultReplyMemory = 256 * 1024 * 1024;
 const defaultKept = 1_500;
 const defaultBrake = 5_000;
 
-/**
- * All Redfish services a process talks to. What is left unused is logged out, disconnected and forgotten with its password; all
- * of it by `close`.
- */
+/** All Redfish services a process talks to. Unused ones are logged out and forgotten with their passwords. */
 export class RedfishClient {
   readonly #limits: ServiceLimits;
   readonly #kept: number;

@@ -2,14 +2,22 @@ import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
-import type { LoginBrake } from './brake.ts';
-import type { ErrandLimits } from './errand.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
 import { Identity } from './identity.ts';
 import type { Json } from './json.ts';
 import { type Resource, resourceIn } from './resource.ts';
-import { type Authority, basicAuthority, header, logIn, plainHeaders, readable, rootPath } from './session.ts';
+import type { ErrandLimits } from './service.ts';
+import {
+  type Authority,
+  basicAuthority,
+  header,
+  logIn,
+  type LoginBrake,
+  plainHeaders,
+  readable,
+  rootPath,
+} from './session.ts';
 import { type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {

@@ -78,10 +78,7 @@ function ambiguous(systems: readonly Resource[], node: string): Fault {
   );
 }
 
-/**
- * The chassis a node is in: those its system names, else those that name the system, else all there are. A node that is no
- * system is an enclosure: the chassis that no other contains.
- */
+/** The chassis its system names, else those that name the system, else all. Without a system, the outermost. */
 export async function chassisOf(
   service: RedfishService,
   node: string,

@@ -93,10 +93,7 @@ const most = 32 * 1024 * 1024;
 const watched = new Map<Socket, { readonly where: string; before: number }>();
 let timer: NodeJS.Timeout | undefined;
 
-/**
- * Ends a connection over which more comes than anybody asks for. What is part of no body, such as words behind a status, is
- * counted nowhere else, and going over it would keep a processor busy until the deadline.
- */
+/** Ends a connection that brings more than anybody asks for: what is part of no body is counted nowhere else. */
 function watchForFlood(socket: Socket, where: string): void {
   watched.set(socket, { where, before: socket.bytesRead });
   socket.once('close', () => {

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { limiter } from '../../core/limiter.ts';
 import type { Port } from '../multicast/ports.ts';
-import { sleep } from '../multicast/sleep.ts';
+import { sleep } from '../sleep.ts';
 import { decodeReply, type Reply, statedLength } from './message.ts';
 import type { Timing } from './timing.ts';
 import type { Xids } from './xids.ts';
@@ -20,38 +20,41 @@ interface Waiting {
   answer(reply: Reply): void;
 }
 
+/** What all that is asked in one search has in common. */
+interface Surroundings {
+  readonly port: number;
+  readonly timing: Timing;
+  readonly xids: Xids;
+  readonly limit: AbortSignal;
+}
+
 /** Asks single agents, again if they are silent, and by TCP if the answer is too long for a datagram. */
 export class Asker {
-  readonly #port: number;
-  readonly #timing: Timing;
-  readonly #xids: Xids;
-  readonly #signal: AbortSignal;
+  readonly #search: Surroundings;
   readonly #waiting = new Map<number, Waiting>();
   readonly #connections = limiter(mostConnections);
 
-  constructor(port: number, timing: Timing, xids: Xids, signal: AbortSignal) {
-    this.#port = port;
-    this.#timing = timing;
-    this.#xids = xids;
-    this.#signal = signal;
+  constructor(search: Surroundings) {
+    this.#search = search;
   }
 
   /** Undefined: there is no answer, or no time left for it. */
   async ask(agent: Agent, request: (xid: number) => Buffer): Promise<Reply | undefined> {
-    const xid = this.#xids.take();
+    const xid = this.#search.xids.take();
     if (xid === undefined) return undefined;
     try {
       const packet = request(xid);
       const reply = await this.#byDatagram(agent, xid, packet);
       return reply?.overflow ? ((await this.whole(agent, packet)) ?? reply) : reply;
     } finally {
-      this.#xids.giveBack(xid);
+      this.#search.xids.giveBack(xid);
     }
   }
 
   /** The whole answer to a request whose answer did not fit a datagram. */
   whole({ address }: Agent, packet: Buffer): Promise<Reply | undefined> {
-    return this.#connections(() => askByTcp(address, this.#port, packet, this.#timing.tcpTimeout, this.#signal));
+    const { port, timing, limit } = this.#search;
+    return this.#connections(() => askByTcp(address, port, packet, timing.tcpTimeout, limit));
   }
 
   /** Takes the reply if somebody waits for it from this address. */
@@ -71,13 +74,13 @@ export class Asker {
       },
     });
     const ended = { aborted: () => answered.abort() };
-    watchAbort(this.#signal, ended);
-    for (const milliseconds of this.#timing.timeouts) {
-      if (answered.signal.aborted || this.#signal.aborted) break;
-      via.send(packet, address, this.#port);
+    watchAbort(this.#search.limit, ended);
+    for (const milliseconds of this.#search.timing.timeouts) {
+      if (answered.signal.aborted || this.#search.limit.aborted) break;
+      via.send(packet, address, this.#search.port);
       await sleep(milliseconds, answered.signal);
     }
-    unwatchAbort(this.#signal, ended);
+    unwatchAbort(this.#search.limit, ended);
     this.#waiting.delete(xid);
     return found;
   }

@@ -40,10 +40,7 @@ export function statedLength(bytes: Buffer): number | undefined {
 export const statedXid = (packet: Buffer): number | undefined =>
   packet.length < headerLength ? undefined : packet.readUInt16BE(10);
 
-/**
- * The message in a packet; undefined if it is none that a user agent listens for, or not whole. Of a list of URLs that ends in the
- * middle of one, as lists that overflowed do, those before count.
- */
+/** Undefined: not for a user agent, or not whole. Of a list of URLs that is cut off, those before the cut count. */
 export function decodeReply(packet: Buffer): Reply | undefined {
   const length = statedLength(packet);
   if (length === undefined || length < headerLength || packet.length < headerLength) return undefined;
@@ -94,15 +91,10 @@ function skipAuthenticators(reader: Reader): boolean {
   return true;
 }
 
-interface Heading {
-  readonly xid: number;
-  readonly multicast: boolean;
-}
-
 /** A request: its header and its texts, each behind its length. */
 export function encodeRequest(
   kind: (typeof functions)['serviceRequest' | 'attributeRequest'],
-  { xid, multicast }: Heading,
+  { xid, multicast }: { xid: number; multicast: boolean },
   texts: readonly string[],
 ): Buffer {
   const body = Buffer.concat([language, ...texts].map(counted));

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 import type { Outlet } from '../multicast/outlets.ts';
 import { openPorts, type Port } from '../multicast/ports.ts';
-import { sleep } from '../multicast/sleep.ts';
+import { sleep } from '../sleep.ts';
 import { type Agent, Asker } from './asker.ts';
 import { decodeReply, errors, type Reply, statedXid } from './message.ts';
 import { Queues } from './queues.ts';
@@ -71,7 +71,7 @@ class Search {
     this.#port = question.port ?? slpPort;
     this.#timing = question.timing ?? defaultTiming;
     this.#limit = limit;
-    this.#asker = new Asker(this.#port, this.#timing, this.#xids, limit);
+    this.#asker = new Asker({ port: this.#port, timing: this.#timing, xids: this.#xids, limit });
     this.#asked = [...question.types, directoryType].map((type) => ({
       xid: this.#xids.take()!,
       type,
@@ -154,8 +154,8 @@ class Search {
     this.#news = true;
     for (const type of this.#question.types) {
       this.#later(agent, async () => {
-        const reply = await this.#asker.ask(agent, (xid) => serviceRequest(xid, type, undefined));
-        if (reply?.kind === 'services') this.#note(type, reply.urls, agent);
+        const listed = await this.#asker.ask(agent, (xid) => serviceRequest(xid, type, undefined));
+        if (listed?.kind === 'services') this.#note(type, listed.urls, agent);
       });
     }
   }

@@ -18,10 +18,7 @@ export const defaultTiming: Timing = {
 const fewestRounds = 3;
 const quietRounds = 2;
 
-/**
- * Convergence as in RFC 2608 6.3: the question is repeated, naming those who have answered, until nobody new does. The end needs
- * two quiet rounds, since one may be a lost packet or a slow device.
- */
+/** RFC 2608 6.3: asks until nobody new answers, in two rounds, since one may be a lost packet or a slow device. */
 export class Rounds {
   readonly #timing: Timing;
   #rounds = 0;

@@ -1,13 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import type { Outlet } from '../multicast/outlets.ts';
 import { openPorts } from '../multicast/ports.ts';
-import { sleep } from '../multicast/sleep.ts';
-
-interface RedfishQuestion {
-  readonly outlets: readonly Outlet[];
-  readonly milliseconds: number;
-  readonly port?: number;
-}
+import { sleep } from '../sleep.ts';
 
 /** A Redfish service that has answered a search. */
 export interface RedfishAdvert extends Advert {
@@ -23,8 +17,10 @@ const gap = 700;
 const mostSpread = 3;
 
 /** The Redfish services that answer a search, one for each address. */
-export async function findRedfish(question: RedfishQuestion, signal: AbortSignal): Promise<RedfishAdvert[]> {
-  const { outlets, milliseconds, port: to = ssdpPort } = question;
+export async function findRedfish(
+  { outlets, milliseconds }: { outlets: readonly Outlet[]; milliseconds: number },
+  signal: AbortSignal,
+): Promise<RedfishAdvert[]> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
   const found = new Map<string, RedfishAdvert>();
   const ports = await openPorts({
@@ -44,7 +40,7 @@ export async function findRedfish(question: RedfishQuestion, signal: AbortSignal
     for (let i = 0; i < searches && !limit.aborted; i++) {
       for (const { outlet, send } of ports) {
         const group = outlet?.family === 6 ? group6 : group4;
-        send(searchRequest(group, spread), outlet?.family === 6 ? `${group}%${outlet.interface}` : group, to);
+        send(searchRequest(group, spread), outlet?.family === 6 ? `${group}%${outlet.interface}` : group, ssdpPort);
       }
       await sleep(gap, limit);
     }

@@ -49,10 +49,7 @@ export class SshClient implements Transport {
     await this.#connections.close();
   }
 
-  /**
-   * A kept connection may have died unseen. If it brought not a byte since, the other side has not even confirmed the session,
-   * so nothing was started there, and a new connection may try.
-   */
+  /** A kept connection may have died unseen. If not a byte came since, nothing was started there, and a new one may try. */
   async #on<T>(target: Target, options: OpenOptions, work: (connection: Connection) => Promise<T>): Promise<T> {
     checkTarget(target);
     for (;;) {

@@ -4,10 +4,9 @@ import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
 import type { Algorithms } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
-import { Connection } from './connection.ts';
+import { Connection, PacedReading } from './connection.ts';
 import { asFault, connectTimeoutFault, lostFault, talkativeFault } from './faults.ts';
 import { checkHostKey, type HostKeys, keyText } from './host-keys.ts';
-import { PacedReading } from './paced-reading.ts';
 import { portOf, type Target } from './target.ts';
 
 /** A peer that is silent for about four times this long, in milliseconds, is given up. */
@@ -105,10 +104,7 @@ function authentication({ user, password }: Target, key: ParsedKey): AnyAuthMeth
   return { type: 'publickey', username: user, key };
 }
 
-/**
- * The cheapest good ones first: what the two sides agree on is the first of ours that the other side has. ssh2 runs AES-GCM in
- * OpenSSL's assembly; ChaCha20-Poly1305 costs it twice as much and is for hosts that have nothing else.
- */
+/** The cheapest good ones first. ChaCha20-Poly1305 costs ssh2 twice as much as AES-GCM, which OpenSSL does. */
 const offered = {
   kex: [
     'curve25519-sha256',

@@ -57,10 +57,6 @@ export function throughFault(jump: Target, error: unknown): Fault {
     : new Fault(fault.kind, sentences, { cause: fault });
 }
 
-interface LibraryError extends NodeJS.ErrnoException {
-  readonly level?: string;
-}
-
 const unreachable: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',
   EHOSTUNREACH: 'cannot be reached',
@@ -72,7 +68,11 @@ const unreachable: Readonly<Record<string, string>> = {
 /** The Fault for what went wrong while a connection was opened or used. */
 export function asFault(target: Target, error: unknown): Fault {
   if (error instanceof Fault) return error;
-  const { code = '', level = '', message = '' } = error instanceof Error ? (error as LibraryError) : {};
+  const {
+    code = '',
+    level = '',
+    message = '',
+  }: Partial<NodeJS.ErrnoException & { level: string }> = error instanceof Error ? error : {};
   const where = hostAndPort(target);
   const said = unreachable[code];
   if (said !== undefined) return new Unreachable(`its sshd at ${where} ${said}.`, { cause: error });

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import type { Fault } from '../../core/errors.ts';
 import { abortFault, commandTimeoutFault, passingFault, unstartedFault } from './faults.ts';
-import type { ExecOptions, Output } from './transport.ts';
+import { type ExecOptions, feed, type Output } from './transport.ts';
 
 /** What the ssh program exits with when it has failed itself, though a command may do so too. */
 export const ownFailure = 255;
@@ -64,7 +64,7 @@ export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Pro
       leave();
       resolve(code ?? ownFailure);
     });
-    feed(child, stdin).catch(stop);
+    feed(child.stdin!, stdin, () => over).catch(stop);
     // It may have been meanwhile, before anybody watched.
     if (signal.aborted) watch.aborted();
   });
@@ -85,18 +85,4 @@ function passOn(child: ChildProcess, output: Output, failed: (error: unknown) =>
       }
     });
   }
-}
-
-async function feed({ stdin }: ChildProcess, input: ExecOptions['stdin']): Promise<void> {
-  if (input === undefined || typeof input === 'string' || input instanceof Uint8Array) {
-    stdin!.end(input);
-    return;
-  }
-  for await (const chunk of input) {
-    if (stdin!.destroyed) return;
-    if (!stdin!.write(chunk)) {
-      await new Promise((resolve) => stdin!.once('drain', resolve).once('close', resolve));
-    }
-  }
-  stdin!.end();
 }

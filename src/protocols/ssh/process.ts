@@ -7,7 +7,6 @@ import { Duplex } from 'node:stream';
 import { Fault } from '../../core/errors.ts';
 import { abortFault, connectTimeoutFault, unstartedFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
-import { killCommand, killTimeout } from './kill-command.ts';
 import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
 import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
 import { awaitRun, ownFailure } from './process-run.ts';
@@ -17,6 +16,8 @@ import {
   defaultConnectTimeout,
   type ExecOptions,
   type Exit,
+  killCommand,
+  killTimeout,
   type OpenOptions,
   type Output,
   type Transport,
@@ -32,10 +33,7 @@ const mercy = 1_000;
 /** Bytes that the directory of a control socket may have in its name; the kernel takes little more than 100 in all. */
 const longestDirectory = 60;
 
-/**
- * OpenSSH's client, one process for each command: for sites that log in by GSSAPI or have an ssh_config of their own. It keeps no
- * connections and costs several times the processor time.
- */
+/** OpenSSH's client, a process for each command: for sites with GSSAPI or an ssh_config. It costs several times as much. */
 export class SshProcesses implements Transport {
   readonly #options: SshProcessOptions;
   /** Each with what ends it. */

@@ -4,7 +4,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { abortFault, commandTimeoutFault, connectTimeoutFault, lostFault, passingFault } from './faults.ts';
 import { hostAndPort } from './target.ts';
-import { defaultConnectTimeout, type ExecOptions, type Exit, type Output } from './transport.ts';
+import { defaultConnectTimeout, type ExecOptions, type Exit, feed, type Output } from './transport.ts';
 
 /** Runs a command on a connection that was claimed for it, and gives that back. */
 export function execOn(connection: Connection, command: string, output: Output, options: ExecOptions): Promise<Exit> {
@@ -87,7 +87,7 @@ class Session {
     });
     channel.on('data', (chunk: Buffer) => this.#take('stdout', chunk));
     channel.stderr.on('data', (chunk: Buffer) => this.#take('stderr', chunk));
-    this.#feed(channel).catch((error: unknown) => this.#stop(passingFault(error)));
+    feed(channel, this.#options.stdin, () => this.#over).catch((error: unknown) => this.#stop(passingFault(error)));
   }
 
   /** Holds the node back while output is not taken. */
@@ -110,19 +110,6 @@ class Session {
       this.#stop(passingFault(error));
       goOn();
     });
-  }
-
-  async #feed(channel: ClientChannel): Promise<void> {
-    const { stdin } = this.#options;
-    if (stdin === undefined || typeof stdin === 'string' || stdin instanceof Uint8Array) {
-      channel.end(stdin);
-      return;
-    }
-    for await (const chunk of stdin) {
-      if (this.#over || !channel.writable) return;
-      if (!channel.write(chunk)) await new Promise((resolve) => channel.once('drain', resolve).once('close', resolve));
-    }
-    channel.end();
   }
 
   #closed(): void {

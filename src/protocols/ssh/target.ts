@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Fault } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
 
 /** A machine that commands are run on. */
 export interface Target {
@@ -26,10 +27,7 @@ export const isHostName = (text: string): boolean => hostName.test(text);
 
 export const portOf = ({ port }: Target): number => port ?? defaultPort;
 
-export function hostAndPort(target: Target): string {
-  const { address } = target;
-  return isIP(address) === 6 ? `[${address}]:${portOf(target)}` : `${address}:${portOf(target)}`;
-}
+export const hostAndPort = (target: Target): string => formatListen({ host: target.address, port: portOf(target) });
 
 /** The target and the machines it is reached through. */
 export function wayTo(target: Target): Target[] {

@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import type { Target } from './target.ts';
 
 /**
@@ -35,6 +35,19 @@ export interface ExecOptions extends OpenOptions {
 
 export const defaultConnectTimeout = 10_000;
 
+/** Gives a command what it reads, as fast as it is taken; nothing more once it is over. */
+export async function feed(into: Writable, input: ExecOptions['stdin'], isOver: () => boolean): Promise<void> {
+  if (input === undefined || typeof input === 'string' || input instanceof Uint8Array) {
+    into.end(input);
+    return;
+  }
+  for await (const chunk of input) {
+    if (isOver() || !into.writable) return;
+    if (!into.write(chunk)) await new Promise((resolve) => into.once('drain', resolve).once('close', resolve));
+  }
+  into.end();
+}
+
 /** One way to run commands on nodes. Failures are Faults whose sentences go after the node's name. */
 export interface Transport {
   /** Runs a command in the user's shell. */
@@ -43,3 +56,17 @@ export interface Transport {
   subsystem(target: Target, name: string, options: OpenOptions): Promise<Duplex>;
   close(): Promise<void>;
 }
+
+/**
+ * Ends the process groups that the same sshd process has started. sshd hands no signals to what root runs, so a second session of
+ * the connection has to. `exec` makes sshd its parent whatever the user's shell is, and one line is what every shell can quote.
+ */
+export const killCommand = `exec sh -c '${[
+  'others() { for p in $(cat /proc/$PPID/task/$PPID/children); do [ $p = $$ ] || echo $p; done; }',
+  'for p in $(others); do kill -TERM -$p; done',
+  'sleep 1',
+  'for p in $(others); do kill -KILL -$p; done',
+].join('; ')}'`;
+
+/** Milliseconds that it may take. */
+export const killTimeout = 5_000;

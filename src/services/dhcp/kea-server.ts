@@ -81,10 +81,7 @@ export class KeaServer {
     await this.#daemon?.close();
   }
 
-  /**
-   * Whether Kea would take the configuration; nothing changes. A new process is asked where it may be: the one that serves would test
-   * with the interfaces it found when it started.
-   */
+  /** Whether Kea would take it; nothing changes. A new process is asked if possible: the running one has old interfaces. */
   async check(base: Base, reservations: Iterable<Reservation>): Promise<void> {
     const text = documentText(base, reservations);
     if (!this.#daemon && (await this.pid()) !== undefined) {
@@ -134,10 +131,7 @@ export class KeaServer {
     this.#given = undefined;
   }
 
-  /**
-   * Gives Kea the reservations, the smaller way: what is different, one by one, if it can and they are few, or all of them. `keep` then
-   * writes them down for its next start.
-   */
+  /** Gives Kea the reservations: few differences one by one if it can, else all. `keep` writes them for its next start. */
   async update(all: Iterable<Reservation>, different: Difference | undefined): Promise<void> {
     const text = documentText(this.#base!, all);
     const count = different ? different.added.length + different.removed.length : Number.POSITIVE_INFINITY;

@@ -1,16 +1,16 @@
 import { Fault } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
+import type { Turns } from '../../core/turns.ts';
 import type { Origin } from '../../database/changeset.ts';
-import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Store } from '../../database/store.ts';
 import type { Row } from '../../database/tables.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
-import type { Turns } from '../../core/turns.ts';
 import { type Base, type Family, type ServedSubnet, sortedSubnets } from './document.ts';
-import { dropLeases } from './drop-leases.ts';
 import { DatabaseAway, type HostsDatabase } from './hosts-database.ts';
 import { type Difference, type KeaServer, Refused } from './kea-server.ts';
+import { dropLeases } from './leases.ts';
 import { type PreparedRows, prepareRows, type WantedReservations } from './prepared-rows.ts';
 import {
   difference,

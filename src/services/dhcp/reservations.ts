@@ -29,10 +29,7 @@ export function normalMac(text: string): string | undefined {
   return /^[0-9a-f]{2}(:[0-9a-f]{2}){5,19}$/.test(dashes) ? dashes : undefined;
 }
 
-/**
- * Neither all zeros, nor broadcast, nor of a group. Only addresses of Ethernet have the bit for that: 8 bytes are the number of an
- * adapter, and 20 bytes end with an IPv6 address that tells.
- */
+/** Not zeros, broadcast or a group. Of InfiniBand, 8 bytes have no bit for groups, and 20 bytes end with an IPv6 address. */
 export function isOneMachine(mac: string): boolean {
   if (/^(00(:00)*|ff(:ff)*)$/.test(mac)) return false;
   if (mac.length === bytes(6)) return !/^.[13579bdf]/.test(mac);
@@ -127,10 +124,7 @@ export function difference(from: Iterable<Reservation>, to: Iterable<Reservation
 
 const cache = new WeakMap<SortedMap<Row>, ReservationSet>();
 
-/**
- * The reservations of the table. Rows may also be written by hand: one that Kea could not take, or that contradicts another, is left
- * out, for it would keep Kea from taking any.
- */
+/** Rows may be written by hand: one that Kea could not take is left out, for it would keep Kea from taking any. */
 export const reservationsOf = (snapshot: Snapshot): ReservationSet => reservationsIn(snapshot.rows(reservationTable));
 
 export function reservationsIn(rows: SortedMap<Row>): ReservationSet {

@@ -53,7 +53,7 @@ export class NetworkDiscovery {
     const { signal } = this.#closing;
     const [announced, advertised] = await Promise.all([
       types.length > 0 ? findServices({ ...question, types, agents }, signal) : [],
-      !asked || asked.includes(kinds.redfish) ? findRedfish(question, signal) : [],
+      !asked || asked === kinds.redfish ? findRedfish(question, signal) : [],
     ]);
     const found: Device[] = [];
     for (const [i, service] of announced.entries()) {
@@ -64,7 +64,7 @@ export class NetworkDiscovery {
     }
     const devices = foldDevices([...found, ...advertised.map(advertisedDevice)]);
     // Some answer whatever they are asked for.
-    return asked ? devices.filter(({ kind }) => asked.includes(kind)) : devices;
+    return asked ? devices.filter(({ kind }) => kind === asked) : devices;
   }
 }
 

@@ -5,7 +5,6 @@ import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
-import { authorityOf, serverName } from './authority.ts';
 import { aliasClaims, likelyRecords, recordsOfHostsFile, recordsOfNodes } from './cluster-records.ts';
 import { externalChange, ExternalServer, type Wish } from './external-server.ts';
 import { externalKey, externalServers, isExternal } from './external.ts';
@@ -17,6 +16,7 @@ import { predecessorsOf } from './predecessors.ts';
 import type { DnsSettings } from './settings.ts';
 import { checkTogether } from './update-plan.ts';
 import { Warnings } from './warnings.ts';
+import { authorityOf, serverName } from './zone-file.ts';
 import { type Zones, zonesOf } from './zones.ts';
 
 export interface DnsParts {

@@ -9,11 +9,10 @@ import { DnsClient } from '../../protocols/dns/client.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
 import { type Generation, generationOf, removeGenerations, writeGeneration } from './generation.ts';
-import { giveTo, provideKey, readKey } from './key-file.ts';
-import type { Layout } from './layout.ts';
+import { giveTo, type Layout, provideKey, readKey } from './layout.ts';
 import { confHeading, type NamedOptions, renderConf } from './named-conf.ts';
-import { bindProgram, check, runTool } from './tools.ts';
 import { messagesUnderWay } from './sender.ts';
+import { bindProgram, check, runTool } from './tools.ts';
 import { isLater } from './zone-file.ts';
 
 const servesWithin = 30_000;
@@ -95,10 +94,7 @@ export class Named {
     provideKey(keyFile, user);
   }
 
-  /**
-   * Lets named serve these zones. All is written beside what is served and checked with BIND's own programs first; if named then does
-   * not take it, it serves again what it served before.
-   */
+  /** Writes and checks all beside what is served. If named does not take it, it serves again what it served before. */
   async apply(
     options: NamedOptions,
     texts: ReadonlyMap<string, string>,

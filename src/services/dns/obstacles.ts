@@ -69,10 +69,7 @@ export interface Yielding {
   readonly sentences: readonly string[];
 }
 
-/**
- * The wish without what others stand in the way of: a node stays wholly as it was, so that it is never shown by halves; of lines of
- * the hosts file only the names concerned are left out.
- */
+/** The wish without what others have taken: a node stays wholly as it was; of the hosts file only those names are left out. */
 export function yieldTo(
   obstacles: ReadonlyMap<string, Obstacle>,
   wanted: ReadonlyMap<string, Records>,

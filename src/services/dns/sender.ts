@@ -1,17 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { isUnmet, rcode } from '../../protocols/dns/codes.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import { DnsFault, isUnmet, rcode } from '../../protocols/dns/faults.ts';
 import { type Batch, updateMessage } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Refusal } from './obstacles.ts';
 import { inZone } from './server-fault.ts';
 import { recordTtl } from './zone-file.ts';
 
-/**
- * Messages under way at once, each on a connection of its own: the second answer on one connection would wait until the first is
- * acknowledged, which takes the kernel 40 ms.
- */
+/** Messages at once, each on its own connection: on one the second answer would wait 40 ms for an acknowledgement. */
 export const messagesUnderWay = 4;
 /** Milliseconds before each further try: a name server that died is back in that time. */
 const pauses = [300, 1_200, 3_000];

@@ -20,22 +20,10 @@ export function bindProgram(name: string): string {
   );
 }
 
-export interface ToolResult {
-  readonly failed: boolean;
-  readonly output: string;
-}
-
-export const runTool = (name: string, args: readonly string[]): Promise<ToolResult> =>
-  new Promise((resolve, reject) => {
-    let program: string;
-    try {
-      program = bindProgram(name);
-    } catch (error) {
-      reject(error);
-      return;
-    }
+export const runTool = (name: string, args: readonly string[]): Promise<{ failed: boolean; output: string }> =>
+  new Promise((resolve) => {
     const options = { timeout, maxBuffer: 16 * 1024 * 1024 };
-    execFile(program, args, options, (error, stdout, stderr) => {
+    execFile(bindProgram(name), args, options, (error, stdout, stderr) => {
       resolve({ failed: error !== null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '') });
     });
   });

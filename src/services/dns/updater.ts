@@ -28,10 +28,7 @@ interface Planned {
   readonly sentences: readonly string[];
 }
 
-/**
- * Sends changes to one server. What is asked for while others are under way goes out together afterwards, so many requests at once
- * cost few messages.
- */
+/** Sends changes to one server; those that come while others are under way go out together. */
 export class Updater {
   readonly #clients: readonly DnsClient[];
   readonly #ledger: Ledger;

@@ -6,11 +6,6 @@ import { formatLine, type LineFormat } from './line-format.ts';
 import { LineIndex, type Wanted } from './line-index.ts';
 import { isOwnEntry, isOwnLine } from './own-lines.ts';
 
-export interface Merged {
-  readonly text: string;
-  readonly warnings: readonly string[];
-}
-
 /**
  * The file with the entries in it. An entry takes the place of the first line that has its address or its first name, further such
  * lines go, and all others stay as they are byte for byte. Lines of the management node itself are never touched, and none is added
@@ -21,7 +16,7 @@ export function mergeHosts(
   entries: readonly HostEntry[],
   own: ManagementNode,
   format: LineFormat,
-): Merged {
+): { text: string; warnings: readonly string[] } {
   const index = new LineIndex(lines, (line) => isOwnLine(own, line), entries.map(wantedOf));
   const ours: HostEntry[] = [];
   const warnings: string[] = [];

@@ -85,10 +85,7 @@ export class RemoteNode {
     });
   }
 
-  /**
-   * Works on the files of the node; all of it must be done within the usual timeout of a command and as many milliseconds more.
-   * `work` gets the signal that says when it is over.
-   */
+  /** Works on the files of the node, within the timeout of a command and `more` milliseconds; `signal` tells when it is over. */
   async withFiles<T>(work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>, more = 0): Promise<T> {
     const { transport, connectTimeout, commandTimeout } = this.#options;
     const signal = this.#signal;

@@ -7,7 +7,7 @@ import type { Remote } from '../remote/remote.ts';
 import type { RemoteTarget } from '../remote/targets.ts';
 import { imageOf, installDirectory } from './node-image.ts';
 import type { PackageStep } from './package-list.ts';
-import { missingScript, type Postscript, ScriptDirectory, scriptsOf } from './postscripts.ts';
+import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from './postscripts.ts';
 import { PackageLists, type SoftwareName, softwareNames } from './software.ts';
 import { type FoundList, SyncLists } from './sync-lists.ts';
 
@@ -79,10 +79,10 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
   const targets = remote.targets(snapshot, user);
   const lists = new SyncLists(reader, remote.sources, nodes);
   const packages = new PackageLists(reader, remote.sources);
-  const directory = new ScriptDirectory(remote.postscripts);
+  const directory = scriptDirectory(remote.postscripts);
   const planned = (script: Postscript): PlannedScript => {
     const { name } = script;
-    const is = directory.has(name) ? 'script' : (ownScripts.find((own) => own === name) ?? 'missing');
+    const is = hasScript(directory, name) ? 'script' : (ownScripts.find((own) => own === name) ?? 'missing');
     return { ...script, is };
   };
   const named = scripts === 'all' ? [] : (scripts ?? []).map(planned);
@@ -104,7 +104,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       lists: lists.found.all,
       packages: packages.found.all,
       storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',
-      directory: directory.path,
+      directory,
       keepOwner: user === 'root',
       // Kept line by line, which needs several times the room of plain text.
       limit: Math.floor(remote.outputLimit(nodes.length) / 4),
@@ -135,10 +135,7 @@ const variable = /^[A-Z_][A-Z0-9_]*$/;
 const reserved =
   /^(PATH|HOME|SHELL|USER|LOGNAME|PWD|OLDPWD|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|LD_.*|PS[0-4]|TERM|LANG|LC_.*|UID|EUID|PPID)$/;
 
-/**
- * What postscripts find in their environment: the site's attributes in capitals, what they are told of node and image under the
- * names of the reference system, and what the image's attribute `environvar` adds.
- */
+/** What postscripts find in their environment: site attributes, facts of node and image, and what `environvar` adds. */
 export function scriptEnvironment(reader: EffectiveReader, node: string): Record<string, string> {
   const { snapshot } = reader;
   const own = (name: string): string => nodeAttribute(reader, node, name) ?? '';

@@ -64,35 +64,25 @@ function words(text: string): string[] {
 
 export const missingScript = (name: string): string => `The postscript ${name} does not exist.`;
 
-/** The directory whose scripts are run on nodes. */
-export class ScriptDirectory {
-  readonly #directory: string;
-
-  constructor(directory: string) {
-    this.#directory = directory;
+/** The real path of the directory whose scripts are run on nodes; undefined if there is none. */
+export function scriptDirectory(directory: string): string | undefined {
+  try {
+    const path = realpathSync(directory);
+    return statSync(path).isDirectory() ? path : undefined;
+  } catch {
+    return undefined;
   }
+}
 
-  /** Its real path; undefined if there is none. */
-  get path(): string | undefined {
-    try {
-      const path = realpathSync(this.#directory);
-      return statSync(path).isDirectory() ? path : undefined;
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Whether a script of that name is in it. */
-  has(name: string): boolean {
-    const { path } = this;
-    if (path === undefined || name === '' || name.includes('\0') || name.startsWith('/')) return false;
-    // What leads back here need not do so on a node.
-    if (name.split('/').includes('..')) return false;
-    try {
-      const file = realpathSync(join(path, name));
-      return file.startsWith(path + sep) && statSync(file).isFile();
-    } catch {
-      return false;
-    }
+/** Whether a script of that name is in the directory. */
+export function hasScript(path: string | undefined, name: string): boolean {
+  if (path === undefined || name === '' || name.includes('\0') || name.startsWith('/')) return false;
+  // What leads back here need not do so on a node.
+  if (name.split('/').includes('..')) return false;
+  try {
+    const file = realpathSync(join(path, name));
+    return file.startsWith(path + sep) && statSync(file).isFile();
+  } catch {
+    return false;
   }
 }

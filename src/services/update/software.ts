@@ -3,11 +3,10 @@ import type { EffectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
 import { Findings, readList } from './findings.ts';
 import { imageOf, listFiles } from './node-image.ts';
-import { endOf, lastWords, type NodeShell } from './node-shell.ts';
+import { endOf, framed, lastWords, type NodeShell, type ScriptReport } from './node-shell.ts';
 import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
 import { type PackageStep, readPackageLists } from './package-list.ts';
 import { parsePostscript } from './postscripts.ts';
-import { framed, type ScriptReport } from './run-scripts.ts';
 import { telling } from './telling.ts';
 
 /** The distribution's packages; others. The reference system has scripts of these names. */

@@ -91,10 +91,7 @@ function stored(tree: WantedTree, directory: string): Placed {
 const runScript = ({ shell }: Sending, path: string): Promise<readonly string[]> =>
   shell.must(commandLine([path]), path);
 
-/**
- * Scripts that have to run on a node, remembered there before the change they are run for until they have succeeded. So the next
- * update runs what this one could not. Each is a link to the script's source, for those who look.
- */
+/** Scripts that have to run, remembered on the node until they have succeeded: the next update runs what this one could not. */
 class DueScripts {
   readonly #files: RemoteFiles;
   readonly #directory: string;

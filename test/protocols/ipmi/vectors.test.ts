@@ -1,7 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
-import { readPong, writePing } from '../../../src/protocols/ipmi/presence.ts';
+import { readPong, recipientOf, writePing } from '../../../src/protocols/ipmi/header.ts';
 import {
   deriveKeys,
   newTranscript,

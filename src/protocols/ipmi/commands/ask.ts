@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, Unreachable } from '../../../core/errors.ts';
+import { sleep } from '../../sleep.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from '../link.ts';
-import { hex } from './bytes.ts';
+import { atLeast, hex } from './bytes.ts';
 
 /** IPMI 2.0 table 5-2. */
 const completionTexts: Readonly<Record<number, string>> = {
@@ -51,12 +51,11 @@ const busyPauses: readonly number[] = [100, 300, 1000];
 
 /** Waits; an abort ends the wait with a Fault. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(milliseconds, undefined, { signal });
-  } catch (cause) {
-    if (signal.reason instanceof Fault) throw signal.reason;
-    throw new Fault('deadline', 'the command was ended before the service processor was done.', { cause });
-  }
+  await sleep(milliseconds, signal);
+  if (!signal.aborted) return;
+  if (signal.reason instanceof Fault) throw signal.reason;
+  const sentence = 'the command was ended before the service processor was done.';
+  throw new Fault('deadline', sentence, { cause: signal.reason });
 }
 
 /** Whether no answer came, so that nobody knows if the command was carried out. */
@@ -76,10 +75,7 @@ const higher: Readonly<Record<Privilege, Privilege | undefined>> = {
   administrator: undefined,
 };
 
-/**
- * Sends a request, and again with a higher privilege if it lacks one, since hardware differs in what it lets whom do, or after a
- * while if the service processor is busy. Refused and busy ones have done nothing yet.
- */
+/** Sends again with a higher privilege if one is lacking, and after a pause if it is busy: nothing was done in either case. */
 export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
   let asked = request;
   for (let pauses = 0; ; ) {
@@ -105,4 +101,28 @@ export async function ask(
   const response = await send(link, request, signal);
   if (response.code !== completion.ok) throw refusal(what, response.code, own);
   return response.data;
+}
+
+/** IPMI 2.0 31.4 and 33.11: a new reservation cancels the one before, so asking twice makes the first answer worthless. */
+export interface Reservation {
+  readonly id: number;
+  /** How long the answer to the next such request is waited for before it is sent again, in milliseconds. */
+  readonly retryAfter: number;
+}
+
+/** `cancelled`: the one before, if it was found cancelled; a request that was sent twice may have done that. */
+export async function reserve(
+  link: IpmiLink,
+  request: { readonly netfn: number; readonly command: number },
+  what: string,
+  signal: AbortSignal,
+  cancelled?: Reservation,
+): Promise<Reservation> {
+  const begun = performance.now();
+  const data = await ask(link, { ...request, retryAfter: cancelled?.retryAfter ?? 0 }, what, signal);
+  const took = performance.now() - begun;
+  return {
+    id: atLeast(data, 2, what).readUInt16LE(0),
+    retryAfter: 2 * Math.max(took, cancelled?.retryAfter ?? 0),
+  };
 }

@@ -63,12 +63,8 @@ export function encodeBootFlags(override: BootOverride | undefined): Buffer {
 export async function getBootFlags(link: IpmiLink, signal: AbortSignal): Promise<BootFlags> {
   const data = Buffer.of(parameters.flags, 0, 0);
   const what = 'Get System Boot Options';
-  const answer = await ask(
-    link,
-    { netfn: chassis, command: commands.getBootOptions, data, privilege: 'operator' },
-    what,
-    signal,
-  );
+  const request = { netfn: chassis, command: commands.getBootOptions, data, privilege: 'operator' } as const;
+  const answer = await ask(link, request, what, signal);
   if ((byteAt(atLeast(answer, 7, what), 1) & 0x7f) !== parameters.flags) throw garbled(what, answer);
   return decodeBootFlags(answer.subarray(2));
 }
@@ -83,10 +79,7 @@ function setParameter(
   return send(link, { netfn: chassis, command: commands.setBootOptions, data, privilege: 'operator' }, signal);
 }
 
-/**
- * Sets the boot flags. Only parameter 5 has to succeed: hardware that has no lock, no acknowledgement or no way to keep the
- * flags for longer than 60 s refuses those and takes the flags all the same.
- */
+/** Only parameter 5 has to succeed: hardware may refuse the lock, the acknowledgement and the 60 s, and take the flags. */
 export async function setBootFlags(
   link: IpmiLink,
   override: BootOverride | undefined,

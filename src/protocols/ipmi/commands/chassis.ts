@@ -64,21 +64,19 @@ export async function getChassisStatus(link: IpmiLink, signal: AbortSignal): Pro
 /** Never repeated by the link: a repeated reset is a second reset. */
 export async function chassisControl(link: IpmiLink, action: ChassisControl, signal: AbortSignal): Promise<void> {
   const data = Buffer.of(controls[action]);
-  await ask(
-    link,
-    { netfn: chassis, command: commands.control, data, privilege: 'operator', repeatable: false },
-    `the power action "${action}"`,
-    signal,
-  );
+  const request = {
+    netfn: chassis,
+    command: commands.control,
+    data,
+    privilege: 'operator',
+    repeatable: false,
+  } as const;
+  await ask(link, request, `the power action "${action}"`, signal);
 }
 
 /** For a number of seconds (0: off), or until switched off. */
 export async function identify(link: IpmiLink, duration: number | 'indefinite', signal: AbortSignal): Promise<void> {
   const data = duration === 'indefinite' ? Buffer.of(0, 1) : Buffer.of(Math.min(duration, 255));
-  await ask(
-    link,
-    { netfn: chassis, command: commands.identify, data, privilege: 'operator' },
-    'to change the identify light',
-    signal,
-  );
+  const request = { netfn: chassis, command: commands.identify, data, privilege: 'operator' } as const;
+  await ask(link, request, 'to change the identify light', signal);
 }

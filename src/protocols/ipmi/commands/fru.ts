@@ -90,14 +90,8 @@ const endOfFields = 0xc1;
 /** Minutes in board dates count from 1996. */
 const dateOrigin = Date.UTC(1996, 0, 1);
 
-export interface FruOffsets {
-  readonly chassis: number | undefined;
-  readonly board: number | undefined;
-  readonly product: number | undefined;
-}
-
 /** Where the areas start, from the eight bytes of the common header; undefined if this is no FRU data. */
-export function decodeFruHeader(data: Buffer): FruOffsets | undefined {
+export function decodeFruHeader(data: Buffer) {
   if (data.length < unit || (byteAt(data, 0) & 0x0f) !== 1) return undefined;
   const offset = (at: number) => (byteAt(data, at) === 0 ? undefined : byteAt(data, at) * unit);
   return { chassis: offset(2), board: offset(3), product: offset(4) };

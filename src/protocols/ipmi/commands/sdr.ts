@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { Fault } from '../../../core/errors.ts';
 import { mapInSlices } from '../../../core/slices.ts';
 import type { IpmiLink } from '../link.ts';
-import { ask, completion, pause, refusal, send } from './ask.ts';
+import { ask, completion, pause, refusal, type Reservation, reserve, send } from './ask.ts';
 import { atLeast, byteAt, uint16 } from './bytes.ts';
-import { type Reservation, reserve } from './reservation.ts';
 import { decodeSdrRecord, type SdrRecord } from './sdr-record.ts';
 
 /** IPMI 2.0 section 33 (SDR repository) and 35.2 to 35.4 (device SDRs, for controllers without a repository). */
@@ -135,15 +134,8 @@ interface Entry {
   readonly records: readonly SdrRecord[];
 }
 
-/**
- * The records of many service processors, read once and again only when a processor's own stamp says that they changed.
- * Machines of one model have equal records, which are kept once.
- */
-interface SdrCache {
-  records(key: string, link: IpmiLink, signal: AbortSignal): Promise<readonly SdrRecord[]>;
-}
-
-export function sdrCache(capacity = 20_000): SdrCache {
+/** Caches records by their stamp. Machines of one model have equal records, which are kept once. */
+export function sdrCache(capacity = 20_000) {
   const entries = new Map<string, Entry>();
   /** By the hash of the raw records, as long as a service processor has them. */
   const byContent = new Map<string, WeakRef<readonly SdrRecord[]>>();
@@ -161,7 +153,7 @@ export function sdrCache(capacity = 20_000): SdrCache {
   }
 
   return {
-    async records(key, link, signal) {
+    async records(key: string, link: IpmiLink, signal: AbortSignal): Promise<readonly SdrRecord[]> {
       const { source, stamp } = await getSdrInfo(link, signal);
       const entry = entries.get(key);
       if (entry?.stamp === stamp) return entry.records;

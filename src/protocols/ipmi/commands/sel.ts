@@ -1,8 +1,7 @@
 import { Fault } from '../../../core/errors.ts';
 import type { IpmiLink } from '../link.ts';
-import { ask, completion, pause, refusal, send, unanswered } from './ask.ts';
+import { ask, completion, pause, refusal, type Reservation, reserve, send, unanswered } from './ask.ts';
 import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
-import { type Reservation, reserve } from './reservation.ts';
 
 /** IPMI 2.0 section 31: the system event log. */
 const storage = 0x0a;
@@ -75,10 +74,7 @@ async function erase(link: IpmiLink, signal: AbortSignal): Promise<void> {
   }
 }
 
-/**
- * Clears the log and sees that it is. Some hardware at once logs that the log was cleared, so a log that shrank or was
- * erased since counts as well as an empty one. An unanswered command is judged by what the log says.
- */
+/** Clears the log and looks at it. Some hardware logs that it was cleared, so it need not be empty. */
 export async function clearSel(link: IpmiLink, signal: AbortSignal): Promise<void> {
   const before = await getSelInfo(link, signal);
   let silence: Fault | undefined;

@@ -8,10 +8,7 @@ export const pieceSize = 8 * 32 * 1024 - 1024;
 /** Pieces kept for those that come later: 32 MiB. */
 const cachedPieces = 128;
 
-/**
- * A file that is sent to many nodes. Each piece is read once for all who are about as far; who has fallen behind reads again, so
- * that nobody waits for the slowest.
- */
+/** A file that is sent to many nodes. Pieces are read once for those who are about as far; who fell behind reads again. */
 export class SharedSource {
   readonly path: string | Buffer;
   readonly size: number;
