@@ -1,5 +1,6 @@
 import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
+import { limiter } from '../core/limiter.ts';
 import { IpmiClient } from '../protocols/ipmi/client.ts';
 import { RedfishClient, type Trust } from '../protocols/redfish/client.ts';
 import { Refusal } from '../protocols/redfish/faults.ts';
@@ -66,15 +67,10 @@ export class Discovery {
     signal: AbortSignal,
   ): Promise<Found[]> {
     for (const address of addresses) await this.#guard.admit(address);
-    const found: (Found | undefined)[] = [];
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < addresses.length && !signal.aborted) {
-        const index = next++;
-        found[index] = await this.#look(addresses[index]!, kinds, account, signal);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(atOnce, addresses.length) }, worker));
+    const inTurn = limiter(atOnce);
+    const look = async (address: string): Promise<Found | undefined> =>
+      signal.aborted ? undefined : this.#look(address, kinds, account, signal);
+    const found = await Promise.all(addresses.map((address) => inTurn(() => look(address))));
     signal.throwIfAborted();
     return found.filter((one) => one !== undefined);
   }

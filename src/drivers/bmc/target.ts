@@ -5,7 +5,6 @@ import { checkHostAddress } from '../../core/host-address.ts';
 import { noProcessorPort, processorPort } from '../../core/processor-port.ts';
 import type { DriverNode, DriverTarget, ServiceProcessor } from '../capabilities.ts';
 
-/** How to reach a node's service processor. */
 export interface BmcAccess {
   readonly node: string;
   readonly address: string;
@@ -29,7 +28,6 @@ export interface BmcKind {
   readonly guard: AddressGuard;
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
-  /** What only this kind has. */
   extras(node: DriverNode): Pick<BmcAccess, 'key' | 'certificate'>;
 }
 

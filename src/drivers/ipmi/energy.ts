@@ -122,20 +122,10 @@ const mostWatts = 65_535;
 
 /** `on`, `off`, `enable`, `disable` and what people write instead. */
 export function parseSwitch(value: string): boolean {
-  switch (value.trim().toLowerCase()) {
-    case 'on':
-    case 'en':
-    case 'enable':
-    case 'enabled':
-      return true;
-    case 'off':
-    case 'dis':
-    case 'disable':
-    case 'disabled':
-      return false;
-    default:
-      throw new Fault('invalid', `the value "${value}" is neither on nor off.`);
-  }
+  const word = value.trim();
+  if (/^(on|en|enabled?)$/i.test(word)) return true;
+  if (/^(off|dis|disabled?)$/i.test(word)) return false;
+  throw new Fault('invalid', `the value "${value}" is neither on nor off.`);
 }
 
 /** `250` or `250W`. Of `50%` nobody knows what it is a part of. */

@@ -19,7 +19,6 @@ type State = 'on' | 'off';
 /** One action, with one timeout for all its attempts. */
 interface Work {
   readonly bmc: Bmc;
-  /** The state read last. */
   seen: State | undefined;
 }
 

@@ -16,7 +16,6 @@ import type { Bmc } from './bmc.ts';
 
 type Reader = (bmc: Bmc, signal: AbortSignal) => Promise<Labelled>;
 
-/** A setting that is one LAN parameter. */
 interface LanAttribute {
   readonly label: string;
   readonly parameter: LanParameter;
@@ -72,7 +71,6 @@ const otherReaders: Readonly<Record<string, Reader>> = {
   hostname: async (bmc, signal) => ({ 'BMC Hostname': await getControllerId(bmc.link, signal) }),
 };
 
-/** `snmpdest2` */
 export const numberedDestination = /^snmpdest([1-9]|1[0-5])$/;
 
 export async function getSetting(bmc: Bmc, attribute: string, signal: AbortSignal): Promise<Labelled> {

@@ -74,7 +74,6 @@ const serverList = (value: string): string =>
     .map((server) => server.trim())
     .join(',');
 
-/** How settings are read back. */
 function settingChecks(
   target: Target,
   readers: Readonly<Record<string, SpReader>>,

@@ -46,7 +46,6 @@ export const setAddress: SpWriter = async (target, settings, signal) => {
 /** A name is taken to lead to the address that the service has. */
 const leadsTo = (used: string, address: string | undefined): boolean => used === address || isIP(used) === 0;
 
-/** The service at its new address. */
 async function verifyMove(
   target: Target,
   address: string,

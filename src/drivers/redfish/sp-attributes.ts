@@ -75,7 +75,6 @@ export function unknownAttribute(name: string, known: readonly string[]): Fault 
   );
 }
 
-/** The network settings of a node's manager. */
 interface ManagementNetwork {
   /** The interface that carries the address we use, else the first with an address, else the first. */
   port(): Promise<Resource>;

@@ -3,7 +3,6 @@ import { linkAt } from '../../protocols/redfish/json.ts';
 import { chassisOf, findSystem, managerOf, systemOf } from '../../protocols/redfish/node-resources.ts';
 import type { BmcAccess } from '../bmc/target.ts';
 
-/** A node and the service that stands for it. */
 export interface Target {
   readonly access: BmcAccess;
   readonly client: RedfishClient;

@@ -10,7 +10,6 @@ export class DnsFault extends Fault {
 
   constructor(failure: DnsFailure, message: string, code?: number, cause?: unknown) {
     super('unavailable', message, { cause });
-    this.name = 'DnsFault';
     this.failure = failure;
     this.code = code;
   }

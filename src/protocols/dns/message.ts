@@ -3,13 +3,11 @@ import { readName } from './names.ts';
 
 export const headerBytes = 12;
 
-/** One record as it stands in a message. */
 export interface WireRecord {
   readonly name: string;
   readonly type: number;
   readonly class: number;
   readonly ttl: number;
-  /** Where it begins in the message. */
   readonly at: number;
   readonly dataAt: number;
   readonly dataEnd: number;
@@ -18,7 +16,6 @@ export interface WireRecord {
 /** A message taken apart; names inside the data of records are read by whoever wants them. */
 export interface Message {
   readonly id: number;
-  readonly isResponse: boolean;
   readonly opcode: number;
   readonly code: number;
   readonly questions: readonly { readonly name: string; readonly type: number }[];
@@ -54,7 +51,6 @@ export function readMessage(bytes: Buffer): Message {
   if (at !== bytes.length) throw garbled('there are bytes behind its end');
   return {
     id: bytes.readUInt16BE(0),
-    isResponse: (bytes[2]! & 0x80) !== 0,
     opcode: (bytes[2]! >> 3) & 15,
     code: bytes[3]! & 15,
     questions,

@@ -67,7 +67,6 @@ export class IpmiClient {
     return await this.#pings.send(transport, found.address, port ?? defaultPort, signal);
   }
 
-  /** Closes all sessions without waiting for the answers. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

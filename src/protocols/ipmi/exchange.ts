@@ -14,7 +14,6 @@ const transient: ReadonlySet<number> = new Set([0xc0, 0xc3]);
 /** The part of the timeout after which a request is sent again, however long it would wait. */
 const lastMoment = 0.8;
 
-/** One request in a session and the wait for its answer. */
 export class Exchange {
   readonly #peer: Peer;
   readonly #owner: ExchangeOwner;

@@ -42,7 +42,6 @@ export interface Handshake {
   /** Tags count up from here; random, for some refusals are known by their tag alone. */
   readonly firstTag: number;
   phase: 'open' | 'rakp1' | 'rakp3';
-  /** The offer that was taken up. */
   taken: Offer | undefined;
   bmcId: number;
   rakp3: Buffer | undefined;
@@ -122,7 +121,6 @@ function awaitedTag({ phase, firstTag, offers }: Handshake): number {
   return phase === 'open' ? (offers.at(-1)?.tag ?? 0) : firstTag + rakpTags[phase];
 }
 
-/** What answers each phase. */
 const answers = {
   open: { type: payloads.openResponse, by: 'open' },
   rakp1: { type: payloads.rakp2, by: 'rakp2' },

@@ -11,7 +11,6 @@ interface Probe extends Sleeper, Abortable {
 /** When a ping is sent again, and when it is given up, in milliseconds after the first. */
 const defaultPauses: readonly number[] = [500, 1_200, 2_000];
 
-/** Presence pings under way, by the address asked. */
 export class Pings {
   readonly #probes = new Map<string, Set<Probe>>();
   readonly #wheel: Wheel;

@@ -11,7 +11,6 @@ const requester = 0x81;
 const requestOverhead = 7;
 const shortestResponse = 8;
 
-/** An open session. */
 export interface Session {
   readonly seal: Seal;
   /** The privilege level it has, and the highest it can get. */
@@ -19,7 +18,6 @@ export interface Session {
   readonly limit: number;
   /** Number of the last request, 6 bits. */
   requestSequence: number;
-  /** When the BMC last answered in it. */
   heardAt: number;
 }
 

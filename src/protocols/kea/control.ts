@@ -1,11 +1,9 @@
 import { connect } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 
-/** Nobody answers on the control socket. */
 export class KeaAway extends Fault {
   constructor(socket: string, cause: unknown) {
     super('unavailable', `nobody answers on its control socket ${socket} (${(cause as Error).message})`, { cause });
-    this.name = 'KeaAway';
   }
 }
 
@@ -13,7 +11,6 @@ export class KeaAway extends Fault {
 export class KeaRefusal extends Fault {
   constructor(command: string, text: string) {
     super('invalid', `${command}: ${text}`);
-    this.name = 'KeaRefusal';
   }
 }
 

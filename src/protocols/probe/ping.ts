@@ -4,7 +4,6 @@ import { limiter } from '../../core/limiter.ts';
 /** What is asked within so many milliseconds goes together. */
 const gathering = 5;
 
-/** One way to ask many. */
 interface Round {
   readonly options: readonly string[];
   /**

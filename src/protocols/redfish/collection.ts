@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { limiter } from '../../core/limiter.ts';
 import { abortFault, onAbort } from './abort.ts';
 import { Refusal } from './faults.ts';
 import { flagAt, type Json, linkAt, listAt, localPath, textAt } from './json.ts';
@@ -78,17 +79,10 @@ export async function allResources(
   if (signal.aborted) throw abortFault(signal);
   const rest = new AbortController();
   const ignore = onAbort(signal, () => rest.abort(signal.reason));
-  const found: (Resource | undefined)[] = [];
-  let next = 0;
-  const readOn = async (): Promise<void> => {
-    while (next < members.length) {
-      const index = next++;
-      found[index] = await resourceOf(service, members[index], rest.signal);
-    }
-  };
+  const inTurn = limiter(ahead);
   try {
-    await Promise.all(Array.from({ length: Math.min(ahead, members.length) }, readOn));
-    return found.filter((resource) => resource !== undefined);
+    const reading = members.map((member) => inTurn(() => resourceOf(service, member, rest.signal)));
+    return (await Promise.all(reading)).filter((resource) => resource !== undefined);
   } catch (error) {
     rest.abort(error);
     throw error;

@@ -35,7 +35,6 @@ export interface ServiceLimits extends ExchangeLimits, ErrandLimits {
   readonly idle: number;
 }
 
-/** What is asked of a service, whoever asks. */
 export interface Request {
   readonly method: Message['method'];
   readonly path: string;
@@ -44,7 +43,6 @@ export interface Request {
   readonly large?: boolean;
 }
 
-/** What all connections of a client have in common. */
 export interface Surroundings {
   readonly trust: Trust;
   readonly limits: ServiceLimits;
@@ -127,7 +125,7 @@ export class Connection {
 
   /** Logs out and disconnects; the next request starts anew. */
   async end(): Promise<void> {
-    if (this.#login) await settledWithin(this.#login, logoutTimeout);
+    if (this.#login) await unlessAborted(this.#login, AbortSignal.timeout(logoutTimeout)).catch(() => undefined);
     const session = this.#authority?.session;
     const headers = this.#authority?.headers ?? [];
     const client = this.#client;
@@ -262,15 +260,6 @@ function busyFor(reply: Reply): number | undefined {
   if (reply.status !== 503 && reply.status !== 429) return undefined;
   const seconds = Number(header(reply, 'retry-after') ?? 1);
   return seconds >= 0 && seconds <= longestBusy ? seconds * 1_000 : undefined;
-}
-
-async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }
 
 function messageOf({ method, path, body, etag, large }: Request, authority: Authority): Message {

@@ -179,7 +179,6 @@ class Received {
     this.#length = length;
   }
 
-  /** All of them. */
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.alloc(0);

@@ -42,7 +42,6 @@ export function messageKeys(body: Json): readonly string[] {
   return ids.flatMap((id) => id?.split('.').at(-1) ?? []);
 }
 
-/** The Fault for a status that is no success. */
 export function refusal(attempt: Attempt, status: number, body: Json, retryAfter: string | undefined): Refusal {
   const { method, path, username, secrets } = attempt;
   const words = scrub(messagesOf(body), secrets);

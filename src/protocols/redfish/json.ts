@@ -117,7 +117,6 @@ const maximumDepth = 64;
 /** Of one resource: objects, arrays, texts, numbers, words. */
 export const maximumValues = 50_000;
 
-/** What a text has too much of. */
 type JsonTooMuch = 'depth' | 'values';
 
 /** Told of every comma and bracket outside texts: its depth, where it is, and how many values came before. */

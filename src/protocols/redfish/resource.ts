@@ -26,7 +26,6 @@ export interface Resource {
 
 const nameOf = (path: string): string => `what its service processor answered to GET ${path}`;
 
-/** What a reply that is a success holds. */
 export function resourceIn(path: string, reply: Reply): Resource {
   return resource(path, reply, parseResource(reply.bytes, nameOf(path)));
 }

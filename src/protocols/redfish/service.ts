@@ -37,7 +37,6 @@ export class RedfishService {
     this.#errand = new Errand(this.#limits, waiting);
   }
 
-  /** The service root, which needs no account. */
   async root(signal: AbortSignal): Promise<Resource> {
     return this.#connection().root(this.#key, signal);
   }

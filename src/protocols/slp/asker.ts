@@ -9,7 +9,6 @@ import type { Xids } from './xids.ts';
 
 const mostConnections = 128;
 
-/** Where an agent was heard from. */
 export interface Agent {
   readonly address: string;
   readonly via: Port;

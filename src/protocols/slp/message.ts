@@ -36,7 +36,6 @@ export function statedLength(bytes: Buffer): number | undefined {
   return bytes.readUIntBE(2, 3);
 }
 
-/** The transaction a message belongs to. */
 export const statedXid = (packet: Buffer): number | undefined =>
   packet.length < headerLength ? undefined : packet.readUInt16BE(10);
 

@@ -12,7 +12,6 @@ export function serviceRequest(xid: number, type: string, previous: Iterable<str
   return encodeRequest(functions.serviceRequest, heading, [list, type, scope, '', '']);
 }
 
-/** A request for all attributes of a service. */
 export const attributeRequest = (xid: number, url: string): Buffer =>
   encodeRequest(functions.attributeRequest, { xid, multicast: false }, ['', url, scope, '', '']);
 

@@ -1,4 +1,3 @@
-/** A service that an agent has told of. */
 export interface SlpService {
   /** `service:printer:lpr`, as its URL says; if that says nothing, what was asked for. */
   readonly type: string;

@@ -3,7 +3,6 @@ import type { Outlet } from '../multicast/outlets.ts';
 import { openPorts } from '../multicast/ports.ts';
 import { sleep } from '../sleep.ts';
 
-/** A Redfish service that has answered a search. */
 export interface RedfishAdvert extends Advert {
   /** The address it answered from. */
   readonly address: string;
@@ -60,7 +59,6 @@ const redfishTarget = 'urn:dmtf-org:service:redfish-rest:1';
 
 const mostLines = 64;
 
-/** What a Redfish service says of itself. */
 interface Advert {
   /** Its UUID in small letters; empty if it told none. */
   readonly uuid: string;

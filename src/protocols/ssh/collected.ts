@@ -30,7 +30,6 @@ export class CollectedOutput implements Output {
     return bytes.toString('utf8', 0, this.#lost > 0 ? wholeCharacters(bytes) : bytes.length);
   }
 
-  /** Bytes that were thrown away. */
   get lost(): number {
     return this.#lost;
   }

@@ -21,7 +21,6 @@ export class Jumps {
     this.#open = open;
   }
 
-  /** A stream to the target from the jump host. */
   async forward(jump: Target, target: Target, options: OpenOptions): Promise<Duplex> {
     const key = connectionKey(jump);
     const known = this.#connections.get(key);

@@ -9,7 +9,6 @@ export const ownFailure = 255;
 /** Milliseconds between two looks at what the process has left in files. */
 const glance = 100;
 
-/** An ssh process that runs a command. */
 export interface SshRun {
   readonly child: ChildProcess;
   isConnected(): boolean;

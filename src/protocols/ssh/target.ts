@@ -2,7 +2,6 @@ import { isIP } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
 
-/** A machine that commands are run on. */
 export interface Target {
   /** What its host key is kept under: the name of the node. */
   readonly name: string;
@@ -12,7 +11,6 @@ export interface Target {
   readonly user: string;
   /** Shown instead of the key, to hand out the key for example. Such connections are not kept. */
   readonly password?: string | undefined;
-  /** The machine it is reached through. */
   readonly jump?: Target | undefined;
 }
 

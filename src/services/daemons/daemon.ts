@@ -24,7 +24,6 @@ export interface DaemonSpec {
   /** Runs in the foreground. */
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it serves. */
   ready(): Promise<boolean>;
 }
 

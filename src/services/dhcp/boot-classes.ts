@@ -5,7 +5,6 @@ export interface BootSettings {
   readonly httpPort: string;
 }
 
-/** A client class of Kea's configuration. */
 interface ClientClass {
   readonly name: string;
   readonly test: string;

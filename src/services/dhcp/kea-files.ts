@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { type User, userNamed } from '../daemons/daemon.ts';
 import type { Family } from './document.ts';
 
-/** Where the files of one Kea server are. */
 export interface KeaFiles {
   readonly configuration: string;
   readonly socket: string;

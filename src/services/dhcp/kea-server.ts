@@ -233,6 +233,5 @@ export class KeaServer {
 export class Refused extends Fault {
   constructor(sentence: string) {
     super('invalid', sentence);
-    this.name = 'Refused';
   }
 }

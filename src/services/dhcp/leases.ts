@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
+import { readOptional } from '../optional-file.ts';
 import type { KeaServer } from './kea-server.ts';
 import type { Reservation } from './reservations.ts';
 
@@ -60,7 +60,6 @@ async function keaLeases({ family, control }: KeaServer): Promise<RawLease[]> {
   }
 }
 
-/** The lease of an address, by Kea's own word. */
 async function keaLease({ family, control }: KeaServer, address: string): Promise<RawLease | undefined> {
   const command = `lease${family}-get`;
   const answer = await control.ask(command, { 'ip-address': address });
@@ -84,7 +83,7 @@ const textIn = (value: unknown): string => (typeof value === 'string' ? value : 
 export function fileLeases(file: string): RawLease[] {
   const leases = new Map<string, RawLease>();
   for (const name of [`${file}.completed`, `${file}.2`, `${file}.1`, file])
-    for (const lease of parseLeases(readOrNothing(name))) leases.set(lease.address, lease);
+    for (const lease of parseLeases(readOptional(name) ?? '')) leases.set(lease.address, lease);
   return [...leases.values()];
 }
 
@@ -106,14 +105,6 @@ export function parseLeases(content: string): RawLease[] {
       state: Number(field('state')),
     };
   });
-}
-
-function readOrNothing(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 const atOnce = 8;

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { expandAddresses } from '../../core/address-range.ts';
 import { Fault } from '../../core/errors.ts';
 import { outletsOf } from '../../protocols/multicast/outlets.ts';
 import { findServices } from '../../protocols/slp/search.ts';
 import { findRedfish } from '../../protocols/ssdp/search.ts';
+import { readOptional } from '../optional-file.ts';
 import { advertisedDevice, announcedDevice, type Device } from './device.ts';
 import { foldDevices } from './fold.ts';
 import { askable, kinds, servicesOf } from './kinds.ts';
@@ -68,21 +68,12 @@ export class NetworkDiscovery {
   }
 }
 
-/** MAC addresses of the IPv4 neighbours that the kernel has talked to. */
-export function neighbours(table = readTable()): ReadonlyMap<string, string> {
+/** MAC addresses of the IPv4 neighbours that the kernel has talked to. Not every kernel tells. */
+export function neighbours(table = readOptional('/proc/net/arp') ?? ''): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const line of table.split('\n').slice(1)) {
     const [address, , state, mac] = line.split(/\s+/);
     if (address && mac && state !== '0x0' && mac !== '00:00:00:00:00:00') found.set(address, mac);
   }
   return found;
-}
-
-function readTable(): string {
-  try {
-    return readFileSync('/proc/net/arp', 'latin1');
-  } catch {
-    // Not every kernel has it, and no device is less found without its MAC.
-    return '';
-  }
 }

@@ -6,7 +6,6 @@ export interface Kind {
   readonly mgt: string | undefined;
   /** The attribute that says where it is managed. */
   readonly contact: 'hcp' | 'mpa' | 'bmc';
-  /** Types of the service it announces. */
   readonly services: readonly string[];
 }
 

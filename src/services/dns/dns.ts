@@ -21,7 +21,6 @@ import { type Zones, zonesOf } from './zones.ts';
 
 export interface DnsParts {
   readonly settings: DnsSettings;
-  /** muster's data directory. */
   readonly data: string;
   readonly hostsFile: string;
   readonly box: SecretBox;

@@ -24,11 +24,8 @@ export interface Holding {
 const none: Records = new Map();
 const nobody: readonly Holding[] = [];
 
-export const keyed = (records: Iterable<DnsRecord>): Map<string, DnsRecord> => {
-  const map = new Map<string, DnsRecord>();
-  for (const record of records) map.set(recordKey(record), record);
-  return map;
-};
+export const keyed = (records: Iterable<DnsRecord>): Map<string, DnsRecord> =>
+  new Map(Array.from(records, (record) => [recordKey(record), record]));
 
 /**
  * Which records in DNS are ours, and of which node. A record is noted before it is sent and struck out after it is gone, so that

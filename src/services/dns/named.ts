@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
@@ -8,6 +8,7 @@ import type { Logger } from '../../core/log.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
 import { DnsFault } from '../../protocols/dns/faults.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
+import { readOptional } from '../optional-file.ts';
 import { type Generation, generationOf, removeGenerations, writeGeneration } from './generation.ts';
 import { giveTo, type Layout, provideKey, readKey } from './layout.ts';
 import { confHeading, type NamedOptions, renderConf } from './named-conf.ts';
@@ -17,7 +18,6 @@ import { isLater } from './zone-file.ts';
 
 const servesWithin = 30_000;
 
-/** BIND's named on this machine, as muster sets it up. */
 export class Named {
   readonly layout: Layout;
   readonly #log: Logger;
@@ -74,7 +74,6 @@ export class Named {
     return Number.isNaN(loaded) ? generation.serials.get(zone) : loaded;
   }
 
-  /** The zones it was last set up with. */
   zones(): Iterable<string> {
     return this.#generation()?.serials.keys() ?? [];
   }
@@ -158,11 +157,7 @@ export class Named {
   }
 
   #configuration(): string | undefined {
-    try {
-      return readFileSync(this.layout.configuration, 'utf8');
-    } catch {
-      return undefined;
-    }
+    return readOptional(this.layout.configuration);
   }
 
   /** Until every zone shows the generation's serial number, or a later one. */

@@ -7,7 +7,6 @@ const timeout = 60_000;
 /** Where named and its tools are, besides the path. */
 const directories = ['/usr/sbin', '/sbin', '/usr/bin', '/usr/local/sbin'];
 
-/** The path of one of BIND's programs. */
 export function bindProgram(name: string): string {
   const found = [...(process.env['PATH'] ?? '').split(':'), ...directories]
     .filter((directory) => directory !== '')

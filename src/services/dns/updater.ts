@@ -20,7 +20,6 @@ interface Request {
 
 interface Planned {
   readonly request: Request;
-  /** What the nodes had before. */
   readonly former: ReadonlyMap<string, Records>;
   readonly change: Change;
   readonly plan: Plan;

@@ -12,7 +12,6 @@ import type { DnsRecord } from './ledger.ts';
 export const recordTtl = 3_600;
 
 export interface Authority {
-  /** The server's own name. */
   readonly name: string;
   readonly address: DnsRecord;
 }

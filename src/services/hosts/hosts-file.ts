@@ -10,7 +10,6 @@ export interface HostLine {
   /** As it stands in the file, with its line end. Every character is one byte. */
   readonly text: string;
   readonly ip: Ip | undefined;
-  /** All names in their order. */
   readonly names: readonly string[];
   /** The address as `ipText` spells it, to find lines by; of a line that has none, whatever stands in its place. */
   readonly address: string;

@@ -72,7 +72,6 @@ export class Hosts {
     return [...found.warnings, ...warnings];
   }
 
-  /** Takes the lines of the nodes out. */
   remove(snapshot: Snapshot, nodes: readonly string[]): Promise<void> {
     const reader = effectiveReader(snapshot);
     const named = nodes.flatMap((node) =>

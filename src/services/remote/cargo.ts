@@ -93,7 +93,6 @@ async function itemOf(from: Buffer, name: Buffer, stats: Stats): Promise<CargoIt
 
 const slash = Buffer.from('/');
 
-/** A path of two parts. */
 export const join = (directory: Buffer, name: Buffer): Buffer =>
   directory.at(-1) === slash[0] ? Buffer.concat([directory, name]) : Buffer.concat([directory, slash, name]);
 

@@ -21,7 +21,6 @@ export interface RunOptions extends Omit<ExecOptions, 'connectTimeout' | 'signal
 /** Nodes that are worked on for one user at once, by all that the user has asked for: each takes a connection. */
 const nodesPerUser = 1_024;
 
-/** Who works on a node. */
 export interface RemoteUser {
   readonly node: string;
   /** Of the API. */

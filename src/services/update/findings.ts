@@ -23,7 +23,6 @@ export class Findings<T> {
 /** Bytes of a list; whoever names an image of a disk instead shall not fill the memory with it. */
 const longest = 4 * 1024 * 1024;
 
-/** The text of a list of files or packages. */
 export function readList(sources: Sources, path: string): Promise<string> {
   return reading(path, readText(sources.admit(path), path));
 }

@@ -1,7 +1,6 @@
 import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quote.ts';
 import type { PackageStep } from './package-list.ts';
 
-/** How one package manager is told what to do. */
 interface Manager {
   /** Brings its knowledge of the repositories up to date. */
   readonly refresh: readonly string[];

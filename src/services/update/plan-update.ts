@@ -11,7 +11,6 @@ import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf }
 import { PackageLists, type SoftwareName, softwareNames } from './software.ts';
 import { type FoundList, SyncLists } from './sync-lists.ts';
 
-/** What is brought up to date. */
 export interface UpdateSteps {
   readonly files: boolean;
   readonly software: boolean;
@@ -38,7 +37,6 @@ export interface UpdateJob {
   readonly limit: number;
 }
 
-/** What the update of one node needs. */
 export interface UpdateTarget {
   readonly to: RemoteTarget | FaultData;
   /** Of files, by path. */

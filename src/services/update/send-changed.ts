@@ -10,7 +10,6 @@ import { makeDirectories, putLink } from '../remote/deliver.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
 import type { NodeShell } from './node-shell.ts';
 
-/** An item and its path on the node. */
 export interface Placed {
   readonly item: CargoItem;
   readonly path: Buffer;
@@ -25,7 +24,6 @@ export interface Sending {
   readonly keepOwner: boolean;
 }
 
-/** Files that are on their way to a node at once. */
 const sendsAtOnce = 8;
 
 /** Brings a node's files to the state of those here and answers which had to be sent; `before` hears of them first. */
@@ -76,7 +74,6 @@ async function makeAllDirectories(files: RemoteFiles, placed: readonly Placed[])
   return made;
 }
 
-/** Questions that are on their way to a node at once. */
 const asksAtOnce = 64;
 /** Milliseconds in which a file may change again without getting another time. */
 const fresh = 2_000;

@@ -18,7 +18,6 @@ const defaultStorage = '/var/xcat/node/syncfiles';
 /** Milliseconds that scripts may run, and that sending files may take longer than a command. */
 const scriptTimeout = 3_600_000;
 
-/** The update of one node. */
 export class NodeUpdate {
   readonly #job: UpdateJob;
   readonly #target: UpdateTarget;

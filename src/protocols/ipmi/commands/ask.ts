@@ -2,37 +2,10 @@ import { Fault, Unreachable } from '../../../core/errors.ts';
 import { sleep } from '../../sleep.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from '../link.ts';
 import { atLeast, hex } from './bytes.ts';
+import codes from './completion-codes.json' with { type: 'json' };
 
 /** IPMI 2.0 table 5-2. */
-const completionTexts: Readonly<Record<number, string>> = {
-  0x80: 'the parameter is not supported',
-  0x81: 'another one is changing the settings',
-  0x82: 'the parameter is read-only',
-  0xc0: 'it is busy',
-  0xc1: 'it does not know the command',
-  0xc2: 'it does not know the command on this LUN',
-  0xc3: 'it took too long',
-  0xc4: 'it is out of space',
-  0xc5: 'the reservation was cancelled',
-  0xc6: 'the request was cut short',
-  0xc7: 'the request has the wrong length',
-  0xc8: 'the request is too long',
-  0xc9: 'a parameter is out of range',
-  0xca: 'it cannot return that many bytes',
-  0xcb: 'what was asked for is not there',
-  0xcc: 'a field of the request is invalid',
-  0xcd: 'the command is not for this sensor or record',
-  0xce: 'it could not answer',
-  0xcf: 'the request was a duplicate',
-  0xd0: 'its SDR repository is being updated',
-  0xd1: 'it is updating its firmware',
-  0xd2: 'it is starting',
-  0xd3: 'the destination is unavailable',
-  0xd4: 'the account lacks the privilege',
-  0xd5: 'the command is not possible in the present state',
-  0xd6: 'the command is disabled',
-  0xff: 'of an unspecified error',
-};
+const completionTexts: Readonly<Record<string, string>> = codes;
 
 export const completion = {
   ok: 0x00,
@@ -65,7 +38,7 @@ export function unanswered(error: unknown, signal: AbortSignal): error is Fault 
 
 /** The Fault for a completion code; `own` holds the codes that mean something special to this command. */
 export function refusal(what: string, code: number, own: Readonly<Record<number, string>> = {}): Fault {
-  const text = own[code] ?? completionTexts[code] ?? 'of an error of its own';
+  const text = own[code] ?? completionTexts[`0x${code.toString(16)}`] ?? 'of an error of its own';
   return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`);
 }
 

@@ -72,6 +72,9 @@ function setRequest(channel: number, parameter: LanParameter, value: Uint8Array)
   return { netfn: transport, command: commands.setLan, data, privilege: 'administrator' };
 }
 
+const marking = (link: IpmiLink, channel: number, signal: AbortSignal) => (state: number) =>
+  send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
+
 /** Sets parameters between "set in progress" and "set complete"; hardware without that lock refuses it: not a failure. */
 export async function setLanParameters(
   link: IpmiLink,
@@ -79,7 +82,7 @@ export async function setLanParameters(
   settings: readonly LanSetting[],
   signal: AbortSignal,
 ): Promise<void> {
-  const mark = (state: number) => send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
+  const mark = marking(link, channel, signal);
   await mark(progress.started);
   for (const { parameter, value } of settings) {
     const { code } = await send(link, setRequest(channel, parameter, value), signal);
@@ -98,7 +101,7 @@ export async function moveLanAddress(
   address: Uint8Array,
   signal: AbortSignal,
 ): Promise<void> {
-  const mark = (state: number) => send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
+  const mark = marking(link, channel, signal);
   await mark(progress.started);
   try {
     await ask(link, { ...setRequest(channel, 'address', address), repeatable: false }, 'to set its IP address', signal);

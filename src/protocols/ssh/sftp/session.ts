@@ -20,7 +20,7 @@ export class SftpRefusal extends Fault {
   }
 }
 
-export const statuses = { ok: 0, endOfFile: 1, noSuchFile: 2, permissionDenied: 3, failure: 4 } as const;
+export const statuses = { ok: 0, noSuchFile: 2, failure: 4 } as const;
 
 type Receiver = (answer: AnswerReader | undefined) => void;
 
