@@ -1,6 +1,6 @@
 import { type Ip, ipText } from '../../core/ip.ts';
+import { DnsFault, garbled, isUnmet, rcode, rcodeText, typeCodes } from './codes.ts';
 import { DnsConnection } from './connection.ts';
-import { DnsFault, garbled, isUnmet, rcode, rcodeText, typeCodes } from './faults.ts';
 import { type Message, readMessage, type WireRecord } from './message.ts';
 import { readName } from './names.ts';
 import { sign, type TsigKey, verify } from './tsig.ts';

@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { DnsFault } from './faults.ts';
+import { DnsFault } from './codes.ts';
 
 interface Waiting {
   readonly timer: NodeJS.Timeout;

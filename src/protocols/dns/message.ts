@@ -1,4 +1,4 @@
-import { garbled } from './faults.ts';
+import { garbled } from './codes.ts';
 import { readName } from './names.ts';
 
 export const headerBytes = 12;

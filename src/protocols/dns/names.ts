@@ -1,4 +1,4 @@
-import { garbled } from './faults.ts';
+import { garbled } from './codes.ts';
 
 const longestName = 255;
 const longestLabel = 63;

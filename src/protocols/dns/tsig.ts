@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { classAny, DnsFault, garbled, rcode, rcodeText, typeCodes } from './faults.ts';
+import { classAny, DnsFault, garbled, rcode, rcodeText, typeCodes } from './codes.ts';
 import type { Message, WireRecord } from './message.ts';
 import { nameBytes, readName } from './names.ts';
 

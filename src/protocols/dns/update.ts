@@ -1,5 +1,5 @@
 import { type Ip, parseIp } from '../../core/ip.ts';
-import { classIn, classNone, opcodeUpdate, typeCodes } from './faults.ts';
+import { classIn, classNone, opcodeUpdate, typeCodes } from './codes.ts';
 import { headerBytes } from './message.ts';
 import { writeLabels, writeName } from './names.ts';
 

@@ -59,7 +59,7 @@ class Search {
   readonly #asked: readonly Asked[];
   readonly #byXid: ReadonlyMap<number, Asked>;
   readonly #services = new Map<string, Heard>();
-  readonly #servicesOf = new Map<string, number>();
+  readonly #serviceCounts = new Map<string, number>();
   readonly #directories = new Set<string>();
   /** Work on each agent, one thing after the other: an agent that is slow or lies in wait delays only itself. */
   readonly #work = new Queues();
@@ -164,11 +164,11 @@ class Search {
     const { address } = agent;
     const most = this.#directories.has(address) ? mostServicesPerDirectory : mostServicesPerAgent;
     for (const url of urls) {
-      const count = this.#servicesOf.get(address) ?? 0;
+      const count = this.#serviceCounts.get(address) ?? 0;
       if (count >= most || this.#services.size >= mostServices) return;
       const key = `${address} ${url}`;
       if (!isUrl(url) || this.#services.has(key)) continue;
-      this.#servicesOf.set(address, count + 1);
+      this.#serviceCounts.set(address, count + 1);
       const service: Heard = { type: typeOfService(url, type), url, address, attributes: new Map() };
       this.#services.set(key, service);
       this.#later(agent, () => this.#describe(key, service, agent));

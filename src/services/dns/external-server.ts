@@ -2,7 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import { Turns } from '../../core/turns.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault, rcode } from '../../protocols/dns/faults.ts';
+import { DnsFault, rcode } from '../../protocols/dns/codes.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
 import { type DnsRecord, keyed, type Ledger } from './ledger.ts';
 import { messagesUnderWay } from './sender.ts';

@@ -6,7 +6,7 @@ import { writeFileAtomically } from '../../core/files.ts';
 import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import { DnsFault } from '../../protocols/dns/codes.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
 import { readOptional } from '../optional-file.ts';
 import { type Generation, generationOf, removeGenerations, writeGeneration } from './generation.ts';

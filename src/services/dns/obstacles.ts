@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { limiter } from '../../core/limiter.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import { DnsFault } from '../../protocols/dns/codes.ts';
 import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import { type DnsRecord, keyed, type Records } from './ledger.ts';

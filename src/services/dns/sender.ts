@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault, isUnmet, rcode } from '../../protocols/dns/faults.ts';
+import { DnsFault, isUnmet, rcode } from '../../protocols/dns/codes.ts';
 import { type Batch, updateMessage } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Refusal } from './obstacles.ts';

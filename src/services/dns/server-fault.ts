@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { DnsFault, rcode } from '../../protocols/dns/faults.ts';
+import { DnsFault, rcode } from '../../protocols/dns/codes.ts';
 
 /** What went wrong with a name server or with our files about it, as an error that the client understands; any other as it is. */
 export const serviceFault = (server: string, error: unknown): unknown =>

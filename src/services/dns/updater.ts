@@ -1,6 +1,6 @@
 import type { Turns } from '../../core/turns.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import { DnsFault } from '../../protocols/dns/codes.ts';
 import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Ledger, Records } from './ledger.ts';
