@@ -203,5 +203,5 @@ test('an answer that came while this process was busy past the deadline is heard
 test('a BMC that is silent is found so within its timeout, as long as this process listens', async () => {
   await using bmc = await startUdpBmc('127.0.0.1', () => undefined);
   const link = client.link({ ...account, address: '127.0.0.1', port: bmc.port });
-  await expect(link.request(chassisStatus, signal)).rejects.toThrow(/did not answer within 2 s/);
+  await expect(link.request(chassisStatus, signal)).rejects.toThrow(/did not answer within 2(\.\d)? s/);
 });
