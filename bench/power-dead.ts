@@ -1,4 +1,4 @@
-import { defaultTiming } from '../src/protocols/ipmi/timing.ts';
+import { defaultTiming } from '../src/protocols/ipmi/peer.ts';
 import { type BmcLab, startBmcs } from '../test/lab/bmc.ts';
 import { atMost, type Benchmark, compare, figure, median } from './report.ts';
 import { startMuster } from './server.ts';
@@ -44,7 +44,7 @@ export const powerDead: Benchmark = {
       const all = median(taken.live.map(({ whole }) => whole));
       const answered = median(taken.dead.map(({ lastValue }) => lastValue));
       const whole = median(taken.dead.map((streamed) => streamed.whole));
-      const allowed = defaultTiming.deadline + all;
+      const allowed = defaultTiming.timeout + all;
       const name = `${deadOnes} of ${count} BMCs dead`;
       yield compare(`${name}: last answer of the others`, answered, all, 'ms', atMost(1.2), 'all alive');
       yield compare('  the whole', whole, allowed, 'ms', atMost(1), `one deadline + ${figure(all)} =`);

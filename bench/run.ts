@@ -47,6 +47,8 @@ await bindTo(clientCore);
 let missed = 0;
 console.log(heading);
 for (const benchmark of chosen) {
+  // Some take minutes before their first row.
+  console.error(`${benchmark.name} ...`);
   for await (const row of benchmark.rows()) {
     console.log(formatRow(row));
     if (!isMet(row)) missed++;

@@ -35,7 +35,7 @@ const hostKeys: HostKeys = {
   howToLearn: () => '',
 };
 const client = new SshClient({ privateKey: readFileSync(farm.keyFile, 'utf8'), hostKeys, kept: farm.addresses.length });
-const options = { signal: new AbortController().signal, connectDeadline: 120_000 };
+const options = { signal: new AbortController().signal, connectTimeout: 120_000 };
 const { port, username: user } = farm;
 const targets = farm.addresses.map((address): Target => ({ name: address, address, port, user }));
 

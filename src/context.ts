@@ -75,7 +75,7 @@ export async function openContext(config: Config): Promise<Context> {
     const { ca, powerDeadline, ipmiSuites, networks } = config.hardware;
     const guard = new AddressGuard(networks);
     const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
-    const drivers = makeDrivers({ trust: certificates, guard, ipmiSuites, powerDeadline: powerDeadline * 1_000 });
+    const drivers = makeDrivers({ trust: certificates, guard, ipmiSuites, powerTimeout: powerDeadline * 1_000 });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     return {

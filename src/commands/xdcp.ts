@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import type { FaultData } from '../core/errors.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
-import type { CargoRoot } from '../services/remote/cargo.ts';
-import { copyAllowance } from '../services/remote/copy-allowance.ts';
+import { type CargoRoot, copyAllowance } from '../services/remote/cargo.ts';
 import { deliver } from '../services/remote/deliver.ts';
 import type { RemoteTarget } from '../services/remote/targets.ts';
 import { nodeArguments, selectNodes } from './command.ts';

@@ -84,7 +84,7 @@ async function runOn(remote: RemoteNode, shell: Shell, { node, room }: Task): Pr
   try {
     const exit = await remote.exec(shell.command, collected, {
       stdin: shell.stdin === undefined ? undefined : inputOf(shell),
-      commandDeadline: shell.seconds === undefined ? undefined : shell.seconds * 1_000,
+      commandTimeout: shell.seconds === undefined ? undefined : shell.seconds * 1_000,
       password: shell.password,
     });
     return resultOf(node, shell, outputOf(shell, collected, exit), exit);

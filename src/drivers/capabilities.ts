@@ -110,10 +110,7 @@ export interface Energy {
 
 export interface ServiceProcessor {
   get(attribute: string, signal: AbortSignal): Promise<Labelled>;
-  /**
-   * All settings of one call together, e.g. userid, username and password. One that moves the address verifies the new one.
-   * Resolves with what the user has to do now, if anything.
-   */
+  /** All settings of one call together. One that moves the address verifies the new one. Resolves with what the user has to do now. */
   set(settings: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Labelled | void>;
 }
 

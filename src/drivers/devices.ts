@@ -7,7 +7,6 @@ export interface DeviceTarget extends DriverTarget {
   readonly driver: string;
 }
 
-/** Who works on a device. */
 export interface DeviceUser {
   readonly command: string;
   readonly user: string;

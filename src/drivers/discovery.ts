@@ -1,13 +1,13 @@
 import type { AddressGuard } from '../core/address-guard.ts';
 import { Fault, Unreachable } from '../core/errors.ts';
+import { limiter } from '../core/limiter.ts';
 import { IpmiClient } from '../protocols/ipmi/client.ts';
 import { RedfishClient, type Trust } from '../protocols/redfish/client.ts';
 import { Refusal } from '../protocols/redfish/faults.ts';
 import type { BmcAccess } from './bmc/target.ts';
 import type { Driver, Labelled } from './capabilities.ts';
-import { ipmiDriver } from './ipmi/index.ts';
-import { validateAccess } from './ipmi/validate.ts';
-import { problemsOf } from './redfish/driver.ts';
+import { ipmiDriver, ipmiProblems } from './ipmi/index.ts';
+import { redfishProblems } from './redfish/driver.ts';
 import { redfishDriver } from './redfish/index.ts';
 
 export interface Account {
@@ -30,7 +30,7 @@ export interface Found {
 const timeout = 4_000;
 const atOnce = 256;
 /** Power is never switched here. */
-const powerDeadline = 0;
+const powerTimeout = 0;
 
 /** Nothing is known of these services yet, so whatever certificate they show is taken and forgotten. */
 const trust: Trust = { known: () => undefined, learn: async () => {} };
@@ -45,8 +45,8 @@ export class Discovery {
     idle: timeout,
   });
   readonly #drivers: Readonly<Record<Found['kind'], Driver<BmcAccess>>> = {
-    ipmi: ipmiDriver({ connections: this.#ipmi, powerDeadline }),
-    redfish: redfishDriver({ client: this.#redfish, trust, powerDeadline }),
+    ipmi: ipmiDriver({ connections: this.#ipmi, powerTimeout }),
+    redfish: redfishDriver({ client: this.#redfish, trust, powerTimeout }),
   };
 
   readonly #guard: AddressGuard;
@@ -67,15 +67,10 @@ export class Discovery {
     signal: AbortSignal,
   ): Promise<Found[]> {
     for (const address of addresses) await this.#guard.admit(address);
-    const found: (Found | undefined)[] = [];
-    let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < addresses.length && !signal.aborted) {
-        const index = next++;
-        found[index] = await this.#look(addresses[index]!, kinds, account, signal);
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(atOnce, addresses.length) }, worker));
+    const inTurn = limiter(atOnce);
+    const look = async (address: string): Promise<Found | undefined> =>
+      signal.aborted ? undefined : this.#look(address, kinds, account, signal);
+    const found = await Promise.all(addresses.map((address) => inTurn(() => look(address))));
     signal.throwIfAborted();
     return found.filter((one) => one !== undefined);
   }
@@ -138,7 +133,7 @@ export class Discovery {
   ): Promise<Found> {
     if (username === '') throw new Fault('invalid', 'the account has no user name.');
     const access: BmcAccess = { node: address, address, port: undefined, username, password };
-    const problems = kind === 'ipmi' ? validateAccess(access) : problemsOf(access, kind);
+    const problems = kind === 'ipmi' ? ipmiProblems(access) : redfishProblems(access, kind);
     if (problems.length > 0) throw new Fault('invalid', problems);
     const { inventory, serviceProcessor } = this.#drivers[kind].connect(access);
     try {

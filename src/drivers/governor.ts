@@ -63,7 +63,7 @@ interface Slot {
 
 /**
  * As many commands at a time per device as it takes, a bound on all, users in turn both at a device and for the slots. A device that
- * does not answer costs one deadline: whoever waits for it fails with the first, and for a while nobody else waits for it. Nor do such
+ * does not answer costs one timeout: whoever waits for it fails with the first, and for a while nobody else waits for it. Nor do such
  * devices keep others waiting, however many they are: work that takes long gives its slot away, and what was silent before takes none.
  */
 export class Governor {
@@ -274,7 +274,7 @@ function waitedTooLong({ ahead }: Job, wait: number): Fault {
   const others = ahead === 1 ? 'one other request' : `${ahead} other requests`;
   return new Fault(
     'unavailable',
-    `its turn did not come within ${seconds(wait)} s: ${others} for its service processor came before. Try again later.`,
+    `its turn did not come within ${seconds(wait)} s: ${others} for the same device came before. Try again later.`,
     { retryAfter: seconds(wait) },
   );
 }
@@ -282,7 +282,7 @@ function waitedTooLong({ ahead }: Job, wait: number): Fault {
 const tooMany = (): Fault =>
   new Fault('unavailable', 'too many requests wait for it; try again later.', { retryAfter: 5 });
 
-/** What cannot be understood may come only after a deadline; whoever waits would meet the same. */
+/** What cannot be understood may come only after a timeout; whoever waits would meet the same. */
 const isGarbled = (error: unknown): boolean => error instanceof Fault && error.kind === 'garbled';
 
 function failAll(device: Device, error: unknown): void {

@@ -10,5 +10,5 @@ export interface DriverOptions {
   /** IPMI cipher suites that may be used, in the order in which they are tried. */
   readonly ipmiSuites?: readonly (17 | 3)[];
   /** How long a power command may take to reach its state, in milliseconds. */
-  readonly powerDeadline: number;
+  readonly powerTimeout: number;
 }

@@ -4,7 +4,6 @@ import { openbmcDriver } from './openbmc/index.ts';
 import { redfishDriver } from './redfish/index.ts';
 import type { DriverOptions } from './options.ts';
 
-/** Every driver under the value of `mgt` that picks it. */
 export function makeDrivers(options: DriverOptions): ReadonlyMap<string, Driver> {
   const drivers = [ipmiDriver(options), redfishDriver(options), openbmcDriver(options)];
   return new Map(drivers.map((driver) => [driver.name, driver]));

@@ -1,4 +1,3 @@
-/** What waits, under the user it is for. */
 export interface Waiting {
   readonly user: string;
 }
@@ -48,7 +47,6 @@ export class UserQueues<T extends Waiting> {
     return taken;
   }
 
-  /** Whether it was there. */
   remove(one: T): boolean {
     const own = this.#users.get(one.user);
     const position = own?.indexOf(one) ?? -1;

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { endianness, networkInterfaces } from 'node:os';
 import { type Ip, ipKind, maskBits, type Prefix, prefixOf } from '../core/ip.ts';
+import { readOptional } from './optional-file.ts';
 
 /** A network this machine is connected to. */
 export interface ConnectedNetwork {
@@ -44,13 +44,8 @@ export function localNetworks(): LocalNetworks {
 
 /** A table that is not there, as that of IPv6 where it is switched off, has no routes. */
 function readTable(file: string, parse: (fields: readonly string[]) => Route | undefined): Route[] {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    return [];
-  }
-  return text.split('\n').flatMap((line) => parse(line.trim().split(/\s+/)) ?? []);
+  const lines = (readOptional(file) ?? '').split('\n');
+  return lines.flatMap((line) => parse(line.trim().split(/\s+/)) ?? []);
 }
 
 /** `eth0 0000000A 00000000 0001 0 0 0 000000FF ...`: device, destination, gateway, flags, ..., mask. */
@@ -87,13 +82,8 @@ function parseRoute6(fields: readonly string[]): Route | undefined {
   };
 }
 
-function mtuOf(device: string): string | undefined {
-  try {
-    return /^\d+/.exec(readFileSync(`/sys/class/net/${device}/mtu`, 'latin1'))?.[0];
-  } catch {
-    return undefined;
-  }
-}
+const mtuOf = (device: string): string | undefined =>
+  /^\d+/.exec(readOptional(`/sys/class/net/${device}/mtu`) ?? '')?.[0];
 
 /** An address of this machine. */
 export interface Adapter {

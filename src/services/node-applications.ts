@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { byText } from '../database/sorted-map.ts';
 import { isEnabled, keyOf, tableNamed } from '../database/tables.ts';
 import { listItems } from '../objects/effective.ts';
 import { groupMembers } from '../objects/groups.ts';
+import { readOptional } from './optional-file.ts';
 
 /** What runs on a node is known by the port it listens on. */
 export interface Application {
@@ -79,19 +79,11 @@ function application(snapshot: Snapshot, name: string): Application {
 
 /** As the operating system knows it. */
 function registeredPort(name: string): number | undefined {
-  for (const line of readServices().split('\n')) {
+  for (const line of (readOptional('/etc/services') ?? '').split('\n')) {
     const [service, at = ''] = line.split(/\s+/, 2);
     if (service === name && /^\d+\/tcp$/.test(at)) return Number.parseInt(at, 10);
   }
   return undefined;
-}
-
-function readServices(): string {
-  try {
-    return readFileSync('/etc/services', 'utf8');
-  } catch {
-    return '';
-  }
 }
 
 /** Finds those of the applications that are looked for on a node. */

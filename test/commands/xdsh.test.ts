@@ -4,8 +4,8 @@ import { xdsh } from '../../src/commands/xdsh.ts';
 import { Fault } from '../../src/core/errors.ts';
 import type { NodeResult } from '../../src/core/results.ts';
 import type { Transport } from '../../src/protocols/ssh/transport.ts';
-import { KeptOutput } from '../../src/services/remote/kept-output.ts';
 import { RemoteNodes } from '../../src/services/remote/remote-nodes.ts';
+import { KeptOutput } from '../../src/services/remote/remote.ts';
 import { readShellRequest } from '../../src/services/remote/shell-request.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
 
@@ -30,7 +30,7 @@ function fakeNodes(slots: number, keptOutput: KeptOutput) {
   const targets = () => async (node: string) => ({ name: node, address: '127.0.0.1', user: 'alice' });
   Object.assign(cluster.services, {
     remote: { keptOutput, publicKey: '', fanOut: 256, outputLimit: () => 100, targets },
-    means: { remote: new RemoteNodes({ transport, connectDeadline: 0, commandDeadline: 0 }, slots) },
+    means: { remote: new RemoteNodes({ transport, connectTimeout: 0, commandTimeout: 0 }, slots) },
   });
   return seen;
 }

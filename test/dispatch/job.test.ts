@@ -101,7 +101,7 @@ beforeAll(async () => {
     ['monsetting', { name: 'xcatmon', key: 'sshd', value: `port=${port}` }],
   );
   const trust = new ServiceProcessorTrust(cluster.store, undefined);
-  const drivers = new Map([...makeDrivers({ trust, powerDeadline: 10_000 }), ['files', filesDriver()] as const]);
+  const drivers = new Map([...makeDrivers({ trust, powerTimeout: 10_000 }), ['files', filesDriver()] as const]);
   const hosts = new Hosts({ hostsFile: join(data, 'hosts'), lookup: false });
   const means = {
     devices: new Devices(drivers, new Governor({ quarantine: 0 })),

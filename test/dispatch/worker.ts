@@ -65,7 +65,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
     hostKeys.add(node, to.hostKey);
   }
   const drivers = new Map([
-    ...makeDrivers({ trust: certificates, powerDeadline: 10_000 }),
+    ...makeDrivers({ trust: certificates, powerTimeout: 10_000 }),
     ['files', filesDriver()] as const,
   ]);
   const means: Means = {

@@ -199,8 +199,8 @@ test('who waits for a slow device too long gives up, and the others keep their t
   const late = governor.run('slow', 'u', never, work('late'));
   now = 51;
   await expect(first).rejects.toMatchObject({ kind: 'unavailable', retryAfter: 1 });
-  await expect(first).rejects.toThrow(/^its turn did not come within 1 s: one other request for its service processor/);
-  await expect(second).rejects.toThrow(/: 2 other requests for its service processor came before/);
+  await expect(first).rejects.toThrow(/^its turn did not come within 1 s: one other request for the same device/);
+  await expect(second).rejects.toThrow(/: 2 other requests for the same device came before/);
   finish.get('running')!();
   await running;
   await wait(0);

@@ -4,6 +4,5 @@ import { Fault } from '../../core/errors.ts';
 export class MovedFault extends Fault {
   constructor(cause: Fault) {
     super(cause.kind, cause.sentences, { cause });
-    this.name = 'MovedFault';
   }
 }

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import type { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
+import { checkHostAddress } from '../../core/host-address.ts';
 import { noProcessorPort, processorPort } from '../../core/processor-port.ts';
 import type { DriverNode, DriverTarget, ServiceProcessor } from '../capabilities.ts';
 
-/** How to reach a node's service processor. */
 export interface BmcAccess {
   readonly node: string;
   readonly address: string;
@@ -28,7 +28,6 @@ export interface BmcKind {
   readonly guard: AddressGuard;
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
-  /** What only this kind has. */
   extras(node: DriverNode): Pick<BmcAccess, 'key' | 'certificate'>;
 }
 
@@ -40,7 +39,8 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
   const complete = bmcusername !== undefined && bmcpassword !== undefined;
   const account = complete ? undefined : node.account(kind.name, bmcusername);
   const [address = ''] = bmc.split(',', 1);
-  if (address === '') throw new Fault('invalid', unsetAddress);
+  if (address === '')
+    throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
   const access: BmcAccess = {
     node: node.name,
     address,
@@ -62,13 +62,18 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
   return at(address);
 }
 
-export const unsetAddress = 'its attribute bmc, the address of its service processor, is not set.';
-
-/** What a node lacks to log in at its service processor, as one sentence. */
-export function missingAccount({ username, password }: BmcAccess, key: string): string | undefined {
+/** What is wrong with address and account, whatever the protocol. `form`: what an address looks like. */
+export function accessProblems({ address, username, password }: BmcAccess, key: string, form = /^/): string[] {
+  const problems: string[] = [];
+  const mistyped = checkHostAddress(address);
+  if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
+  else if (!form.test(address)) problems.push(`its attribute bmc, "${address}", is not an address or host name.`);
   const missing = [username === '' ? 'user name' : '', password === '' ? 'password' : ''].filter(Boolean);
-  if (missing.length === 0) return undefined;
-  return `it has no ${missing.join(' and no ')} for its service processor: set bmcusername and bmcpassword, or a row of the table passwd with the key ${key}.`;
+  if (missing.length > 0)
+    problems.push(
+      `it has no ${missing.join(' and no ')} for its service processor: set bmcusername and bmcpassword, or a row of the table passwd with the key ${key}.`,
+    );
+  return problems;
 }
 
 /** The account is shown at an address that a service processor is moved to, to see whether it is there: only where it may be. */

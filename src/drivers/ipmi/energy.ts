@@ -9,7 +9,6 @@ import {
 } from '../../protocols/ipmi/commands/dcmi.ts';
 import type { Energy, Labelled } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
-import { parseSwitch, parseWatts } from './energy-values.ts';
 
 /** DCMI entity of the inlet. */
 const inlet = 0x40;
@@ -56,18 +55,18 @@ async function ambient(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
 
 /**
  * DCMI 1.5 has no command for the range: not one of its five capability parameters holds it, and the minimum and maximum of Get
- * Power Reading are what was consumed. The service processor shows it only by refusing (84h), so it must be known otherwise.
+ * Power Reading are what was consumed. The service processor shows it only by refusing (84h).
  */
-const lowest = ({ cappingRange }: Bmc): Labelled => ({ cappingmin: watts(cappingRange?.minimum) });
-const highest = ({ cappingRange }: Bmc): Labelled => ({ cappingmax: watts(cappingRange?.maximum) });
+const lowest: Labelled = { cappingmin: unknown };
+const highest: Labelled = { cappingmax: unknown };
 
 const readers: Readonly<Record<string, Reader>> = {
   cappingstatus: cappingStatus,
   cappingvalue: cappingValue,
-  cappingmin: async (bmc) => lowest(bmc),
-  cappingmax: async (bmc) => highest(bmc),
+  cappingmin: async () => lowest,
+  cappingmax: async () => highest,
   // It stands for the two.
-  cappingmaxmin: async (bmc) => ({ ...highest(bmc), ...lowest(bmc) }),
+  cappingmaxmin: async () => ({ ...highest, ...lowest }),
   averageAC: async (bmc, signal) => ({ averageAC: watts((await getPowerReading(bmc.link, signal)).average) }),
   powerusage: async (bmc, signal) => usageLabels(await getPowerReading(bmc.link, signal)),
   ambienttemp: ambient,
@@ -84,7 +83,7 @@ async function setStatus(bmc: Bmc, value: string, signal: AbortSignal): Promise<
 }
 
 async function setValue(bmc: Bmc, value: string, signal: AbortSignal): Promise<void> {
-  const wanted = parseWatts(value, bmc.cappingRange);
+  const wanted = parseWatts(value);
   const { limit = { ...freshLimit, watts: 0 } } = await getPowerLimit(bmc.link, signal);
   await setPowerLimit(bmc.link, { ...limit, watts: wanted }, signal);
   const kept = (await getPowerLimit(bmc.link, signal)).limit?.watts;
@@ -116,4 +115,30 @@ export function ipmiEnergy(bmc: Bmc): Energy {
       }
     },
   };
+}
+
+/** What the protocol can say. */
+const mostWatts = 65_535;
+
+/** `on`, `off`, `enable`, `disable` and what people write instead. */
+export function parseSwitch(value: string): boolean {
+  const word = value.trim();
+  if (/^(on|en|enabled?)$/i.test(word)) return true;
+  if (/^(off|dis|disabled?)$/i.test(word)) return false;
+  throw new Fault('invalid', `the value "${value}" is neither on nor off.`);
+}
+
+/** `250` or `250W`. Of `50%` nobody knows what it is a part of. */
+export function parseWatts(value: string): number {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?)\s*(W|%)?$/i.exec(value.trim());
+  if (!match) throw new Fault('invalid', `"${value}" is no power limit; give watts such as 250 or 250W.`);
+  if (match[2] === '%') {
+    throw new Fault(
+      'invalid',
+      'this hardware does not tell the range of its power limit; give watts instead of percent.',
+    );
+  }
+  const wanted = Math.round(Number(match[1]));
+  if (wanted >= 1 && wanted <= mostWatts) return wanted;
+  throw new Fault('invalid', `the power limit "${value}" is not between 1 W and ${mostWatts} W.`);
 }

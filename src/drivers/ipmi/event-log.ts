@@ -2,11 +2,11 @@ import { Fault } from '../../core/errors.ts';
 import { mapInSlices } from '../../core/slices.ts';
 import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
-import { clearSel, readSel } from '../../protocols/ipmi/commands/sel.ts';
 import { selText } from '../../protocols/ipmi/commands/sel-text.ts';
+import { clearSel, readSel } from '../../protocols/ipmi/commands/sel.ts';
 import type { EventLog } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
-import { boundedReading } from './deadline.ts';
+import { boundedReading } from './timeout.ts';
 
 /** A log without the names of its sensors is better than none. */
 async function namesIfAny(bmc: Bmc, signal: AbortSignal): Promise<readonly SdrRecord[]> {

@@ -14,7 +14,7 @@ export interface Identity {
 /** Hardware without a GUID or MAC address of its own shows zeros or ones. */
 const isMeaningful = (text: string): boolean => !/^[0:-]*$|^[f:-]*$/i.test(text);
 
-async function told(read: () => Promise<string | undefined>, signal: AbortSignal): Promise<string | undefined> {
+async function meaningful(read: () => Promise<string | undefined>, signal: AbortSignal): Promise<string | undefined> {
   try {
     const text = await read();
     return text !== undefined && isMeaningful(text) ? text : undefined;
@@ -31,8 +31,8 @@ async function readMac(link: IpmiLink, signal: AbortSignal): Promise<string | un
 
 export async function readIdentity(link: IpmiLink, signal: AbortSignal): Promise<Identity> {
   return {
-    guid: await told(() => getGuid(link, signal), signal),
-    mac: await told(() => readMac(link, signal), signal),
+    guid: await meaningful(() => getGuid(link, signal), signal),
+    mac: await meaningful(() => readMac(link, signal), signal),
   };
 }
 

@@ -1,22 +1,21 @@
 import { AddressGuard } from '../../core/address-guard.ts';
+import { Fault } from '../../core/errors.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../protocols/ipmi/client.ts';
-import { sdrCache } from '../../protocols/ipmi/commands/sdr-cache.ts';
+import { sdrCache } from '../../protocols/ipmi/commands/sdr.ts';
+import { limits } from '../../protocols/ipmi/commands/users.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
-import { type BmcAccess, type BmcKind, bmcAttributes, bmcTarget, guarded } from '../bmc/target.ts';
-import type { Capabilities, Driver, ServiceProcessor } from '../capabilities.ts';
+import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
+import type { Capabilities, Driver, ServiceProcessor, Subnodes } from '../capabilities.ts';
 import { ipmiBeacon } from './beacon.ts';
 import type { Bmc, IpmiTimes } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
-import type { CappingRange } from './energy-values.ts';
-import { type Identity, readIdentity } from './identity.ts';
 import { ipmiEventLog } from './event-log.ts';
+import { type Identity, readIdentity } from './identity.ts';
 import { ipmiInventory } from './inventory.ts';
 import { ipmiNextBoot } from './next-boot.ts';
 import { ipmiPower } from './power.ts';
 import { getSetting } from './sp-get.ts';
 import { setSettings } from './sp-set.ts';
-import { ipmiSubnodes } from './subnodes.ts';
-import { validateAccess } from './validate.ts';
 import { ipmiVitals } from './vitals.ts';
 
 /** Whatever opens sessions: one link for each endpoint. */
@@ -31,13 +30,19 @@ export interface IpmiDriverOptions extends Partial<IpmiTimes> {
   readonly guard?: AddressGuard;
   /** By default sessions of its own. */
   readonly connections?: IpmiConnections;
-  /** The power limits a node can keep, if they are known; DCMI does not tell. */
-  readonly cappingRange?: (access: BmcAccess) => CappingRange | undefined;
   /** Who answers at another address; by default asked of whoever lets us in there. */
   readonly identityAt?: (address: string, signal: AbortSignal) => Promise<Identity>;
 }
 
-const defaultTimes: IpmiTimes = { powerDeadline: 60_000, addressDeadline: 60_000, cycleSettling: 1_500 };
+/** IPMI knows one server per service processor. */
+const ipmiSubnodes: Subnodes = {
+  async list() {
+    throw new Fault(
+      'invalid',
+      'it is a single server with mgt=ipmi and has no subnodes; a chassis or management module that has some is managed with mgt=redfish.',
+    );
+  },
+};
 
 /** Made for every node of a request, of which one is used: so each is made when it is asked for. */
 class IpmiCapabilities implements Capabilities {
@@ -93,14 +98,22 @@ class IpmiCapabilities implements Capabilities {
 const keyBytes = (key: string): Buffer =>
   /^0x([0-9a-f]{2})+$/i.test(key) ? Buffer.from(key.slice(2), 'hex') : Buffer.from(key);
 
+export function ipmiProblems(access: BmcAccess): readonly string[] {
+  const problems = accessProblems(access, 'ipmi');
+  for (const [what, text, most] of [
+    ['user name', access.username, limits.name],
+    ['password', access.password, limits.password],
+  ] as const) {
+    if (Buffer.byteLength(text) > most) problems.push(`the ${what} for IPMI may have at most ${most} bytes.`);
+  }
+  return problems;
+}
+
 export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
-  const { connections = new IpmiClient(), cappingRange, guard = new AddressGuard(undefined) } = options;
+  const { connections = new IpmiClient(), guard = new AddressGuard(undefined) } = options;
+  const { powerTimeout = 60_000, addressTimeout = 60_000, cycleSettling = 1_500 } = options;
+  const times: IpmiTimes = { powerTimeout, addressTimeout, cycleSettling };
   const sdr = sdrCache();
-  const times: IpmiTimes = {
-    powerDeadline: options.powerDeadline ?? defaultTimes.powerDeadline,
-    addressDeadline: options.addressDeadline ?? defaultTimes.addressDeadline,
-    cycleSettling: options.cycleSettling ?? defaultTimes.cycleSettling,
-  };
 
   const endpointOf = ({ address, port, username, password, key }: BmcAccess): IpmiEndpoint => ({
     address,
@@ -114,7 +127,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
   const kind: BmcKind = {
     name: 'ipmi',
     guard,
-    problems: validateAccess,
+    problems: ipmiProblems,
     extras: ({ attributes, account }) => ({ key: account('ipmikg', attributes['bmcusername'])?.password }),
   };
   return {
@@ -128,7 +141,6 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
         guard,
         link,
         times,
-        cappingRange: cappingRange?.(access),
         records: (signal) => sdr.records(`${access.address}:${access.port ?? ''}`, link, signal),
         identityAt:
           options.identityAt ??

@@ -1,9 +1,9 @@
 import { Fault } from '../../core/errors.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
-import { type ChassisControl, chassisControl, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
+import { chassisControl, type ChassisControl, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
 import type { Power, PowerAction } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
-import { within } from './deadline.ts';
+import { within } from './timeout.ts';
 
 const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
 type KnownAction = (typeof known)[number];
@@ -16,10 +16,9 @@ const maximumSends = 3;
 
 type State = 'on' | 'off';
 
-/** One action, with all its attempts under one deadline. */
+/** One action, with one timeout for all its attempts. */
 interface Work {
   readonly bmc: Bmc;
-  /** The state read last. */
   seen: State | undefined;
 }
 
@@ -65,7 +64,7 @@ async function watch(
 async function reach(work: Work, action: 'on' | 'off' | 'softoff', signal: AbortSignal): Promise<State> {
   const { bmc } = work;
   const wanted = action === 'on' ? 'on' : 'off';
-  const resend = Math.min(resendAfter, bmc.times.powerDeadline / (maximumSends + 1));
+  const resend = Math.min(resendAfter, bmc.times.powerTimeout / (maximumSends + 1));
   for (let sends = 1; ; sends += 1) {
     const last = (await control(bmc, action, signal)) || sends === maximumSends;
     const timeout = last ? Number.POSITIVE_INFINITY : resend;
@@ -114,7 +113,7 @@ async function perform(work: Work, action: KnownAction, signal: AbortSignal): Pr
 }
 
 function tooLate({ bmc, seen }: Work, action: KnownAction): Fault {
-  const seconds = Math.round(bmc.times.powerDeadline / 1000);
+  const seconds = Math.round(bmc.times.powerTimeout / 1000);
   if (seen === undefined) return new Fault('deadline', `its power state could not be read within ${seconds} s.`);
   const hint = action === 'softoff' ? ' The operating system may ignore the request; off does not ask it.' : '';
   return new Fault('deadline', `it is still ${seen} ${seconds} s after the power action ${action}.${hint}`);
@@ -129,7 +128,7 @@ export function ipmiPower(bmc: Bmc): Power {
       }
       const work: Work = { bmc, seen: undefined };
       return await within(
-        bmc.times.powerDeadline,
+        bmc.times.powerTimeout,
         () => tooLate(work, action),
         signal,
         (inTime) => perform(work, action, inTime),

@@ -1,7 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
-import { getControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
-import { getLanParameter, lanChannel, lanNames, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
+import { getControllerId } from '../../protocols/ipmi/commands/dcmi.ts';
 import {
   decodeArpInterval,
   decodeCommunity,
@@ -10,13 +9,13 @@ import {
   decodeMac,
   decodeVlan,
 } from '../../protocols/ipmi/commands/lan-values.ts';
+import { getLanParameter, lanChannel, lanName, type LanParameter } from '../../protocols/ipmi/commands/lan.ts';
 import { getAlerting } from '../../protocols/ipmi/commands/pef.ts';
 import type { Labelled } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
 
 type Reader = (bmc: Bmc, signal: AbortSignal) => Promise<Labelled>;
 
-/** A setting that is one LAN parameter. */
 interface LanAttribute {
   readonly label: string;
   readonly parameter: LanParameter;
@@ -46,7 +45,7 @@ async function lan(bmc: Bmc, attribute: string, lanAttribute: LanAttribute, sign
   const { label, parameter: name, show } = lanAttribute;
   const value = await parameter(bmc, name, signal);
   if (value === undefined) {
-    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanNames[name]}).`);
+    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanName(name)}).`);
   }
   const shown = show(value);
   return attribute === 'vlan' && shown === 'off' ? { Message: ['BMC VLAN disabled'] } : { [label]: shown };
@@ -72,7 +71,6 @@ const otherReaders: Readonly<Record<string, Reader>> = {
   hostname: async (bmc, signal) => ({ 'BMC Hostname': await getControllerId(bmc.link, signal) }),
 };
 
-/** `snmpdest2` */
 export const numberedDestination = /^snmpdest([1-9]|1[0-5])$/;
 
 export async function getSetting(bmc: Bmc, attribute: string, signal: AbortSignal): Promise<Labelled> {

@@ -1,7 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
-import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
+import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi.ts';
 import { decodeDestination, decodeIpv4, encodeIpv4 } from '../../protocols/ipmi/commands/lan-values.ts';
 import {
   getLanParameter,
@@ -22,10 +22,10 @@ import {
 } from '../../protocols/ipmi/commands/users.ts';
 import { type Check, verifyKept } from '../bmc/kept-settings.ts';
 import type { Bmc } from './bmc.ts';
-import { within } from './deadline.ts';
 import { difference, readIdentity } from './identity.ts';
 import { lanAttributes } from './sp-get.ts';
 import { type AccountChange, planSettings, type SettingsPlan } from './sp-settings.ts';
+import { within } from './timeout.ts';
 
 /** IPMI 2.0 table 23-4, parameter 4. */
 const addressSources = ['unspecified', 'static', 'dhcp', 'set by the BIOS'] as const;
@@ -60,7 +60,7 @@ async function setSource(bmc: Bmc, channel: number, wanted: AddressSource, signa
   await verifyKept([{ attribute: 'ip', wanted, read }], pause, signal);
 }
 
-/** Moves the service processor and waits until it, and no other one with the same account, answers at its new place. */
+/** Moves the service processor and waits until it, and no other one with the same account, answers at its new address. */
 async function move(bmc: Bmc, channel: number, address: string, signal: AbortSignal): Promise<void> {
   const bytes = encodeIpv4(address);
   if (bytes === undefined) {
@@ -72,11 +72,11 @@ async function move(bmc: Bmc, channel: number, address: string, signal: AbortSig
   if (now !== undefined && decodeIpv4(now) === address) return;
   const identity = await readIdentity(bmc.link, signal);
   await moveLanAddress(bmc.link, channel, bytes, signal);
-  const told = `its service processor was told to use the address ${address}`;
+  const ordered = `its service processor was told to use the address ${address}`;
   const maybe = `It may still answer at ${bmc.access.address}.`;
   let reason = 'does not answer there.';
-  const late = (): Fault => new Fault('deadline', [`${told} but ${reason}`, maybe]);
-  const found = await within(bmc.times.addressDeadline, late, signal, async (inTime) => {
+  const late = (): Fault => new Fault('deadline', [`${ordered} but ${reason}`, maybe]);
+  const found = await within(bmc.times.addressTimeout, late, signal, async (inTime) => {
     for (;;) {
       try {
         return await bmc.identityAt(address, inTime);
@@ -90,7 +90,7 @@ async function move(bmc: Bmc, channel: number, address: string, signal: AbortSig
   });
   const differs = difference(identity, found);
   if (differs === undefined) return;
-  throw new Fault('invalid', [`${told}, but another service processor answers there (${differs}).`, maybe]);
+  throw new Fault('invalid', [`${ordered}, but another service processor answers there (${differs}).`, maybe]);
 }
 
 /** What the settings other than the LAN's should be, and where that shows. */

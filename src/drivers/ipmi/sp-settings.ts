@@ -1,6 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { maximumControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
-import type { LanSetting } from '../../protocols/ipmi/commands/lan.ts';
+import { maximumControllerId } from '../../protocols/ipmi/commands/dcmi.ts';
 import {
   encodeArpInterval,
   encodeCommunity,
@@ -12,8 +11,9 @@ import {
   maximumArpInterval,
   maximumCommunity,
 } from '../../protocols/ipmi/commands/lan-values.ts';
+import type { LanSetting } from '../../protocols/ipmi/commands/lan.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
-import { parseSwitch } from './energy-values.ts';
+import { parseSwitch } from './energy.ts';
 import { numberedDestination } from './sp-get.ts';
 
 export interface AccountChange {

@@ -6,7 +6,7 @@ import { getReading, getValue } from '../../protocols/ipmi/commands/sensor.ts';
 import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
 import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
-import { boundedReading } from './deadline.ts';
+import { boundedReading } from './timeout.ts';
 
 const sensorTypes = { temperature: 0x01, voltage: 0x02, fan: 0x04 };
 

@@ -1,8 +1,31 @@
 import type { BmcAccess } from '../bmc/target.ts';
-import type { Driver } from '../capabilities.ts';
+import type { Capabilities, Driver } from '../capabilities.ts';
+import { redfishBeacon } from '../redfish/beacon.ts';
 import { makeRedfishDriver, type RedfishDriverOptions } from '../redfish/driver.ts';
-import { openbmcCapabilities as capabilities } from './capabilities.ts';
+import { redfishCapabilities } from '../redfish/index.ts';
+import { redfishInventory } from '../redfish/inventory.ts';
+import { redfishNextBoot } from '../redfish/next-boot.ts';
+import { redfishServiceProcessor } from '../redfish/service-processor.ts';
+import type { Target } from '../redfish/target.ts';
+import { redfishVitals } from '../redfish/vitals.ts';
+import { openbmcInventoryReaders } from './inventory.ts';
+import { openbmcBeaconWords, openbmcLeds } from './lights.ts';
+import { openbmcPower, openbmcPowered } from './power.ts';
+import { openbmcSpReaders, openbmcSpWriters } from './service-processor.ts';
+
+/** Those of Redfish, with OpenBMC's own names for things. */
+export function openbmcCapabilities(target: Target): Required<Capabilities> {
+  return {
+    ...redfishCapabilities(target),
+    power: openbmcPower(target),
+    vitals: redfishVitals(target, { power: openbmcPowered, leds: openbmcLeds }),
+    inventory: redfishInventory(target, openbmcInventoryReaders),
+    nextBoot: redfishNextBoot(target, { inactive: 'Default', none: 'Default' }),
+    beacon: redfishBeacon(target, openbmcBeaconWords),
+    serviceProcessor: redfishServiceProcessor(target, openbmcSpReaders, openbmcSpWriters),
+  };
+}
 
 /** Servers whose service processor runs OpenBMC, `mgt=openbmc`: Redfish, with OpenBMC's own names for things. */
 export const openbmcDriver = (options: RedfishDriverOptions): Driver<BmcAccess> =>
-  makeRedfishDriver({ name: 'openbmc', capabilities }, options);
+  makeRedfishDriver({ name: 'openbmc', capabilities: openbmcCapabilities }, options);

@@ -1,14 +1,7 @@
 import { textAt } from '../../protocols/redfish/json.ts';
 import { cpuLines, dimmLines, macLines, pciLines } from '../redfish/inventory-parts.ts';
-import type { InventoryReader, InventoryReaders } from '../redfish/inventory-reader.ts';
-import { identityLines } from '../redfish/inventory-system.ts';
+import { identityLines, type InventoryReader, type InventoryReaders, ofSystem } from '../redfish/inventory-reader.ts';
 import { present } from '../redfish/labels.ts';
-
-const model: InventoryReader = async ({ system: { body } }) =>
-  present(['SYSTEM Model', textAt(body, 'Model')], ['SYSTEM Manufacturer', textAt(body, 'Manufacturer')]);
-
-const serial: InventoryReader = async ({ system: { body } }) =>
-  present(['SYSTEM SerialNumber', textAt(body, 'SerialNumber')]);
 
 /** Only what runs; OpenBMC marks it so. */
 const firmware: InventoryReader = async ({ system: { body }, ...machine }) => {
@@ -27,8 +20,8 @@ const joined =
     (await read(machine)).map(([label, value]) => [label.replace(/^(CPU|DIMM) (?=\d)/, '$1'), value]);
 
 export const openbmcInventoryReaders: InventoryReaders = [
-  [['model', 'vpd'], model],
-  [['serial', 'vpd'], serial],
+  [['model', 'vpd'], ofSystem(['SYSTEM Model', 'Model'], ['SYSTEM Manufacturer', 'Manufacturer'])],
+  [['serial', 'vpd'], ofSystem(['SYSTEM SerialNumber', 'SerialNumber'])],
   [['uuid', 'guid'], identityLines],
   [['firm'], firmware],
   [['cpu', 'hw'], joined(cpuLines)],

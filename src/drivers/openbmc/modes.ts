@@ -2,10 +2,8 @@ import { Fault } from '../../core/errors.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { at, flagAt, linkAt, listAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import { present } from '../redfish/labels.ts';
-import { patchSystem } from '../redfish/patch-system.ts';
 import type { SpReader, SpWriter } from '../redfish/sp-attributes.ts';
-import { chassisFor, managerFor, systemFor, type Target } from '../redfish/target.ts';
-import { valueFor, wordFor } from './words.ts';
+import { chassisFor, managerFor, patchSystem, systemFor, type Target } from '../redfish/target.ts';
 
 /** OpenBMC's boot modes appear in Redfish as what boots next. */
 const bootModes: Readonly<Record<string, string>> = { regular: 'None', safe: 'Diags', setup: 'BiosSetup' };
@@ -73,3 +71,18 @@ export const setSupplyRedundancy: SpWriter = async (target, { powersupplyredunda
   if (!power) throw new Fault('invalid', 'its service processor does not let powersupplyredundancy be set.');
   await target.service.patch(power, { Redundancy: [{ RedundancyEnabled: enabled }] }, signal);
 };
+
+/** OpenBMC's words with the Redfish values they stand for. */
+type Words = Readonly<Record<string, string>>;
+
+/** The word for a value, or the value itself. */
+export const wordFor = (words: Words, value: string | undefined): string | undefined =>
+  value === undefined ? undefined : (Object.keys(words).find((word) => words[word] === value) ?? value);
+
+export function valueFor(words: Words, attribute: string, word: string): string {
+  const value = Object.hasOwn(words, word) ? words[word] : undefined;
+  if (value === undefined) {
+    throw new Fault('invalid', `${attribute} is one of ${Object.keys(words).join(', ')}, not "${word}".`);
+  }
+  return value;
+}

@@ -1,11 +1,18 @@
 import { flagAt, textAt } from '../../protocols/redfish/json.ts';
 import { present } from '../redfish/labels.ts';
-import { managementNetwork } from '../redfish/management-network.ts';
 import { redfishSpWriters, type SpWriters } from '../redfish/service-processor.ts';
-import { redfishSpReaders, type SpReader, type SpWriter } from '../redfish/sp-attributes.ts';
+import { managementNetwork, redfishSpReaders, type SpReader, type SpWriter } from '../redfish/sp-attributes.ts';
 import { systemFor } from '../redfish/target.ts';
-import { bootMode, setBootMode, setSupplyRedundancy, setThermalMode, supplyRedundancy, thermalMode } from './modes.ts';
-import { valueFor, wordFor } from './words.ts';
+import {
+  bootMode,
+  setBootMode,
+  setSupplyRedundancy,
+  setThermalMode,
+  supplyRedundancy,
+  thermalMode,
+  valueFor,
+  wordFor,
+} from './modes.ts';
 
 /** OpenBMC's words and those of ComputerSystem.PowerRestorePolicy. */
 const policies: Readonly<Record<string, string>> = {

@@ -1,14 +1,13 @@
 import { AddressGuard } from '../../core/address-guard.ts';
-import { checkHostAddress } from '../../core/host-address.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
-import { type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded, missingAccount } from '../bmc/target.ts';
+import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
 import type { Capabilities, Driver } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
 import type { Target } from './target.ts';
 
 export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {
   /** How long a service processor may take to come up at a new address, in milliseconds. */
-  readonly addressDeadline?: number;
+  readonly addressTimeout?: number;
   /** By default connections of its own. */
   readonly client?: RedfishClient;
 }
@@ -19,18 +18,18 @@ export interface RedfishKind {
   capabilities(target: Target): Required<Capabilities>;
 }
 
-const defaultAddressDeadline = 60_000;
+const defaultAddressTimeout = 60_000;
 
 export function makeRedfishDriver(
   { name, capabilities }: RedfishKind,
   options: RedfishDriverOptions,
 ): Driver<BmcAccess> {
-  const { trust, guard = new AddressGuard(undefined), powerDeadline } = options;
-  const { client = new RedfishClient(options), addressDeadline = defaultAddressDeadline } = options;
+  const { trust, guard = new AddressGuard(undefined), powerTimeout } = options;
+  const { client = new RedfishClient(options), addressTimeout = defaultAddressTimeout } = options;
   const kind: BmcKind = {
     name,
     guard,
-    problems: (access) => problemsOf(access, name),
+    problems: (access) => redfishProblems(access, name),
     extras: (node) => ({ certificate: trust.known(node.name) }),
   };
   const limits = new Map<string, number>();
@@ -44,9 +43,9 @@ export function makeRedfishDriver(
       const service = client.service({ key: node, address, port, username, password });
       let made = connected.get(service);
       if (!made) {
-        const all = capabilities({ access, client, service, powerDeadline, addressDeadline, limits });
+        const all = capabilities({ access, client, service, powerTimeout, addressTimeout, limits });
         const safe = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
-        connected.set(service, (made = begun(safe, service, Math.max(powerDeadline, addressDeadline))));
+        connected.set(service, (made = begun(safe, service, Math.max(powerTimeout, addressTimeout))));
       }
       return made;
     },
@@ -68,15 +67,5 @@ function begun<T extends object>(part: T, service: RedfishService, waiting: numb
   return Object.fromEntries(entries) as T;
 }
 
-const address = /^[a-z0-9.:_-]{1,253}$/i;
-
-export function problemsOf(access: BmcAccess, key: string): readonly string[] {
-  const problems: string[] = [];
-  const mistyped = checkHostAddress(access.address);
-  if (mistyped) problems.push(`its attribute bmc is wrong: ${mistyped.message}`);
-  else if (!address.test(access.address))
-    problems.push(`its attribute bmc, "${access.address}", is not an address or host name.`);
-  const missing = missingAccount(access, key);
-  if (missing) problems.push(missing);
-  return problems;
-}
+export const redfishProblems = (access: BmcAccess, key: string): readonly string[] =>
+  accessProblems(access, key, /^[a-z0-9.:_-]{1,253}$/i);

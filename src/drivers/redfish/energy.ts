@@ -27,27 +27,21 @@ export function redfishEnergy(target: Target): Energy {
       const single = wanted.flatMap((name) =>
         name === 'cappingmaxmin' ? (['cappingmin', 'cappingmax'] as const) : name,
       );
-      return labelled([...new Set(single)].map((name): Line => [name, valueOf(limit, name)]));
+      return labelled([...new Set(single)].map((name): Line => [name, shown[name](limit)]));
     },
     set: (attribute, value, signal) => setEnergy(target, attribute, value, signal),
   };
 }
 
-function valueOf(limit: PowerLimit, name: Exclude<Attribute, 'cappingmaxmin'>): string {
-  const inWatts = (value: number | undefined): string => (value === undefined ? 'na' : `${value} W`);
-  switch (name) {
-    case 'averageAC':
-      return inWatts(limit.average);
-    case 'cappingmax':
-      return inWatts(limit.maximum);
-    case 'cappingmin':
-      return inWatts(limit.minimum);
-    case 'cappingstatus':
-      return limit.active ? 'on' : 'off';
-    case 'cappingvalue':
-      return inWatts(limit.value);
-  }
-}
+const inWatts = (value: number | undefined): string => (value === undefined ? 'na' : `${value} W`);
+
+const shown: Readonly<Record<Exclude<Attribute, 'cappingmaxmin'>, (limit: PowerLimit) => string>> = {
+  averageAC: ({ average }) => inWatts(average),
+  cappingmax: ({ maximum }) => inWatts(maximum),
+  cappingmin: ({ minimum }) => inWatts(minimum),
+  cappingstatus: ({ active }) => (active ? 'on' : 'off'),
+  cappingvalue: ({ value }) => inWatts(value),
+};
 
 async function setEnergy(target: Target, attribute: string, value: string, signal: AbortSignal): Promise<void> {
   if (attribute !== 'cappingstatus' && attribute !== 'cappingvalue') {

@@ -13,17 +13,13 @@ const clearing = 30_000;
 export function redfishEventLog(target: Target): EventLog {
   return {
     async read(signal) {
-      const log = await eventLogOf(target, signal);
-      return inOrder(await mapInSlices(await entriesOf(target, log, signal), datedLine));
+      return logLines(await entriesOf(target, await eventLogOf(target, signal), signal));
     },
     clear: (signal) => clearLog(target, signal),
   };
 }
 
-/**
- * The log of hardware events: of the system's logs, else those of its manager, else of its chassis, one that is called or
- * holds a SEL, else an event log, else the first that is no journal, dump or the like.
- */
+/** The best ranked log of the system, else of its manager, else of its chassis. */
 async function eventLogOf(target: Target, signal: AbortSignal): Promise<Resource> {
   const holders = [
     async () => [await systemIfAny(target, signal)],
@@ -58,19 +54,18 @@ export function rankOf(log: Json): number {
   return type === 'Event' || type === 'Multiple' ? 2 : 1;
 }
 
-function entriesOf({ service }: Target, log: Resource, signal: AbortSignal): Promise<readonly Json[]> {
-  return membersOf(service, linkAt(log.body, 'Entries'), signal).then(async (members) => {
-    const bare = members.some(
-      (member) => textAt(member, 'Message') === undefined && textAt(member, 'Id') === undefined,
-    );
-    if (!bare) return members;
-    const entries = await memberResources(service, linkAt(log.body, 'Entries'), signal);
-    return entries.map(({ body }) => body);
-  });
+async function entriesOf({ service }: Target, log: Resource, signal: AbortSignal): Promise<readonly Json[]> {
+  const members = await membersOf(service, linkAt(log.body, 'Entries'), signal);
+  const isBare = (member: Json): boolean =>
+    textAt(member, 'Message') === undefined && textAt(member, 'Id') === undefined;
+  if (!members.some(isBare)) return members;
+  const entries = await memberResources(service, linkAt(log.body, 'Entries'), signal);
+  return entries.map(({ body }) => body);
 }
 
-/** One line each, oldest first, as the reference system prints them: `MM/DD/YYYY hh:mm:ss Type, Description (sensor)`. */
-export const logLines = (entries: readonly Json[]): readonly string[] => inOrder(entries.map(datedLine));
+/** One line each, oldest first. */
+export const logLines = async (entries: readonly Json[]): Promise<readonly string[]> =>
+  inOrder(await mapInSlices(entries, datedLine));
 
 interface DatedLine {
   readonly line: string;
@@ -92,6 +87,7 @@ function inOrder(lines: DatedLine[]): readonly string[] {
   return lines.map(({ line }) => line);
 }
 
+/** As the reference system prints it: `MM/DD/YYYY hh:mm:ss Type, Description (sensor)`. */
 function lineOf(entry: Json): string {
   const severity = textAt(entry, 'Severity');
   const type = textAt(entry, 'SensorType') ?? (severity === 'OK' ? undefined : severity);

@@ -1,8 +1,33 @@
 import type { BmcAccess } from '../bmc/target.ts';
-import type { Driver } from '../capabilities.ts';
-import { redfishCapabilities as capabilities } from './capabilities.ts';
+import type { Capabilities, Driver } from '../capabilities.ts';
+import { redfishBeacon } from './beacon.ts';
+import { redfishBootSequence } from './boot-sequence.ts';
 import { makeRedfishDriver, type RedfishDriverOptions } from './driver.ts';
+import { redfishEnergy } from './energy.ts';
+import { redfishEventLog } from './event-log.ts';
+import { redfishInventory } from './inventory.ts';
+import { redfishNextBoot } from './next-boot.ts';
+import { redfishPower } from './power.ts';
+import { redfishServiceProcessor } from './service-processor.ts';
+import { redfishSubnodes } from './subnodes.ts';
+import type { Target } from './target.ts';
+import { redfishVitals } from './vitals.ts';
+
+export function redfishCapabilities(target: Target): Required<Capabilities> {
+  return {
+    power: redfishPower(target),
+    vitals: redfishVitals(target),
+    inventory: redfishInventory(target),
+    eventLog: redfishEventLog(target),
+    nextBoot: redfishNextBoot(target),
+    bootSequence: redfishBootSequence(target),
+    beacon: redfishBeacon(target),
+    energy: redfishEnergy(target),
+    serviceProcessor: redfishServiceProcessor(target),
+    subnodes: redfishSubnodes(target),
+  };
+}
 
 /** Servers with a Redfish service (DMTF DSP0266), `mgt=redfish`. */
 export const redfishDriver = (options: RedfishDriverOptions): Driver<BmcAccess> =>
-  makeRedfishDriver({ name: 'redfish', capabilities }, options);
+  makeRedfishDriver({ name: 'redfish', capabilities: redfishCapabilities }, options);

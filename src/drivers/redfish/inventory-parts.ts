@@ -1,7 +1,7 @@
-import { allResources, memberResources } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
+import { allResources, memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import { linkAt, linksAt, listAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
-import { rootMember } from '../../protocols/redfish/places.ts';
+import { rootMember } from '../../protocols/redfish/node-resources.ts';
 import type { InventoryReader } from './inventory-reader.ts';
 import { present } from './labels.ts';
 
@@ -73,11 +73,7 @@ export const pciLines: InventoryReader = async ({ target, signal, system: { body
   for (const chassis of await machine.chassis()) {
     const collected = await memberResources(target.service, linkAt(chassis.body, 'PCIeDevices'), signal);
     const linked = linksAt(chassis.body, 'Links', 'PCIeDevices').filter((path) => !devices.has(path));
-    const followed = await allResources(
-      target.service,
-      linked.map((path) => ({ '@odata.id': path })),
-      signal,
-    );
+    const followed = await resourcesAt(target.service, linked, signal);
     for (const device of [...collected, ...followed]) devices.set(device.path, device);
   }
   return [...devices.values()].filter(isThere).flatMap(({ body: device }, index) => {

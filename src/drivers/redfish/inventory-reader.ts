@@ -1,7 +1,8 @@
 import { Fault } from '../../core/errors.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
+import { textAt } from '../../protocols/redfish/json.ts';
 import type { InventoryKind } from '../capabilities.ts';
-import type { Line } from './labels.ts';
+import { type Line, present } from './labels.ts';
 import { chassisFor, managerFor, systemIfAny, type Target } from './target.ts';
 
 /** What one reading of an inventory is made from; each resource is read at most once. */
@@ -17,6 +18,15 @@ export interface Machine {
 export type InventoryReader = (machine: Machine) => Promise<readonly Line[]>;
 /** What is read for each selection, in the order of the lines. */
 export type InventoryReaders = readonly (readonly [kinds: readonly InventoryKind[], read: InventoryReader])[];
+
+/** Reads texts of the system itself, each under its label. */
+export const ofSystem =
+  (...lines: readonly (readonly [label: string, member: string])[]): InventoryReader =>
+  async ({ system: { body } }) =>
+    present(...lines.map(([label, member]) => [label, textAt(body, member)] as const));
+
+export const identityLines: InventoryReader = async ({ system: { body } }) =>
+  present(['UUID/GUID', textAt(body, 'UUID')?.toUpperCase()]);
 
 export async function machineOf(target: Target, signal: AbortSignal): Promise<Machine> {
   let chassis: Promise<readonly Resource[]> | undefined;

@@ -1,15 +1,25 @@
 import { Fault } from '../../core/errors.ts';
+import { textAt } from '../../protocols/redfish/json.ts';
 import { type Inventory, inventoryKinds } from '../capabilities.ts';
-import { type Line, labelled, message } from './labels.ts';
-import { boardLines, identityLines, modelLines, serialLines, vpdLines } from './inventory-system.ts';
+import { type Line, labelled, message, present } from './labels.ts';
 import { cpuLines, dimmLines, firmwareLines, macLines, pciLines } from './inventory-parts.ts';
-import { type InventoryReaders, machineOf } from './inventory-reader.ts';
+import { identityLines, type InventoryReader, type InventoryReaders, machineOf, ofSystem } from './inventory-reader.ts';
 import type { Target } from './target.ts';
 
-export const redfishReaders: InventoryReaders = [
-  [['vpd'], vpdLines],
-  [['model', 'vpd'], modelLines],
-  [['serial', 'vpd'], serialLines],
+const boardLines: InventoryReader = async ({ system: { body }, ...machine }) => {
+  const chassis = (await machine.chassis()).flatMap((one) =>
+    present(
+      ['Chassis Serial Number', textAt(one.body, 'SerialNumber')],
+      ['Chassis Part Number', textAt(one.body, 'PartNumber')],
+    ),
+  );
+  return [...present(['System Asset Number', textAt(body, 'AssetTag')]), ...chassis];
+};
+
+const redfishReaders: InventoryReaders = [
+  [['vpd'], ofSystem(['System Manufacturer', 'Manufacturer'], ['System SKU', 'SKU'])],
+  [['model', 'vpd'], ofSystem(['System Model/MTM', 'Model'])],
+  [['serial', 'vpd'], ofSystem(['System Serial Number', 'SerialNumber'])],
   [['asset', 'vpd'], boardLines],
   [['uuid', 'guid', 'vpd'], identityLines],
   [['firm'], firmwareLines],

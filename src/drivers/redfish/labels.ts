@@ -7,15 +7,11 @@ export const message = 'Message';
 
 /** Lines by label in their order; a label that comes again keeps all its values. */
 export function labelled(lines: readonly Line[]): Labelled {
-  const values = new Map<string, string[]>();
-  for (const [label, value] of lines) {
-    const before = values.get(label);
-    if (before) before.push(value);
-    else values.set(label, [value]);
-  }
-  const entries = [...values].map(
-    ([label, all]) => [label, all.length > 1 || label === message ? all : all[0]!] as const,
-  );
+  const byLabel = Map.groupBy(lines, ([label]) => label);
+  const entries = [...byLabel].map(([label, same]): [string, Labelled[string]] => {
+    const [first, ...more] = same.map(([, value]) => value);
+    return [label, more.length > 0 || label === message ? [first!, ...more] : first!];
+  });
   return Object.fromEntries(entries);
 }
 

@@ -3,8 +3,7 @@ import type { Resource } from '../../protocols/redfish/client.ts';
 import { at, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import type { BootOrder, NextBoot } from '../capabilities.ts';
 import { allowedWord, notOffered } from './actions.ts';
-import { patchSystem } from './patch-system.ts';
-import { systemFor, type Target } from './target.ts';
+import { patchSystem, systemFor, type Target } from './target.ts';
 import { until } from './until.ts';
 
 /** ComputerSystem.BootSource of the DMTF schemas: what stands for an order, best first. */

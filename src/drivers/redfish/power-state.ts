@@ -27,10 +27,7 @@ export type PowerReader = (target: Target, signal: AbortSignal) => Promise<Power
 /** The chassis has power, but the system in it does not run: OpenBMC tells the two apart. */
 export const chassisOnly = 'on (Chassis)';
 
-/**
- * What is switched, with its state: the system, which is as its chassis is if it does not tell, or where there is no system
- * at all the enclosure.
- */
+/** The system with its power state, or that of its chassis; where there is no system, the enclosure. */
 export async function powered(target: Target, signal: AbortSignal): Promise<Powered> {
   const system = await systemIfAny(target, signal);
   const own = system && powerStateIn(system);

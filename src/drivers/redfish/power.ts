@@ -109,15 +109,12 @@ async function settled(target: Machine, action: PowerAction, signal: AbortSignal
     () => target.read(signal),
     ({ state }) => state !== 'powering-on' && state !== 'powering-off',
     ({ state }) => late(target, `it is still ${state}`),
-    target.powerDeadline,
+    target.powerTimeout,
     signal,
   );
 }
 
-/**
- * Sends an order once. When no answer came, or a refusal because the state is reached already, only the state can tell what
- * has happened.
- */
+/** Sends an order once. After no answer or a refusal the state is read: it may be reached already. */
 async function order(
   target: Machine,
   reset: Action,
@@ -138,7 +135,7 @@ async function order(
   return goal === undefined ? powerState(target, signal) : reach(target, goal, signal);
 }
 
-/** A service that is still silent has cost a deadline already, and does not get another. */
+/** A service that is still silent has cost a timeout already, and does not get another. */
 async function stateAfterLoss(target: Machine, lost: Fault, signal: AbortSignal): Promise<string> {
   try {
     return await powerState(target, AbortSignal.any([signal, AbortSignal.timeout(silenceTimeout)]));
@@ -152,7 +149,7 @@ function reach(target: Machine, goal: string, signal: AbortSignal): Promise<stri
     () => powerState(target, signal),
     (state) => state === goal,
     (state) => late(target, `it was told to, but is not ${goal}: it is ${state}`),
-    target.powerDeadline,
+    target.powerTimeout,
     signal,
   );
 }
@@ -177,12 +174,12 @@ async function cycled(target: Machine, signal: AbortSignal): Promise<string> {
     () => powerState(target, signal),
     (state) => state !== 'on' || performance.now() >= end,
     (state) => late(target, `it is ${state}`),
-    target.powerDeadline,
+    target.powerTimeout,
     signal,
   );
   return reach(target, 'on', signal);
 }
 
-function late({ powerDeadline }: Machine, what: string): Fault {
-  return new Fault('deadline', `${what} after ${powerDeadline / 1_000} s.`);
+function late({ powerTimeout }: Machine, what: string): Fault {
+  return new Fault('deadline', `${what} after ${powerTimeout / 1_000} s.`);
 }

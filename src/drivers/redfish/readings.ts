@@ -3,7 +3,24 @@ import type { Json } from '../../protocols/redfish/json.ts';
 import { linkAt, listAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
 import type { Line } from './labels.ts';
-import { celsius, kilowattHours, metres, percent, rpm, volts, watts } from './units.ts';
+
+const btuPerWattHour = 3.412;
+
+const plain = (value: number): string => String(Number(value.toFixed(3)));
+
+/** As the reference system prints it; a sensor that gives no value is `N/A`. */
+const inUnit =
+  (format: (value: number) => string) =>
+  (value: number | undefined): string =>
+    value === undefined ? 'N/A' : format(value);
+
+const celsius = inUnit((value) => `${plain(value)} C (${Math.round((value * 9) / 5 + 32)} F)`);
+const volts = inUnit((value) => `${plain(value)} Volts`);
+const watts = inUnit((value) => `${plain(value)} Watts (${Math.round(value * btuPerWattHour)} BTUs/hr)`);
+const kilowattHours = inUnit((value) => `${plain(value)} kWh`);
+const metres = inUnit((value) => `${plain(value)} m`);
+const rpm = inUnit((value) => `${plain(value)} RPM`);
+const percent = inUnit((value) => `${plain(value)} %`);
 
 /** As the reference system orders them. */
 export const readingKinds = ['temp', 'voltage', 'wattage', 'fanspeed', 'energy', 'altitude'] as const;
@@ -19,16 +36,6 @@ interface Source {
 }
 
 type Reader = (source: Source) => Promise<readonly Line[]>;
-
-/** Where readings of a kind are, the richest first; the next is asked only if there are none. */
-const readers: Readonly<Record<ReadingKind, readonly Reader[]>> = {
-  temp: [thermalTemperatures, metricsTemperatures, sensorsOf('Temperature')],
-  voltage: [powerVoltages, sensorsOf('Voltage')],
-  wattage: [powerControls, supplyWatts, sensorsOf('Power')],
-  fanspeed: [thermalFans, subsystemFans, sensorsOf('Rotational')],
-  energy: [environmentEnergy, sensorsOf('EnergykWh')],
-  altitude: [sensorsOf('Altitude')],
-};
 
 export async function chassisReadings(
   service: RedfishService,
@@ -74,22 +81,18 @@ function nameOf(item: Json, fallback: string): string {
   return fallback;
 }
 
-async function thermalTemperatures({ chassis, read }: Source): Promise<readonly Line[]> {
-  const thermal = await read(linkAt(chassis.body, 'Thermal'));
-  return listAt(thermal?.body, 'Temperatures')
-    .filter(isThere)
-    .map((item): Line => [nameOf(item, 'Temperature'), celsius(numberAt(item, 'ReadingCelsius'))]);
-}
+/** What stands in a list of a resource that the chassis names. */
+const listed =
+  (resource: string, list: string, fallback: string, value: (item: Json) => string): Reader =>
+  async ({ chassis, read }) => {
+    const found = await read(linkAt(chassis.body, resource));
+    return listAt(found?.body, list)
+      .filter(isThere)
+      .map((item): Line => [nameOf(item, fallback), value(item)]);
+  };
 
-async function thermalFans({ chassis, read }: Source): Promise<readonly Line[]> {
-  const thermal = await read(linkAt(chassis.body, 'Thermal'));
-  return listAt(thermal?.body, 'Fans')
-    .filter(isThere)
-    .map((item): Line => {
-      const unit = textAt(item, 'ReadingUnits') === 'Percent' ? percent : rpm;
-      return [nameOf(item, 'Fan'), unit(numberAt(item, 'Reading'))];
-    });
-}
+const fanSpeed = (item: Json): string =>
+  (textAt(item, 'ReadingUnits') === 'Percent' ? percent : rpm)(numberAt(item, 'Reading'));
 
 async function metricsTemperatures({ chassis, read }: Source): Promise<readonly Line[]> {
   const subsystem = await read(linkAt(chassis.body, 'ThermalSubsystem'));
@@ -112,13 +115,6 @@ async function subsystemFans({ chassis, read, service, signal }: Source): Promis
         speed === undefined ? percent(numberAt(body, 'SpeedPercent', 'Reading')) : rpm(speed),
       ];
     });
-}
-
-async function powerVoltages({ chassis, read }: Source): Promise<readonly Line[]> {
-  const power = await read(linkAt(chassis.body, 'Power'));
-  return listAt(power?.body, 'Voltages')
-    .filter(isThere)
-    .map((item): Line => [nameOf(item, 'Voltage'), volts(numberAt(item, 'ReadingVolts'))]);
 }
 
 async function powerControls({ chassis, read }: Source): Promise<readonly Line[]> {
@@ -177,3 +173,20 @@ function sensorsOf(type: string): Reader {
         return [nameOf(body, type), unit(numberAt(body, 'Reading'))];
       });
 }
+
+/** Where readings of a kind are, the richest first; the next is asked only if there are none. */
+const readers: Readonly<Record<ReadingKind, readonly Reader[]>> = {
+  temp: [
+    listed('Thermal', 'Temperatures', 'Temperature', (item) => celsius(numberAt(item, 'ReadingCelsius'))),
+    metricsTemperatures,
+    sensorsOf('Temperature'),
+  ],
+  voltage: [
+    listed('Power', 'Voltages', 'Voltage', (item) => volts(numberAt(item, 'ReadingVolts'))),
+    sensorsOf('Voltage'),
+  ],
+  wattage: [powerControls, supplyWatts, sensorsOf('Power')],
+  fanspeed: [listed('Thermal', 'Fans', 'Fan', fanSpeed), subsystemFans, sensorsOf('Rotational')],
+  energy: [environmentEnergy, sensorsOf('EnergykWh')],
+  altitude: [sensorsOf('Altitude')],
+};

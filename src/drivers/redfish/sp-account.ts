@@ -1,14 +1,11 @@
 import { Fault } from '../../core/errors.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
 import { linkAt, textAt } from '../../protocols/redfish/json.ts';
-import { rootMember } from '../../protocols/redfish/places.ts';
+import { rootMember } from '../../protocols/redfish/node-resources.ts';
 import { type Line, message } from './labels.ts';
 import type { SpWriter } from './sp-attributes.ts';
 
-/**
- * Changes an account: the one with the given userid, else the one with the given username. A username that does not exist yet
- * gets a new account when a password comes with it.
- */
+/** Changes the account with the userid, else with the username. A new username with a password makes a new account. */
 export const setAccount: SpWriter = async (target, { userid, username, password }, signal) => {
   const { service, access } = target;
   if (userid === undefined && username === undefined) {

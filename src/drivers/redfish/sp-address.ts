@@ -2,8 +2,7 @@ import { isIP, isIPv4 } from 'node:net';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import type { RedfishService } from '../../protocols/redfish/client.ts';
 import { at, textAt } from '../../protocols/redfish/json.ts';
-import { currentAddress, managementNetwork } from './management-network.ts';
-import type { SpWriter } from './sp-attributes.ts';
+import { currentAddress, managementNetwork, type SpWriter } from './sp-attributes.ts';
 import type { Target } from './target.ts';
 import { until } from './until.ts';
 
@@ -47,7 +46,6 @@ export const setAddress: SpWriter = async (target, settings, signal) => {
 /** A name is taken to lead to the address that the service has. */
 const leadsTo = (used: string, address: string | undefined): boolean => used === address || isIP(used) === 0;
 
-/** The service at its new address. */
 async function verifyMove(
   target: Target,
   address: string,
@@ -75,7 +73,7 @@ async function verifyMove(
         `its service processor was told to move to ${address}, but does not answer there: ` +
           `${problem?.message ?? 'another Redfish service does.'} Its attribute bmc is unchanged.`,
       ),
-    target.addressDeadline,
+    target.addressTimeout,
     signal,
   );
   await target.service.handOver(moved);

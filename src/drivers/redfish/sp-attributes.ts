@@ -1,8 +1,9 @@
 import { Fault } from '../../core/errors.ts';
-import { flagAt, listAt, numberAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
+import type { Resource } from '../../protocols/redfish/client.ts';
+import { memberResources } from '../../protocols/redfish/collection.ts';
+import { flagAt, type Json, linkAt, listAt, numberAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import { type Line, message, present } from './labels.ts';
-import { currentAddress, managementNetwork } from './management-network.ts';
-import type { Target } from './target.ts';
+import { managerFor, type Target } from './target.ts';
 
 export type SpReader = (target: Target, signal: AbortSignal) => Promise<readonly Line[]>;
 export type SpWriter = (
@@ -11,7 +12,7 @@ export type SpWriter = (
   signal: AbortSignal,
 ) => Promise<Written | void>;
 
-export interface Written {
+interface Written {
   /** What the user has to do now, if anything. */
   readonly notes?: readonly Line[];
   /** Where the service is now, if it has moved. */
@@ -72,4 +73,44 @@ export function unknownAttribute(name: string, known: readonly string[]): Fault 
     'invalid',
     `its service processor has no attribute ${name} over Redfish; known are ${known.join(', ')}.`,
   );
+}
+
+interface ManagementNetwork {
+  /** The interface that carries the address we use, else the first with an address, else the first. */
+  port(): Promise<Resource>;
+  protocols(): Promise<Resource>;
+}
+
+export async function managementNetwork(target: Target, signal: AbortSignal): Promise<ManagementNetwork> {
+  const manager = await managerFor(target, signal);
+  if (!manager) throw new Fault('invalid', 'its Redfish service has no manager whose settings could be read.');
+  return {
+    async port() {
+      const ports = await memberResources(target.service, linkAt(manager.body, 'EthernetInterfaces'), signal);
+      const has = ({ body }: Resource, address: string): boolean =>
+        addressesIn(body).some((item) => textAt(item, 'Address') === address);
+      const port =
+        ports.find((one) => has(one, target.access.address)) ??
+        ports.find(({ body }) => currentAddress(body) !== undefined) ??
+        ports[0];
+      if (!port) throw new Fault('invalid', 'its service processor does not show its network interface.');
+      // Those of an expanded collection have no ETag to change them by.
+      return port.etag === undefined ? target.service.get(port.path, signal) : port;
+    },
+    async protocols() {
+      const protocols = await target.service.find(linkAt(manager.body, 'NetworkProtocol'), signal);
+      if (!protocols) throw new Fault('invalid', 'its service processor does not show its network protocols.');
+      return protocols;
+    },
+  };
+}
+
+function addressesIn(body: Json): readonly Json[] {
+  return [...listAt(body, 'IPv4Addresses'), ...listAt(body, 'IPv6Addresses')];
+}
+
+/** The IPv4 address in use: its Address, SubnetMask and Gateway; undefined if there is none. */
+export function currentAddress(body: Json): Json {
+  const unset = '0.0.0.0';
+  return listAt(body, 'IPv4Addresses').find((item) => (textAt(item, 'Address') ?? unset) !== unset);
 }

@@ -1,8 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
 import { at, listAt, textAt } from '../../protocols/redfish/json.ts';
-import { managementNetwork } from './management-network.ts';
-import type { SpWriter } from './sp-attributes.ts';
+import { managementNetwork, type SpWriter } from './sp-attributes.ts';
 
 const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const serverName = /^[a-z0-9.:-]{1,253}$/i;

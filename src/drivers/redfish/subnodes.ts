@@ -1,7 +1,7 @@
-import { allResources, memberResources } from '../../protocols/redfish/collection.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
+import { memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import { linkAt, linksAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
-import { pickSystem } from '../../protocols/redfish/places.ts';
+import { pickSystem } from '../../protocols/redfish/node-resources.ts';
 import type { Subnodes } from '../capabilities.ts';
 import { present } from './labels.ts';
 import type { Target } from './target.ts';
@@ -17,23 +17,15 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
     async list(signal): Promise<Members> {
       const { body: root } = await service.root(signal);
       const chassis = await memberResources(service, linkAt(root, 'Chassis'), signal);
-      const systems = new Map<string, Resource>();
-      for (const system of await memberResources(service, linkAt(root, 'Systems'), signal))
-        systems.set(system.path, system);
+      const listed = await memberResources(service, linkAt(root, 'Systems'), signal);
+      const systems = new Map(listed.map((system) => [system.path, system]));
       const linked = chassis.flatMap(({ body }) => linksAt(body, 'Links', 'ComputerSystems'));
       const missing = [...new Set(linked)].filter((path) => !systems.has(path));
-      const more = await allResources(
-        service,
-        missing.map((path) => ({ '@odata.id': path })),
-        signal,
-      );
-      for (const system of more) systems.set(system.path, system);
+      for (const system of await resourcesAt(service, missing, signal)) systems.set(system.path, system);
       const holderOf = holdersIn(chassis);
-      const members = [...systems.values()].map((system) => ({
-        resource: system,
-        holder: holderOf(system),
-        type: 'system',
-      }));
+      const members = [...systems.values()].map((system) => {
+        return { resource: system, holder: holderOf(system), type: 'system' };
+      });
       const own = ownSystem(members, access.node);
       return byName(access.node, [
         ...members.filter(({ resource }) => resource !== own),
@@ -58,18 +50,15 @@ const isInside = (chassis: Resource | undefined): boolean =>
 
 /** Finds the chassis a system is in; of several the innermost, else the first. */
 function holdersIn(chassis: readonly Resource[]): (system: Resource) => Resource | undefined {
-  const places = new Map(chassis.map(({ path }, place) => [path, place]));
-  const naming = new Map<string, number[]>();
-  for (const [place, { body }] of chassis.entries()) {
-    for (const path of linksAt(body, 'Links', 'ComputerSystems')) {
-      const known = naming.get(path);
-      if (known) known.push(place);
-      else naming.set(path, [place]);
-    }
-  }
+  const positions = new Map(chassis.map(({ path }, position) => [path, position]));
+  const links = chassis.flatMap(({ body }, position) =>
+    linksAt(body, 'Links', 'ComputerSystems').map((path) => ({ path, position })),
+  );
+  const naming = Map.groupBy(links, ({ path }) => path);
   return ({ path, body }) => {
-    const named = linksAt(body, 'Links', 'Chassis').flatMap((one) => places.get(one) ?? []);
-    const holders = [...named, ...(naming.get(path) ?? [])].sort((a, b) => a - b).map((place) => chassis[place]!);
+    const named = linksAt(body, 'Links', 'Chassis').flatMap((one) => positions.get(one) ?? []);
+    const all = [...named, ...(naming.get(path) ?? []).map(({ position }) => position)];
+    const holders = all.sort((a, b) => a - b).map((position) => chassis[position]!);
     return holders.find(isInside) ?? holders[0];
   };
 }

@@ -1,15 +1,14 @@
-import { isUnmet, rcode, rcodeText, typeCodes } from './codes.ts';
+import { type Ip, ipText } from '../../core/ip.ts';
+import { DnsFault, garbled, isUnmet, rcode, rcodeText, typeCodes } from './codes.ts';
 import { DnsConnection } from './connection.ts';
-import { DnsFault, garbled } from './faults.ts';
-import { type Message, readMessage } from './message.ts';
+import { type Message, readMessage, type WireRecord } from './message.ts';
 import { readName } from './names.ts';
-import { recordTexts } from './record-text.ts';
 import { sign, type TsigKey, verify } from './tsig.ts';
 import { type Batch, queryMessage, type Requirement, requirementMessage } from './update.ts';
 
-const patience = 20_000;
+const timeout = 20_000;
 
-export interface Soa {
+interface Soa {
   readonly zone: string;
   readonly serial: number;
 }
@@ -70,7 +69,7 @@ export class DnsClient {
     question.writeUInt16BE(connection.newId(), 0);
     const key = this.#key;
     const signed = key && sign(question, key, seconds());
-    const bytes = await connection.exchange(signed?.bytes ?? question, patience);
+    const bytes = await connection.exchange(signed?.bytes ?? question, timeout);
     const message = readMessage(bytes);
     if (signed) verify(bytes, message, key, signed.mac, seconds());
     return { bytes, message };
@@ -105,4 +104,34 @@ export function readSoa(bytes: Buffer, message: Message): Soa | undefined {
   const { next } = readName(bytes, mailAt);
   if (next + 20 > record.dataEnd) throw garbled('a start of authority is cut off');
   return { zone: record.name, serial: bytes.readUInt32BE(next) };
+}
+
+const typeNames: ReadonlyMap<number, string> = new Map([
+  ...Object.entries(typeCodes).map(([name, code]) => [code, name] as const),
+  [13, 'HINFO'],
+  [15, 'MX'],
+  [16, 'TXT'],
+  [33, 'SRV'],
+  [46, 'RRSIG'],
+  [47, 'NSEC'],
+]);
+const mostTexts = 10;
+
+/** The records of a name in an answer as words for people; data is shown of addresses, aliases and names of addresses. */
+export function recordTexts(bytes: Buffer, { answers }: Message, name: string): string[] {
+  const own = answers.filter((record) => record.name === name);
+  return [...new Set(own.map((record) => recordText(bytes, record)))].slice(0, mostTexts);
+}
+
+function recordText(bytes: Buffer, { type, dataAt, dataEnd }: WireRecord): string {
+  const name = typeNames.get(type) ?? `TYPE${type}`;
+  if (type === typeCodes.CNAME || type === typeCodes.PTR) return `${name} ${readName(bytes, dataAt).name}`;
+  const ip = addressIn(bytes.subarray(dataAt, dataEnd), type);
+  return ip ? `${name} ${ipText(ip)}` : name;
+}
+
+function addressIn(data: Buffer, type: number): Ip | undefined {
+  if (type === typeCodes.A && data.length === 4) return { family: 4, value: BigInt(data.readUInt32BE(0)) };
+  if (type !== typeCodes.AAAA || data.length !== 16) return undefined;
+  return { family: 6, value: (data.readBigUInt64BE(0) << 64n) | data.readBigUInt64BE(8) };
 }

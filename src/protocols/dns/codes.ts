@@ -1,3 +1,22 @@
+import { Fault } from '../../core/errors.ts';
+
+/** `unreachable`: no connection, or it was lost; `late`: no answer in time; `refused`: answered with an error; `garbled`: not understood. */
+type DnsFailure = 'unreachable' | 'late' | 'refused' | 'garbled';
+
+export class DnsFault extends Fault {
+  readonly failure: DnsFailure;
+  /** The server's response code, if it has sent one. */
+  readonly code: number | undefined;
+
+  constructor(failure: DnsFailure, message: string, code?: number, cause?: unknown) {
+    super('unavailable', message, { cause });
+    this.failure = failure;
+    this.code = code;
+  }
+}
+
+export const garbled = (what: string): DnsFault => new DnsFault('garbled', `the answer cannot be read: ${what}`);
+
 /** Types of records that are sent or understood, by number (RFC 1035, RFC 3596, RFC 8945). */
 export const typeCodes = { A: 1, NS: 2, CNAME: 5, SOA: 6, PTR: 12, AAAA: 28, TSIG: 250, AXFR: 252, ANY: 255 } as const;
 

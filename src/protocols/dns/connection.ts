@@ -1,5 +1,5 @@
 import { createConnection, type Socket } from 'node:net';
-import { DnsFault } from './faults.ts';
+import { DnsFault } from './codes.ts';
 
 interface Waiting {
   readonly timer: NodeJS.Timeout;
@@ -56,13 +56,13 @@ export class DnsConnection {
   }
 
   /** Sends a message, whose id comes from `newId`, and gives the answer with that id. */
-  exchange(message: Buffer, patience: number): Promise<Buffer> {
+  exchange(message: Buffer, timeout: number): Promise<Buffer> {
     if (this.#closed) return Promise.reject(this.#closed);
     const id = message.readUInt16BE(0);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
-        () => this.#end(new DnsFault('late', `it has not answered within ${patience / 1_000} s`)),
-        patience,
+        () => this.#end(new DnsFault('late', `it has not answered within ${timeout / 1_000} s`)),
+        timeout,
       );
       this.#waiting.set(id, { timer, resolve, reject });
       const length = Buffer.alloc(2);

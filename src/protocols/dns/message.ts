@@ -1,15 +1,13 @@
-import { garbled } from './faults.ts';
+import { garbled } from './codes.ts';
 import { readName } from './names.ts';
 
 export const headerBytes = 12;
 
-/** One record as it stands in a message. */
 export interface WireRecord {
   readonly name: string;
   readonly type: number;
   readonly class: number;
   readonly ttl: number;
-  /** Where it begins in the message. */
   readonly at: number;
   readonly dataAt: number;
   readonly dataEnd: number;
@@ -18,7 +16,6 @@ export interface WireRecord {
 /** A message taken apart; names inside the data of records are read by whoever wants them. */
 export interface Message {
   readonly id: number;
-  readonly isResponse: boolean;
   readonly opcode: number;
   readonly code: number;
   readonly questions: readonly { readonly name: string; readonly type: number }[];
@@ -30,7 +27,7 @@ export interface Message {
 /** Takes a message apart or throws a DnsFault; whatever the bytes are, it ends after at most as many steps as there are bytes. */
 export function readMessage(bytes: Buffer): Message {
   if (bytes.length < headerBytes) throw garbled('it is shorter than a header');
-  const count = (place: number): number => bytes.readUInt16BE(4 + place * 2);
+  const count = (section: number): number => bytes.readUInt16BE(4 + section * 2);
   let at = headerBytes;
   const questions: { name: string; type: number }[] = [];
   for (let i = 0; i < count(0); i++) {
@@ -39,7 +36,7 @@ export function readMessage(bytes: Buffer): Message {
     questions.push({ name, type: bytes.readUInt16BE(next) });
     at = next + 4;
   }
-  const section = (records: number): WireRecord[] => {
+  const recordsOf = (records: number): WireRecord[] => {
     const list: WireRecord[] = [];
     for (let i = 0; i < records; i++) {
       const record = readRecord(bytes, at);
@@ -48,13 +45,12 @@ export function readMessage(bytes: Buffer): Message {
     }
     return list;
   };
-  const answers = section(count(1));
-  const authority = section(count(2));
-  const additional = section(count(3));
+  const answers = recordsOf(count(1));
+  const authority = recordsOf(count(2));
+  const additional = recordsOf(count(3));
   if (at !== bytes.length) throw garbled('there are bytes behind its end');
   return {
     id: bytes.readUInt16BE(0),
-    isResponse: (bytes[2]! & 0x80) !== 0,
     opcode: (bytes[2]! >> 3) & 15,
     code: bytes[3]! & 15,
     questions,

@@ -1,4 +1,4 @@
-import { garbled } from './faults.ts';
+import { garbled } from './codes.ts';
 
 const longestName = 255;
 const longestLabel = 63;
@@ -26,19 +26,19 @@ export function writeName(into: Buffer, at: number, name: string): number {
 /** Writes the labels of the first `length` characters, without what ends a name. */
 export function writeLabels(into: Buffer, at: number, name: string, length: number): number {
   let start = at;
-  let place = at + 1;
+  let offset = at + 1;
   for (let i = 0; i < length; i++) {
     const code = name.charCodeAt(i);
     if (code === 46) {
-      closeLabel(into, start, place, name);
-      start = place++;
+      closeLabel(into, start, offset, name);
+      start = offset++;
     } else {
-      into[place++] = code >= 65 && code <= 90 ? code + 32 : code;
+      into[offset++] = code >= 65 && code <= 90 ? code + 32 : code;
     }
   }
-  if (place === start + 1 && length > 0 && name.charCodeAt(length - 1) === 46) return start;
-  closeLabel(into, start, place, name);
-  return place;
+  if (offset === start + 1 && length > 0 && name.charCodeAt(length - 1) === 46) return start;
+  closeLabel(into, start, offset, name);
+  return offset;
 }
 
 function closeLabel(into: Buffer, start: number, end: number, name: string): void {
@@ -50,32 +50,32 @@ function closeLabel(into: Buffer, start: number, end: number, name: string): voi
 /** A name in a message and where the message goes on behind it. Pointers may only point backwards, so reading them ends. */
 export function readName(message: Buffer, at: number): { name: string; next: number } {
   const labels: string[] = [];
-  let place = at;
+  let offset = at;
   let lowest = at;
   let next = -1;
   let total = 1;
   for (;;) {
-    const length = message[place];
+    const length = message[offset];
     if (length === undefined) throw garbled('a name goes beyond its end');
     if (length === 0) {
-      return { name: labels.join('.'), next: next < 0 ? place + 1 : next };
+      return { name: labels.join('.'), next: next < 0 ? offset + 1 : next };
     }
     if (length >= 0xc0) {
-      const low = message[place + 1];
+      const low = message[offset + 1];
       if (low === undefined) throw garbled('a name goes beyond its end');
       const target = ((length & 0x3f) << 8) | low;
       if (target >= lowest) throw garbled('a name points forwards');
-      if (next < 0) next = place + 2;
-      place = lowest = target;
+      if (next < 0) next = offset + 2;
+      offset = lowest = target;
       continue;
     }
     if (length > longestLabel) throw garbled('a label of an unknown kind');
-    const end = place + 1 + length;
+    const end = offset + 1 + length;
     if (end > message.length) throw garbled('a name goes beyond its end');
     total += length + 1;
     if (total > longestName) throw garbled('a name is too long');
-    labels.push(labelText(message.subarray(place + 1, end)));
-    place = end;
+    labels.push(labelText(message.subarray(offset + 1, end)));
+    offset = end;
   }
 }
 

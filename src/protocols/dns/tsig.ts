@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { classAny, rcode, rcodeText, typeCodes } from './codes.ts';
-import { DnsFault, garbled } from './faults.ts';
+import { classAny, DnsFault, garbled, rcode, rcodeText, typeCodes } from './codes.ts';
 import type { Message, WireRecord } from './message.ts';
 import { nameBytes, readName } from './names.ts';
 
@@ -22,15 +21,10 @@ export interface TsigKey {
   readonly secret: Buffer;
 }
 
-export interface Signed {
-  readonly bytes: Buffer;
-  readonly mac: Buffer;
-}
-
 const fudge = 300;
 
 /** Appends the signature to a message. `prior`: what an answer's signature covers besides, the length and MAC of the request's. */
-export function sign(message: Buffer, key: TsigKey, now: number, prior: Buffer = nothing): Signed {
+export function sign(message: Buffer, key: TsigKey, now: number, prior = nothing): { bytes: Buffer; mac: Buffer } {
   const name = nameBytes(key.name);
   const algorithm = nameBytes(tsigAlgorithms[key.algorithm].wire);
   const time = timeBytes(now);

@@ -29,7 +29,6 @@ const largestMessage = 65_535 - 512;
 
 export interface Batch {
   readonly message: Buffer;
-  /** How many of the operations it took. */
   readonly taken: number;
 }
 
@@ -129,7 +128,6 @@ function writeAddress(bytes: Buffer, at: number, { family, value }: Ip): number 
   return bytes.writeBigUInt64BE(value & 0xffff_ffff_ffff_ffffn, at + 8);
 }
 
-/** A query for the record of a name. */
 export function queryMessage(name: string, type: number): Buffer {
   const bytes = Buffer.alloc(headerBytes + 255 + 4);
   let at = writeName(bytes, headerBytes, name);

@@ -5,21 +5,21 @@
  *   client.ts        all BMCs of the process: one conversation per endpoint, sockets, names resolved (resolve.ts), pings (pings.ts)
  *   conversation.ts  one BMC and account: the queue of requests, the session that is opened, kept and renewed for them
  *   login.ts         opens a session: suites in turn, privilege, retries; handshake.ts is one attempt at it, without a clock
- *   exchange.ts      one request in a session: retries until its answer or its deadline (timing.ts)
- *   session.ts       an open session: sequence numbers (window.ts), requests and answers (message.ts), encrypted (seal.ts)
+ *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered)
+ *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on the shared
  *                    socket (transport.ts) and the shared timer (wheel.ts); tests are another
  */
 import { Conversation } from './conversation.ts';
-import { credentialsOf, defaultPort, type IpmiEndpoint, placeOf } from './endpoint.ts';
+import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
+import { defaultTiming, type Habits, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
 import { levels } from './session.ts';
-import { defaultTiming, type Habits, type Timing } from './timing.ts';
 import { Transport } from './transport.ts';
 import { Wheel } from './wheel.ts';
 
@@ -67,7 +67,6 @@ export class IpmiClient {
     return await this.#pings.send(transport, found.address, port ?? defaultPort, signal);
   }
 
-  /** Closes all sessions without waiting for the answers. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -113,7 +112,7 @@ export class IpmiClient {
     const transport = await this.#transport(family);
     const port = new Port(transport, this.#wheel, address, endpoint.port ?? defaultPort);
     const peer = {
-      place: placeOf(endpoint),
+      where: hostAndPort(endpoint),
       credentials,
       timing: this.#timing,
       habits: this.#habitsOf(endpoint),

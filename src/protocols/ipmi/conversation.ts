@@ -59,9 +59,9 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   }
 
   request(request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
-    const { place, wire } = this.#peer;
+    const { where, wire } = this.#peer;
     const length = request.data?.length ?? 0;
-    if (signal.aborted) return this.#refuse(cancelled(place, signal));
+    if (signal.aborted) return this.#refuse(cancelled(where, signal));
     if (length > longestData) return this.#refuse(requestTooLong(length, longestData));
     if (this.#hold && wire.now() < this.#hold.until) return Promise.reject(this.#hold.fault);
     return new Promise((resolve, reject) => {
@@ -143,12 +143,12 @@ export class Conversation implements LoginOwner, ExchangeOwner {
       this.#gotOn();
       return this.#proceed();
     }
-    const { place, credentials } = this.#peer;
-    this.#settle((job) => job.reject(missingPrivilege(place, credentials.userName, job.privilege, response.code)));
+    const { where, credentials } = this.#peer;
+    this.#settle((job) => job.reject(missingPrivilege(where, credentials.userName, job.privilege, response.code)));
   }
 
   unanswered(garbled: boolean): void {
-    const { place, wire } = this.#peer;
+    const { where, wire } = this.#peer;
     const job = this.#job;
     const working = this.#raising === undefined;
     this.#exchange = undefined;
@@ -156,17 +156,17 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (!job) return this.#next();
     const waited = wire.now() - job.startedAt;
     if (working && job.request.repeatable === false) {
-      return this.#settle(() => job.reject(unknownWhetherDone(place, waited)));
+      return this.#settle(() => job.reject(unknownWhetherDone(where, waited)));
     }
     if (!job.renewed && wire.now() < job.deadline) return this.#proceed();
-    const fault = job.renewed ? silentInSession(place, waited) : silent(place, waited);
-    this.#settle(() => job.reject(garbled ? garbledAnswer(place) : fault));
+    const fault = job.renewed ? silentInSession(where, waited) : silent(where, waited);
+    this.#settle(() => job.reject(garbled ? garbledAnswer(where) : fault));
   }
 
   /** The BMC has answered, so that it has its time again for what comes next. */
   #gotOn(): void {
     const { timing, wire } = this.#peer;
-    if (this.#job) this.#job.deadline = wire.now() + timing.deadline;
+    if (this.#job) this.#job.deadline = wire.now() + timing.timeout;
   }
 
   #next(): void {
@@ -176,7 +176,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const now = wire.now();
     if (job) {
       job.startedAt = now;
-      job.deadline = now + timing.deadline;
+      job.deadline = now + timing.timeout;
       this.#job = job;
       if (this.#login) {
         // It was begun for somebody who has left, and is as good as one of its own.
@@ -202,7 +202,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   #proceed(): void {
     const job = this.#job;
     if (!job) return this.#next();
-    const { place, credentials, timing, wire, habits } = this.#peer;
+    const { where, credentials, timing, wire, habits } = this.#peer;
     const session = this.#session;
     if (!session) {
       job.renewed = true;
@@ -213,7 +213,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (level > session.limit) {
       // The account may have been given more meanwhile: the next session asks for all again.
       habits.level = levels.administrator;
-      return this.#settle(() => job.reject(missingPrivilege(place, credentials.userName, job.privilege)));
+      return this.#settle(() => job.reject(missingPrivilege(where, credentials.userName, job.privilege)));
     }
     const once = job.request.repeatable === false;
     const uncertain = once && wire.now() - session.heardAt > trusted;
@@ -223,7 +223,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
         ? job.request
         : { netfn: app, command: setPrivilegeLevel, data: Uint8Array.of(this.#raising) };
     // What cannot be repeated gets all the time there is for its one answer.
-    const deadline = once && this.#raising === undefined ? wire.now() + timing.deadline : job.deadline;
+    const deadline = once && this.#raising === undefined ? wire.now() + timing.timeout : job.deadline;
     const giveUpAfter = job.renewed ? undefined : triesInOldSession;
     this.#exchange = new Exchange(this.#peer, this, session, request, deadline, giveUpAfter);
     this.#exchange.start();
@@ -240,7 +240,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   }
 
   #abandon(job: Job): void {
-    const fault = cancelled(this.#peer.place, job.signal);
+    const fault = cancelled(this.#peer.where, job.signal);
     if (job !== this.#job) {
       this.#queue.splice(this.#queue.indexOf(job), 1);
       return fail(job, fault);

@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
 import { defaultSuites, type SuiteId, suites } from './suites.ts';
 
 export interface IpmiEndpoint {
@@ -15,7 +16,6 @@ export interface IpmiEndpoint {
   readonly suites?: readonly SuiteId[] | undefined;
 }
 
-/** An endpoint's account in the form the protocol needs. */
 export interface Credentials {
   readonly user: Buffer;
   readonly userName: string;
@@ -31,7 +31,6 @@ export const defaultPort = 623;
 /** IPMI 2.0 13.20 and 22.30: longest name, password and K_g in bytes. */
 const longest = { name: 16, password: 20, kg: 20 } as const;
 
-/** What is wrong with an endpoint, as a sentence. */
 function problem({ address, port, username, password, kg, suites: wanted }: IpmiEndpoint): string | undefined {
   if (address === '') return 'it has no address of a service processor.';
   if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536)) {
@@ -70,7 +69,6 @@ export function credentialsOf(endpoint: IpmiEndpoint): Credentials {
 }
 
 /** The address as sentences show it. */
-export function placeOf({ address, port = defaultPort }: IpmiEndpoint): string {
-  if (port === defaultPort) return address;
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+export function hostAndPort({ address, port = defaultPort }: IpmiEndpoint): string {
+  return port === defaultPort ? address : formatListen({ host: address, port });
 }

@@ -1,7 +1,6 @@
 import type { IpmiRequest, IpmiResponse } from './link.ts';
-import type { Peer } from './peer.ts';
+import { noteRoundTrip, type Peer, retryDelay } from './peer.ts';
 import { hear, nextSequence, sendRequest, type Session } from './session.ts';
-import { noteRoundTrip, retryDelay } from './timing.ts';
 
 export interface ExchangeOwner {
   answered(response: IpmiResponse): void;
@@ -12,10 +11,9 @@ export interface ExchangeOwner {
 /** IPMI 2.0 table 5-2: node busy, and timeout while processing. */
 const transient: ReadonlySet<number> = new Set([0xc0, 0xc3]);
 
-/** The part of the deadline after which a request is sent again, however long it would wait. */
+/** The part of the timeout after which a request is sent again, however long it would wait. */
 const lastMoment = 0.8;
 
-/** One request in a session and the wait for its answer. */
 export class Exchange {
   readonly #peer: Peer;
   readonly #owner: ExchangeOwner;
@@ -90,7 +88,7 @@ export class Exchange {
     const { wire, timing, habits } = this.#peer;
     this.#attempt++;
     this.#sentAt = wire.now();
-    const wanted = Math.min(this.#request.retryAfter ?? 0, lastMoment * timing.deadline);
+    const wanted = Math.min(this.#request.retryAfter ?? 0, lastMoment * timing.timeout);
     this.#retryAt = this.#sentAt + Math.max(wanted, retryDelay(timing, habits, wire, this.#attempt));
     this.#wake();
     sendRequest(wire, this.#session, this.#request, this.#sequence);

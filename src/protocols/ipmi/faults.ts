@@ -1,8 +1,8 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
 import type { Privilege } from './link.ts';
-import { isCrowded, refusesLevel, statuses } from './statuses.ts';
+import { isCrowded, refusesLevel, statuses } from './setup-packets.ts';
 
-/** The sentences of this folder. Each makes sense after "<node>: "; `place` is the address of the service processor. */
+/** The sentences of this folder. Each makes sense after "<node>: "; `where` is the address of the service processor. */
 
 const hex = (code: number): string => `${code.toString(16).toUpperCase().padStart(2, '0')}h`;
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
@@ -13,30 +13,30 @@ const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 1
  * BMC that let us in and then falls silent, or does not get done, has let the operation pass its deadline (408). A session from
  * before that has died counts as none, so that a dead BMC gives the same error whether it was used lately or not.
  */
-export function silent(place: string, waited: number): Unreachable {
-  return new Unreachable(`its service processor at ${place} did not answer within ${seconds(waited)}.`);
+export function silent(where: string, waited: number): Unreachable {
+  return new Unreachable(`its service processor at ${where} did not answer within ${seconds(waited)}.`);
 }
 
-export function silentInSession(place: string, waited: number): Fault {
+export function silentInSession(where: string, waited: number): Fault {
   return new Fault(
     'deadline',
-    `its service processor at ${place} stopped answering: no answer within ${seconds(waited)}.`,
+    `its service processor at ${where} stopped answering: no answer within ${seconds(waited)}.`,
   );
 }
 
-export function unknownWhetherDone(place: string, waited: number): Fault {
+export function unknownWhetherDone(where: string, waited: number): Fault {
   return new Fault(
     'deadline',
-    `its service processor at ${place} did not answer within ${seconds(waited)}; it is unknown whether it carried the command out, and the command was not repeated.`,
+    `its service processor at ${where} did not answer within ${seconds(waited)}; it is unknown whether it carried the command out, and the command was not repeated.`,
   );
 }
 
-export function garbledAnswer(place: string): Fault {
-  return new Fault('garbled', `what its service processor at ${place} answers is no valid IPMI 2.0.`);
+export function garbledAnswer(where: string): Fault {
+  return new Fault('garbled', `what its service processor at ${where} answers is no valid IPMI 2.0.`);
 }
 
-export function unreachable(place: string, cause: NodeJS.ErrnoException): Unreachable {
-  return new Unreachable(`its service processor at ${place} cannot be reached (${cause.code ?? cause.message}).`, {
+export function unreachable(where: string, cause: NodeJS.ErrnoException): Unreachable {
+  return new Unreachable(`its service processor at ${where} cannot be reached (${cause.code ?? cause.message}).`, {
     cause,
   });
 }
@@ -54,24 +54,24 @@ export function noSocket(cause: NodeJS.ErrnoException): Fault {
   });
 }
 
-export function wrongPassword(place: string, user: string): Fault {
-  return new Fault('invalid', `the user "${user}" or the password is wrong for its service processor at ${place}.`);
+export function wrongPassword(where: string, user: string): Fault {
+  return new Fault('invalid', `the user "${user}" or the password is wrong for its service processor at ${where}.`);
 }
 
-export function wrongCheckValue(place: string, user: string): Fault {
-  const sentence = `the user "${user}" or the password is wrong for its service processor at ${place}, or its key K_g is.`;
+export function wrongCheckValue(where: string, user: string): Fault {
+  const sentence = `the user "${user}" or the password is wrong for its service processor at ${where}, or its key K_g is.`;
   return new Fault('invalid', sentence);
 }
 
-export function wrongKg(place: string, hasKg: boolean): Fault {
+export function wrongKg(where: string, hasKg: boolean): Fault {
   const known = hasKg ? 'the key K_g given for it is not the right one' : 'it has a key K_g, which must be given too';
-  return new Fault('invalid', `the password is right for its service processor at ${place}, but ${known}.`);
+  return new Fault('invalid', `the password is right for its service processor at ${where}, but ${known}.`);
 }
 
-export function refusedLogin(place: string, user: string, status: number): Fault {
-  const refused = `its service processor at ${place} refuses the login`;
-  if (status === statuses.unauthorizedName) return wrongPassword(place, user);
-  if (status === statuses.invalidCheckValue) return wrongCheckValue(place, user);
+export function refusedLogin(where: string, user: string, status: number): Fault {
+  const refused = `its service processor at ${where} refuses the login`;
+  if (status === statuses.unauthorizedName) return wrongPassword(where, user);
+  if (status === statuses.invalidCheckValue) return wrongCheckValue(where, user);
   if (isCrowded(status)) {
     return new Fault('invalid', `${refused}: all its sessions are taken (${hex(status)}). Try again in a minute.`);
   }
@@ -81,23 +81,23 @@ export function refusedLogin(place: string, user: string, status: number): Fault
   return new Fault('invalid', `${refused} (status ${hex(status)}).`);
 }
 
-export function refusedSuites(place: string, status: number, suites: readonly number[]): Fault {
+export function refusedSuites(where: string, status: number, suites: readonly number[]): Fault {
   const what =
     suites.length > 1 ? `any of the IPMI cipher suites ${suites.join(', ')}` : `IPMI cipher suite ${suites[0]}`;
-  return new Fault('invalid', `its service processor at ${place} does not accept ${what} (status ${hex(status)}).`);
+  return new Fault('invalid', `its service processor at ${where} does not accept ${what} (status ${hex(status)}).`);
 }
 
-export function missingPrivilege(place: string, user: string, privilege: Privilege, code?: number): Fault {
+export function missingPrivilege(where: string, user: string, privilege: Privilege, code?: number): Fault {
   const reason = code === undefined ? '' : ` (code ${hex(code)})`;
   return new Fault(
     'invalid',
-    `its service processor at ${place} refuses the user "${user}" the privilege level ${privilege} that the command needs${reason}.`,
+    `its service processor at ${where} refuses the user "${user}" the privilege level ${privilege} that the command needs${reason}.`,
   );
 }
 
-export function cancelled(place: string, signal: AbortSignal): Fault {
+export function cancelled(where: string, signal: AbortSignal): Fault {
   if (signal.reason instanceof Fault) return signal.reason;
-  return new Fault('deadline', `the request was ended before its service processor at ${place} answered.`);
+  return new Fault('deadline', `the request was ended before its service processor at ${where} answered.`);
 }
 
 export function stopping(): Fault {

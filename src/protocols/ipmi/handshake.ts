@@ -17,12 +17,13 @@ import {
   readRakp2,
   readRakp4,
   readRefusal,
+  refusesSuite,
   type SetupAnswer,
+  statuses,
   writeOpenRequest,
   writeRakp1,
   writeRakp3,
 } from './setup-packets.ts';
-import { refusesSuite, statuses } from './statuses.ts';
 import type { Suite } from './suites.ts';
 
 /** An open request that was sent. Each has an id of its own, so that an answer tells which one it is for. */
@@ -41,7 +42,6 @@ export interface Handshake {
   /** Tags count up from here; random, for some refusals are known by their tag alone. */
   readonly firstTag: number;
   phase: 'open' | 'rakp1' | 'rakp3';
-  /** The offer that was taken up. */
   taken: Offer | undefined;
   bmcId: number;
   rakp3: Buffer | undefined;
@@ -121,7 +121,6 @@ function awaitedTag({ phase, firstTag, offers }: Handshake): number {
   return phase === 'open' ? (offers.at(-1)?.tag ?? 0) : firstTag + rakpTags[phase];
 }
 
-/** What answers each phase. */
 const answers = {
   open: { type: payloads.openResponse, by: 'open' },
   rakp1: { type: payloads.rakp2, by: 'rakp2' },

@@ -10,14 +10,12 @@ import {
   writeOffer,
   writeRakp,
 } from './handshake.ts';
-import type { Peer } from './peer.ts';
-import type { Seal } from './seal.ts';
-import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './statuses.ts';
+import { learnSuite, noteRoundTrip, type Peer, rememberedSuite, retryDelay } from './peer.ts';
 import { parts } from './rakp.ts';
+import type { Seal } from './seal.ts';
 import { newSession, sendClose } from './session.ts';
-import { learnSuite, rememberedSuite } from './suite-memory.ts';
+import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './setup-packets.ts';
 import { type SuiteId, suites } from './suites.ts';
-import { noteRoundTrip, retryDelay } from './timing.ts';
 
 export interface LoginOwner {
   /** Whether anybody still waits for the session. */
@@ -93,11 +91,11 @@ export class Login {
   }
 
   tick(now: number): void {
-    const { place, wire } = this.#peer;
+    const { where, wire } = this.#peer;
     if (now >= this.#deadline) {
       const strange = this.#garbled || wire.heardNoise(this.#startedAt);
       this.#sayGoodbye();
-      this.#fail(strange ? garbledAnswer(place) : silent(place, now - this.#startedAt), 0);
+      this.#fail(strange ? garbledAnswer(where) : silent(where, now - this.#startedAt), 0);
     } else if (now >= this.#retryAt) {
       this.#retry();
     } else {
@@ -106,7 +104,7 @@ export class Login {
   }
 
   unreachable(error: NodeJS.ErrnoException): void {
-    this.#fail(unreachable(this.#peer.place, error), 0);
+    this.#fail(unreachable(this.#peer.where, error), 0);
   }
 
   /** Somebody waits for it again. */
@@ -127,7 +125,7 @@ export class Login {
     learnSuite(credentials.suites, habits, suite.id, this.#remembered, parts.guid(transcript), until);
   }
 
-  /** What the BMC may have opened for us is closed, as far as that goes without an answer: half-open sessions take places too. */
+  /** What the BMC may have opened for us is closed, as far as that goes without an answer: half-open sessions count too. */
   #sayGoodbye(): void {
     const { wire, habits } = this.#peer;
     const { phase } = this.#handshake;
@@ -183,7 +181,7 @@ export class Login {
     const { phase, taken } = this.#handshake;
     const { habits, timing, wire } = this.#peer;
     if (phase === 'rakp1' && taken) noteRoundTrip(habits, wire.now() - taken.sentAt);
-    this.#deadline = wire.now() + timing.deadline;
+    this.#deadline = wire.now() + timing.timeout;
     this.#attempt = 0;
     this.#send();
   }
@@ -202,7 +200,7 @@ export class Login {
   }
 
   #refused({ by, status }: Extract<Verdict, { kind: 'refused' }>): void {
-    const { place, credentials, habits, timing } = this.#peer;
+    const { where, credentials, habits, timing } = this.#peer;
     const canRestart = this.#restarts < mostRestarts;
     if (by === 'open' && refusesSuite(status) && this.#suites.length > 1) {
       this.#suites.shift();
@@ -219,17 +217,17 @@ export class Login {
     }
     const fault =
       by === 'open' && refusesSuite(status)
-        ? refusedSuites(place, status, credentials.suites)
-        : refusedLogin(place, credentials.userName, status);
+        ? refusedSuites(where, status, credentials.suites)
+        : refusedLogin(where, credentials.userName, status);
     this.#fail(fault, isCrowded(status) ? timing.crowdedHold : timing.loginHold);
   }
 
   #unproven(by: 'rakp2' | 'rakp4'): void {
-    const { place, credentials, timing, wire } = this.#peer;
+    const { where, credentials, timing, wire } = this.#peer;
     const packet = wire.packet();
     wire.send(packet, writeFarewell(this.#handshake, packet));
     const { userName, hasKg } = credentials;
-    this.#fail(by === 'rakp2' ? wrongPassword(place, userName) : wrongKg(place, hasKg), timing.loginHold);
+    this.#fail(by === 'rakp2' ? wrongPassword(where, userName) : wrongKg(where, hasKg), timing.loginHold);
   }
 
   #fail(fault: Fault, hold: number): void {

@@ -1,13 +1,91 @@
 import type { Credentials } from './endpoint.ts';
-import type { Habits, Timing } from './timing.ts';
+import type { SuiteId } from './suites.ts';
 import type { Wire } from './wire.ts';
 
 /** A BMC as the machines see it. */
 export interface Peer {
   /** Its address, for sentences. */
-  readonly place: string;
+  readonly where: string;
   readonly credentials: Credentials;
   readonly timing: Timing;
   readonly habits: Habits;
   readonly wire: Wire;
+}
+
+export interface Timing {
+  /** Milliseconds of silence after which a request has failed; a BMC that is slow but gets on with a login is waited for. */
+  readonly timeout: number;
+  /** How long the first try waits for its answer. */
+  readonly firstRetry: number;
+  /** How often a packet is sent at most. */
+  readonly tries: number;
+  /** How long an unused session stays open; BMCs drop it after 60 s. */
+  readonly idle: number;
+  /** How long a refused login is not tried again: every try takes a session from the BMC until it forgets it. */
+  readonly loginHold: number;
+  /** The same for a BMC whose sessions are all taken. */
+  readonly crowdedHold: number;
+  /** How long it is remembered that a BMC refuses the suite the policy wants first. */
+  readonly suiteMemory: number;
+}
+
+export const defaultTiming: Timing = {
+  timeout: 5_000,
+  firstRetry: 500,
+  tries: 4,
+  idle: 25_000,
+  loginHold: 5_000,
+  crowdedHold: 30_000,
+  suiteMemory: 3_600_000,
+};
+
+/** A suite that worked after the BMC had refused the one the policy wants first. */
+interface LesserSuite {
+  readonly id: SuiteId;
+  /** The BMC it was learnt of; the GUID was proved with the password. */
+  readonly guid: Buffer;
+  readonly until: number;
+}
+
+/** What was learnt about a BMC; it outlives the sessions. */
+export interface Habits {
+  lesserSuite: LesserSuite | undefined;
+  /** The highest privilege level it let the account ask for. */
+  level: number;
+  /** Milliseconds that answers took of late. */
+  roundTrip: number;
+}
+
+export function noteRoundTrip(habits: Habits, sample: number): void {
+  habits.roundTrip = Math.max(0, sample, (habits.roundTrip + sample) / 2);
+}
+
+/** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than the BMC needs. */
+export function retryDelay(timing: Timing, habits: Habits, wire: Wire, attempt: number): number {
+  const base = Math.max(timing.firstRetry, 1.5 * habits.roundTrip);
+  return base * 2 ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
+}
+
+/**
+ * Which suite a BMC takes is remembered, so that not every login begins with a refusal. But a refusal of a suite is not
+ * authenticated: whoever is on the way to the BMC can forge one. What is learnt from it therefore ends a fixed time after the
+ * refusal, however often it is used meanwhile, and with the first login at a BMC of another GUID, which the password has proved.
+ * Then the suite the policy wants first is tried first again.
+ */
+export function rememberedSuite(policy: readonly SuiteId[], { lesserSuite }: Habits, now: number): SuiteId | undefined {
+  return policy.find((id) => id === lesserSuite?.id && now < lesserSuite.until);
+}
+
+/** After a login with this suite; `remembered` is the one that came first from memory, and `until` how long a new one is kept. */
+export function learnSuite(
+  policy: readonly SuiteId[],
+  habits: Habits,
+  id: SuiteId,
+  remembered: SuiteId | undefined,
+  guid: Buffer,
+  until: number,
+): void {
+  const isOther = habits.lesserSuite?.guid.equals(guid) === false;
+  if (id === policy[0] || (id === remembered && isOther)) habits.lesserSuite = undefined;
+  else if (id !== remembered) habits.lesserSuite = { id, guid: Buffer.from(guid), until };
 }

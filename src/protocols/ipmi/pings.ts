@@ -1,6 +1,6 @@
 import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { cancelled } from './faults.ts';
-import { writePing } from './presence.ts';
+import { writePing } from './header.ts';
 import { type Transport, withoutZone } from './transport.ts';
 import type { Sleeper, Wheel } from './wheel.ts';
 
@@ -11,7 +11,6 @@ interface Probe extends Sleeper, Abortable {
 /** When a ping is sent again, and when it is given up, in milliseconds after the first. */
 const defaultPauses: readonly number[] = [500, 1_200, 2_000];
 
-/** Presence pings under way, by the address asked. */
 export class Pings {
   readonly #probes = new Map<string, Set<Probe>>();
   readonly #wheel: Wheel;

@@ -4,12 +4,15 @@ import { type Listener, type Transport, withoutZone } from './transport.ts';
 import type { Sleeper, Wheel } from './wheel.ts';
 import type { Wire } from './wire.ts';
 
-/** The real world of one conversation: its place on the shared socket and the shared timer. */
+/** The real world of one conversation: its part of the shared socket and the shared timer. */
 export class Port implements Wire, Listener, Sleeper {
   readonly address: string;
   readonly port: number;
   due = Number.POSITIVE_INFINITY;
   turn = Number.POSITIVE_INFINITY;
+  readonly now: () => number;
+  readonly chance = Math.random;
+  readonly fill = fillRandom;
   readonly #transport: Transport;
   readonly #wheel: Wheel;
   readonly #destination: string;
@@ -19,6 +22,7 @@ export class Port implements Wire, Listener, Sleeper {
   constructor(transport: Transport, wheel: Wheel, address: string, port: number) {
     this.#transport = transport;
     this.#wheel = wheel;
+    this.now = wheel.now;
     this.#destination = address;
     this.address = withoutZone(address);
     this.port = port;
@@ -26,18 +30,6 @@ export class Port implements Wire, Listener, Sleeper {
 
   attach(conversation: Conversation): void {
     this.#conversation = conversation;
-  }
-
-  now(): number {
-    return this.#wheel.now();
-  }
-
-  chance(): number {
-    return Math.random();
-  }
-
-  fill(target: Buffer, start: number, length: number): void {
-    fillRandom(target, start, length);
   }
 
   packet(): Buffer {

@@ -27,7 +27,7 @@ export function literalAddress(text: string): NetworkAddress | undefined {
 
 /** Finds addresses of names and remembers them for a minute. */
 export class Resolver {
-  readonly #known = new Map<string, { until: number; address: Promise<NetworkAddress> }>();
+  readonly #cache = new Map<string, { until: number; address: Promise<NetworkAddress> }>();
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -39,15 +39,15 @@ export class Resolver {
     if (literal !== undefined) return literal;
     const mistyped = checkHostAddress(text);
     if (mistyped) throw mistyped;
-    const known = this.#known.get(text);
-    if (known !== undefined && this.#now() < known.until) return await known.address;
-    if (this.#known.size >= mostKept) this.#known.clear();
+    const cached = this.#cache.get(text);
+    if (cached !== undefined && this.#now() < cached.until) return await cached.address;
+    if (this.#cache.size >= mostKept) this.#cache.clear();
     const address = find(text);
-    this.#known.set(text, { until: this.#now() + keptFor, address });
+    this.#cache.set(text, { until: this.#now() + keptFor, address });
     try {
       return await address;
     } catch (error) {
-      this.#known.delete(text);
+      this.#cache.delete(text);
       throw error;
     }
   }

@@ -9,7 +9,6 @@ import {
 import { headerLength, isSealed, payloads, writeHeader } from './header.ts';
 import type { SessionKeys } from './rakp.ts';
 import type { Suite } from './suites.ts';
-import { following, inWindow, newWindow, take, type Window } from './window.ts';
 
 /**
  * IPMI 2.0 13.28.4 and 13.29: packets inside a session, encrypted with AES-CBC-128 and closed by a code.
@@ -53,10 +52,7 @@ export const messageOffset = headerLength + block;
 /** The longest packet around a message: vector, confidentiality pad, integrity pad and code. */
 export const sealOverhead = headerLength + block + block + 4 + trailer + 16;
 
-/**
- * Seals the message that lies from `messageOffset` to `end` in the packet, in place, with the next sequence number. The vector's
- * place must hold 16 random bytes. Returns the length of the packet.
- */
+/** Encrypts the message between `messageOffset` and `end` in place; the 16 bytes before it must be random. Returns the length. */
 export function sealMessage(seal: Seal, packet: Buffer, end: number): number {
   const padding = block - 1 - ((end - messageOffset) % block);
   let at = end;
@@ -88,4 +84,44 @@ export function openMessage(seal: Seal, packet: Buffer): Buffer | undefined {
   const plain = seal.decrypt.update(packet.subarray(headerLength, end));
   const padding = plain[plain.length - 1] ?? block;
   return padding < block ? plain.subarray(block, plain.length - 1 - padding) : undefined;
+}
+
+/** IPMI 2.0 6.12.13: which sequence numbers of received packets are still taken, each once. */
+const behind = 16;
+const ahead = 15;
+
+interface Window {
+  /** The highest number taken; 0 before the first. */
+  highest: number;
+  /** Bit n: the number n below the highest has been taken. */
+  taken: number;
+}
+
+export function newWindow(): Window {
+  return { highest: 0, taken: 0 };
+}
+
+/** Whether the number would be taken. The first of a session is taken whatever it is: its packet proved to be made with the session's key. */
+export function inWindow(window: Window, sequence: number): boolean {
+  if (sequence === 0) return false;
+  if (window.highest === 0) return true;
+  const distance = (sequence - window.highest) | 0;
+  if (distance > 0) return distance <= ahead;
+  return distance >= -behind && (window.taken & (1 << -distance)) === 0;
+}
+
+/** Takes a number that is in the window. */
+export function take(window: Window, sequence: number): void {
+  const distance = window.highest === 0 ? ahead + 1 : (sequence - window.highest) | 0;
+  if (distance > 0) {
+    window.taken = distance > ahead ? 1 : (window.taken << distance) | 1;
+    window.highest = sequence;
+  } else {
+    window.taken |= 1 << -distance;
+  }
+}
+
+/** The number after this one; 0 is kept for packets outside a session. */
+export function following(sequence: number): number {
+  return sequence >= 0xffffffff ? 1 : sequence + 1;
 }

@@ -53,7 +53,7 @@ export interface SetupAnswer {
   readonly status: number;
 }
 
-export interface OpenAnswer extends SetupAnswer {
+interface OpenAnswer extends SetupAnswer {
   readonly bmcId: number;
   /** Whether the algorithms are the ones that were asked for. */
   readonly asAsked: boolean;
@@ -81,30 +81,51 @@ export function readOpenResponse(packet: Buffer, suite: Suite): OpenAnswer | und
   return answer.bmcId === 0 ? undefined : answer;
 }
 
-export interface Rakp2 extends SetupAnswer {
-  readonly bmcRandomAndGuid: Buffer;
-  readonly code: Buffer;
-}
-
-export function readRakp2(packet: Buffer, suite: Suite): Rakp2 | undefined {
+export function readRakp2(packet: Buffer, suite: Suite) {
   const bytes = payload(packet);
   const status = bytes[1] ?? 0;
   if (status === 0 && bytes.length < 40 + suite.macLength) return undefined;
-  return {
-    tag: bytes[0] ?? 0,
-    status,
-    bmcRandomAndGuid: bytes.subarray(8, 40),
-    code: bytes.subarray(40, 40 + suite.macLength),
-  };
+  const code = bytes.subarray(40, 40 + suite.macLength);
+  return { tag: bytes[0] ?? 0, status, bmcRandomAndGuid: bytes.subarray(8, 40), code };
 }
 
-export interface Rakp4 extends SetupAnswer {
-  readonly code: Buffer;
-}
-
-export function readRakp4(packet: Buffer, suite: Suite): Rakp4 | undefined {
+export function readRakp4(packet: Buffer, suite: Suite) {
   const bytes = payload(packet);
   const status = bytes[1] ?? 0;
   if (status === 0 && bytes.length < 8 + suite.tagLength) return undefined;
   return { tag: bytes[0] ?? 0, status, code: bytes.subarray(8, 8 + suite.tagLength) };
+}
+
+/** IPMI 2.0 table 13-15: what a BMC says when it refuses a session. */
+export const statuses = {
+  noResources: 0x01,
+  invalidSession: 0x02,
+  inactiveSession: 0x08,
+  invalidRole: 0x09,
+  unauthorizedRole: 0x0a,
+  noResourcesForRole: 0x0b,
+  unauthorizedName: 0x0d,
+  invalidCheckValue: 0x0f,
+  noSuiteMatch: 0x11,
+} as const;
+
+/** Answers to an open request that refuse its algorithms. 0Eh and 12h are not in the table, but BMCs send them. */
+const suiteRefusals: ReadonlySet<number> = new Set([0x04, 0x05, 0x06, 0x07, 0x0e, 0x10, 0x11, 0x12]);
+
+export function refusesSuite(status: number): boolean {
+  return suiteRefusals.has(status);
+}
+
+/** The session the BMC made for the open request is gone: another one may work. */
+export function forgotSession(status: number): boolean {
+  return status === statuses.invalidSession || status === statuses.inactiveSession;
+}
+
+/** The account may not have the privilege asked for: a lower one may do. */
+export function refusesLevel(status: number): boolean {
+  return status === statuses.invalidRole || status === statuses.unauthorizedRole;
+}
+
+export function isCrowded(status: number): boolean {
+  return status === statuses.noResources || status === statuses.noResourcesForRole;
 }

@@ -2,12 +2,11 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { noSocket } from './faults.ts';
-import { isRmcpPlus, isSetupAnswer, recipientOf } from './header.ts';
-import { readPong } from './presence.ts';
+import { isRmcpPlus, isSetupAnswer, readPong, recipientOf } from './header.ts';
 import { randomWord } from './random-pool.ts';
 import { packetSize } from './wire.ts';
 
-/** Who gets the packets for a session id, if they come from the right place. */
+/** Who gets the packets for a session id, if they come from the right address. */
 export interface Listener {
   readonly address: string;
   readonly port: number;

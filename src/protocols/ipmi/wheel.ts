@@ -1,6 +1,5 @@
 /** Something that wants to be woken. The two numbers belong to the wheel. */
 export interface Sleeper {
-  /** When it wants to be woken. */
   due: number;
   /** The turn under which the wheel has it; Infinity if under none. */
   turn: number;

@@ -1,11 +1,9 @@
 import { connect } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 
-/** Nobody answers on the control socket. */
 export class KeaAway extends Fault {
   constructor(socket: string, cause: unknown) {
     super('unavailable', `nobody answers on its control socket ${socket} (${(cause as Error).message})`, { cause });
-    this.name = 'KeaAway';
   }
 }
 
@@ -13,7 +11,6 @@ export class KeaAway extends Fault {
 export class KeaRefusal extends Fault {
   constructor(command: string, text: string) {
     super('invalid', `${command}: ${text}`);
-    this.name = 'KeaRefusal';
   }
 }
 
@@ -26,7 +23,7 @@ export interface KeaAnswer {
 
 export const keaResults = { done: 0, refused: 1, unknownCommand: 2, empty: 3 } as const;
 
-const usualDeadline = 5_000;
+const usualTimeout = 5_000;
 /** Kea itself reads at most so long a path. */
 const longestSocketPath = 107;
 
@@ -39,20 +36,20 @@ export class KeaControl {
   }
 
   /** What Kea answers, refusals too. `args` is an object, or its JSON text. */
-  async ask(command: string, args?: object | string, deadline = usualDeadline): Promise<KeaAnswer> {
+  async ask(command: string, args?: object | string, timeout = usualTimeout): Promise<KeaAnswer> {
     const given = typeof args === 'string' ? args : JSON.stringify(args);
     const text = given === undefined ? `{"command":"${command}"}` : `{"command":"${command}","arguments":${given}}`;
-    return readAnswer(command, await this.#exchange(text, deadline));
+    return readAnswer(command, await this.#exchange(text, timeout));
   }
 
   /** The arguments of the answer to a command that must succeed. */
-  async tell(command: string, args?: object | string, deadline?: number): Promise<unknown> {
-    const answer = await this.ask(command, args, deadline);
+  async tell(command: string, args?: object | string, timeout?: number): Promise<unknown> {
+    const answer = await this.ask(command, args, timeout);
     if (answer.result !== keaResults.done) throw new KeaRefusal(command, answer.text);
     return answer.arguments;
   }
 
-  #exchange(text: string, deadline: number): Promise<string> {
+  #exchange(text: string, timeout: number): Promise<string> {
     if (Buffer.byteLength(this.socket) > longestSocketPath) {
       const what = `The path of Kea's control socket, ${this.socket}, is longer than ${longestSocketPath} characters.`;
       throw new Fault('invalid', `${what} Set dhcp.directory to a shorter path.`);
@@ -65,7 +62,7 @@ export class KeaControl {
         connection.destroy();
         reject(new KeaAway(this.socket, error));
       };
-      const timer = setTimeout(() => failed(new Error(`no answer within ${deadline} ms`)), deadline);
+      const timer = setTimeout(() => failed(new Error(`no answer within ${timeout} ms`)), timeout);
       connection.on('data', (chunk) => chunks.push(chunk));
       connection.once('error', failed);
       connection.once('end', () => {

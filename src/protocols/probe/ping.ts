@@ -4,7 +4,6 @@ import { limiter } from '../../core/limiter.ts';
 /** What is asked within so many milliseconds goes together. */
 const gathering = 5;
 
-/** One way to ask many. */
 interface Round {
   readonly options: readonly string[];
   /**
@@ -27,11 +26,8 @@ const modest = '-i1';
 const unknownAddress = 2;
 const refusedOption = 3;
 
-interface Asker {
-  readonly signal: AbortSignal;
-  readonly answer: (alive: boolean | undefined) => void;
-}
-type Asked = Map<string, Asker[]>;
+/** Who asks, by address. */
+type Asked = Map<string, { readonly signal: AbortSignal; readonly answer: (alive: boolean | undefined) => void }[]>;
 
 /** Asks addresses by ICMP echo, many with one process of fping. */
 export class Pinger {

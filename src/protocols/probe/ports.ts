@@ -53,10 +53,7 @@ export class PortProbe {
   }
 }
 
-/**
- * `over` hears how the connection ended unless somebody else was told before. It ends after `limit` milliseconds, however busy it is.
- * `failed` hears if there could be none.
- */
+/** `over` gets how the connection ended, after `limit` milliseconds at most; `failed` is called if none could be made. */
 function connect(
   address: string,
   port: number,

@@ -1,5 +1,6 @@
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
+import { sleep } from '../sleep.ts';
 
 /** Calls when the signal is aborted, unless the returned function was called before. */
 export function onAbort(signal: AbortSignal, call: () => void): () => void {
@@ -22,16 +23,8 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
   });
 }
 
-export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.reject(abortFault(signal));
-  return new Promise((resolve, reject) => {
-    const ignore = onAbort(signal, () => {
-      clearTimeout(timer);
-      reject(abortFault(signal));
-    });
-    const timer = setTimeout(() => {
-      ignore();
-      resolve();
-    }, milliseconds);
-  });
+/** Waits; an abort ends the wait with a Fault. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, signal);
+  if (signal.aborted) throw abortFault(signal);
 }

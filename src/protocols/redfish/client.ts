@@ -1,9 +1,10 @@
 import { Fault } from '../../core/errors.ts';
-import { LoginBrake } from './brake.ts';
+import { formatListen } from '../../core/listen-address.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { RedfishService } from './service.ts';
-import { placeOf, type Trust } from './trust.ts';
+import { LoginBrake } from './session.ts';
+import type { Trust } from './trust.ts';
 
 export { Refusal } from './faults.ts';
 export type { Endpoint, Resource } from './service.ts';
@@ -33,16 +34,13 @@ const defaultReplyMemory = 256 * 1024 * 1024;
 const defaultKept = 1_500;
 const defaultBrake = 5_000;
 
-/**
- * All Redfish services a process talks to. What is left unused is logged out, disconnected and forgotten with its password; all
- * of it by `close`.
- */
+/** All Redfish services a process talks to. Unused ones are logged out and forgotten with their passwords. */
 export class RedfishClient {
   readonly #limits: ServiceLimits;
   readonly #kept: number;
   readonly #connect: (endpoint: Endpoint) => Connection;
   /** As nodes use them, by node. */
-  readonly #services = new Map<string, { readonly service: RedfishService; readonly place: string }>();
+  readonly #services = new Map<string, { readonly service: RedfishService; readonly account: string }>();
   /** By address, port and account: nodes behind one service processor share its session. */
   readonly #connections = new Map<string, Connection>();
   readonly #open = new Set<Connection>();
@@ -69,16 +67,16 @@ export class RedfishClient {
   /** The same one for the same endpoint, so that its connection and session are used again. */
   service(endpoint: Endpoint): RedfishService {
     const { address, port = 443, username, password } = endpoint;
-    const key = endpoint.key ?? placeOf({ address, port });
-    const place = [address, port, username, password].join('\0');
-    const known = this.#services.get(key);
-    if (known?.place === place) return known.service;
-    const service = new RedfishService(endpoint, key, this.#limits, () => this.#connection(place, endpoint));
-    this.#services.set(key, { service, place });
+    const key = endpoint.key ?? formatListen({ host: address, port });
+    const account = [address, port, username, password].join('\0');
+    const cached = this.#services.get(key);
+    if (cached?.account === account) return cached.service;
+    const service = new RedfishService(endpoint, key, this.#limits, () => this.#connection(account, endpoint));
+    this.#services.set(key, { service, account });
     return service;
   }
 
-  /** How many services and accounts are known at the moment. */
+  /** How many services and accounts are cached at the moment. */
   get size(): { readonly services: number; readonly connections: number } {
     return { services: this.#services.size, connections: this.#connections.size };
   }
@@ -93,12 +91,12 @@ export class RedfishClient {
     this.#open.clear();
   }
 
-  #connection(place: string, endpoint: Endpoint): Connection {
-    const known = this.#connections.get(place);
-    if (known) return known;
+  #connection(account: string, endpoint: Endpoint): Connection {
+    const cached = this.#connections.get(account);
+    if (cached) return cached;
     if (this.#closed) throw new Fault('unavailable', 'the server is stopping.');
     const connection = this.#connect(endpoint);
-    this.#connections.set(place, connection);
+    this.#connections.set(account, connection);
     return connection;
   }
 
@@ -114,8 +112,8 @@ export class RedfishClient {
     const limit = performance.now() - this.#limits.idle;
     const isIdle = ({ idleSince }: Connection): boolean => idleSince !== undefined && idleSince <= limit;
     for (const connection of this.#open) if (isIdle(connection)) this.#end(connection);
-    for (const [place, connection] of this.#connections) if (isIdle(connection)) this.#connections.delete(place);
-    for (const [key, { place }] of this.#services) if (!this.#connections.has(place)) this.#services.delete(key);
+    for (const [account, connection] of this.#connections) if (isIdle(connection)) this.#connections.delete(account);
+    for (const [key, { account }] of this.#services) if (!this.#connections.has(account)) this.#services.delete(key);
   }
 
   #end(connection: Connection): void {

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { limiter } from '../../core/limiter.ts';
 import { abortFault, onAbort } from './abort.ts';
 import { Refusal } from './faults.ts';
 import { flagAt, type Json, linkAt, listAt, localPath, textAt } from './json.ts';
@@ -50,6 +51,19 @@ export async function memberResources(
   return allResources(service, await membersOf(service, path, signal), signal);
 }
 
+/** Those at the paths, as `allResources`. */
+export function resourcesAt(
+  service: RedfishService,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Resource[]> {
+  return allResources(
+    service,
+    paths.map((path) => ({ '@odata.id': path })),
+    signal,
+  );
+}
+
 /** Those that are gone are left out. When one fails, the others are not asked for any more. */
 export async function allResources(
   service: RedfishService,
@@ -65,17 +79,10 @@ export async function allResources(
   if (signal.aborted) throw abortFault(signal);
   const rest = new AbortController();
   const ignore = onAbort(signal, () => rest.abort(signal.reason));
-  const found: (Resource | undefined)[] = [];
-  let next = 0;
-  const readOn = async (): Promise<void> => {
-    while (next < members.length) {
-      const index = next++;
-      found[index] = await resourceOf(service, members[index], rest.signal);
-    }
-  };
+  const inTurn = limiter(ahead);
   try {
-    await Promise.all(Array.from({ length: Math.min(ahead, members.length) }, readOn));
-    return found.filter((resource) => resource !== undefined);
+    const reading = members.map((member) => inTurn(() => resourceOf(service, member, rest.signal)));
+    return (await Promise.all(reading)).filter((resource) => resource !== undefined);
   } catch (error) {
     rest.abort(error);
     throw error;

@@ -1,15 +1,24 @@
 import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
-import type { LoginBrake } from './brake.ts';
-import type { ErrandLimits } from './errand.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
 import { Identity } from './identity.ts';
 import type { Json } from './json.ts';
 import { type Resource, resourceIn } from './resource.ts';
-import { type Authority, basicAuthority, header, logIn, plainHeaders, readable, rootPath } from './session.ts';
-import { placeOf, type Trust, trustingConnector } from './trust.ts';
+import type { ErrandLimits } from './service.ts';
+import {
+  type Authority,
+  basicAuthority,
+  header,
+  logIn,
+  type LoginBrake,
+  plainHeaders,
+  readable,
+  rootPath,
+} from './session.ts';
+import { type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {
   /** Under which the certificate's fingerprint is kept; the address if not given. */
@@ -26,7 +35,6 @@ export interface ServiceLimits extends ExchangeLimits, ErrandLimits {
   readonly idle: number;
 }
 
-/** What is asked of a service, whoever asks. */
 export interface Request {
   readonly method: Message['method'];
   readonly path: string;
@@ -35,7 +43,6 @@ export interface Request {
   readonly large?: boolean;
 }
 
-/** What all connections of a client have in common. */
 export interface Surroundings {
   readonly trust: Trust;
   readonly limits: ServiceLimits;
@@ -70,7 +77,7 @@ export class Connection {
 
   constructor(endpoint: Endpoint, around: Surroundings) {
     this.endpoint = endpoint;
-    this.where = placeOf({ address: endpoint.address, port: endpoint.port ?? 443 });
+    this.where = formatListen({ host: endpoint.address, port: endpoint.port ?? 443 });
     this.#around = around;
     this.#identity = new Identity(this.where, around.trust);
   }
@@ -118,7 +125,7 @@ export class Connection {
 
   /** Logs out and disconnects; the next request starts anew. */
   async end(): Promise<void> {
-    if (this.#login) await settledWithin(this.#login, logoutTimeout);
+    if (this.#login) await unlessAborted(this.#login, AbortSignal.timeout(logoutTimeout)).catch(() => undefined);
     const session = this.#authority?.session;
     const headers = this.#authority?.headers ?? [];
     const client = this.#client;
@@ -237,10 +244,10 @@ export class Connection {
   }
 
   #newClient(): Client {
-    const { address, port = 443 } = this.endpoint;
+    const { address: host, port = 443 } = this.endpoint;
     const { trust, limits } = this.#around;
     return new Client(`https://${this.where}`, {
-      connect: trustingConnector({ address, port }, trust.ca, limits.connectTimeout, (shown) =>
+      connect: trustingConnector({ host, port }, trust.ca, limits.connectTimeout, (shown) =>
         this.#identity.show(shown, this.#asking.keys()),
       ),
       keepAliveTimeout: limits.idle * 2,
@@ -253,15 +260,6 @@ function busyFor(reply: Reply): number | undefined {
   if (reply.status !== 503 && reply.status !== 429) return undefined;
   const seconds = Number(header(reply, 'retry-after') ?? 1);
   return seconds >= 0 && seconds <= longestBusy ? seconds * 1_000 : undefined;
-}
-
-async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([work.catch(() => undefined), late]);
-  clearTimeout(timer);
 }
 
 function messageOf({ method, path, body, etag, large }: Request, authority: Authority): Message {

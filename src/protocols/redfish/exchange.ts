@@ -1,7 +1,6 @@
 import type { Client, Dispatcher } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { abortFault, onAbort } from './abort.ts';
-import { Received } from './received.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
 export interface Message {
@@ -71,7 +70,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #status = 0;
   #headers: Reply['headers'] = {};
   readonly #body = new Received();
-  #held = 0;
+  #reserved = 0;
 
   constructor(
     message: Message,
@@ -119,12 +118,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#fail(new Fault('garbled', `its service processor answered ${this.#what} with more than ${most} bytes.`));
       return;
     }
-    const held = memory.grow(size, this.#held);
-    if (held === undefined) {
+    const reserved = memory.grow(size, this.#reserved);
+    if (reserved === undefined) {
       this.#fail(new Fault('unavailable', 'too many service processors send large answers at once; try again later.'));
       return;
     }
-    this.#held = held;
+    this.#reserved = reserved;
     this.#body.add(chunk);
   }
 
@@ -154,7 +153,42 @@ class Exchange implements Dispatcher.DispatchHandler {
   #end(): void {
     clearTimeout(this.#timer);
     this.#ignoreAbort();
-    this.#limits.memory.release(this.#held);
-    this.#held = 0;
+    this.#limits.memory.release(this.#reserved);
+    this.#reserved = 0;
+  }
+}
+
+const firstSize = 64 * 1024;
+
+/** Bytes that come in pieces. Most come in one; kept apart, a million pieces of one byte would take a hundred times their size. */
+class Received {
+  #bytes: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (this.#length === 0) this.#bytes = piece;
+    else {
+      if (length > this.#bytes.length) this.#grow(Math.max(firstSize, 2 * length));
+      piece.copy(this.#bytes, this.#length);
+    }
+    this.#length = length;
+  }
+
+  take(): Buffer {
+    const bytes = this.#bytes.subarray(0, this.#length);
+    this.#bytes = Buffer.alloc(0);
+    this.#length = 0;
+    return bytes;
+  }
+
+  #grow(size: number): void {
+    const larger = Buffer.allocUnsafe(size);
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
   }
 }

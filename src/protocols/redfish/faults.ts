@@ -42,39 +42,24 @@ export function messageKeys(body: Json): readonly string[] {
   return ids.flatMap((id) => id?.split('.').at(-1) ?? []);
 }
 
-/** The Fault for a status that is no success. */
 export function refusal(attempt: Attempt, status: number, body: Json, retryAfter: string | undefined): Refusal {
-  const words = scrub(messagesOf(body), attempt.secrets);
+  const { method, path, username, secrets } = attempt;
+  const words = scrub(messagesOf(body), secrets);
   const said = words === '' ? '' : ` It says: ${words}`;
+  const refused = (sentence: string): Refusal =>
+    new Refusal('invalid', status, `its service processor ${sentence}${said}`);
   if (status === 401) {
-    return new Refusal(
-      'invalid',
-      status,
-      `its service processor does not accept user "${attempt.username}" with the password given; ` +
-        `check bmcusername and bmcpassword of the node, or the row of its kind in table passwd.${said}`,
+    return refused(
+      `does not accept user "${username}" with the password given; ` +
+        'check bmcusername and bmcpassword of the node, or the row of its kind in table passwd.',
     );
   }
-  if (status === 403) {
-    return new Refusal(
-      'invalid',
-      status,
-      `its service processor does not allow user "${attempt.username}" ${attempt.method} ${attempt.path}.${said}`,
-    );
-  }
-  if (status === 429 || status === 503) {
-    const seconds = Number(retryAfter);
-    return new Refusal(
-      'unavailable',
-      status,
-      `its service processor is busy and answered ${status} to ${attempt.method} ${attempt.path}; try again later.${said}`,
-      seconds > 0 && seconds < 3_600 ? { retryAfter: Math.ceil(seconds) } : {},
-    );
-  }
-  return new Refusal(
-    'invalid',
-    status,
-    `its service processor answered ${status} to ${attempt.method} ${attempt.path}.${said}`,
-  );
+  if (status === 403) return refused(`does not allow user "${username}" ${method} ${path}.`);
+  if (status !== 429 && status !== 503) return refused(`answered ${status} to ${method} ${path}.`);
+  const seconds = Number(retryAfter);
+  const sentence = `its service processor is busy and answered ${status} to ${method} ${path}; try again later.${said}`;
+  const options = seconds > 0 && seconds < 3_600 ? { retryAfter: Math.ceil(seconds) } : {};
+  return new Refusal('unavailable', status, sentence, options);
 }
 
 /** A service's own words without what must stay secret. */
@@ -83,53 +68,30 @@ export function scrub(words: string, secrets: readonly string[]): string {
 }
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET|ERR_TLS/;
+const isUnreachable = /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EHOSTDOWN|EADDRNOTAVAIL)$/;
 
 /** The Fault for a connection that could not be opened, or broke. */
 export function transportFault(error: unknown, where: string): Fault {
   if (error instanceof Fault) return error;
   const { code = '', message = '' } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
-  const options = { cause: error };
-  if (code === 'ECONNREFUSED') {
-    return new Unreachable(`nothing listens at ${where}; check its attributes bmc and bmcport.`, options);
-  }
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return new Unreachable(`the address of its service processor, ${where}, has no known IP address.`, options);
-  }
-  if (['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'EHOSTDOWN', 'EADDRNOTAVAIL'].includes(code)) {
-    return new Unreachable(`its service processor at ${where} cannot be reached (${code}).`, options);
-  }
-  if (certificateCodes.test(code)) {
-    return new Fault(
-      'invalid',
-      `the certificate of its service processor at ${where} is not accepted: ${message}.`,
-      options,
-    );
-  }
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL')) {
-    return new Fault(
-      'garbled',
-      `what answers at ${where} does not speak HTTPS, or only with ciphers that are not accepted.`,
-      options,
-    );
-  }
-  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') {
-    return new Fault('garbled', `what answers at ${where} does not speak HTTP.`, options);
-  }
-  if (message === 'bad response' || message === 'bad upgrade') {
-    return new Fault(
-      'garbled',
-      `what answers at ${where} sent something that is no answer to what was asked.`,
-      options,
-    );
-  }
-  if (isBroken(error)) {
-    return new Fault(
-      'unavailable',
-      `its service processor at ${where} closed the connection without an answer.`,
-      options,
-    );
-  }
-  return new Fault('garbled', `the exchange with its service processor at ${where} failed: ${message}.`, options);
+  const unreachable = (sentence: string): Fault => new Unreachable(sentence, { cause: error });
+  const fault = (kind: Fault['kind'], sentence: string): Fault => new Fault(kind, sentence, { cause: error });
+  if (code === 'ECONNREFUSED') return unreachable(`nothing listens at ${where}; check its attributes bmc and bmcport.`);
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return unreachable(`the address of its service processor, ${where}, has no known IP address.`);
+  if (isUnreachable.test(code)) return unreachable(`its service processor at ${where} cannot be reached (${code}).`);
+  if (certificateCodes.test(code))
+    return fault('invalid', `the certificate of its service processor at ${where} is not accepted: ${message}.`);
+  const answers = `what answers at ${where}`;
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL'))
+    return fault('garbled', `${answers} does not speak HTTPS, or only with ciphers that are not accepted.`);
+  if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')
+    return fault('garbled', `${answers} does not speak HTTP.`);
+  if (message === 'bad response' || message === 'bad upgrade')
+    return fault('garbled', `${answers} sent something that is no answer to what was asked.`);
+  if (isBroken(error))
+    return fault('unavailable', `its service processor at ${where} closed the connection without an answer.`);
+  return fault('garbled', `the exchange with its service processor at ${where} failed: ${message}.`);
 }
 
 /** The other side ended the connection, e.g. a kept one it had grown tired of. */

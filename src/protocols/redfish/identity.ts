@@ -1,10 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import type { Trust } from './trust.ts';
 
-/**
- * The certificate a service shows. Several nodes may share its connection; a request of one goes out only when the certificate is
- * the one known for that node, or its first.
- */
+/** The certificate a service shows. Nodes may share a connection: each sends only if it is the one known for it, or its first. */
 export class Identity {
   readonly #where: string;
   readonly #trust: Trust;

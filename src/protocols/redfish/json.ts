@@ -1,5 +1,4 @@
 import { Fault } from '../../core/errors.ts';
-import { JsonScan, type JsonTooMuch, maximumDepth, maximumValues } from './json-scan.ts';
 
 /** What a service sent, of any shape: read it only with the functions here, which never throw. */
 export type Json = unknown;
@@ -104,11 +103,73 @@ export function localPath(link: Json): string | undefined {
   return /^\/(?!\/)[\x21-\x7e]*$/.test(path) ? path.replace(/#.*$/, '') : undefined;
 }
 
-export function cleanText(text: string): string | undefined {
+function cleanText(text: string): string | undefined {
   // Control characters of both sets, and those that turn the direction of writing.
   const clean = text
     .slice(0, maximumText)
     .replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]+/gu, ' ')
     .trim();
   return clean === '' ? undefined : clean;
+}
+
+/** Deeper than any Redfish resource. */
+const maximumDepth = 64;
+/** Of one resource: objects, arrays, texts, numbers, words. */
+export const maximumValues = 50_000;
+
+type JsonTooMuch = 'depth' | 'values';
+
+/** Told of every comma and bracket outside texts: its depth, where it is, and how many values came before. */
+type Mark = (byte: number, depth: number, index: number, values: number) => void;
+
+const [quote, backslash] = [0x22, 0x5c];
+export const [comma, openList, closeList] = [0x2c, 0x5b, 0x5d];
+const [openObject, closeObject] = [0x7b, 0x7d];
+
+/** Counts values and depth of a JSON text before it is parsed. It can stop at any byte and go on later; no JSON may pass. */
+export class JsonScan {
+  readonly #bytes: Buffer;
+  readonly #mostValues: number;
+  readonly #mark: Mark | undefined;
+  #at = 0;
+  #depth = 0;
+  #values = 0;
+  #quoted = false;
+
+  constructor(bytes: Buffer, mostValues: number, mark?: Mark) {
+    this.#bytes = bytes;
+    this.#mostValues = mostValues;
+    this.#mark = mark;
+  }
+
+  get isDone(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  /** Over so many bytes more; all of them if it is left out. */
+  run(most = Number.POSITIVE_INFINITY): JsonTooMuch | undefined {
+    const [bytes, mark] = [this.#bytes, this.#mark];
+    const end = Math.min(bytes.length, this.#at + most);
+    let [index, depth, values, quoted] = [this.#at, this.#depth, this.#values, this.#quoted];
+    for (; index < end; index++) {
+      const byte = bytes[index]!;
+      if (quoted) {
+        if (byte === backslash) index++;
+        else if (byte === quote) quoted = false;
+      } else if (byte === quote) quoted = true;
+      else if (byte === comma) {
+        mark?.(byte, depth, index, values);
+        if (++values > this.#mostValues) return 'values';
+      } else if (byte === openObject || byte === openList) {
+        mark?.(byte, depth, index, values);
+        if (++depth > maximumDepth) return 'depth';
+        if (++values > this.#mostValues) return 'values';
+      } else if (byte === closeObject || byte === closeList) {
+        mark?.(byte, depth, index, values);
+        depth--;
+      }
+    }
+    [this.#at, this.#depth, this.#values, this.#quoted] = [index, depth, values, quoted];
+    return undefined;
+  }
 }

@@ -4,21 +4,21 @@ const usualSize = 256 * 1024;
 /** Memory for replies that are being received and are larger than usual, for all services together. */
 export class ReplyMemory {
   readonly #size: number;
-  #held = 0;
+  #reserved = 0;
 
   constructor(size: number) {
     this.#size = size;
   }
 
-  /** What a reply that has grown holds now, given what it held before; undefined if there is no room. */
+  /** What a reply that has grown reserves now, given what it had before; undefined if there is no room. */
   grow(received: number, before: number): number | undefined {
-    const held = Math.max(0, received - usualSize);
-    if (this.#held + held - before > this.#size) return undefined;
-    this.#held += held - before;
-    return held;
+    const reserved = Math.max(0, received - usualSize);
+    if (this.#reserved + reserved - before > this.#size) return undefined;
+    this.#reserved += reserved - before;
+    return reserved;
   }
 
-  release(held: number): void {
-    this.#held -= held;
+  release(reserved: number): void {
+    this.#reserved -= reserved;
   }
 }

@@ -1,7 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { isSameIn, isSet } from './change.ts';
 import type { Connection, Endpoint, Request } from './connection.ts';
-import { Errand, type ErrandLimits } from './errand.ts';
 import type { Reply } from './exchange.ts';
 import { refusal, scrub } from './faults.ts';
 import { type Json, localPath } from './json.ts';
@@ -33,15 +32,11 @@ export class RedfishService {
     this.#connection = connection;
   }
 
-  /**
-   * What is asked from now on belongs to one command: there is a bound on how much it reads and on how long it takes, besides so
-   * many milliseconds that it may have to wait for something to happen.
-   */
+  /** Begins a command, whose bytes and time are bounded; it may wait so many milliseconds for hardware besides. */
   begin(waiting: number): void {
     this.#errand = new Errand(this.#limits, waiting);
   }
 
-  /** The service root, which needs no account. */
   async root(signal: AbortSignal): Promise<Resource> {
     return this.#connection().root(this.#key, signal);
   }
@@ -61,10 +56,7 @@ export class RedfishService {
     return collectionIn(path, reply, signal);
   }
 
-  /**
-   * Changes what was read. When it has changed since, once more on the new state, unless somebody else has changed the same
-   * members: then the change may rest on what is no longer so.
-   */
+  /** Changes what was read. If it has changed since, tries once more, unless somebody else has changed the same members. */
   async patch(resource: Resource, change: Json, signal: AbortSignal): Promise<void> {
     const { path } = resource;
     // Members of an expanded collection come without an ETag.
@@ -162,4 +154,39 @@ function secretsIn(body: Json): readonly string[] {
   return Object.entries(body).flatMap(([name, value]: [string, Json]) =>
     typeof value === 'string' ? (/password|community/i.test(name) ? [value] : []) : secretsIn(value),
   );
+}
+
+export interface ErrandLimits {
+  /** How long one command may go on asking a service, in milliseconds; the request under way then is still waited for. */
+  readonly commandTime: number;
+  /** Bytes of all answers to one command. */
+  readonly commandSize: number;
+}
+
+/** One command on a service, which may be many requests: a service must not be able to make it endless. */
+class Errand {
+  readonly #commandSize: number;
+  readonly #time: number;
+  readonly #began = performance.now();
+  #received = 0;
+
+  constructor({ commandTime, commandSize }: ErrandLimits, waiting: number) {
+    this.#commandSize = commandSize;
+    this.#time = commandTime + waiting;
+  }
+
+  checkTime(): void {
+    if (performance.now() - this.#began < this.#time) return;
+    const seconds = this.#time / 1_000;
+    throw new Fault(
+      'deadline',
+      `its service processor answered, but had not told all there was to ask after ${seconds} s.`,
+    );
+  }
+
+  received(bytes: number): void {
+    this.#received += bytes;
+    if (this.#received <= this.#commandSize) return;
+    throw new Fault('garbled', `its service processor sent more than ${this.#commandSize} bytes for one command.`);
+  }
 }

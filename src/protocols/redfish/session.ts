@@ -1,6 +1,7 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
 import type { Message, Reply } from './exchange.ts';
-import { type Attempt, messageKeys, refusal } from './faults.ts';
+import { type Attempt, messageKeys, type Refusal, refusal } from './faults.ts';
 import { type Json, linkAt, localPath, parseResource } from './json.ts';
 
 export const rootPath = '/redfish/v1/';
@@ -14,7 +15,7 @@ export interface Authority {
   readonly session: string | undefined;
 }
 
-export interface Account {
+interface Account {
   readonly username: string;
   readonly password: string;
 }
@@ -84,5 +85,39 @@ export function readable(reply: Reply): Json {
     return parseResource(reply.bytes, 'the answer');
   } catch {
     return undefined;
+  }
+}
+
+const maximumKept = 10_000;
+
+/** A refused account is not tried again for a while: service processors lock accounts after a few wrong passwords. */
+export class LoginBrake {
+  readonly #milliseconds: number;
+  readonly #key = randomBytes(32);
+  readonly #refused = new Map<string, { readonly until: number; readonly refusal: Refusal }>();
+
+  constructor(milliseconds: number) {
+    this.#milliseconds = milliseconds;
+  }
+
+  /** Fails as the last attempt did, while it is remembered. */
+  check(where: string, account: Account): void {
+    if (this.#refused.size === 0) return;
+    const refused = this.#refused.get(this.#fingerprint(where, account));
+    if (refused && performance.now() < refused.until) throw refused.refusal;
+  }
+
+  note(where: string, account: Account, refused: Refusal): void {
+    const now = performance.now();
+    if (this.#refused.size >= maximumKept) this.#refused.clear();
+    for (const [key, { until }] of this.#refused) if (until <= now) this.#refused.delete(key);
+    this.#refused.set(this.#fingerprint(where, account), { until: now + this.#milliseconds, refusal: refused });
+  }
+
+  /** Of the password too: another one may be the right one. */
+  #fingerprint(where: string, { username, password }: Account): string {
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify([where, username, password]))
+      .digest('base64');
   }
 }

@@ -9,10 +9,7 @@ const firstPause = 250;
 const longestPause = 5_000;
 const failed = new Set(['Exception', 'Killed', 'Cancelled']);
 
-/**
- * Asks a task monitor (DSP0266 "Asynchronous operations") until the work is done. Monitors answer 202 until then; some
- * services show the task itself instead, whose state tells. What it says passes through `scrub`.
- */
+/** Asks a task monitor (DSP0266 "Asynchronous operations") until the work is done; some services show the task itself. */
 export async function finishTask(
   get: (path: string) => Promise<Reply>,
   monitor: string,

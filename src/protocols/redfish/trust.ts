@@ -1,10 +1,10 @@
 import { constants } from 'node:crypto';
-import { isIP } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
+import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import { transportFault } from './faults.ts';
-import { watchForFlood } from './flood-watch.ts';
 
 /** Certificates: the fingerprint shown first is the one that must be shown from then on. */
 export interface Trust {
@@ -14,11 +14,6 @@ export interface Trust {
   howToForget?(key: string): string;
   /** A certificate authority that vouches instead, as PEM. */
   readonly ca?: string | undefined;
-}
-
-export interface Place {
-  readonly address: string;
-  readonly port: number;
 }
 
 const contexts = new Map<string | undefined, SecureContext>();
@@ -41,17 +36,16 @@ function contextFor(ca: string | undefined): SecureContext {
 
 /** Opens TLS connections and hands out only those whose certificate is accepted, so that no credential goes to a stranger. */
 export function trustingConnector(
-  place: Place,
+  at: ListenAddress,
   ca: string | undefined,
   timeout: number,
   accept: (fingerprint: string) => Promise<void>,
 ): buildConnector.connector {
-  const where = placeOf(place);
+  const where = formatListen(at);
   return (_options, callback) => {
     const socket = connect({
-      host: place.address,
-      port: place.port,
-      servername: isIP(place.address) ? '' : place.address,
+      ...at,
+      servername: isIP(at.host) ? '' : at.host,
       ALPNProtocols: ['http/1.1'],
       secureContext: contextFor(ca),
       // Every connection is checked below or by the authority; a resumed one would not show its certificate again.
@@ -90,6 +84,32 @@ export function trustingConnector(
   };
 }
 
-export function placeOf({ address, port }: Place): string {
-  return isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+/** How often it is looked, in milliseconds. */
+const interval = 1_000;
+/** Bytes within that time: several of the largest collections, and more than the network of a service processor carries. */
+const most = 32 * 1024 * 1024;
+
+/** Sockets with where they lead, and how many bytes had come when they were last looked at. */
+const watched = new Map<Socket, { readonly where: string; before: number }>();
+let timer: NodeJS.Timeout | undefined;
+
+/** Ends a connection that brings more than anybody asks for: what is part of no body is counted nowhere else. */
+function watchForFlood(socket: Socket, where: string): void {
+  watched.set(socket, { where, before: socket.bytesRead });
+  socket.once('close', () => {
+    watched.delete(socket);
+    if (watched.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  });
+  timer ??= setInterval(look, interval).unref();
+}
+
+function look(): void {
+  for (const [socket, known] of watched) {
+    const received = socket.bytesRead - known.before;
+    known.before += received;
+    if (received <= most) continue;
+    socket.destroy(new Fault('garbled', `what answers at ${known.where} sent ${received} bytes within a second.`));
+  }
 }

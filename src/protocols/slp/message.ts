@@ -1,5 +1,3 @@
-import { Reader } from './reader.ts';
-
 /** RFC 2608 section 8: the header all messages begin with, 14 bytes and the language tag. */
 export const headerLength = 14;
 const version = 2;
@@ -16,7 +14,7 @@ export const functions = {
 /** RFC 2608 section 7: who is busy wants to be asked again later. */
 export const errors = { busy: 10 } as const;
 
-export const flags = { overflow: 0x8000, multicast: 0x2000 } as const;
+const flags = { overflow: 0x8000, multicast: 0x2000 } as const;
 
 interface ReplyBase {
   readonly xid: number;
@@ -38,14 +36,10 @@ export function statedLength(bytes: Buffer): number | undefined {
   return bytes.readUIntBE(2, 3);
 }
 
-/** The transaction a message belongs to. */
 export const statedXid = (packet: Buffer): number | undefined =>
   packet.length < headerLength ? undefined : packet.readUInt16BE(10);
 
-/**
- * The message in a packet; undefined if it is none that a user agent listens for, or not whole. Of a list of URLs that ends in the
- * middle of one, as lists that overflowed do, those before count.
- */
+/** Undefined: not for a user agent, or not whole. Of a list of URLs that is cut off, those before the cut count. */
 export function decodeReply(packet: Buffer): Reply | undefined {
   const length = statedLength(packet);
   if (length === undefined || length < headerLength || packet.length < headerLength) return undefined;
@@ -96,15 +90,10 @@ function skipAuthenticators(reader: Reader): boolean {
   return true;
 }
 
-export interface Heading {
-  readonly xid: number;
-  readonly multicast: boolean;
-}
-
 /** A request: its header and its texts, each behind its length. */
 export function encodeRequest(
   kind: (typeof functions)['serviceRequest' | 'attributeRequest'],
-  { xid, multicast }: Heading,
+  { xid, multicast }: { xid: number; multicast: boolean },
   texts: readonly string[],
 ): Buffer {
   const body = Buffer.concat([language, ...texts].map(counted));
@@ -126,4 +115,41 @@ function counted(text: string): Buffer {
   packet.writeUInt16BE(bytes.length);
   bytes.copy(packet, 2);
   return packet;
+}
+
+/** Reads a packet from the front. Past its end every read gives `undefined`, and so does every one after it. */
+class Reader {
+  readonly #bytes: Buffer;
+  #at = 0;
+  #ended = false;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  number(width: 1 | 2 | 3 | 4): number | undefined {
+    const from = this.#take(width);
+    return from === undefined ? undefined : this.#bytes.readUIntBE(from, width);
+  }
+
+  /** Text behind its length in two bytes. */
+  text(): string | undefined {
+    const length = this.number(2);
+    const from = length === undefined ? undefined : this.#take(length);
+    return from === undefined ? undefined : this.#bytes.toString('utf8', from, from + length!);
+  }
+
+  skip(length: number): boolean {
+    return this.#take(length) !== undefined;
+  }
+
+  #take(length: number): number | undefined {
+    const from = this.#at;
+    if (this.#ended || length > this.#bytes.length - from) {
+      this.#ended = true;
+      return undefined;
+    }
+    this.#at += length;
+    return from;
+  }
 }

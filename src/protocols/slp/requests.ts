@@ -12,7 +12,6 @@ export function serviceRequest(xid: number, type: string, previous: Iterable<str
   return encodeRequest(functions.serviceRequest, heading, [list, type, scope, '', '']);
 }
 
-/** A request for all attributes of a service. */
 export const attributeRequest = (xid: number, url: string): Buffer =>
   encodeRequest(functions.attributeRequest, { xid, multicast: false }, ['', url, scope, '', '']);
 
@@ -26,4 +25,20 @@ function fitting(addresses: Iterable<string>, room: number): string {
     list = longer;
   }
   return list;
+}
+
+export const slpPort = 427;
+export const group4 = '239.255.255.253';
+
+/** What directory agents are asked for by. */
+export const directoryType = 'service:directory-agent';
+
+/** RFC 3111 4.1: the group of directory agents; else the one of all agents, and the one of those with services of the type. */
+export const groups6 = (type: string): string[] =>
+  type === directoryType ? ['ff02::123'] : ['ff02::116', `ff02::1:${(0x1000 + typeHash(type)).toString(16)}`];
+
+export function typeHash(type: string): number {
+  let hash = 0;
+  for (const byte of Buffer.from(type)) hash = (hash * 33 + byte) & 0x3ff;
+  return hash;
 }

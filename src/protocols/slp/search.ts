@@ -2,16 +2,13 @@ import { isIPv6 } from 'node:net';
 import { Fault } from '../../core/errors.ts';
 import type { Outlet } from '../multicast/outlets.ts';
 import { openPorts, type Port } from '../multicast/ports.ts';
-import { sleep } from '../multicast/sleep.ts';
+import { sleep } from '../sleep.ts';
 import { type Agent, Asker } from './asker.ts';
-import { parseAttributes } from './attributes.ts';
-import { directoryType, group4, groups6, slpPort } from './groups.ts';
 import { decodeReply, errors, type Reply, statedXid } from './message.ts';
 import { Queues } from './queues.ts';
-import { attributeRequest, serviceRequest } from './requests.ts';
-import { Rounds } from './rounds.ts';
-import { isUrl, type SlpService, typeOfService } from './service.ts';
-import { defaultTiming, type Timing } from './timing.ts';
+import { attributeRequest, directoryType, group4, groups6, serviceRequest, slpPort } from './requests.ts';
+import { isUrl, parseAttributes, type SlpService, typeOfService } from './service.ts';
+import { defaultTiming, Rounds, type Timing } from './timing.ts';
 import { Xids } from './xids.ts';
 
 export interface SlpQuestion {
@@ -41,7 +38,7 @@ interface Asked {
   readonly answered: Set<string>;
 }
 
-type Told = Omit<SlpService, 'fromDirectory'>;
+type Heard = Omit<SlpService, 'fromDirectory'>;
 
 /** All services of the types that agents tell of until nobody new answers or the time is over, with their attributes. */
 export async function findServices(question: SlpQuestion, signal: AbortSignal): Promise<SlpService[]> {
@@ -61,8 +58,8 @@ class Search {
   readonly #asker: Asker;
   readonly #asked: readonly Asked[];
   readonly #byXid: ReadonlyMap<number, Asked>;
-  readonly #services = new Map<string, Told>();
-  readonly #told = new Map<string, number>();
+  readonly #services = new Map<string, Heard>();
+  readonly #serviceCounts = new Map<string, number>();
   readonly #directories = new Set<string>();
   /** Work on each agent, one thing after the other: an agent that is slow or lies in wait delays only itself. */
   readonly #work = new Queues();
@@ -74,7 +71,7 @@ class Search {
     this.#port = question.port ?? slpPort;
     this.#timing = question.timing ?? defaultTiming;
     this.#limit = limit;
-    this.#asker = new Asker(this.#port, this.#timing, this.#xids, limit);
+    this.#asker = new Asker({ port: this.#port, timing: this.#timing, xids: this.#xids, limit });
     this.#asked = [...question.types, directoryType].map((type) => ({
       xid: this.#xids.take()!,
       type,
@@ -157,8 +154,8 @@ class Search {
     this.#news = true;
     for (const type of this.#question.types) {
       this.#later(agent, async () => {
-        const told = await this.#asker.ask(agent, (xid) => serviceRequest(xid, type, undefined));
-        if (told?.kind === 'services') this.#note(type, told.urls, agent);
+        const listed = await this.#asker.ask(agent, (xid) => serviceRequest(xid, type, undefined));
+        if (listed?.kind === 'services') this.#note(type, listed.urls, agent);
       });
     }
   }
@@ -167,18 +164,18 @@ class Search {
     const { address } = agent;
     const most = this.#directories.has(address) ? mostServicesPerDirectory : mostServicesPerAgent;
     for (const url of urls) {
-      const count = this.#told.get(address) ?? 0;
+      const count = this.#serviceCounts.get(address) ?? 0;
       if (count >= most || this.#services.size >= mostServices) return;
       const key = `${address} ${url}`;
       if (!isUrl(url) || this.#services.has(key)) continue;
-      this.#told.set(address, count + 1);
-      const service: Told = { type: typeOfService(url, type), url, address, attributes: new Map() };
+      this.#serviceCounts.set(address, count + 1);
+      const service: Heard = { type: typeOfService(url, type), url, address, attributes: new Map() };
       this.#services.set(key, service);
       this.#later(agent, () => this.#describe(key, service, agent));
     }
   }
 
-  async #describe(key: string, service: Told, agent: Agent): Promise<void> {
+  async #describe(key: string, service: Heard, agent: Agent): Promise<void> {
     const reply = await this.#asker.ask(agent, (xid) => attributeRequest(xid, service.url));
     if (reply?.kind !== 'attributes') return;
     this.#attributeText += reply.text.length;

@@ -1,16 +1,8 @@
 import { Fault } from '../../core/errors.ts';
 import type { Outlet } from '../multicast/outlets.ts';
 import { openPorts } from '../multicast/ports.ts';
-import { sleep } from '../multicast/sleep.ts';
-import { type Advert, decodeAnswer, group4, group6, searchRequest, ssdpPort } from './message.ts';
+import { sleep } from '../sleep.ts';
 
-export interface RedfishQuestion {
-  readonly outlets: readonly Outlet[];
-  readonly milliseconds: number;
-  readonly port?: number;
-}
-
-/** A Redfish service that has answered a search. */
 export interface RedfishAdvert extends Advert {
   /** The address it answered from. */
   readonly address: string;
@@ -24,8 +16,10 @@ const gap = 700;
 const mostSpread = 3;
 
 /** The Redfish services that answer a search, one for each address. */
-export async function findRedfish(question: RedfishQuestion, signal: AbortSignal): Promise<RedfishAdvert[]> {
-  const { outlets, milliseconds, port: to = ssdpPort } = question;
+export async function findRedfish(
+  { outlets, milliseconds }: { outlets: readonly Outlet[]; milliseconds: number },
+  signal: AbortSignal,
+): Promise<RedfishAdvert[]> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(milliseconds)]);
   const found = new Map<string, RedfishAdvert>();
   const ports = await openPorts({
@@ -45,7 +39,7 @@ export async function findRedfish(question: RedfishQuestion, signal: AbortSignal
     for (let i = 0; i < searches && !limit.aborted; i++) {
       for (const { outlet, send } of ports) {
         const group = outlet?.family === 6 ? group6 : group4;
-        send(searchRequest(group, spread), outlet?.family === 6 ? `${group}%${outlet.interface}` : group, to);
+        send(searchRequest(group, spread), outlet?.family === 6 ? `${group}%${outlet.interface}` : group, ssdpPort);
       }
       await sleep(gap, limit);
     }
@@ -55,4 +49,52 @@ export async function findRedfish(question: RedfishQuestion, signal: AbortSignal
   }
   if (signal.aborted) throw new Fault('unavailable', 'The search for services was ended.', { cause: signal.reason });
   return [...found.values()];
+}
+
+/** UPnP 1.1 section 1.3 and DSP0266 section 15: searching for Redfish services. */
+const ssdpPort = 1900;
+const group4 = '239.255.255.250';
+const group6 = 'ff02::c';
+const redfishTarget = 'urn:dmtf-org:service:redfish-rest:1';
+
+const mostLines = 64;
+
+interface Advert {
+  /** Its UUID in small letters; empty if it told none. */
+  readonly uuid: string;
+}
+
+/** `seconds`: devices answer at random within them. */
+export const searchRequest = (group: string, seconds: number): Buffer =>
+  Buffer.from(
+    [
+      'M-SEARCH * HTTP/1.1',
+      `HOST: ${group.includes(':') ? `[${group}]` : group}:${ssdpPort}`,
+      'MAN: "ssdp:discover"',
+      `MX: ${seconds}`,
+      `ST: ${redfishTarget}`,
+      '',
+      '',
+    ].join('\r\n'),
+  );
+
+/** The answer of a Redfish service; undefined for everything else. */
+export function decodeAnswer(packet: Buffer): Advert | undefined {
+  const [status = '', ...lines] = packet.toString('latin1').split(/\r?\n/, mostLines);
+  if (!/^HTTP\/1\.\d 200(\s|$)/.test(status)) return undefined;
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    if (line === '') break;
+    const mark = line.indexOf(':');
+    if (mark <= 0) continue;
+    const name = line.slice(0, mark).trim().toLowerCase();
+    if (!headers.has(name)) headers.set(name, line.slice(mark + 1).trim());
+  }
+  const target = headers.get('st') ?? '';
+  // A minor version may follow.
+  if (!target.startsWith(redfishTarget) || !/^(?:[:.]\d{1,4})?$/.test(target.slice(redfishTarget.length)))
+    return undefined;
+  const uuid = /^uuid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:::|$)/i.exec(headers.get('usn') ?? '');
+  // Where it says that it is (AL, LOCATION) is not looked at: that could be any machine. It is where it answered from.
+  return { uuid: (uuid?.[1] ?? '').toLowerCase() };
 }

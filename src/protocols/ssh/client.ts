@@ -4,13 +4,13 @@ import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
-import { abortFault, connectDeadlineFault, lostFault } from './faults.ts';
+import { abortFault, connectTimeoutFault, lostFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
 import { checkCommand } from './quote.ts';
 import { execOn } from './session.ts';
 import { checkTarget, hostAndPort, type Target } from './target.ts';
 import {
-  defaultConnectDeadline,
+  defaultConnectTimeout,
   type ExecOptions,
   type Exit,
   type OpenOptions,
@@ -49,10 +49,7 @@ export class SshClient implements Transport {
     await this.#connections.close();
   }
 
-  /**
-   * A kept connection may have died unseen. If it brought not a byte since, the other side has not even confirmed the session,
-   * so nothing was started there, and a new connection may try.
-   */
+  /** A kept connection may have died unseen. If not a byte came since, nothing was started there, and a new one may try. */
   async #on<T>(target: Target, options: OpenOptions, work: (connection: Connection) => Promise<T>): Promise<T> {
     checkTarget(target);
     for (;;) {
@@ -74,9 +71,9 @@ function parsedKey(text: string): ParsedKey {
   return Array.isArray(key) ? key[0]! : key;
 }
 
-/** Opens a subsystem on a connection that has a place for it; the place is given back when the stream is closed. */
+/** Opens a subsystem on a connection that was claimed for it; that is given back when the stream is closed. */
 function openSubsystem(connection: Connection, name: string, options: OpenOptions): Promise<ClientChannel> {
-  const { signal, connectDeadline = defaultConnectDeadline } = options;
+  const { signal, connectTimeout = defaultConnectTimeout } = options;
   const { target } = connection;
   return new Promise((resolve, reject) => {
     let over = false;
@@ -89,9 +86,9 @@ function openSubsystem(connection: Connection, name: string, options: OpenOption
     };
     const watch = { aborted: (): void => settle(() => reject(abortFault(signal))) };
     const timer = setTimeout(() => {
-      settle(() => reject(connectDeadlineFault(target, connectDeadline)));
+      settle(() => reject(connectTimeoutFault(target, connectTimeout)));
       connection.destroy();
-    }, connectDeadline);
+    }, connectTimeout);
     watchAbort(signal, watch);
     const refused = (error: Error): void => {
       const { isOpen } = connection;

@@ -21,13 +21,8 @@ export class CollectedOutput implements Output {
     this.#room = room;
   }
 
-  stdout(chunk: Buffer): void {
-    this.#take(this.#streams.stdout, chunk);
-  }
-
-  stderr(chunk: Buffer): void {
-    this.#take(this.#streams.stderr, chunk);
-  }
+  readonly stdout = (chunk: Buffer): void => this.#take(this.#streams.stdout, chunk);
+  readonly stderr = (chunk: Buffer): void => this.#take(this.#streams.stderr, chunk);
 
   /** The text of a stream. Bytes that are no UTF-8 are shown as replacement characters. */
   text(stream: 'stdout' | 'stderr'): string {
@@ -35,7 +30,6 @@ export class CollectedOutput implements Output {
     return bytes.toString('utf8', 0, this.#lost > 0 ? wholeCharacters(bytes) : bytes.length);
   }
 
-  /** Bytes that were thrown away. */
   get lost(): number {
     return this.#lost;
   }

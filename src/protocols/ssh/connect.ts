@@ -4,10 +4,9 @@ import ssh2, { type AnyAuthMethod, type ParsedKey } from 'ssh2';
 import type { Algorithms } from 'ssh2';
 import type { Fault } from '../../core/errors.ts';
 import type { Slices } from '../../core/slices.ts';
-import { Connection } from './connection.ts';
-import { asFault, connectDeadlineFault, lostFault, talkativeFault } from './faults.ts';
+import { Connection, PacedReading } from './connection.ts';
+import { asFault, connectTimeoutFault, lostFault, talkativeFault } from './faults.ts';
 import { checkHostKey, type HostKeys, keyText } from './host-keys.ts';
-import { PacedReading } from './paced-reading.ts';
 import { portOf, type Target } from './target.ts';
 
 /** A peer that is silent for about four times this long, in milliseconds, is given up. */
@@ -19,7 +18,7 @@ const mostBeforeLogin = 256 * 1024;
 export interface ConnectOptions {
   readonly key: ParsedKey;
   readonly hostKeys: HostKeys;
-  readonly deadline: number;
+  readonly timeout: number;
   /** A stream to the target through another machine, instead of a TCP connection. */
   readonly through?: Duplex | undefined;
   /** Shared by all connections. */
@@ -28,7 +27,7 @@ export interface ConnectOptions {
 
 /** Opens a connection and logs in. `abandon` ends the attempt. */
 export function connect(target: Target, options: ConnectOptions): { opened: Promise<Connection>; abandon(): void } {
-  const { deadline, slices, through } = options;
+  const { timeout, slices, through } = options;
   const socket = through ?? connectTcp({ host: target.address, port: portOf(target), noDelay: true });
   const opened = new Promise<Connection>((resolve, reject) => {
     const fail = (error: unknown): void => {
@@ -36,7 +35,7 @@ export function connect(target: Target, options: ConnectOptions): { opened: Prom
       socket.destroy();
       reject(asFault(target, error));
     };
-    const timer = setTimeout(() => fail(connectDeadlineFault(target, deadline)), deadline);
+    const timer = setTimeout(() => fail(connectTimeoutFault(target, timeout)), timeout);
     socket.once('error', fail);
     const begin = (): void =>
       slices.add(() => {
@@ -105,10 +104,7 @@ function authentication({ user, password }: Target, key: ParsedKey): AnyAuthMeth
   return { type: 'publickey', username: user, key };
 }
 
-/**
- * The cheapest good ones first: what the two sides agree on is the first of ours that the other side has. ssh2 runs AES-GCM in
- * OpenSSL's assembly; ChaCha20-Poly1305 costs it twice as much and is for hosts that have nothing else.
- */
+/** The cheapest good ones first. ChaCha20-Poly1305 costs ssh2 twice as much as AES-GCM, which OpenSSL does. */
 const offered = {
   kex: [
     'curve25519-sha256',

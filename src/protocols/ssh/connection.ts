@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Client, ClientChannel } from 'ssh2';
 import { Unreachable } from '../../core/errors.ts';
-import { killCommand, killDeadline } from './kill-command.ts';
-import type { PacedReading } from './paced-reading.ts';
+import type { Slices } from '../../core/slices.ts';
 import { hostAndPort, portOf, type Target } from './target.ts';
+import { killCommand, killTimeout } from './transport.ts';
 
 /** Milliseconds a peer has to close its side of an ended connection. */
 const farewell = 1_000;
@@ -117,7 +117,7 @@ export class Connection {
     if (!this.#open) return;
     this.#open = false;
     this.#killing = true;
-    const timer = setTimeout(() => this.destroy(), killDeadline);
+    const timer = setTimeout(() => this.destroy(), killTimeout);
     const end = (): void => {
       clearTimeout(timer);
       this.#killing = false;
@@ -152,5 +152,37 @@ export class Connection {
   destroy(): void {
     this.#open = false;
     this.#socket.destroy();
+  }
+}
+
+/** Reads streams in turn: many peers that answer at once would hold the event loop until all are understood. */
+export class PacedReading {
+  readonly #stream: Duplex;
+  readonly #slices: Slices;
+  #holders = 0;
+  #due = false;
+
+  constructor(stream: Duplex, slices: Slices) {
+    this.#stream = stream;
+    this.#slices = slices;
+    // Not before somebody listens, which the library does a moment after it was given the stream.
+    setImmediate(() => stream.on('readable', () => this.#readLater()));
+  }
+
+  /** Reads nothing until what is returned is called. */
+  hold(): () => void {
+    this.#holders++;
+    return () => {
+      if (--this.#holders === 0) this.#readLater();
+    };
+  }
+
+  #readLater(): void {
+    if (this.#due || this.#holders > 0) return;
+    this.#due = true;
+    this.#slices.add(() => {
+      this.#due = false;
+      if (this.#holders === 0) this.#stream.read();
+    });
   }
 }

@@ -8,7 +8,7 @@ import { abortFault, asFault, closedFault, lostFault, throughFault } from './fau
 import type { HostKeys } from './host-keys.ts';
 import { Jumps } from './jumps.ts';
 import { connectionKey, type Target } from './target.ts';
-import { defaultConnectDeadline, type OpenOptions } from './transport.ts';
+import { defaultConnectTimeout, type OpenOptions } from './transport.ts';
 
 export interface ConnectionsOptions {
   readonly key: ParsedKey;
@@ -68,15 +68,15 @@ export class Connections {
     await Promise.all(this.#ending);
   }
 
-  async #open(target: Target, { signal, connectDeadline = defaultConnectDeadline }: OpenOptions): Promise<Connection> {
+  async #open(target: Target, { signal, connectTimeout = defaultConnectTimeout }: OpenOptions): Promise<Connection> {
     if (signal.aborted) throw abortFault(signal);
     const { key, hostKeys } = this.#options;
-    const through = target.jump && (await this.#through(target, target.jump, { signal, connectDeadline }));
+    const through = target.jump && (await this.#through(target, target.jump, { signal, connectTimeout }));
     if (this.#closed) throw closedFault();
     const { opened, abandon } = connect(target, {
       key,
       hostKeys,
-      deadline: connectDeadline,
+      timeout: connectTimeout,
       through,
       slices: this.#slices,
     });

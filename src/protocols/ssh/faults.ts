@@ -11,7 +11,7 @@ export function closedFault(): Fault {
   return new Fault('unavailable', 'the service is being stopped.');
 }
 
-export function commandDeadlineFault(milliseconds: number): Fault {
+export function commandTimeoutFault(milliseconds: number): Fault {
   return new Fault('deadline', `the command did not end within ${milliseconds / 1_000} s and was stopped.`);
 }
 
@@ -28,7 +28,7 @@ export function unstartedFault(error: Error): Fault {
   return new Fault('unavailable', `the ssh program cannot be run: ${error.message}.`, { cause: error });
 }
 
-export function connectDeadlineFault(target: Target, milliseconds: number): Fault {
+export function connectTimeoutFault(target: Target, milliseconds: number): Fault {
   return new Unreachable(`its sshd at ${hostAndPort(target)} did not answer within ${milliseconds / 1_000} s.`);
 }
 
@@ -57,10 +57,6 @@ export function throughFault(jump: Target, error: unknown): Fault {
     : new Fault(fault.kind, sentences, { cause: fault });
 }
 
-interface LibraryError extends NodeJS.ErrnoException {
-  readonly level?: string;
-}
-
 const unreachable: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'refused the connection',
   EHOSTUNREACH: 'cannot be reached',
@@ -72,16 +68,20 @@ const unreachable: Readonly<Record<string, string>> = {
 /** The Fault for what went wrong while a connection was opened or used. */
 export function asFault(target: Target, error: unknown): Fault {
   if (error instanceof Fault) return error;
-  const { code = '', level = '', message = '' } = error instanceof Error ? (error as LibraryError) : {};
-  const place = hostAndPort(target);
+  const {
+    code = '',
+    level = '',
+    message = '',
+  }: Partial<NodeJS.ErrnoException & { level: string }> = error instanceof Error ? error : {};
+  const where = hostAndPort(target);
   const said = unreachable[code];
-  if (said !== undefined) return new Unreachable(`its sshd at ${place} ${said}.`, { cause: error });
+  if (said !== undefined) return new Unreachable(`its sshd at ${where} ${said}.`, { cause: error });
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new Unreachable(`no address is known for ${target.address}.`, { cause: error });
   }
   if (level === 'client-authentication') return loginFault(target);
   if (level === 'handshake' || level === 'protocol') {
-    return new Fault('garbled', `what answers at ${place} does not speak SSH as we do: ${message}.`, { cause: error });
+    return new Fault('garbled', `what answers at ${where} does not speak SSH as we do: ${message}.`, { cause: error });
   }
   return lostFault(target, error);
 }

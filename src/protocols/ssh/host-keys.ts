@@ -11,7 +11,6 @@ export interface HostKeys {
   learn(name: string, key: string): Promise<void>;
   /** How a user makes the next key the first one again. */
   howToForget(name: string): string;
-  /** How a user makes a key known. */
   howToLearn(name: string): string;
 }
 

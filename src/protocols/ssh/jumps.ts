@@ -21,7 +21,6 @@ export class Jumps {
     this.#open = open;
   }
 
-  /** A stream to the target from the jump host. */
   async forward(jump: Target, target: Target, options: OpenOptions): Promise<Duplex> {
     const key = connectionKey(jump);
     const known = this.#connections.get(key);
@@ -58,9 +57,9 @@ export class Jumps {
     });
   }
 
-  #start(key: string, jump: Target, { connectDeadline }: OpenOptions): Opening {
+  #start(key: string, jump: Target, { connectTimeout }: OpenOptions): Opening {
     const abandoned = new AbortController();
-    const opened = this.#open(jump, { signal: abandoned.signal, connectDeadline }).then((connection) => {
+    const opened = this.#open(jump, { signal: abandoned.signal, connectTimeout }).then((connection) => {
       this.#connections.set(key, connection);
       return connection;
     });

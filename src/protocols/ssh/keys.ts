@@ -6,10 +6,7 @@ const magic = Buffer.from('openssh-key-v1\0');
 /** The private part is filled up to a multiple of it. */
 const blockSize = 8;
 
-/**
- * A new ed25519 key pair, both parts in OpenSSH's format (PROTOCOL.key), without a passphrase. ssh2 can make them too, but now and
- * then one that OpenSSH cannot read.
- */
+/** A new ed25519 key pair in OpenSSH's format (PROTOCOL.key). ssh2 now and then makes one that OpenSSH cannot read. */
 export function newKeyPair(comment: string): { readonly privateKey: string; readonly publicKey: string } {
   const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const [open, secret] = [Buffer.from(x, 'base64url'), Buffer.from(d, 'base64url')];

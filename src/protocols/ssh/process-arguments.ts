@@ -17,7 +17,7 @@ interface Call {
   /** A command, not a subsystem or a jump: the session that kills it may join the connection. */
   readonly isCommand: boolean;
   readonly policy: HostKeys['policy'];
-  readonly connectDeadline: number;
+  readonly connectTimeout: number;
 }
 
 export const logFile = (work: string): string => join(work, 'log');
@@ -25,16 +25,16 @@ export const logFile = (work: string): string => join(work, 'log');
 /** Through this socket further sessions join the connection; it is there when the connection stands. */
 export const controlSocket = (work: string): string => join(work, 'control');
 
-/** The words of an ssh command, up to and with the host. `hop` is its place on the way, counted from the end. */
+/** The words of an ssh command, up to and with the host. `hop` is its number on the way, counted from the end. */
 export function sshArguments(target: Target, settings: ProcessSettings, call: Call, hop = 0): string[] {
   const { keyFile, configuration } = settings;
-  const { work, policy, connectDeadline, isCommand } = call;
+  const { work, policy, connectTimeout, isCommand } = call;
   const options: Record<string, string> = {
     BatchMode: 'yes',
     ControlMaster: isCommand ? 'yes' : 'no',
     ControlPath: isCommand ? controlSocket(work) : 'none',
     ControlPersist: 'no',
-    ConnectTimeout: String(Math.max(1, Math.ceil(connectDeadline / 1_000))),
+    ConnectTimeout: String(Math.max(1, Math.ceil(connectTimeout / 1_000))),
     ServerAliveInterval: '30',
     HostName: target.address.replaceAll('%', '%%'),
     HostKeyAlias: aliasOf(hop),

@@ -3,7 +3,7 @@ import { loginFault, throughFault } from './faults.ts';
 import { changedKey, type HostKeys, unknownKey } from './host-keys.ts';
 import { hostAndPort, type Target, wayTo } from './target.ts';
 
-/** What a machine is called in known_hosts, by its place on the way: ssh would change capital letters in the name of the node. */
+/** What a machine is called in known_hosts, by its number on the way: ssh would change capital letters in the name of the node. */
 export const aliasOf = (hop: number): string => `hop${hop}`;
 
 /** What the ssh program is asked to log besides its complaints: which key a host shows. */
@@ -32,8 +32,8 @@ export function failureIn(log: string, target: Target, keys: HostKeys): Fault {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !isDetail(line));
   const complaint = lines.join('\n');
-  const named = wayTo(target).findLast(({ address }, place) =>
-    [`for ${aliasOf(place)} `, `@${address}: `, `to host ${address} port `].some((text) => complaint.includes(text)),
+  const named = wayTo(target).findLast(({ address }, index) =>
+    [`for ${aliasOf(index)} `, `@${address}: `, `to host ${address} port `].some((text) => complaint.includes(text)),
   );
   const hop = named ?? target;
   const keysShown = log.match(/(?<= Server host key: \S+ )SHA256:[A-Za-z0-9+/]+/g);
@@ -52,16 +52,16 @@ function reasonIn(complaint: string, hop: Target, keys: HostKeys, shown: string 
 }
 
 function unnamedReason(lines: readonly string[], hop: Target): Fault {
-  const place = `${hostAndPort(hop)}${hop.jump === undefined ? '' : ` through ${hop.jump.name}`}`;
+  const where = `${hostAndPort(hop)}${hop.jump === undefined ? '' : ` through ${hop.jump.name}`}`;
   const unreached = lines.find((line) => cannotReach.test(line));
-  if (unreached !== undefined) return new Unreachable(`its sshd at ${place} cannot be reached: ${unreached}`);
+  if (unreached !== undefined) return new Unreachable(`its sshd at ${where} cannot be reached: ${unreached}`);
   const last = lines.at(-1);
   if (last !== undefined && lines.some((line) => wasLost.test(line)))
-    return new Unreachable(`the connection to its sshd at ${place} was lost: ${last}`);
-  if (last !== undefined) return new Fault('invalid', `ssh to ${place} failed: ${last}`);
+    return new Unreachable(`the connection to its sshd at ${where} was lost: ${last}`);
+  if (last !== undefined) return new Fault('invalid', `ssh to ${where} failed: ${last}`);
   return new Fault(
     'invalid',
-    `how the command ended is not known: the connection to its sshd at ${place} was lost, or the ssh program is too old ` +
+    `how the command ended is not known: the connection to its sshd at ${where} was lost, or the ssh program is too old ` +
       'to tell an exit code of 255 or a signal from that.',
   );
 }

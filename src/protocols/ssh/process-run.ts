@@ -1,15 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import type { Fault } from '../../core/errors.ts';
-import { abortFault, commandDeadlineFault, passingFault, unstartedFault } from './faults.ts';
-import type { ExecOptions, Output } from './transport.ts';
+import { abortFault, commandTimeoutFault, passingFault, unstartedFault } from './faults.ts';
+import { type ExecOptions, feed, type Output } from './transport.ts';
 
 /** What the ssh program exits with when it has failed itself, though a command may do so too. */
 export const ownFailure = 255;
 /** Milliseconds between two looks at what the process has left in files. */
 const glance = 100;
 
-/** An ssh process that runs a command. */
 export interface SshRun {
   readonly child: ChildProcess;
   isConnected(): boolean;
@@ -17,7 +16,7 @@ export interface SshRun {
   isFlooded(): boolean;
   readonly flood: Fault;
   /** Milliseconds until it must be connected, and what to say when it is not. */
-  readonly connectDeadline: number;
+  readonly connectTimeout: number;
   readonly late: Fault;
   /** Ends what runs on the node, then the process. */
   kill(): void;
@@ -26,7 +25,7 @@ export interface SshRun {
 /** Passes input and output of an ssh process on, and waits for its end; the answer is its exit code. */
 export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Promise<number> {
   const { child } = run;
-  const { signal, commandDeadline, stdin } = options;
+  const { signal, commandTimeout, stdin } = options;
   return new Promise((resolve, reject) => {
     let over = false;
     const stop = (error: unknown): void => {
@@ -38,7 +37,7 @@ export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Pro
       run.kill();
     };
     const watch = { aborted: (): void => stop(abortFault(signal)) };
-    let timer = setTimeout(() => stop(run.late), run.connectDeadline);
+    let timer = setTimeout(() => stop(run.late), run.connectTimeout);
     let connected = false;
     const looking = setInterval(() => {
       if (run.isFlooded()) {
@@ -48,8 +47,8 @@ export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Pro
       if (over || connected || !run.isConnected()) return;
       connected = true;
       clearTimeout(timer);
-      if (commandDeadline === undefined) return;
-      timer = setTimeout(() => stop(commandDeadlineFault(commandDeadline)), commandDeadline);
+      if (commandTimeout === undefined) return;
+      timer = setTimeout(() => stop(commandTimeoutFault(commandTimeout)), commandTimeout);
     }, glance);
     const leave = (): void => {
       over = true;
@@ -64,7 +63,7 @@ export function awaitRun(run: SshRun, output: Output, options: ExecOptions): Pro
       leave();
       resolve(code ?? ownFailure);
     });
-    feed(child, stdin).catch(stop);
+    feed(child.stdin!, stdin, () => over).catch(stop);
     // It may have been meanwhile, before anybody watched.
     if (signal.aborted) watch.aborted();
   });
@@ -85,18 +84,4 @@ function passOn(child: ChildProcess, output: Output, failed: (error: unknown) =>
       }
     });
   }
-}
-
-async function feed({ stdin }: ChildProcess, input: ExecOptions['stdin']): Promise<void> {
-  if (input === undefined || typeof input === 'string' || input instanceof Uint8Array) {
-    stdin!.end(input);
-    return;
-  }
-  for await (const chunk of input) {
-    if (stdin!.destroyed) return;
-    if (!stdin!.write(chunk)) {
-      await new Promise((resolve) => stdin!.once('drain', resolve).once('close', resolve));
-    }
-  }
-  stdin!.end();
 }

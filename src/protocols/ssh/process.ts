@@ -3,28 +3,28 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import { Fault } from '../../core/errors.ts';
-import { childStream } from './child-stream.ts';
-import { abortFault, connectDeadlineFault } from './faults.ts';
+import { abortFault, connectTimeoutFault, unstartedFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
-import { killCommand, killDeadline } from './kill-command.ts';
 import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
 import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
 import { awaitRun, ownFailure } from './process-run.ts';
 import { checkCommand } from './quote.ts';
 import { checkTarget, hostAndPort, type Target, wayTo } from './target.ts';
 import {
-  defaultConnectDeadline,
+  defaultConnectTimeout,
   type ExecOptions,
   type Exit,
+  killCommand,
+  killTimeout,
   type OpenOptions,
   type Output,
   type Transport,
   unknownSignal,
 } from './transport.ts';
 
-export interface SshProcessOptions extends ProcessSettings {
+interface SshProcessOptions extends ProcessSettings {
   readonly hostKeys: HostKeys;
 }
 
@@ -33,10 +33,7 @@ const mercy = 1_000;
 /** Bytes that the directory of a control socket may have in its name; the kernel takes little more than 100 in all. */
 const longestDirectory = 60;
 
-/**
- * OpenSSH's client, one process for each command: for sites that log in by GSSAPI or have an ssh_config of their own. It keeps no
- * connections and costs several times the processor time.
- */
+/** OpenSSH's client, a process for each command: for sites with GSSAPI or an ssh_config. It costs several times as much. */
 export class SshProcesses implements Transport {
   readonly #options: SshProcessOptions;
   /** Each with what ends it. */
@@ -53,14 +50,14 @@ export class SshProcesses implements Transport {
     const work = await this.#prepare(target, options);
     const child = this.#start(work, target, options, command, true);
     const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
-    const { connectDeadline = defaultConnectDeadline } = options;
-    const allowed = connectDeadline * wayTo(target).length;
+    const { connectTimeout = defaultConnectTimeout } = options;
+    const allowed = connectTimeout * wayTo(target).length;
     const run = {
       child,
       isConnected: () => existsSync(controlSocket(work)),
       isFlooded: () => (statSync(logFile(work), { throwIfNoEntry: false })?.size ?? 0) > maximumLog,
-      connectDeadline: allowed,
-      late: connectDeadlineFault(target, allowed),
+      connectTimeout: allowed,
+      late: connectTimeoutFault(target, allowed),
       flood: new Fault('garbled', `what its sshd at ${hostAndPort(target)} sends has no end.`),
       kill: () => this.#leave(this.#end(child, work, closed)),
     };
@@ -117,9 +114,9 @@ export class SshProcesses implements Transport {
   }
 
   #start(work: string, target: Target, options: OpenOptions, command: string, isCommand: boolean): ChildProcess {
-    const { connectDeadline = defaultConnectDeadline } = options;
+    const { connectTimeout = defaultConnectTimeout } = options;
     const { policy } = this.#options.hostKeys;
-    const words = sshArguments(target, this.#options, { work, isCommand, policy, connectDeadline });
+    const words = sshArguments(target, this.#options, { work, isCommand, policy, connectTimeout });
     const child = spawn('ssh', [...(isCommand ? [] : ['-s']), ...words, command], {
       stdio: 'pipe',
       env: { ...process.env, SHELL: '/bin/sh' },
@@ -133,7 +130,7 @@ export class SshProcesses implements Transport {
   /** Kills what runs on the node, by a second session of the connection, then ends ssh. */
   async #end(child: ChildProcess, work: string, closed: Promise<void>): Promise<void> {
     if (existsSync(controlSocket(work))) {
-      const killer = spawn('ssh', joinArguments(work, killCommand), { stdio: 'ignore', timeout: killDeadline });
+      const killer = spawn('ssh', joinArguments(work, killCommand), { stdio: 'ignore', timeout: killTimeout });
       await new Promise((resolve) => killer.once('error', resolve).once('close', resolve));
     }
     child.kill();
@@ -168,3 +165,30 @@ export class SshProcesses implements Transport {
 }
 
 const readLog = (work: string): Promise<string> => readFile(logFile(work), 'utf8').catch(() => '');
+
+/** Input and output of a process as one stream; it ends when the process has ended, with the error that `judge` finds then. */
+function childStream(child: ChildProcess, judge: () => Promise<Error | undefined>): Duplex {
+  const { stdin, stdout } = child;
+  const stream = new Duplex({
+    read: () => void stdout!.resume(),
+    write: (chunk: Buffer, _encoding, done) => {
+      if (stdin!.write(chunk)) done();
+      else stdin!.once('drain', done);
+    },
+    final: (done) => void stdin!.end(done),
+    destroy: (error, done) => {
+      child.kill();
+      done(error);
+    },
+  });
+  stdout!.on('data', (chunk: Buffer) => {
+    if (!stream.push(chunk)) stdout!.pause();
+  });
+  const finish = (error: Error | undefined): void => {
+    if (error) stream.destroy(error);
+    else if (!stream.destroyed) stream.push(null);
+  };
+  child.once('error', (error) => stream.destroy(unstartedFault(error)));
+  child.once('close', () => void judge().then(finish, finish));
+  return stream;
+}

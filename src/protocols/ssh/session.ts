@@ -2,9 +2,9 @@ import type { ClientChannel } from 'ssh2';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Connection } from './connection.ts';
-import { abortFault, commandDeadlineFault, connectDeadlineFault, lostFault, passingFault } from './faults.ts';
+import { abortFault, commandTimeoutFault, connectTimeoutFault, lostFault, passingFault } from './faults.ts';
 import { hostAndPort } from './target.ts';
-import { defaultConnectDeadline, type ExecOptions, type Exit, type Output } from './transport.ts';
+import { defaultConnectTimeout, type ExecOptions, type Exit, feed, type Output } from './transport.ts';
 
 /** Runs a command on a connection that was claimed for it, and gives that back. */
 export function execOn(connection: Connection, command: string, output: Output, options: ExecOptions): Promise<Exit> {
@@ -26,7 +26,7 @@ class Session {
   /** Nobody waits any more. */
   #over = false;
   /** What lets output flow again that was not taken yet. */
-  readonly #held = new Set<() => void>();
+  readonly #pending = new Set<() => void>();
   #streams = 2;
 
   constructor(
@@ -44,13 +44,13 @@ class Session {
   }
 
   start(command: string): void {
-    const { signal, connectDeadline = defaultConnectDeadline } = this.#options;
+    const { signal, connectTimeout = defaultConnectTimeout } = this.#options;
     const { target } = this.#connection;
     watchAbort(signal, this.#watch);
     this.#timer = setTimeout(() => {
-      this.#stop(connectDeadlineFault(target, connectDeadline));
+      this.#stop(connectTimeoutFault(target, connectTimeout));
       this.#connection.destroy();
-    }, connectDeadline);
+    }, connectTimeout);
     try {
       this.#connection.exec(command, (error, channel) => {
         clearTimeout(this.#timer);
@@ -78,16 +78,16 @@ class Session {
       this.#kill();
       return;
     }
-    const { commandDeadline } = this.#options;
-    if (commandDeadline !== undefined) {
-      this.#timer = setTimeout(() => this.#stop(commandDeadlineFault(commandDeadline)), commandDeadline);
+    const { commandTimeout } = this.#options;
+    if (commandTimeout !== undefined) {
+      this.#timer = setTimeout(() => this.#stop(commandTimeoutFault(commandTimeout)), commandTimeout);
     }
     channel.once('exit', (code: number | null, name?: string) => {
       this.#exit = { code: code ?? undefined, signal: name };
     });
     channel.on('data', (chunk: Buffer) => this.#take('stdout', chunk));
     channel.stderr.on('data', (chunk: Buffer) => this.#take('stderr', chunk));
-    this.#feed(channel).catch((error: unknown) => this.#stop(passingFault(error)));
+    feed(channel, this.#options.stdin, () => this.#over).catch((error: unknown) => this.#stop(passingFault(error)));
   }
 
   /** Holds the node back while output is not taken. */
@@ -101,28 +101,15 @@ class Session {
     }
     if (taken === undefined) return;
     const resume = this.#connection.stall();
-    this.#held.add(resume);
+    this.#pending.add(resume);
     const goOn = (): void => {
-      if (this.#held.delete(resume)) resume();
+      if (this.#pending.delete(resume)) resume();
       this.#finish();
     };
     taken.then(goOn, (error: unknown) => {
       this.#stop(passingFault(error));
       goOn();
     });
-  }
-
-  async #feed(channel: ClientChannel): Promise<void> {
-    const { stdin } = this.#options;
-    if (stdin === undefined || typeof stdin === 'string' || stdin instanceof Uint8Array) {
-      channel.end(stdin);
-      return;
-    }
-    for await (const chunk of stdin) {
-      if (this.#over || !channel.writable) return;
-      if (!channel.write(chunk)) await new Promise((resolve) => channel.once('drain', resolve).once('close', resolve));
-    }
-    channel.end();
   }
 
   #closed(): void {
@@ -133,7 +120,7 @@ class Session {
 
   /** All has arrived and was taken. */
   #finish(): void {
-    if (this.#streams > 0 || this.#held.size > 0 || this.#over) return;
+    if (this.#streams > 0 || this.#pending.size > 0 || this.#over) return;
     this.#leave();
     if (this.#exit) this.#resolve(this.#exit);
     else this.#reject(lostFault(this.#connection.target));
@@ -158,8 +145,8 @@ class Session {
     if (channel === undefined || this.#streams === 0) return;
     channel.removeAllListeners('data').resume();
     channel.stderr.removeAllListeners('data').resume();
-    for (const resume of this.#held) resume();
-    this.#held.clear();
+    for (const resume of this.#pending) resume();
+    this.#pending.clear();
     this.#connection.kill();
   }
 }

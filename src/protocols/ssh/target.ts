@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { Fault } from '../../core/errors.ts';
+import { formatListen } from '../../core/listen-address.ts';
 
-/** A machine that commands are run on. */
 export interface Target {
   /** What its host key is kept under: the name of the node. */
   readonly name: string;
@@ -11,7 +11,6 @@ export interface Target {
   readonly user: string;
   /** Shown instead of the key, to hand out the key for example. Such connections are not kept. */
   readonly password?: string | undefined;
-  /** The machine it is reached through. */
   readonly jump?: Target | undefined;
 }
 
@@ -26,10 +25,7 @@ export const isHostName = (text: string): boolean => hostName.test(text);
 
 export const portOf = ({ port }: Target): number => port ?? defaultPort;
 
-export function hostAndPort(target: Target): string {
-  const { address } = target;
-  return isIP(address) === 6 ? `[${address}]:${portOf(target)}` : `${address}:${portOf(target)}`;
-}
+export const hostAndPort = (target: Target): string => formatListen({ host: target.address, port: portOf(target) });
 
 /** The target and the machines it is reached through. */
 export function wayTo(target: Target): Target[] {

@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import type { Target } from './target.ts';
 
 /**
@@ -23,17 +23,30 @@ export interface OpenOptions {
   /** Ends the work: what runs on the node is killed, and the waiting is over at once. */
   readonly signal: AbortSignal;
   /** Milliseconds for each step towards a started command: every connection on the way, and the start. Default: 10,000. */
-  readonly connectDeadline?: number | undefined;
+  readonly connectTimeout?: number | undefined;
 }
 
 export interface ExecOptions extends OpenOptions {
   /** Milliseconds the command may run. Default: as long as it likes. */
-  readonly commandDeadline?: number | undefined;
+  readonly commandTimeout?: number | undefined;
   /** What the command reads. Default: nothing. */
   readonly stdin?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined;
 }
 
-export const defaultConnectDeadline = 10_000;
+export const defaultConnectTimeout = 10_000;
+
+/** Gives a command what it reads, as fast as it is taken; nothing more once it is over. */
+export async function feed(into: Writable, input: ExecOptions['stdin'], isOver: () => boolean): Promise<void> {
+  if (input === undefined || typeof input === 'string' || input instanceof Uint8Array) {
+    into.end(input);
+    return;
+  }
+  for await (const chunk of input) {
+    if (isOver() || !into.writable) return;
+    if (!into.write(chunk)) await new Promise((resolve) => into.once('drain', resolve).once('close', resolve));
+  }
+  into.end();
+}
 
 /** One way to run commands on nodes. Failures are Faults whose sentences go after the node's name. */
 export interface Transport {
@@ -43,3 +56,17 @@ export interface Transport {
   subsystem(target: Target, name: string, options: OpenOptions): Promise<Duplex>;
   close(): Promise<void>;
 }
+
+/**
+ * Ends the process groups that the same sshd process has started. sshd hands no signals to what root runs, so a second session of
+ * the connection has to. `exec` makes sshd its parent whatever the user's shell is, and one line is what every shell can quote.
+ */
+export const killCommand = `exec sh -c '${[
+  'others() { for p in $(cat /proc/$PPID/task/$PPID/children); do [ $p = $$ ] || echo $p; done; }',
+  'for p in $(others); do kill -TERM -$p; done',
+  'sleep 1',
+  'for p in $(others); do kill -KILL -$p; done',
+].join('; ')}'`;
+
+/** Milliseconds that it may take. */
+export const killTimeout = 5_000;

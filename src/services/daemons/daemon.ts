@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Logger } from '../../core/log.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 import { SystemdUnit } from './systemd-unit.ts';
@@ -10,7 +10,6 @@ export interface Daemon {
   start(): Promise<void>;
   /** Lets it read its configuration again, by SIGHUP; starts it if it does not run. */
   reload(): Promise<void>;
-  restart(): Promise<void>;
   /** Also for the next start of the machine. */
   stop(): Promise<void>;
   /** At the start of muster: what muster itself supervises runs again, what systemd keeps is watched again. */
@@ -25,13 +24,12 @@ export interface DaemonSpec {
   /** Runs in the foreground. */
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it serves. */
   ready(): Promise<boolean>;
 }
 
-export type Keeper = 'systemd' | 'process';
+type Keeper = 'systemd' | 'process';
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly how: Keeper;
   readonly log: Logger;
   /** For the log and the pid file of a process that muster supervises. */
@@ -44,3 +42,18 @@ export function makeDaemon(spec: DaemonSpec, { how, log, directory }: DaemonOpti
 
 /** Whether systemd runs this machine; in a container it usually does not. */
 export const systemdIsThere = (): boolean => existsSync('/run/systemd/system');
+
+/** A user of this machine, such as one that a daemon runs as. */
+export interface User {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export function userNamed(name: string): User | undefined {
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((each) => each.startsWith(`${name}:`));
+  const [, , uid, gid] = line?.split(':') ?? [];
+  return uid === undefined ? undefined : { name, uid: Number(uid), gid: Number(gid) };
+}

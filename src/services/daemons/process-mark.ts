@@ -1,4 +1,5 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
+import { readOptional } from '../optional-file.ts';
 
 /** Which process it is: a number alone may be somebody else's by now. */
 export interface ProcessMark {
@@ -23,34 +24,15 @@ export function parseMark(line: string): ProcessMark | undefined {
   return { pid: Number(pid), startTime };
 }
 
-export function readMark(file: string): ProcessMark | undefined {
-  try {
-    return parseMark(readFileSync(file, 'utf8'));
-  } catch {
-    return undefined;
-  }
-}
+export const readMark = (file: string): ProcessMark | undefined => parseMark(readOptional(file) ?? '');
 
 export const removeMark = (file: string): void => rmSync(file, { force: true });
 
 /** The process is still the marked one, and not a dead one that nobody has waited for. */
 export function isAlive({ pid, startTime }: ProcessMark): boolean {
-  try {
-    const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return (
-      parseMark(line)?.startTime === startTime &&
-      line.slice(line.lastIndexOf(')') + 2, line.lastIndexOf(')') + 3) !== 'Z'
-    );
-  } catch {
-    return false;
-  }
+  const line = readOptional(`/proc/${pid}/stat`) ?? '';
+  return parseMark(line)?.startTime === startTime && line[line.lastIndexOf(')') + 2] !== 'Z';
 }
 
-/** The words it was started with. */
-export function commandOf({ pid }: ProcessMark): readonly string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
-  } catch {
-    return [];
-  }
-}
+export const commandOf = ({ pid }: ProcessMark): readonly string[] =>
+  (readOptional(`/proc/${pid}/cmdline`) ?? '').split('\0').slice(0, -1);

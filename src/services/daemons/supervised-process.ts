@@ -15,10 +15,7 @@ const shortestPause = 500;
 const longestPause = 60_000;
 const largestLog = 16 * 1024 * 1024;
 
-/**
- * A daemon that muster starts and starts again when it dies. It survives a kill of muster: the next muster finds it by its mark
- * and takes it over, so that what it serves is never away for long.
- */
+/** A daemon that muster starts again when it dies. It outlives a kill of muster: the next one finds it by its mark. */
 export class SupervisedProcess implements Daemon {
   readonly #spec: DaemonSpec;
   readonly #log: Logger;
@@ -53,13 +50,6 @@ export class SupervisedProcess implements Daemon {
       const mark = this.#living();
       if (!mark) return this.#start();
       signal(mark, 'SIGHUP');
-    });
-  }
-
-  restart(): Promise<void> {
-    return this.#turns.take(async () => {
-      await this.#stop();
-      await this.#start();
     });
   }
 

@@ -6,7 +6,7 @@ import { Turns } from '../../core/turns.ts';
 import type { Daemon, DaemonSpec } from './daemon.ts';
 
 const readyWithin = 15_000;
-const commandDeadline = 60_000;
+const commandTimeout = 60_000;
 const shortestPause = 5_000;
 const longestPause = 320_000;
 
@@ -43,10 +43,6 @@ export class SystemdUnit implements Daemon {
       await this.#tell('kill', '--signal=HUP');
       await this.#untilReady();
     });
-  }
-
-  restart(): Promise<void> {
-    return this.#turns.take(() => this.#begin('restart'));
   }
 
   stop(): Promise<void> {
@@ -148,7 +144,7 @@ export class SystemdUnit implements Daemon {
 
 const run = (program: string, ...args: readonly string[]): Promise<{ failed: boolean; output: string }> =>
   new Promise((resolve) => {
-    execFile(program, args, { timeout: commandDeadline }, (error, stdout, stderr) => {
+    execFile(program, args, { timeout: commandTimeout }, (error, stdout, stderr) => {
       const said = `${stdout}${stderr}`.trim().replaceAll(/[^\n\x20-\x7e]/g, '?');
       resolve({ failed: error !== null, output: said || (error?.message ?? '') });
     });

@@ -1,4 +1,3 @@
-import { type BootFile, bootFiles, httpAuthority } from './boot-files.ts';
 import type { Subnet } from './subnets.ts';
 
 export interface BootSettings {
@@ -6,7 +5,6 @@ export interface BootSettings {
   readonly httpPort: string;
 }
 
-/** A client class of Kea's configuration. */
 interface ClientClass {
   readonly name: string;
   readonly test: string;
@@ -15,16 +13,7 @@ interface ClientClass {
   readonly 'option-data'?: readonly object[];
 }
 
-/** The classes of all subnets, and which of them each subnet asks for; machines on other subnets are told nothing. */
-export interface BootClasses {
-  readonly classes: readonly ClientClass[];
-  of(subnet: Subnet): readonly string[];
-}
-
-/**
- * Options 93 and 77 in DHCPv4, 61 and 15 in DHCPv6, whose user class begins with its length. Firmware may list several architectures,
- * the preferred one first.
- */
+/** Options 93 and 77 in DHCPv4; 61 and 15 in DHCPv6, where a length comes first. Firmware lists its best architecture first. */
 const terms = {
   4: { ipxe: "substring(option[77].hex,0,4) == 'iPXE'", architecture: 'substring(option[93].hex,0,2)' },
   6: { ipxe: "substring(option[15].hex,2,4) == 'iPXE'", architecture: 'substring(option[61].hex,0,2)' },
@@ -35,12 +24,14 @@ const architectureTest = (family: 4 | 6, { architectures }: BootFile): string =>
     .map((value) => `${terms[family].architecture} == 0x${value.toString(16).padStart(4, '0')}`)
     .join(' or ');
 
-/** Classes are made for every address that boot files come from. */
-export function bootClasses(family: 4 | 6, subnets: readonly Subnet[], settings: BootSettings): BootClasses {
+/** The classes for every server of boot files, and which of them a subnet asks for; other subnets get nothing. */
+export function bootClasses(
+  family: 4 | 6,
+  subnets: readonly Subnet[],
+  settings: BootSettings,
+): { classes: readonly ClientClass[]; of(subnet: Subnet): readonly string[] } {
   const servers = [...new Set(subnets.flatMap(({ bootServer }) => bootServer ?? []))];
-  const named = (server: string): ClientClass[] =>
-    family === 4 ? classes4(server, settings) : classes6(server, settings);
-  const byServer = new Map(servers.map((server) => [server, named(server)]));
+  const byServer = new Map(servers.map((server) => [server, classesFor(family, server, settings)]));
   return {
     classes: [...byServer.values()].flat(),
     of: ({ bootServer }) => (byServer.get(bootServer ?? '') ?? []).map(({ name }) => name),
@@ -48,51 +39,70 @@ export function bootClasses(family: 4 | 6, subnets: readonly Subnet[], settings:
 }
 
 /** Never on a reservation: an installer on the node asks too, and would take the boot file for its own. */
-function classes4(server: string, { script, httpPort }: BootSettings): ClientClass[] {
+function classesFor(family: 4 | 6, server: string, { script, httpPort }: BootSettings): ClientClass[] {
   const authority = httpAuthority(server, httpPort);
-  const boot: ClientClass[] = bootFiles.map((file) => ({
-    name: `${file.name} ${server}`,
-    test: `not (${terms[4].ipxe}) and (${architectureTest(4, file)})`,
-    'only-if-required': true,
-    'boot-file-name': file.http ? `http://${authority}/${file.file}` : file.file,
-    // Firmware takes only offers that name its own kind.
-    ...(file.http && {
-      'option-data': [{ name: 'vendor-class-identifier', data: 'HTTPClient', 'always-send': true }],
-    }),
-  }));
-  const ipxe: ClientClass = {
-    name: `ipxe ${server}`,
-    test: terms[4].ipxe,
-    'only-if-required': true,
-    'boot-file-name': script.replaceAll('SERVER', authority),
-  };
-  return [ipxe, ...boot];
+  const { ipxe } = terms[family];
+  const tftp = family === 4 ? '' : `tftp://${httpAuthority(server, '')}/`;
+  const files = bootFiles.filter(({ name }) => family === 4 || name !== 'bios');
+  return [
+    {
+      name: `ipxe ${server}`,
+      test: ipxe,
+      'only-if-required': true,
+      ...loading[family](script.replaceAll('SERVER', authority), false),
+    },
+    ...files.map(
+      (file): ClientClass => ({
+        name: `${file.name} ${server}`,
+        test: `not (${ipxe}) and (${architectureTest(family, file)})`,
+        'only-if-required': true,
+        ...loading[family](file.http ? `http://${authority}/${file.file}` : `${tftp}${file.file}`, file.http),
+      }),
+    ),
+  ];
 }
+
+type Loading = Pick<ClientClass, 'boot-file-name' | 'option-data'>;
+
+/** How machines learn what to load. By HTTP, firmware takes only offers that name its own kind. */
+const loading: Readonly<Record<4 | 6, (what: string, http: boolean) => Loading>> = {
+  4: (what, http) => ({
+    'boot-file-name': what,
+    ...(http && { 'option-data': [{ name: 'vendor-class-identifier', data: 'HTTPClient', 'always-send': true }] }),
+  }),
+  6: (what, http) => ({
+    'option-data': [
+      { name: 'bootfile-url', data: what, 'always-send': true },
+      ...(http ? [{ code: 16, 'csv-format': false, data: httpClient6, 'always-send': true }] : []),
+    ],
+  }),
+};
 
 /** Option 16 of RFC 8415 with Intel's enterprise number, which UEFI's HTTP boot uses, and "HTTPClient". */
 const httpClient6 = '00000157000a48545450436c69656e74';
 
-function classes6(server: string, { script, httpPort }: BootSettings): ClientClass[] {
-  const authority = httpAuthority(server, httpPort);
-  const url = (data: string) => ({ name: 'bootfile-url', data, 'always-send': true });
-  const boot: ClientClass[] = bootFiles
-    .filter(({ name }) => name !== 'bios')
-    .map((file) => ({
-      name: `${file.name} ${server}`,
-      test: `not (${terms[6].ipxe}) and (${architectureTest(6, file)})`,
-      'only-if-required': true,
-      'option-data': file.http
-        ? [
-            url(`http://${authority}/${file.file}`),
-            { code: 16, 'csv-format': false, data: httpClient6, 'always-send': true },
-          ]
-        : [url(`tftp://${httpAuthority(server, '')}/${file.file}`)],
-    }));
-  const ipxe: ClientClass = {
-    name: `ipxe ${server}`,
-    test: terms[6].ipxe,
-    'only-if-required': true,
-    'option-data': [url(script.replaceAll('SERVER', authority))],
-  };
-  return [ipxe, ...boot];
+/**
+ * What a machine that boots from the network is told to load, by the architecture it names. All but iPXE itself get iPXE; what a node
+ * then does is decided by a script that iPXE fetches under the MAC address. Paths are below the root of the TFTP and of the HTTP server.
+ */
+interface BootFile {
+  readonly name: string;
+  /** RFC 4578 and its registry. */
+  readonly architectures: readonly number[];
+  readonly file: string;
+  readonly http: boolean;
+}
+
+const bootFiles: readonly BootFile[] = [
+  { name: 'bios', architectures: [0x00], file: 'undionly.kpxe', http: false },
+  { name: 'uefi-x64', architectures: [0x07, 0x09], file: 'ipxe.efi', http: false },
+  { name: 'uefi-arm64', architectures: [0x0b], file: 'ipxe-arm64.efi', http: false },
+  { name: 'http-x64', architectures: [0x10], file: 'ipxe.efi', http: true },
+  { name: 'http-arm64', architectures: [0x13], file: 'ipxe-arm64.efi', http: true },
+];
+
+/** An address as a URL has it, with the port unless it is the usual one. */
+function httpAuthority(address: string, port: string): string {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return port === '80' || port === '' ? host : `${host}:${port}`;
 }

@@ -2,7 +2,7 @@ import { chmod, chown, copyFile, open, readFile, rename, rm, stat } from 'node:f
 import { dirname } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncDirectory } from '../../core/files.ts';
-import type { Places } from './places.ts';
+import type { KeaFiles } from './kea-files.ts';
 
 export async function readConfiguration(file: string): Promise<string | undefined> {
   try {
@@ -18,7 +18,7 @@ export async function readConfiguration(file: string): Promise<string | undefine
  * run as a user of its own: the candidate belongs to the group of that user, or to whom the file belongs, or to the group of the
  * directory.
  */
-export async function writeCandidate({ configuration: file, reader }: Places, text: string): Promise<string> {
+export async function writeCandidate({ configuration: file, reader }: KeaFiles, text: string): Promise<string> {
   const candidate = `${file}.new`;
   try {
     await removeFile(candidate);

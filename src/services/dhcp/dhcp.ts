@@ -20,7 +20,10 @@ export interface DhcpParts extends KeeperParts {
   readonly bootScript: string;
 }
 
-/** Kea tells nobody that it was started anew, so it is asked. */
+/**
+ * Nobody can tell that Kea was started anew: its process may be a child of systemd or of an earlier muster, and Kea itself closes
+ * a connection to its control socket after each answer and when it is idle. So it is asked.
+ */
 const processCheckInterval = 2_000;
 const usualLease = 43_200;
 const longestBootFile = 127;
@@ -122,7 +125,7 @@ export class Dhcp {
       );
   }
 
-  #keaSettings(snapshot: Snapshot, { places: { socket, leaseFile, directory } }: KeaServer) {
+  #keaSettings(snapshot: Snapshot, { files: { socket, leaseFile, directory } }: KeaServer) {
     const { database, hooks, bootScript } = this.#parts;
     const lease = siteValue(snapshot, 'dhcplease') || String(usualLease);
     if (!/^[1-9]\d{0,8}$/.test(lease))
@@ -160,7 +163,7 @@ export class Dhcp {
         await this.#explained(server.configure(base, inConfiguration));
         const pid = await server.pid();
         if (pid === undefined)
-          messages.push(`${server.name} does not run; it serves ${server.places.configuration} when it is started.`);
+          messages.push(`${server.name} does not run; it serves ${server.files.configuration} when it is started.`);
         else {
           await this.#keeper.trust(server, pid, snapshot);
           for (const trouble of await server.socketTrouble()) messages.push(`${server.name}: ${trouble}.`);

@@ -130,7 +130,6 @@ export class HostsDatabase {
 export class DatabaseAway extends Fault {
   constructor(reason: string, cause: unknown) {
     super('unavailable', `Kea's host table cannot be reached: ${reason}.`, { cause });
-    this.name = 'DatabaseAway';
   }
 }
 

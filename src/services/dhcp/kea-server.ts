@@ -4,11 +4,11 @@ import { KeaAway, KeaControl, KeaRefusal, keaResults } from '../../protocols/kea
 import type { Daemon } from '../daemons/daemon.ts';
 import { keepAside, putInPlace, readConfiguration, removeFile, writeCandidate } from './configuration-file.ts';
 import { type Base, documentText, type Family, keaReservation, readDocument, subnetOf } from './document.ts';
-import type { Places } from './places.ts';
+import type { KeaFiles } from './kea-files.ts';
 import type { Reservation } from './reservations.ts';
 
 /** Kea reads and checks all reservations before it answers. */
-const configDeadline = 120_000;
+const configTimeout = 120_000;
 /** From so many on, one configuration is quicker than a command each. */
 const singleCommands = 100;
 
@@ -21,7 +21,7 @@ export interface Difference {
 export class KeaServer {
   readonly family: Family;
   readonly control: KeaControl;
-  readonly places: Places;
+  readonly files: KeaFiles;
   readonly #program: readonly string[];
   readonly #daemon: Daemon | undefined;
   #base: Base | undefined;
@@ -32,17 +32,17 @@ export class KeaServer {
   #capable: { readonly pid: number; readonly commands: ReadonlySet<string> } | undefined;
 
   /** Without a daemon it is somebody else's task to start it. */
-  constructor(family: Family, places: Places, program: readonly string[], daemon: Daemon | undefined) {
+  constructor(family: Family, files: KeaFiles, program: readonly string[], daemon: Daemon | undefined) {
     this.family = family;
-    this.places = places;
-    this.control = new KeaControl(places.socket);
+    this.files = files;
+    this.control = new KeaControl(files.socket);
     this.#program = program;
     this.#daemon = daemon;
   }
 
   /** Finds out what it was configured to serve. */
   async load(): Promise<void> {
-    this.#written = await readConfiguration(this.places.configuration);
+    this.#written = await readConfiguration(this.files.configuration);
     this.#base = this.#written === undefined ? undefined : readDocument(this.family, this.#written);
   }
 
@@ -81,17 +81,14 @@ export class KeaServer {
     await this.#daemon?.close();
   }
 
-  /**
-   * Whether Kea would take the configuration; nothing changes. A new process is asked where it may be: the one that serves would test
-   * with the interfaces it found when it started.
-   */
+  /** Whether Kea would take it; nothing changes. A new process is asked if possible: the running one has old interfaces. */
   async check(base: Base, reservations: Iterable<Reservation>): Promise<void> {
     const text = documentText(base, reservations);
     if (!this.#daemon && (await this.pid()) !== undefined) {
-      await this.control.tell('config-test', text, configDeadline).catch((error: unknown) => this.#refused(error));
+      await this.control.tell('config-test', text, configTimeout).catch((error: unknown) => this.#refused(error));
       return;
     }
-    const candidate = await writeCandidate(this.places, text);
+    const candidate = await writeCandidate(this.files, text);
     try {
       await this.#testFile(candidate);
     } finally {
@@ -129,15 +126,12 @@ export class KeaServer {
   }
 
   async #forget(): Promise<void> {
-    await removeFile(this.places.configuration);
+    await removeFile(this.files.configuration);
     this.#written = undefined;
     this.#given = undefined;
   }
 
-  /**
-   * Gives Kea the reservations, the smaller way: what is different, one by one, if it can and they are few, or all of them. `keep` then
-   * writes them down for its next start.
-   */
+  /** Gives Kea the reservations: few differences one by one if it can, else all. `keep` writes them for its next start. */
   async update(all: Iterable<Reservation>, different: Difference | undefined): Promise<void> {
     const text = documentText(this.#base!, all);
     const count = different ? different.added.length + different.removed.length : Number.POSITIVE_INFINITY;
@@ -153,14 +147,14 @@ export class KeaServer {
   }
 
   async #set(text: string): Promise<void> {
-    await this.control.tell('config-set', text, configDeadline).catch((error: unknown) => this.#refused(error));
+    await this.control.tell('config-set', text, configTimeout).catch((error: unknown) => this.#refused(error));
   }
 
   async #persist(text: string): Promise<void> {
-    const file = this.places.configuration;
+    const file = this.files.configuration;
     // What somebody else has written, such as the distribution's example, is kept.
     if (this.#written !== undefined && !this.#base && !readDocument(this.family, this.#written)) await keepAside(file);
-    await putInPlace(await writeCandidate(this.places, text), file);
+    await putInPlace(await writeCandidate(this.files, text), file);
     this.#written = text;
     this.#given = undefined;
   }
@@ -202,7 +196,7 @@ export class KeaServer {
       }
     } catch (error) {
       if (error instanceof KeaRefusal && this.#written !== undefined)
-        await this.control.tell('config-set', this.#given ?? this.#written, configDeadline);
+        await this.control.tell('config-set', this.#given ?? this.#written, configTimeout);
       this.#refused(error);
     }
   }
@@ -215,9 +209,9 @@ export class KeaServer {
   #testFile(file: string): Promise<void> {
     const [program = '', ...args] = this.#program;
     // The lock file belongs to the user that serves; of ours it would be locked out.
-    const env = { ...process.env, ...this.places.environment, KEA_LOCKFILE_DIR: 'none' };
+    const env = { ...process.env, ...this.files.environment, KEA_LOCKFILE_DIR: 'none' };
     return new Promise((resolve, reject) => {
-      execFile(program, [...args, '-t', file], { env, timeout: configDeadline }, (error, stdout, stderr) => {
+      execFile(program, [...args, '-t', file], { env, timeout: configTimeout }, (error, stdout, stderr) => {
         if (!error) return resolve();
         // Kea may run where its programs are, and only its sockets here.
         const missing = 'code' in error && error.code === 'ENOENT';
@@ -239,6 +233,5 @@ export class KeaServer {
 export class Refused extends Fault {
   constructor(sentence: string) {
     super('invalid', sentence);
-    this.name = 'Refused';
   }
 }

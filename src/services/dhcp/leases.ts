@@ -1,6 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { asTheyCome } from '../../core/as-they-come.ts';
 import { KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
+import { readOptional } from '../optional-file.ts';
 import type { KeaServer } from './kea-server.ts';
+import type { Reservation } from './reservations.ts';
 
 /** An address that a machine has been given for a time. */
 export interface Lease {
@@ -15,28 +17,21 @@ export interface Lease {
 
 const pageSize = 1_000;
 /** Longer than Kea takes for a configuration with many reservations. */
-const pageDeadline = 10_000;
+const pageTimeout = 10_000;
 
 /** All leases that are in force, by Kea's own word or, where it cannot say, from the file it keeps them in. */
 export async function leasesOf(server: KeaServer, now: number): Promise<Lease[]> {
-  const found = await keaLeases(server).catch(() => fileLeases(server.places.leaseFile));
+  const found = await keaLeases(server).catch(() => fileLeases(server.files.leaseFile));
   const networks = new Map(server.base?.subnets.map(({ id, network }) => [id, network]));
   return found
     .filter((lease) => isInForce(lease, now))
-    .map(({ address, mac, hostname, expires, subnet }) => ({
-      address,
-      mac,
-      hostname: hostname.replace(/\.$/, ''),
-      expires,
-      network: networks.get(subnet) ?? '',
-    }));
+    .map(({ address, mac, hostname, expires, subnet }) => {
+      const network = networks.get(subnet) ?? '';
+      return { address, mac, hostname: hostname.replace(/\.$/, ''), expires, network };
+    });
 }
 
-export interface RawLease {
-  readonly address: string;
-  readonly mac: string;
-  readonly hostname: string;
-  readonly expires: number;
+interface RawLease extends Omit<Lease, 'network'> {
   readonly subnet: number;
   /** See `leaseStates`. */
   readonly state: number;
@@ -45,20 +40,18 @@ export interface RawLease {
 /** An address that a machine has declined, because it found another one there, is kept from everybody for a day. */
 const leaseStates = { inForce: 0, declined: 1 } as const;
 
-export const isInForce = (lease: RawLease, now: number): boolean =>
-  lease.state === leaseStates.inForce && lasts(lease, now);
+const isInForce = (lease: RawLease, now: number): boolean => lease.state === leaseStates.inForce && lasts(lease, now);
 
-export const isDeclined = (lease: RawLease, now: number): boolean =>
-  lease.state === leaseStates.declined && lasts(lease, now);
+const isDeclined = (lease: RawLease, now: number): boolean => lease.state === leaseStates.declined && lasts(lease, now);
 
 const lasts = ({ address, expires }: RawLease, now: number): boolean => expires > now && address !== '';
 
 /** All leases by Kea's own word, a part at a time: there may be many, and Kea answers nobody else meanwhile. */
-export async function keaLeases({ family, control }: KeaServer): Promise<RawLease[]> {
+async function keaLeases({ family, control }: KeaServer): Promise<RawLease[]> {
   const command = `lease${family}-get-page`;
   const all: RawLease[] = [];
   for (let from = 'start'; ; from = all.at(-1)!.address) {
-    const answer = await control.ask(command, { from, limit: pageSize }, pageDeadline);
+    const answer = await control.ask(command, { from, limit: pageSize }, pageTimeout);
     if (answer.result !== keaResults.done && answer.result !== keaResults.empty)
       throw new KeaRefusal(command, answer.text);
     const { leases = [] } = (answer.arguments ?? {}) as { leases?: Record<string, unknown>[] };
@@ -67,8 +60,7 @@ export async function keaLeases({ family, control }: KeaServer): Promise<RawLeas
   }
 }
 
-/** The lease of an address, by Kea's own word. */
-export async function keaLease({ family, control }: KeaServer, address: string): Promise<RawLease | undefined> {
+async function keaLease({ family, control }: KeaServer, address: string): Promise<RawLease | undefined> {
   const command = `lease${family}-get`;
   const answer = await control.ask(command, { 'ip-address': address });
   if (answer.result === keaResults.empty) return undefined;
@@ -77,21 +69,21 @@ export async function keaLease({ family, control }: KeaServer, address: string):
 }
 
 const rawLease = (lease: Record<string, unknown>): RawLease => ({
-  address: text(lease['ip-address']),
-  mac: text(lease['hw-address']),
-  hostname: text(lease['hostname']),
+  address: textIn(lease['ip-address']),
+  mac: textIn(lease['hw-address']),
+  hostname: textIn(lease['hostname']),
   expires: Number(lease['cltt']) + Number(lease['valid-lft']),
   subnet: Number(lease['subnet-id']),
   state: Number(lease['state']),
 });
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** Kea appends a line for every change and now and then writes the file anew, so the last line of an address counts. */
 export function fileLeases(file: string): RawLease[] {
   const leases = new Map<string, RawLease>();
   for (const name of [`${file}.completed`, `${file}.2`, `${file}.1`, file])
-    for (const lease of parseLeases(readOrNothing(name))) leases.set(lease.address, lease);
+    for (const lease of parseLeases(readOptional(name) ?? '')) leases.set(lease.address, lease);
   return [...leases.values()];
 }
 
@@ -115,10 +107,56 @@ export function parseLeases(content: string): RawLease[] {
   });
 }
 
-function readOrNothing(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
+const atOnce = 8;
+/** Up to so many it is quicker to ask for the lease of each address than for all leases. */
+const few = 100;
+
+/**
+ * Ends the leases that stand in the way of reservations: as long as another machine has one, or the machine itself has declined the
+ * address because it found another one there, Kea gives it to nobody.
+ * `reserved` may be all reservations, or those that were asked for; leases of `removed` ones end too unless the same MAC address has it still.
+ */
+export async function dropLeases(
+  server: KeaServer,
+  reserved: Iterable<Reservation>,
+  removed: readonly Reservation[],
+): Promise<void> {
+  const { family } = server;
+  const holders = new Map<string, string | undefined>();
+  for (const { ip, address } of removed) if (ip?.family === family) holders.set(address, undefined);
+  for (const { ip, address, mac } of reserved) if (ip?.family === family) holders.set(address, mac);
+  if (holders.size === 0) return;
+  const able = await server.offers(`lease${family}-get`, `lease${family}-get-page`, `lease${family}-del`);
+  const leases = able ? await leasesAmong(server, [...holders.keys()]) : fileLeases(server.files.leaseFile);
+  const now = Date.now() / 1_000;
+  const wrong = leases.filter(
+    (lease) =>
+      (isInForce(lease, now) && isWrong(lease, holders)) || (isDeclined(lease, now) && holders.has(lease.address)),
+  );
+  if (wrong.length === 0) return;
+  if (!able) throw new Error(`its library lease_cmds is not there, so ${wrong.length} leases stay`);
+  await endLeases(server, wrong);
+}
+
+/** Whose MAC address is not known may be the right machine's. */
+function isWrong({ address, mac }: RawLease, holders: ReadonlyMap<string, string | undefined>): boolean {
+  const holder = holders.get(address);
+  return holder === undefined ? holders.has(address) : mac !== '' && mac !== holder;
+}
+
+async function leasesAmong(server: KeaServer, addresses: readonly string[]): Promise<RawLease[]> {
+  if (addresses.length > few) return keaLeases(server);
+  const found: RawLease[] = [];
+  for await (const lease of asTheyCome(addresses, atOnce, (address) => keaLease(server, address)))
+    if (lease) found.push(lease);
+  return found;
+}
+
+async function endLeases({ family, control }: KeaServer, leases: readonly RawLease[]): Promise<void> {
+  const command = `lease${family}-del`;
+  const ended = asTheyCome(leases, atOnce, async ({ address }) => {
+    const { result, text } = await control.ask(command, { 'ip-address': address });
+    if (result !== keaResults.done && result !== keaResults.empty) throw new KeaRefusal(command, text);
+  });
+  for await (const _ of ended);
 }

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { type Ip, parseIp } from '../../core/ip.ts';
 import type { Resolve } from '../../objects/host-names.ts';
 import { localAdapters } from '../interfaces.ts';
+import { readOptional } from '../optional-file.ts';
 
 /** What the configuration of DHCP depends on besides the database. */
 export interface Machine {
@@ -26,11 +26,7 @@ export const thisMachine = (resolver: Machine['resolver']): Machine => ({
     }),
   forwards(family) {
     const file = family === 4 ? '/proc/sys/net/ipv4/ip_forward' : '/proc/sys/net/ipv6/conf/all/forwarding';
-    try {
-      return readFileSync(file, 'utf8').trim() === '1';
-    } catch {
-      return false;
-    }
+    return readOptional(file)?.trim() === '1';
   },
   resolver,
 });

@@ -6,9 +6,9 @@ import { makeDaemon, systemdIsThere } from '../daemons/daemon.ts';
 import { Dhcp } from './dhcp.ts';
 import type { Family } from './document.ts';
 import { HostsDatabase } from './hosts-database.ts';
+import { installedHooks, ownFiles, systemFiles } from './kea-files.ts';
 import { KeaServer } from './kea-server.ts';
 import type { Machine } from './machine.ts';
-import { installedHooks, ownPlaces, systemPlaces } from './places.ts';
 import type { DhcpSettings } from './settings.ts';
 
 export interface DhcpSurroundings {
@@ -25,14 +25,14 @@ export function openDhcp(settings: DhcpSettings, { data, store, log, machine, pr
   const how = settings.daemon === 'auto' ? (systemdIsThere() ? 'systemd' : 'process') : settings.daemon;
   const directory = settings.directory ?? join(data, 'dhcp');
   const server = (family: Family): KeaServer => {
-    const places = how === 'systemd' && !settings.directory ? systemPlaces(family) : ownPlaces(directory, family);
+    const files = how === 'systemd' && !settings.directory ? systemFiles(family) : ownFiles(directory, family);
     const program = [...prefix, `kea-dhcp${family}`];
-    const control = new KeaControl(places.socket);
+    const control = new KeaControl(files.socket);
     const spec = {
       name: `kea-dhcp${family}`,
       unit: `kea-dhcp${family}-server.service`,
-      command: [...program, '-c', places.configuration],
-      env: places.environment,
+      command: [...program, '-c', files.configuration],
+      env: files.environment,
       ready: () =>
         control.ask('status-get').then(
           () => true,
@@ -41,7 +41,7 @@ export function openDhcp(settings: DhcpSettings, { data, store, log, machine, pr
     };
     return new KeaServer(
       family,
-      places,
+      files,
       program,
       how === 'none' ? undefined : makeDaemon(spec, { how, log, directory }),
     );

@@ -19,11 +19,6 @@ const macTable = tableNamed('mac');
 const hostsTable = tableNamed('hosts');
 const noderesTable = tableNamed('noderes');
 
-export interface PlannedReservations {
-  readonly byNode: ReadonlyMap<string, readonly Reservation[]>;
-  readonly messages: readonly string[];
-}
-
 /** A MAC address of a node and the name whose address it gets. */
 interface Wish {
   readonly node: string;
@@ -44,14 +39,14 @@ export async function planReservations(
   nodes: readonly string[],
   subnets: readonly ServedSubnet[],
   machine: Pick<Machine, 'addresses' | 'resolver'>,
-): Promise<PlannedReservations> {
+): Promise<{ readonly byNode: ReadonlyMap<string, readonly Reservation[]>; readonly messages: readonly string[] }> {
   const resolve = machine.resolver();
   const own = new Set(machine.addresses().map(({ ip }) => ipText(ip)));
   const reader = effectiveReader(snapshot);
   const byNode = new Map<string, Reservation[]>(nodes.map((node) => [node, []]));
   const { wishes, messages } = await allWishes(reader, nodes);
   const looked = await lookUp(wishes, resolve);
-  const servers = new ServerNames(reader, resolve);
+  const bootServer = bootServers(reader, resolve);
   // Whether any row could name one.
   const someServers = reader.tablesInUse.includes(noderesTable);
   for (const [i, wish] of wishes.entries()) {
@@ -76,7 +71,7 @@ export async function planReservations(
     checkAddress(wish, ip, address, subnet, own);
     const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
     if (twin) throw fault(wish, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
-    const nextServer = ip.family === 4 && someServers ? await servers.of(node) : undefined;
+    const nextServer = ip.family === 4 && someServers ? await bootServer(node) : undefined;
     list.push({ node, mac, ip, address, hostname: host, nextServer });
   }
   return { byNode, messages };
@@ -163,29 +158,20 @@ function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet,
     throw fault(wish, wish.attribute, `${address} is the first or last address of network ${network}`);
 }
 
-/** The servers that nodes load boot files from, where they have one of their own (noderes.tftpserver). */
-class ServerNames {
-  readonly #reader: EffectiveReader;
-  readonly #resolve: Resolve;
-  readonly #known = new Map<string, string | undefined>();
-
-  constructor(reader: EffectiveReader, resolve: Resolve) {
-    this.#reader = reader;
-    this.#resolve = resolve;
-  }
-
-  async of(node: string): Promise<string | undefined> {
-    const name = this.#reader.row(noderesTable, node)?.['tftpserver'];
+/** Finds the server that a node loads boot files from, where it has one of its own (noderes.tftpserver). */
+function bootServers(reader: EffectiveReader, resolve: Resolve): (node: string) => Promise<string | undefined> {
+  const cache = new Map<string, string>();
+  return async (node) => {
+    const name = reader.row(noderesTable, node)?.['tftpserver'];
     if (!name || name === '<xcatmaster>') return undefined;
-    if (!this.#known.has(name)) this.#known.set(name, await this.#address(node, name));
-    return this.#known.get(name);
-  }
-
-  async #address(node: string, name: string): Promise<string> {
+    const cached = cache.get(name);
+    if (cached !== undefined) return cached;
     const ip = parseIp(name);
     if (!ip) checkHostName(name, `Node ${node}, noderes.tftpserver`);
-    const found = ip ?? (await this.#resolve(name));
-    if (found?.family === 4) return ipText(found);
-    throw fault({ node }, 'noderes.tftpserver', `${JSON.stringify(name.slice(0, 60))} leads to no IPv4 address`);
-  }
+    const found = ip ?? (await resolve(name));
+    if (found?.family !== 4)
+      throw fault({ node }, 'noderes.tftpserver', `${JSON.stringify(name.slice(0, 60))} leads to no IPv4 address`);
+    cache.set(name, ipText(found));
+    return ipText(found);
+  };
 }

@@ -1,16 +1,16 @@
 import { Fault } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
+import type { Turns } from '../../core/turns.ts';
 import type { Origin } from '../../database/changeset.ts';
-import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Store } from '../../database/store.ts';
 import type { Row } from '../../database/tables.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
-import type { Turns } from '../../core/turns.ts';
 import { type Base, type Family, type ServedSubnet, sortedSubnets } from './document.ts';
-import { dropLeases } from './drop-leases.ts';
 import { DatabaseAway, type HostsDatabase } from './hosts-database.ts';
 import { type Difference, type KeaServer, Refused } from './kea-server.ts';
+import { dropLeases } from './leases.ts';
 import { type PreparedRows, prepareRows, type WantedReservations } from './prepared-rows.ts';
 import {
   difference,
@@ -37,8 +37,8 @@ interface Change extends WantedReservations {
   reject(error: unknown): void;
 }
 
-/** Which process of Kea was given which rows; anything else it has to be told anew. */
-interface Told {
+/** Which process of Kea was sent which rows; anything else it has to be sent anew. */
+interface Sent {
   readonly pid: number;
   readonly rows: SortedMap<Row>;
 }
@@ -52,7 +52,7 @@ export class ReservationKeeper {
   /** Shared with all else that speaks to Kea. */
   readonly #turns: Turns;
   readonly #troubled: (error: unknown) => void;
-  readonly #told = new Map<Family, Told>();
+  readonly #sent = new Map<Family, Sent>();
   #waiting: Change[] = [];
   #bases: readonly Base[] = [];
   #subnets: readonly ServedSubnet[] = [];
@@ -76,7 +76,7 @@ export class ReservationKeeper {
 
   /** Kea may have anything from now on. */
   doubt(family: Family): void {
-    this.#told.delete(family);
+    this.#sent.delete(family);
   }
 
   /** This process of Kea was given all rows of the snapshot anew. */
@@ -85,7 +85,7 @@ export class ReservationKeeper {
   }
 
   #note({ family }: KeaServer, pid: number, snapshot: Snapshot): void {
-    this.#told.set(family, { pid, rows: snapshot.rows(reservationTable) });
+    this.#sent.set(family, { pid, rows: snapshot.rows(reservationTable) });
   }
 
   /** Several changes of a moment are given to Kea together. False: nothing was done, for other subnets are served by now. */
@@ -124,21 +124,21 @@ export class ReservationKeeper {
       asked,
     );
     // Kea takes as long to read them as the table takes to store them, so both go on together; what Kea refuses is taken back.
-    const giving = this.#give(before, next, different).then(async (told) => ({ told, kept: await this.#keep() }));
+    const giving = this.#give(before, next, different).then(async (sent) => ({ sent, kept: await this.#keep() }));
     giving.catch(() => undefined);
     const rows = await prepareRows(before, accepted);
     const [given, stored] = await Promise.allSettled([giving, this.#store(rows)]);
     if (stored.status === 'rejected') this.#notStored(accepted, stored.reason);
     else if (given.status === 'rejected') await this.#notGiven(accepted, current, given.reason);
     else {
-      const { told, kept } = given.value;
+      const { sent, kept } = given.value;
       const clean = new Set<KeaServer>();
-      for (const [server, { inStep }] of told)
+      for (const [server, { inStep }] of sent)
         if (await this.#dropLeases(server, inStep ? asked : next, different.removed)) clean.add(server);
       for (const { resolve } of accepted) resolve(true);
       if (rows.length === 1 && rows[0]!.undisturbed) rememberReservations(stored.value, next);
       if (kept)
-        for (const [server, { pid }] of told) if (clean.has(server)) this.#noteIfSame(server, pid, next, stored.value);
+        for (const [server, { pid }] of sent) if (clean.has(server)) this.#noteIfSame(server, pid, next, stored.value);
     }
   }
 
@@ -162,13 +162,13 @@ export class ReservationKeeper {
 
   /** Kea may have what the table has not; the next look tells it what the table has. */
   #notStored(changes: readonly Change[], error: unknown): void {
-    this.#told.clear();
+    this.#sent.clear();
     for (const { reject } of changes) reject(error);
   }
 
   /** What Kea cannot be told now it is told later; what it refuses is taken back, and is nobody else's fault. */
   async #notGiven(changes: readonly Change[], before: ReservationSet, error: unknown): Promise<void> {
-    this.#told.clear();
+    this.#sent.clear();
     if (error instanceof KeaAway || error instanceof DatabaseAway) {
       const reason = away(error, 'What was asked for is noted, and done as soon as it is back.');
       for (const { reject } of changes) reject(reason);
@@ -191,38 +191,38 @@ export class ReservationKeeper {
   async #give(before: Snapshot, next: ReservationSet, different: Difference): Promise<Given> {
     const { servers, database } = this.#parts;
     const rows = before.rows(reservationTable);
-    const told = new Map<KeaServer, { pid: number; inStep: boolean }>();
+    const sent = new Map<KeaServer, { pid: number; inStep: boolean }>();
     const all = [...different.removed, ...different.added];
     if (database) {
-      const inStep = servers.every(({ base, family }) => !base || this.#told.get(family)?.rows === rows);
+      const inStep = servers.every(({ base, family }) => !base || this.#sent.get(family)?.rows === rows);
       if (inStep && !database.inDoubt) await database.change(different.removed, different.added, this.subnets);
       else await database.sync(next, this.subnets);
     }
     for (const server of servers) {
       if (!server.base) continue;
       const pid = await server.pid();
-      if (pid === undefined) throw new KeaAway(server.places.socket, new Error('it does not run'));
-      const known = this.#told.get(server.family);
+      if (pid === undefined) throw new KeaAway(server.files.socket, new Error('it does not run'));
+      const known = this.#sent.get(server.family);
       const inStep = known?.pid === pid && known.rows === rows;
       const concerned = all.some(({ ip }) => !ip || ip.family === server.family);
       if (!database && (concerned || !inStep)) {
-        this.#told.delete(server.family);
+        this.#sent.delete(server.family);
         try {
           await server.update(next, inStep ? different : undefined);
         } catch (error) {
-          if (error instanceof Refused) await this.#takeBack([...told.keys()], reservationsOf(before));
+          if (error instanceof Refused) await this.#takeBack([...sent.keys()], reservationsOf(before));
           throw error;
         }
       }
-      told.set(server, { pid, inStep });
+      sent.set(server, { pid, inStep });
     }
-    return told;
+    return sent;
   }
 
   /** If that fails too, the next look finds that they have something else. */
   async #takeBack(servers: readonly KeaServer[], before: ReservationSet): Promise<void> {
     for (const server of servers) {
-      this.#told.delete(server.family);
+      this.#sent.delete(server.family);
       await server.update(before, undefined).catch((error: unknown) => this.#troubled(error));
     }
   }
@@ -233,7 +233,7 @@ export class ReservationKeeper {
       await Promise.all(this.#parts.servers.map((server) => server.keep()));
       return true;
     } catch (error) {
-      this.#told.clear();
+      this.#sent.clear();
       this.#troubled(error);
       return false;
     }
@@ -256,18 +256,18 @@ export class ReservationKeeper {
     const { servers, store, database } = this.#parts;
     const snapshot = store.current;
     const rows = snapshot.rows(reservationTable);
-    if (database?.inDoubt) this.#told.clear();
+    if (database?.inDoubt) this.#sent.clear();
     for (const server of servers) {
       if (!server.base) continue;
       const pid = await server.pid();
-      const told = this.#told.get(server.family);
-      if (pid === undefined || (told?.pid === pid && told.rows === rows)) continue;
+      const sent = this.#sent.get(server.family);
+      if (pid === undefined || (sent?.pid === pid && sent.rows === rows)) continue;
       if (database) await database.sync(reservationsOf(snapshot), this.subnets);
       else {
         await server.update(reservationsOf(snapshot), undefined);
         await server.keep();
       }
-      const removed = told ? difference(reservationsIn(told.rows), reservationsOf(snapshot)).removed : [];
+      const removed = sent ? difference(reservationsIn(sent.rows), reservationsOf(snapshot)).removed : [];
       if (await this.#dropLeases(server, reservationsOf(snapshot), removed)) this.#note(server, pid, snapshot);
     }
   }

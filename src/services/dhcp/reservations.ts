@@ -1,10 +1,9 @@
 import { type Ip, ipKind, ipText, parseIp } from '../../core/ip.ts';
 import type { Draft } from '../../database/draft.ts';
-import type { SortedMap } from '../../database/sorted-map.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import type { SortedMap } from '../../database/sorted-map.ts';
 import { isEnabled, keyOf, type Row, tableNamed } from '../../database/tables.ts';
 import { hostNameProblem } from '../../objects/host-name-check.ts';
-import { conflictText } from './conflict-text.ts';
 
 /** The table of the reservations that nodes were given: what Kea has is made from it, so it survives the end of either. */
 export const reservationTable = 'dhcphost';
@@ -30,10 +29,7 @@ export function normalMac(text: string): string | undefined {
   return /^[0-9a-f]{2}(:[0-9a-f]{2}){5,19}$/.test(dashes) ? dashes : undefined;
 }
 
-/**
- * Neither all zeros, nor broadcast, nor of a group. Only addresses of Ethernet have the bit for that: 8 bytes are the number of an
- * adapter, and 20 bytes end with an IPv6 address that tells.
- */
+/** Not zeros, broadcast or a group. Of InfiniBand, 8 bytes have no bit for groups, and 20 bytes end with an IPv6 address. */
 export function isOneMachine(mac: string): boolean {
   if (/^(00(:00)*|ff(:ff)*)$/.test(mac)) return false;
   if (mac.length === bytes(6)) return !/^.[13579bdf]/.test(mac);
@@ -42,7 +38,7 @@ export function isOneMachine(mac: string): boolean {
 
 const bytes = (count: number): number => count * 3 - 1;
 
-export const reservationKey = ({ node, mac, address }: Reservation): string => `${node} ${mac} ${address}`;
+const reservationKey = ({ node, mac, address }: Reservation): string => `${node} ${mac} ${address}`;
 
 const sameReservation = (a: Reservation, b: Reservation): boolean =>
   a.hostname === b.hostname && a.nextServer === b.nextServer;
@@ -126,30 +122,27 @@ export function difference(from: Iterable<Reservation>, to: Iterable<Reservation
   return { removed: [...old.values()], added };
 }
 
-const known = new WeakMap<SortedMap<Row>, ReservationSet>();
+const cache = new WeakMap<SortedMap<Row>, ReservationSet>();
 
-/**
- * The reservations of the table. Rows may also be written by hand: one that Kea could not take, or that contradicts another, is left
- * out, for it would keep Kea from taking any.
- */
+/** Rows may be written by hand: one that Kea could not take is left out, for it would keep Kea from taking any. */
 export const reservationsOf = (snapshot: Snapshot): ReservationSet => reservationsIn(snapshot.rows(reservationTable));
 
 export function reservationsIn(rows: SortedMap<Row>): ReservationSet {
-  let set = known.get(rows);
+  let set = cache.get(rows);
   if (!set) {
     set = new ReservationSet();
     for (const row of rows.values()) {
       const reservation = isEnabled(row) ? fromRow(row) : undefined;
       if (reservation && !set.conflict(reservation)) set.add(reservation);
     }
-    known.set(rows, set);
+    cache.set(rows, set);
   }
   return set;
 }
 
 /** Spares reading them anew. */
 export function rememberReservations(snapshot: Snapshot, set: ReservationSet): void {
-  known.set(snapshot.rows(reservationTable), set);
+  cache.set(snapshot.rows(reservationTable), set);
 }
 
 function fromRow({ node = '', mac = '', ip = '', hostname = '', nextserver }: Row): Reservation | undefined {
@@ -181,4 +174,21 @@ export function storeReservations(draft: Draft, node: string, reservations: read
     if (!rows.has(key)) draft.remove(reservationTable, key);
   }
   for (const [key, row] of rows) draft.merge(reservationTable, key, row);
+}
+
+/** Says why a reservation cannot be beside another one, and what to do; `together`: one request asks for both. */
+function conflictText(added: Reservation, other: Reservation, together: boolean): string {
+  const { node, mac, address, hostname } = added;
+  const sameIp = added.ip !== undefined && address === other.address;
+  if (other.node === node)
+    return sameIp
+      ? `Node ${node}, mac.mac: ${other.mac} and ${mac} would both get the address ${address}. Name a host of its own for one of them (MAC!host).`
+      : `Node ${node}, mac.mac: the MAC address ${mac} is named twice, once with *NOIP*. Name it once.`;
+  const where = sameIp ? (hostname === node ? 'hosts.ip' : `mac.mac with the host ${hostname}`) : 'mac.mac';
+  const what = sameIp ? `the address ${address}` : `the MAC address ${mac}`;
+  const whose = sameIp ? `${other.mac} of node ${other.node}` : `node ${other.node}`;
+  if (together)
+    return `Node ${node}, ${where}: ${what} is asked for ${whose} in the same request. Give one of the nodes another.`;
+  const remedy = `POST /nodes/${other.node},${node}/dhcp if both were changed, or DELETE /nodes/${other.node}/dhcp first`;
+  return `Node ${node}, ${where}: ${what} is reserved for ${whose} already. ${remedy}.`;
 }

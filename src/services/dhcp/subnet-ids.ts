@@ -6,13 +6,13 @@ import { type Prefix, prefixText } from '../../core/ip.ts';
  */
 export function subnetIds(prefixes: readonly Prefix[]): number[] {
   const taken = new Set<number>();
-  const order = prefixes.map((prefix, place) => ({ prefix, place, text: prefixText(prefix) }));
+  const order = prefixes.map((prefix, index) => ({ prefix, index, text: prefixText(prefix) }));
   const ids = new Array<number>(prefixes.length);
-  for (const { prefix, place, text } of order.toSorted((a, b) => (a.text < b.text ? -1 : 1))) {
+  for (const { prefix, index, text } of order.toSorted((a, b) => (a.text < b.text ? -1 : 1))) {
     let id = prefix.family === 4 ? Number(prefix.value) : hash(text);
     while (taken.has(id)) id = (id % highest) + 1;
     taken.add(id);
-    ids[place] = id;
+    ids[index] = id;
   }
   return ids;
 }

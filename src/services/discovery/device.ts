@@ -104,7 +104,7 @@ const uuidOf = (text: string): string => {
 /** Addresses that service processors have before anybody has given them one. */
 const factory = /^(192\.168\.[23]\.14[4-9]$|169\.254\.|127\.|0\.)/;
 
-/** The addresses of a service processor with two ports, each with its place in the list; unused ports are left out. */
+/** The addresses of a service processor with two ports, each with its number in the list; unused ports are left out. */
 export function portsOf({ address, addresses }: Device): (readonly [address: string, port: number])[] {
   const listed = addresses.includes(address) || !isIPv4(address) ? addresses : [address];
   const ports = listed.flatMap((each, i) =>

@@ -4,11 +4,11 @@ import { Fault } from '../../core/errors.ts';
 import { outletsOf } from '../../protocols/multicast/outlets.ts';
 import { findServices } from '../../protocols/slp/search.ts';
 import { findRedfish } from '../../protocols/ssdp/search.ts';
+import { readOptional } from '../optional-file.ts';
 import { advertisedDevice, announcedDevice, type Device } from './device.ts';
 import { foldDevices } from './fold.ts';
 import { askable, kinds, servicesOf } from './kinds.ts';
 import type { KnownNodes } from './known-nodes.ts';
-import { neighbours } from './neighbours.ts';
 import { type Attributes, definitionsOf } from './rows.ts';
 import type { DiscoverySettings } from './settings.ts';
 
@@ -53,7 +53,7 @@ export class NetworkDiscovery {
     const { signal } = this.#closing;
     const [announced, advertised] = await Promise.all([
       types.length > 0 ? findServices({ ...question, types, agents }, signal) : [],
-      !asked || asked.includes(kinds.redfish) ? findRedfish(question, signal) : [],
+      !asked || asked === kinds.redfish ? findRedfish(question, signal) : [],
     ]);
     const found: Device[] = [];
     for (const [i, service] of announced.entries()) {
@@ -64,6 +64,16 @@ export class NetworkDiscovery {
     }
     const devices = foldDevices([...found, ...advertised.map(advertisedDevice)]);
     // Some answer whatever they are asked for.
-    return asked ? devices.filter(({ kind }) => asked.includes(kind)) : devices;
+    return asked ? devices.filter(({ kind }) => kind === asked) : devices;
   }
+}
+
+/** MAC addresses of the IPv4 neighbours that the kernel has talked to. Not every kernel tells. */
+export function neighbours(table = readOptional('/proc/net/arp') ?? ''): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const line of table.split('\n').slice(1)) {
+    const [address, , state, mac] = line.split(/\s+/);
+    if (address && mac && state !== '0x0' && mac !== '00:00:00:00:00:00') found.set(address, mac);
+  }
+  return found;
 }

@@ -14,9 +14,9 @@ export function foldDevices(devices: readonly Device[]): Device[] {
     let group = groups.get(key);
     if (!group) groups.set(key, (group = new Map()));
     const twin = twinIn(group, folded, device);
-    const place = twin ?? folded.length;
-    folded[place] = twin === undefined ? device : merged(folded[twin]!, device);
-    for (const each of [device.address, ...device.addresses]) if (!group.has(each)) group.set(each, place);
+    const index = twin ?? folded.length;
+    folded[index] = twin === undefined ? device : merged(folded[twin]!, device);
+    for (const each of [device.address, ...device.addresses]) if (!group.has(each)) group.set(each, index);
   }
   return folded;
 }
@@ -31,18 +31,18 @@ function ofOneKind(devices: readonly Device[]): Device[] {
   const serials = new Map<string, string>();
   for (const { address, serial } of devices) if (serial && !serials.has(address)) serials.set(address, serial);
   const ranks = new Map<string, number>();
-  const place = ({ address, serial }: Device): string => `${address}\0${serial || (serials.get(address) ?? '')}`;
+  const machine = ({ address, serial }: Device): string => `${address}\0${serial || (serials.get(address) ?? '')}`;
   const announced = devices.filter(({ kind }) => kind !== kinds.redfish);
   for (const device of announced)
-    ranks.set(place(device), Math.max(ranks.get(place(device)) ?? -1, rankOf(device.kind)));
-  return devices.filter((each) => each.kind === kinds.redfish || rankOf(each.kind) === ranks.get(place(each)));
+    ranks.set(machine(device), Math.max(ranks.get(machine(device)) ?? -1, rankOf(device.kind)));
+  return devices.filter((each) => each.kind === kinds.redfish || rankOf(each.kind) === ranks.get(machine(each)));
 }
 
-/** The place of the same device; `group` has the places of those that may be it, by their addresses. */
+/** The index of the same device; `group` has the indices of those that may be it, by their addresses. */
 function twinIn(group: ReadonlyMap<string, number>, folded: readonly Device[], device: Device): number | undefined {
   for (const address of [device.address, ...device.addresses]) {
-    const place = group.get(address);
-    if (place !== undefined) return place;
+    const index = group.get(address);
+    if (index !== undefined) return index;
   }
   const [first] = group.values();
   if (first === undefined) return undefined;

@@ -6,7 +6,6 @@ export interface Kind {
   readonly mgt: string | undefined;
   /** The attribute that says where it is managed. */
   readonly contact: 'hcp' | 'mpa' | 'bmc';
-  /** Types of the service it announces. */
   readonly services: readonly string[];
 }
 
@@ -49,26 +48,18 @@ const byService = announcing.flatMap((kind) => kind.services.map((service) => [s
 const byLastPart = new Map(byService.map(([service, kind]) => [service.slice(service.lastIndexOf(':') + 1), kind]));
 const familyTypes = families.map((family) => family.toLowerCase());
 
+const ownWords = ['mm', 'ivm', 'rsa', 'hmc', 'cmm', 'imm2', 'fsp', 'bpa', 'xcc', 'smm', 'redfish'] as const;
+
 /** The kinds of devices that can be asked for, by the words the reference system has for them and our own. */
-export const askable: Readonly<Record<string, readonly Kind[]>> = {
-  CEC: [kinds.fsp],
-  FRAME: [kinds.bpa],
-  MM: [kinds.mm],
-  IVM: [kinds.ivm],
-  RSA: [kinds.rsa],
-  HMC: [kinds.hmc],
-  CMM: [kinds.cmm],
-  IMM2: [kinds.imm2],
-  FSP: [kinds.fsp],
-  BPA: [kinds.bpa],
-  XCC: [kinds.xcc],
-  SMM: [kinds.smm],
-  REDFISH: [kinds.redfish],
+export const askable: Readonly<Record<string, Kind>> = {
+  CEC: kinds.fsp,
+  FRAME: kinds.bpa,
+  ...Object.fromEntries(ownWords.map((word) => [word.toUpperCase(), kinds[word]])),
 };
 
-/** The service types to ask for; without kinds, for all there are. */
-export const servicesOf = (asked: readonly Kind[] | undefined): string[] =>
-  asked ? asked.flatMap(({ services }) => services) : [...announcing.flatMap(({ services }) => services), ...families];
+/** The service types to ask for; without a kind, for all there are. */
+export const servicesOf = (asked: Kind | undefined): readonly string[] =>
+  asked?.services ?? [...announcing.flatMap(({ services }) => services), ...families];
 
 /**
  * The kind of a device by the type of its service, which a protocol may follow, and what its attribute `type` says; that one goes

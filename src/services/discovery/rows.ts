@@ -4,7 +4,6 @@ import { type Device, portsOf } from './device.ts';
 import { type Kind, kinds } from './kinds.ts';
 import type { KnownNodes } from './known-nodes.ts';
 
-/** Attributes as the definition of a node has them. */
 export type Attributes = Readonly<Record<string, string>>;
 
 export interface Surroundings {
@@ -65,10 +64,11 @@ function machinesOf(devices: readonly Device[], known: KnownNodes): Map<string, 
       const { mtm, serial } = all[0]!;
       const name = known.byMachine(kind.name, mtm, serial) ?? serverName(mtm, serial);
       // A processor that has not taken part in the numbering yet says 0.
-      const told = (column: 'frame' | 'cage' | 'frameMtm' | 'frameSerial'): string =>
+      const announced = (column: 'frame' | 'cage' | 'frameMtm' | 'frameSerial'): string =>
         all.map((each) => each[column]).find((value) => value !== '' && value !== '0') ?? all[0]![column];
-      const id = told(kind === kinds.frame ? 'frame' : 'cage');
-      const parent = kind === kinds.cec ? frameOf(told('frameMtm'), told('frameSerial'), machines, known) : '';
+      const id = announced(kind === kinds.frame ? 'frame' : 'cage');
+      const parent =
+        kind === kinds.cec ? frameOf(announced('frameMtm'), announced('frameSerial'), machines, known) : '';
       machines.set(key, { name, id, attributes: attributesOf({ kind, name, mtm, serial, id, parent }) });
     }
   }
@@ -137,18 +137,8 @@ function nameOf({ kind, address, addresses, hostname, mtm, serial }: Device, kno
   return mtm && serial ? serverName(mtm, serial) : address;
 }
 
-interface Facts {
-  readonly kind: Kind;
-  readonly name: string;
-  readonly mtm: string;
-  readonly serial: string;
-  readonly side?: string;
-  readonly id?: string;
-  readonly parent?: string;
-  readonly mac?: string;
-  readonly address?: string;
-  readonly uuid?: string;
-}
+type Facts = { readonly kind: Kind } & Readonly<Record<'name' | 'mtm' | 'serial', string>> &
+  Partial<Readonly<Record<'side' | 'id' | 'parent' | 'mac' | 'address' | 'uuid', string>>>;
 
 /** In the order of the reference system; what is unknown is left out. */
 function attributesOf({ kind, name, mtm, serial, side, id, parent, mac, address, uuid }: Facts): Attributes {

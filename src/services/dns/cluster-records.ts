@@ -2,17 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
 import { ipKind, ipText } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { effectiveReader, type EffectiveReader } from '../../objects/effective.ts';
 import { visibleNodes } from '../../objects/groups.ts';
 import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
 import { hostEntries, type HostEntry } from '../../objects/host-names.ts';
 import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
 import { isOwnEntry } from '../hosts/own-lines.ts';
-import { type Host, recordsOfHost } from './host-records.ts';
 import type { HostsMapping } from './hosts-mapping.ts';
-import { type DnsRecord, recordKey } from './record.ts';
+import { type DnsRecord, recordKey } from './ledger.ts';
 import type { Warnings } from './warnings.ts';
-import type { Zones } from './zones.ts';
+import { type Host, recordsOfHost, type Zones } from './zones.ts';
 
 /** Records by the node whose they are; '' for lines of the hosts file that belong to no node. */
 export type OwnedRecords = Map<string, Map<string, DnsRecord>>;

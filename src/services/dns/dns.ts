@@ -5,7 +5,6 @@ import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
-import { authorityOf, serverName } from './authority.ts';
 import { aliasClaims, likelyRecords, recordsOfHostsFile, recordsOfNodes } from './cluster-records.ts';
 import { externalChange, ExternalServer, type Wish } from './external-server.ts';
 import { externalKey, externalServers, isExternal } from './external.ts';
@@ -17,11 +16,11 @@ import { predecessorsOf } from './predecessors.ts';
 import type { DnsSettings } from './settings.ts';
 import { checkTogether } from './update-plan.ts';
 import { Warnings } from './warnings.ts';
+import { authorityOf, serverName } from './zone-file.ts';
 import { type Zones, zonesOf } from './zones.ts';
 
 export interface DnsParts {
   readonly settings: DnsSettings;
-  /** muster's data directory. */
   readonly data: string;
   readonly hostsFile: string;
   readonly box: SecretBox;
@@ -60,12 +59,12 @@ export class Dns {
     const warnings = new Warnings(zones.warnings);
     if (isExternal(snapshot)) {
       const server = this.#externalServer(snapshot);
-      const told = await server.updater.submitComputed(async () => {
+      const found = await server.updater.submitComputed(async () => {
         const owners = await recordsOfHostsFile(snapshot, zones, this.#hosts.read(), '', warnings);
         for (const owner of server.ledger.owners()) if (!owners.has(owner)) owners.set(owner, new Map());
         return externalChange(server, zones, { owners }, warnings);
       });
-      for (const warning of told) warnings.add(warning);
+      for (const warning of found) warnings.add(warning);
     } else {
       const local = this.#localServer();
       await local.setUp(snapshot, zones, async () => {
@@ -109,10 +108,10 @@ export class Dns {
 
   async #update(snapshot: Snapshot, zones: Zones, wish: Wish, warnings: Warnings): Promise<void> {
     const external = isExternal(snapshot) ? this.#externalServer(snapshot) : undefined;
-    const told = external
+    const found = external
       ? await external.updater.submit(await externalChange(external, zones, wish, warnings))
       : await this.#updateLocal(zones, wish);
-    for (const warning of told) warnings.add(warning);
+    for (const warning of found) warnings.add(warning);
   }
 
   #updateLocal(zones: Zones, wish: Wish): Promise<readonly string[]> {

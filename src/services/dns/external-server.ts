@@ -1,21 +1,19 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
-import { DnsClient } from '../../protocols/dns/client.ts';
-import { rcode } from '../../protocols/dns/codes.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
-import type { TsigKey } from '../../protocols/dns/tsig.ts';
-import { keyed, type Ledger } from './ledger.ts';
-import type { DnsRecord } from './record.ts';
-import { inZone, serverFault } from './server-fault.ts';
 import { Turns } from '../../core/turns.ts';
-import type { Change } from './update-plan.ts';
+import { DnsClient } from '../../protocols/dns/client.ts';
+import { DnsFault, rcode } from '../../protocols/dns/codes.ts';
+import type { TsigKey } from '../../protocols/dns/tsig.ts';
+import { type DnsRecord, keyed, type Ledger } from './ledger.ts';
 import { messagesUnderWay } from './sender.ts';
+import { inZone, serverFault } from './server-fault.ts';
+import type { Change } from './update-plan.ts';
 import { Updater } from './updater.ts';
 import type { Warnings } from './warnings.ts';
 import { isIn } from './zone-file.ts';
-import { type Zones, zoneOf } from './zones.ts';
+import { zoneOf, type Zones } from './zones.ts';
 
-const knownFor = 60_000;
+const cachedFor = 60_000;
 
 interface ZoneFound {
   readonly zone?: string;
@@ -66,8 +64,8 @@ export class ExternalServer {
 
   /** The server's zone for a name. Whether we may change it is found out before anything is sent: nothing is done by halves. */
   async #zoneFor(name: string): Promise<ZoneFound> {
-    const known = this.#zones.get(name);
-    if (known && known.until > Date.now()) return known;
+    const cached = this.#zones.get(name);
+    if (cached && cached.until > Date.now()) return cached;
     let zone: string | undefined;
     try {
       zone = (await this.#client.soa(name))?.zone;
@@ -82,7 +80,7 @@ export class ExternalServer {
       if (error.code === rcode.servfail && zone === undefined) return { failure: fault };
       throw fault;
     }
-    this.#zones.set(name, { zone, until: Date.now() + knownFor });
+    this.#zones.set(name, { zone, until: Date.now() + cachedFor });
     return { zone };
   }
 

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { SecretBox } from '../../access/secrets.ts';
 import { Fault } from '../../core/errors.ts';
 import { parseIp } from '../../core/ip.ts';
@@ -8,6 +7,7 @@ import { isEnabled } from '../../database/tables.ts';
 import { siteValue } from '../../objects/effective.ts';
 import { isHostName } from '../../protocols/dns/names.ts';
 import { type TsigAlgorithm, tsigAlgorithms, type TsigKey } from '../../protocols/dns/tsig.ts';
+import { readOptional } from '../optional-file.ts';
 
 const dnsPort = 53;
 
@@ -36,14 +36,8 @@ export function externalServers(snapshot: Snapshot): ListenAddress[] {
 }
 
 function resolvers(): ListenAddress[] {
-  try {
-    const text = readFileSync('/etc/resolv.conf', 'utf8');
-    return [...text.matchAll(/^nameserver[ \t]+(\S+)/gm)].flatMap(([, host]) =>
-      parseIp(host!) ? { host: host!, port: dnsPort } : [],
-    );
-  } catch {
-    return [];
-  }
+  const lines = (readOptional('/etc/resolv.conf') ?? '').matchAll(/^nameserver[ \t]+(\S+)/gm);
+  return [...lines].flatMap(([, host]) => (parseIp(host!) ? { host: host!, port: dnsPort } : []));
 }
 
 /** The passwd row with key omapi: the key's name, its secret in base64, and its algorithm. */

@@ -2,8 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, r
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { syncDirectory } from '../../core/files.ts';
-import { giveTo } from './key-file.ts';
-import type { Layout } from './layout.ts';
+import { giveTo, type Layout } from './layout.ts';
 
 /**
  * The files of all zones as they were made at one time, in a directory of their own. named writes into them and keeps its journals

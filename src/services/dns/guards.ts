@@ -1,5 +1,5 @@
 import type { Requirement, UpdateOperation } from '../../protocols/dns/update.ts';
-import type { DnsRecord } from './record.ts';
+import type { DnsRecord } from './ledger.ts';
 
 /** An addition is done only if its name is as required. `otherwise`: how the name may be as well, from the likely to the odd. */
 export interface GuardedOperation extends UpdateOperation {

@@ -1,9 +1,11 @@
-import { existsSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, lchownSync, readFileSync, statSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
+import { writeFileAtomically } from '../../core/files.ts';
 import type { ListenAddress } from '../../core/listen-address.ts';
-import { systemdIsThere } from '../daemons/daemon.ts';
-import { type User, userNamed } from '../daemons/user.ts';
+import type { TsigKey } from '../../protocols/dns/tsig.ts';
+import { systemdIsThere, type User, userNamed } from '../daemons/daemon.ts';
 import type { DnsSettings } from './settings.ts';
 
 /** Where the files of the name server lie and who owns them. */
@@ -69,4 +71,34 @@ function neededUser(name: string): User {
   const user = userNamed(name);
   if (user) return user;
   throw new Fault('invalid', `The setting dns.user names "${name}", but this machine has no such user.`);
+}
+
+const keyName = 'muster';
+const pattern = /^key "([a-z0-9-]+)" \{ algorithm hmac-sha256; secret "([A-Za-z0-9+/=]+)"; \};\s*$/;
+
+/** The key that muster and its name server share, made when there is none. named reads the same file. */
+export function provideKey(file: string, user: User | undefined): TsigKey {
+  if (!existsSync(file)) {
+    const secret = randomBytes(32).toString('base64');
+    writeFileAtomically(file, `key "${keyName}" { algorithm hmac-sha256; secret "${secret}"; };\n`, 0o600);
+  }
+  giveTo(file, user);
+  return readKey(file)!;
+}
+
+/** Undefined if there is none yet. */
+export function readKey(file: string): TsigKey | undefined {
+  if (!existsSync(file)) return undefined;
+  const { mode } = statSync(file);
+  if ((mode & 0o077) !== 0)
+    throw new Fault('unavailable', `The key file ${file} is open to other users: run chmod 600 on it.`);
+  const [, name, secret] = pattern.exec(readFileSync(file, 'utf8')) ?? [];
+  if (name === undefined || secret === undefined)
+    throw new Fault('unavailable', `${file} is not a key that muster has made; remove it and POST /services/dns.`);
+  return { name, algorithm: 'hmac-sha256', secret: Buffer.from(secret, 'base64') };
+}
+
+/** Files belong to the user that named runs as. It may put links into its directory: what they lead to is not given away. */
+export function giveTo(file: string, user: User | undefined): void {
+  if (user && process.getuid?.() === 0) lchownSync(file, user.uid, user.gid);
 }

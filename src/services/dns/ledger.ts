@@ -2,7 +2,17 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { writeFileAtomically } from '../../core/files.ts';
-import { type DnsRecord, recordKey } from './record.ts';
+import type { RecordType } from '../../protocols/dns/update.ts';
+
+/** A record of a host. Names are in lower case without a dot at their end, addresses in their one spelling. */
+export interface DnsRecord {
+  readonly name: string;
+  readonly type: RecordType;
+  readonly data: string;
+}
+
+/** Equal for equal records. */
+export const recordKey = ({ name, type, data }: DnsRecord): string => `${name} ${type} ${data}`;
 
 export type Records = ReadonlyMap<string, DnsRecord>;
 
@@ -14,11 +24,8 @@ export interface Holding {
 const none: Records = new Map();
 const nobody: readonly Holding[] = [];
 
-export const keyed = (records: Iterable<DnsRecord>): Map<string, DnsRecord> => {
-  const map = new Map<string, DnsRecord>();
-  for (const record of records) map.set(recordKey(record), record);
-  return map;
-};
+export const keyed = (records: Iterable<DnsRecord>): Map<string, DnsRecord> =>
+  new Map(Array.from(records, (record) => [recordKey(record), record]));
 
 /**
  * Which records in DNS are ours, and of which node. A record is noted before it is sent and struck out after it is gone, so that

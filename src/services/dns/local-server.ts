@@ -1,17 +1,16 @@
 import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
+import { Turns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { OwnedRecords } from './cluster-records.ts';
 import type { Layout } from './layout.ts';
-import type { Ledger, Records } from './ledger.ts';
-import { Named } from './named.ts';
+import { type DnsRecord, type Ledger, recordKey, type Records } from './ledger.ts';
 import { namedOptions } from './named-conf.ts';
-import { type DnsRecord, recordKey } from './record.ts';
-import { storageFault } from './storage-fault.ts';
-import { Turns } from '../../core/turns.ts';
+import { Named } from './named.ts';
+import { storageFault } from './server-fault.ts';
 import { Updater } from './updater.ts';
 import { type Authority, nextSerial, renderZone } from './zone-file.ts';
-import { type Zones, zoneOf } from './zones.ts';
+import { zoneOf, type Zones } from './zones.ts';
 
 export interface Contents {
   readonly authority: Authority;

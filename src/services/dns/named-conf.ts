@@ -10,7 +10,7 @@ import type { Layout } from './layout.ts';
 
 export const confHeading = '// Written by muster: POST /services/dns makes it anew, changes by hand are lost.';
 
-/** What named is told besides its zones. Every value was parsed, so that nothing of it can be read as anything else. */
+/** What named is configured with besides its zones. Every value was parsed, so that nothing of it can be read as anything else. */
 export interface NamedOptions {
   readonly forwarders: readonly string[];
   readonly forwardOnly: boolean;

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
@@ -6,19 +6,18 @@ import { writeFileAtomically } from '../../core/files.ts';
 import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import { DnsFault } from '../../protocols/dns/codes.ts';
 import { type Daemon, makeDaemon } from '../daemons/daemon.ts';
+import { readOptional } from '../optional-file.ts';
 import { type Generation, generationOf, removeGenerations, writeGeneration } from './generation.ts';
-import { giveTo, provideKey, readKey } from './key-file.ts';
-import type { Layout } from './layout.ts';
+import { giveTo, type Layout, provideKey, readKey } from './layout.ts';
 import { confHeading, type NamedOptions, renderConf } from './named-conf.ts';
-import { bindProgram, check, runTool } from './tools.ts';
 import { messagesUnderWay } from './sender.ts';
+import { bindProgram, check, runTool } from './tools.ts';
 import { isLater } from './zone-file.ts';
 
 const servesWithin = 30_000;
 
-/** BIND's named on this machine, as muster sets it up. */
 export class Named {
   readonly layout: Layout;
   readonly #log: Logger;
@@ -75,7 +74,6 @@ export class Named {
     return Number.isNaN(loaded) ? generation.serials.get(zone) : loaded;
   }
 
-  /** The zones it was last set up with. */
   zones(): Iterable<string> {
     return this.#generation()?.serials.keys() ?? [];
   }
@@ -95,10 +93,7 @@ export class Named {
     provideKey(keyFile, user);
   }
 
-  /**
-   * Lets named serve these zones. All is written beside what is served and checked with BIND's own programs first; if named then does
-   * not take it, it serves again what it served before.
-   */
+  /** Writes and checks all beside what is served. If named does not take it, it serves again what it served before. */
   async apply(
     options: NamedOptions,
     texts: ReadonlyMap<string, string>,
@@ -162,11 +157,7 @@ export class Named {
   }
 
   #configuration(): string | undefined {
-    try {
-      return readFileSync(this.layout.configuration, 'utf8');
-    } catch {
-      return undefined;
-    }
+    return readOptional(this.layout.configuration);
   }
 
   /** Until every zone shows the generation's serial number, or a later one. */

@@ -1,11 +1,10 @@
 import { Fault } from '../../core/errors.ts';
 import { limiter } from '../../core/limiter.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import { DnsFault } from '../../protocols/dns/codes.ts';
 import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
-import { keyed, type Records } from './ledger.ts';
-import type { DnsRecord } from './record.ts';
+import { type DnsRecord, keyed, type Records } from './ledger.ts';
 
 /** Operations of a message that was refused as a whole, because what one of them requires is not so. */
 export interface Refusal {
@@ -70,10 +69,7 @@ export interface Yielding {
   readonly sentences: readonly string[];
 }
 
-/**
- * The wish without what others stand in the way of: a node stays wholly as it was, so that it is never shown by halves; of lines of
- * the hosts file only the names concerned are left out.
- */
+/** The wish without what others have taken: a node stays wholly as it was; of the hosts file only those names are left out. */
 export function yieldTo(
   obstacles: ReadonlyMap<string, Obstacle>,
   wanted: ReadonlyMap<string, Records>,

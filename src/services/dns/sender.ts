@@ -1,17 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { DnsClient } from '../../protocols/dns/client.ts';
-import { isUnmet, rcode } from '../../protocols/dns/codes.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
-import type { Batch } from '../../protocols/dns/update.ts';
-import { batchesFor } from './batches.ts';
+import { DnsFault, isUnmet, rcode } from '../../protocols/dns/codes.ts';
+import { type Batch, updateMessage } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Refusal } from './obstacles.ts';
 import { inZone } from './server-fault.ts';
+import { recordTtl } from './zone-file.ts';
 
-/**
- * Messages under way at once, each on a connection of its own: the second answer on one connection would wait until the first is
- * acknowledged, which takes the kernel 40 ms.
- */
+/** Messages at once, each on its own connection: on one the second answer would wait 40 ms for an acknowledgement. */
 export const messagesUnderWay = 4;
 /** Milliseconds before each further try: a name server that died is back in that time. */
 const pauses = [300, 1_200, 3_000];
@@ -59,3 +55,46 @@ async function sendOne(client: DnsClient, zone: string, batch: Batch): Promise<v
 }
 
 const mayPass = ({ failure, code }: DnsFault): boolean => failure === 'unreachable' || code === rcode.servfail;
+
+/** Each message is one transaction and one sync of the server; more than this would hardly fit into one. */
+const recordsPerMessage = 1_000;
+
+interface Sending {
+  readonly zone: string;
+  readonly batch: Batch;
+  readonly operations: readonly GuardedOperation[];
+}
+
+/** The messages for operations, one zone after the other in turn, so that the server can work on several at once. */
+const batchesFor = (zones: ReadonlyMap<string, GuardedOperation[]>): Generator<Sending> =>
+  inTurn([...zones].map(([zone, operations]) => batchesOf(zone, operations)));
+
+/** What concerns one name stays together and in order: removals first, since a name cannot be an alias and a host even for a moment. */
+function* batchesOf(zone: string, operations: GuardedOperation[]): Iterable<Sending> {
+  const isMixed = operations.some(({ remove }) => remove !== operations[0]!.remove);
+  if (isMixed)
+    operations.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : Number(b.remove) - Number(a.remove)));
+  for (let from = 0; from < operations.length; ) {
+    let batch = updateMessage(zone, operations, from, recordsPerMessage, recordTtl);
+    let whole = batch.taken;
+    while (isMixed && whole > 1 && operations[from + whole - 1]!.name === operations[from + whole]?.name) whole--;
+    if (whole < batch.taken) batch = updateMessage(zone, operations, from, whole, recordTtl);
+    yield { zone, batch, operations: operations.slice(from, from + batch.taken) };
+    from += batch.taken;
+  }
+}
+
+/** One of each in turn; shared by all who iterate over it. */
+function* inTurn<T>(sources: readonly Iterable<T>[]): Generator<T> {
+  let open = sources.map((source) => source[Symbol.iterator]());
+  while (open.length > 0) {
+    const left: Iterator<T>[] = [];
+    for (const iterator of open) {
+      const next = iterator.next();
+      if (next.done) continue;
+      yield next.value;
+      left.push(iterator);
+    }
+    open = left;
+  }
+}

@@ -1,7 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { rcode } from '../../protocols/dns/codes.ts';
-import { DnsFault } from '../../protocols/dns/faults.ts';
-import { storageFault } from './storage-fault.ts';
+import { DnsFault, rcode } from '../../protocols/dns/codes.ts';
 
 /** What went wrong with a name server or with our files about it, as an error that the client understands; any other as it is. */
 export const serviceFault = (server: string, error: unknown): unknown =>
@@ -38,3 +36,16 @@ const remedies: Readonly<Record<number, string>> = {
   [rcode.badsig]: keyRemedy,
   [rcode.badkey]: keyRemedy,
 };
+
+/** An error of a file, such as a full disk, as one that the client understands; any other as it is. */
+export function storageFault(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Fault) return error;
+  const { code, syscall, path } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined) return error;
+  const where = path === undefined ? 'The files of the DNS service' : path;
+  return new Fault(
+    'unavailable',
+    `${where} cannot be written (${code}); what is served now goes on. Make room or correct the rights, and repeat the request.`,
+    { cause: error },
+  );
+}

@@ -3,11 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 
-const deadline = 60_000;
+const timeout = 60_000;
 /** Where named and its tools are, besides the path. */
 const directories = ['/usr/sbin', '/sbin', '/usr/bin', '/usr/local/sbin'];
 
-/** The path of one of BIND's programs. */
 export function bindProgram(name: string): string {
   const found = [...(process.env['PATH'] ?? '').split(':'), ...directories]
     .filter((directory) => directory !== '')
@@ -20,22 +19,10 @@ export function bindProgram(name: string): string {
   );
 }
 
-export interface ToolResult {
-  readonly failed: boolean;
-  readonly output: string;
-}
-
-export const runTool = (name: string, args: readonly string[]): Promise<ToolResult> =>
-  new Promise((resolve, reject) => {
-    let program: string;
-    try {
-      program = bindProgram(name);
-    } catch (error) {
-      reject(error);
-      return;
-    }
-    const options = { timeout: deadline, maxBuffer: 16 * 1024 * 1024 };
-    execFile(program, args, options, (error, stdout, stderr) => {
+export const runTool = (name: string, args: readonly string[]): Promise<{ failed: boolean; output: string }> =>
+  new Promise((resolve) => {
+    const options = { timeout, maxBuffer: 16 * 1024 * 1024 };
+    execFile(bindProgram(name), args, options, (error, stdout, stderr) => {
       resolve({ failed: error !== null, output: `${stdout}${stderr}`.trim() || (error?.message ?? '') });
     });
   });

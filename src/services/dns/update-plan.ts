@@ -1,8 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import type { UpdateOperation } from '../../protocols/dns/update.ts';
-import { type Guarded, guard } from './guards.ts';
-import type { Holding, Ledger, Records } from './ledger.ts';
-import { type DnsRecord, recordKey } from './record.ts';
+import { guard, type Guarded } from './guards.ts';
+import { type DnsRecord, type Holding, type Ledger, recordKey, type Records } from './ledger.ts';
 
 /** What DNS shall show of some nodes from now on. */
 export interface Change {
@@ -141,4 +140,32 @@ export function checkTogether(owners: ReadonlyMap<string, Records>, server?: str
     if (host !== undefined)
       throw new Fault('invalid', `Node ${owner}, hosts.hostnames: ${name} is the name of a host of node ${host}.`);
   }
+}
+
+/** How many changes, from the first on, can go out together: those of one node, or of one name, must follow each other. */
+export function countTogether(changes: readonly Change[], ledger: Ledger): number {
+  if (changes.length < 2) return changes.length;
+  const taken = new Set<string>();
+  for (const [i, change] of changes.entries()) {
+    const marks = marksOf(change, ledger);
+    if (marks.values().some((mark) => taken.has(mark))) return i;
+    for (const mark of marks) taken.add(mark);
+  }
+  return changes.length;
+}
+
+/** The nodes and names that a change concerns: also what its nodes have had so far, and the nodes it may take a name from. */
+function marksOf({ owners, doubtful }: Change, ledger: Ledger): Set<string> {
+  const marks = new Set<string>();
+  const mark = (records: Records): void => {
+    for (const { name } of records.values()) {
+      marks.add(name);
+      for (const { owner } of ledger.named(name)) marks.add(`node ${owner}`);
+    }
+  };
+  for (const [owner, records] of owners) {
+    marks.add(`node ${owner}`);
+    for (const each of [records, ledger.of(owner), doubtful?.get(owner)]) if (each) mark(each);
+  }
+  return marks;
 }

@@ -1,14 +1,13 @@
-import { DnsFault } from '../../protocols/dns/faults.ts';
+import type { Turns } from '../../core/turns.ts';
 import type { DnsClient } from '../../protocols/dns/client.ts';
+import { DnsFault } from '../../protocols/dns/codes.ts';
 import type { Requirement } from '../../protocols/dns/update.ts';
 import type { GuardedOperation } from './guards.ts';
 import type { Ledger, Records } from './ledger.ts';
 import { lookAt, type Obstacle, obstacleFault, type Refusal, yieldTo } from './obstacles.ts';
 import { sendAll } from './sender.ts';
 import { serviceFault } from './server-fault.ts';
-import { countTogether } from './together.ts';
-import type { Turns } from '../../core/turns.ts';
-import { type Change, type Plan, planUpdate } from './update-plan.ts';
+import { type Change, countTogether, type Plan, planUpdate } from './update-plan.ts';
 
 /** How often names are looked at and the rest is sent again, while others change the same names. */
 const mostRounds = 6;
@@ -21,7 +20,6 @@ interface Request {
 
 interface Planned {
   readonly request: Request;
-  /** What the nodes had before. */
   readonly former: ReadonlyMap<string, Records>;
   readonly change: Change;
   readonly plan: Plan;
@@ -29,10 +27,7 @@ interface Planned {
   readonly sentences: readonly string[];
 }
 
-/**
- * Sends changes to one server. What is asked for while others are under way goes out together afterwards, so many requests at once
- * cost few messages.
- */
+/** Sends changes to one server; those that come while others are under way go out together. */
 export class Updater {
   readonly #clients: readonly DnsClient[];
   readonly #ledger: Ledger;

@@ -1,13 +1,15 @@
+import { lookup } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import { type Ip, ipKind, ipText, parseIp } from '../../core/ip.ts';
+import { limiter } from '../../core/limiter.ts';
+import type { Resolve } from '../../objects/host-names.ts';
 
 /** A line of a hosts file; comments, blank lines and lines without a valid address have no address. */
 export interface HostLine {
   /** As it stands in the file, with its line end. Every character is one byte. */
   readonly text: string;
   readonly ip: Ip | undefined;
-  /** All names in their order. */
   readonly names: readonly string[];
   /** The address as `ipText` spells it, to find lines by; of a line that has none, whatever stands in its place. */
   readonly address: string;
@@ -83,4 +85,41 @@ export function addressesByName(lines: readonly HostLine[]): ReadonlyMap<string,
     for (const name of unknown) known.set(name, ip);
   }
   return known;
+}
+
+/** Each lookup keeps a thread of the few that file access needs too. */
+const lookupsAtOnce = 2;
+/** Milliseconds after which a lookup has found nobody to ask, and of such lookups together after which none is begun any more. */
+const lookupTimeout = 1_000;
+const lostTimeout = 10_000;
+/** Milliseconds after which none is begun in any case. */
+const totalTimeout = 60_000;
+
+/** Finds addresses of names in the hosts file and, if told so, the way the operating system does. */
+export function makeResolve(readLines: () => readonly HostLine[], askSystem: boolean, lookUp: Resolve = ask): Resolve {
+  // Most requests are about nodes that have addresses; they do not pay for it.
+  let cache: ReadonlyMap<string, Ip> | undefined;
+  const began = performance.now();
+  let lost = 0;
+  const inTurn = limiter(lookupsAtOnce);
+  return async (name) => {
+    const found = (cache ??= addressesByName(readLines())).get(name.toLowerCase());
+    if (found || !askSystem) return found;
+    return inTurn(async () => {
+      const start = performance.now();
+      if (lost >= lostTimeout || start - began >= totalTimeout) return undefined;
+      const address = await lookUp(name);
+      const took = performance.now() - start;
+      if (took >= lookupTimeout) lost += took;
+      return address;
+    });
+  };
+}
+
+async function ask(name: string): Promise<Ip | undefined> {
+  try {
+    return parseIp((await lookup(name)).address);
+  } catch {
+    return undefined;
+  }
 }

@@ -32,13 +32,13 @@ interface State {
 /** The one who writes the hosts file: one change at a time, also among processes, each complete or not there at all. */
 export class HostsWriter {
   readonly path: string;
-  readonly #patience: number;
+  readonly #timeout: number;
   readonly #turns = new Turns();
 
-  /** `patience`: milliseconds to wait for another process. */
-  constructor(path: string, patience = 10_000) {
+  /** `timeout`: milliseconds to wait for another process. */
+  constructor(path: string, timeout = 10_000) {
     this.path = path;
-    this.#patience = patience;
+    this.#timeout = timeout;
   }
 
   /** Changes the file to what is computed from its lines; what was there before is kept as a backup. */
@@ -58,7 +58,7 @@ export class HostsWriter {
   async #underLock(work: (target: string) => void): Promise<void> {
     try {
       const target = this.#target();
-      const lock = await takeLock(target, this.#patience);
+      const lock = await takeLock(target, this.#timeout);
       try {
         tidy(target);
         work(target);
@@ -83,8 +83,8 @@ export class HostsWriter {
 const newFile = (target: string): string => `${target}.muster-new`;
 const backupFile = (target: string): string => `${target}.muster-backup`;
 
-async function takeLock(target: string, patience: number): Promise<FileLock> {
-  const deadline = Date.now() + patience;
+async function takeLock(target: string, timeout: number): Promise<FileLock> {
+  const deadline = Date.now() + timeout;
   for (;;) {
     const lock = tryLock(`${target}.muster-lock`);
     if (lock) return lock;
@@ -125,7 +125,7 @@ function change(target: string, compute: (lines: readonly HostLine[]) => string)
     }
     throw new Fault('unavailable', `Somebody else keeps changing ${target}; try again.`, { retryAfter: 5 });
   } catch (error) {
-    // What was told to have failed must not be done by the next change.
+    // What was reported as failed must not be done by the next change.
     if (!isBroken(target)) rmSync(newFile(target), { force: true });
     throw error;
   }

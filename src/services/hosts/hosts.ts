@@ -3,17 +3,15 @@ import { parseIp } from '../../core/ip.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader, siteValue } from '../../objects/effective.ts';
-import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
-import { type HostEntries, hostEntries, type Resolve } from '../../objects/host-names.ts';
 import { visibleNodes } from '../../objects/groups.ts';
+import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
+import { hostEntries, type HostEntries, type Resolve } from '../../objects/host-names.ts';
 import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
-import { checkHolders } from './holders.ts';
-import { beginning, type HostLine, parseHosts, readHosts } from './hosts-file.ts';
+import { beginning, type HostLine, makeResolve, parseHosts, readHosts } from './hosts-file.ts';
 import { HostsWriter } from './hosts-writer.ts';
 import type { NameOrder } from './line-format.ts';
-import { makeResolve } from './lookup.ts';
 import { mergeHosts, removeHosts } from './merge.ts';
-import { isOwnLine } from './own-lines.ts';
+import { checkHolders, isOwnLine } from './own-lines.ts';
 import type { NameSettings } from './settings.ts';
 
 export interface HostsOptions {
@@ -74,7 +72,6 @@ export class Hosts {
     return [...found.warnings, ...warnings];
   }
 
-  /** Takes the lines of the nodes out. */
   remove(snapshot: Snapshot, nodes: readonly string[]): Promise<void> {
     const reader = effectiveReader(snapshot);
     const named = nodes.flatMap((node) =>

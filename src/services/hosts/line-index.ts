@@ -4,7 +4,6 @@ import type { HostLine } from './hosts-file.ts';
 type Lines = readonly number[];
 const none: Lines = [];
 
-/** What is looked for. */
 export interface Wanted {
   readonly name: string;
   readonly ip: Ip | undefined;
@@ -40,7 +39,6 @@ export class LineIndex {
     return this.#ownNames.get(ipText(ip));
   }
 
-  /** Lines that have the address. */
   at(ip: Ip): Lines {
     return this.#byAddress.get(ipText(ip)) ?? none;
   }

@@ -6,11 +6,6 @@ import { formatLine, type LineFormat } from './line-format.ts';
 import { LineIndex, type Wanted } from './line-index.ts';
 import { isOwnEntry, isOwnLine } from './own-lines.ts';
 
-export interface Merged {
-  readonly text: string;
-  readonly warnings: readonly string[];
-}
-
 /**
  * The file with the entries in it. An entry takes the place of the first line that has its address or its first name, further such
  * lines go, and all others stay as they are byte for byte. Lines of the management node itself are never touched, and none is added
@@ -21,7 +16,7 @@ export function mergeHosts(
   entries: readonly HostEntry[],
   own: ManagementNode,
   format: LineFormat,
-): Merged {
+): { text: string; warnings: readonly string[] } {
   const index = new LineIndex(lines, (line) => isOwnLine(own, line), entries.map(wantedOf));
   const ours: HostEntry[] = [];
   const warnings: string[] = [];
@@ -31,13 +26,13 @@ export function mergeHosts(
     if (isOwnEntry(own, entry, names !== undefined)) warnings.push(ownWarning(entry));
     else ours.push(entry);
   }
-  const places = placesOf(ours, index);
+  const lineOf = linesFor(ours, index);
   const replaced = new Map<number, string>();
   for (const entry of ours)
     for (const line of [...index.at(entry.ip), ...index.named(entry.short)]) replaced.set(line, '');
   const added: string[] = [];
   for (const entry of ours) {
-    const line = places.get(entry);
+    const line = lineOf.get(entry);
     if (line === undefined) added.push(formatLine(entry, format));
     else replaced.set(line, formatLine(entry, format));
   }
@@ -62,14 +57,14 @@ export function removeHosts(lines: readonly HostLine[], named: readonly Wanted[]
 }
 
 /** The lines that entries take; an entry without one is new. */
-function placesOf(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<HostEntry, number> {
-  const places = new Map<HostEntry, number>();
+function linesFor(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<HostEntry, number> {
+  const lineOf = new Map<HostEntry, number>();
   const taken = new Set<number>();
   const take = (entry: HostEntry, candidates: readonly number[]): void => {
     const free = candidates.filter((line) => !taken.has(line));
-    if (free.length === 0 || places.has(entry)) return;
+    if (free.length === 0 || lineOf.has(entry)) return;
     const line = free.reduce((a, b) => Math.min(a, b));
-    places.set(entry, line);
+    lineOf.set(entry, line);
     taken.add(line);
   };
   // Where a name has several addresses, the first of them must not take the line of another.
@@ -83,7 +78,7 @@ function placesOf(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<
     );
   }
   for (const entry of entries) take(entry, [...index.at(entry.ip), ...index.named(entry.short)]);
-  return places;
+  return lineOf;
 }
 
 function repeatedNames(entries: readonly HostEntry[]): ReadonlySet<string> {

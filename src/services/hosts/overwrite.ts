@@ -1,9 +1,6 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs';
 
-/**
- * Writes a file's content over what it holds. Readers may see a part of both; if it fails, the old content is put back. Only for
- * files that cannot be renamed over.
- */
+/** Overwrites a file that cannot be renamed over. Readers may see a part of both; if it fails, the old content is put back. */
 export function overwriteFile(file: string, content: Uint8Array): void {
   const before = readFileSync(file);
   const handle = openSync(file, 'r+');

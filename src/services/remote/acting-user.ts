@@ -4,7 +4,6 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { listItems, siteValue } from '../../objects/effective.ts';
 import { decide } from '../../objects/policy.ts';
 
-/** Who asks for a command on which nodes. */
 export interface Asking {
   readonly user: string;
   readonly addresses: readonly string[];

@@ -93,7 +93,6 @@ async function itemOf(from: Buffer, name: Buffer, stats: Stats): Promise<CargoIt
 
 const slash = Buffer.from('/');
 
-/** A path of two parts. */
 export const join = (directory: Buffer, name: Buffer): Buffer =>
   directory.at(-1) === slash[0] ? Buffer.concat([directory, name]) : Buffer.concat([directory, slash, name]);
 
@@ -101,4 +100,17 @@ function refused(from: Buffer): (error: unknown) => never {
   return (error) => {
     throw new Fault('invalid', `${from.toString()} cannot be sent: ${(error as Error).message}.`, { cause: error });
   };
+}
+
+/** Bytes in a millisecond that a node takes at least, and that all who are sent to at once take together: they share a line. */
+const slowest = 1_024;
+const slowestTogether = 32 * 1_024;
+/** Milliseconds for an item: a node far away takes some answers' time, and many nodes at once take turns here. */
+const perItem = 100;
+const perItemTogether = 5;
+
+/** Milliseconds that sending cargo to so many nodes at once may take each of them, beyond the usual timeout. */
+export function copyAllowance({ items, size }: Cargo, atOnce: number): number {
+  const forBytes = size * Math.max(1 / slowest, atOnce / slowestTogether);
+  return Math.ceil(forBytes + items.length * Math.max(perItem, atOnce * perItemTogether));
 }

@@ -18,22 +18,22 @@ export async function deliver(
   target: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const place = Buffer.from(target);
+  const there = Buffer.from(target);
   const [single] = cargo.items;
   if (
     cargo.items.length === 1 &&
     single!.kind === 'file' &&
     !target.endsWith('/') &&
-    !(await isDirectory(files, place))
+    !(await isDirectory(files, there))
   ) {
-    await local.use(single!.from, (source) => putFile(files, source, place, signal));
+    await local.use(single!.from, (source) => putFile(files, source, there, signal));
     return;
   }
-  await makeDirectories(files, place);
+  await makeDirectories(files, there);
   const directories: CargoItem[] = [];
   for (const item of cargo.items) {
     if (signal.aborted) throw abortFault(signal);
-    const path = join(place, item.name);
+    const path = join(there, item.name);
     if (item.kind === 'file') await local.use(item.from, (source) => putFile(files, source, path, signal));
     else if (item.kind === 'link') await putLink(files, path, item.destination!);
     else {
@@ -43,7 +43,7 @@ export async function deliver(
   }
   // What is put into a directory changes its time, and it may not be writable in the end.
   for (const { name, mode, accessed, modified } of directories.reverse()) {
-    await files.setAttributes(join(place, name), { mode, accessed, modified });
+    await files.setAttributes(join(there, name), { mode, accessed, modified });
   }
 }
 

@@ -7,19 +7,11 @@ import { type Cargo, type CargoRoot, loadCargo } from './cargo.ts';
 /** Files that are kept open though nobody reads them at the moment. */
 const maximumUnused = 64;
 
-interface Opened {
-  readonly source: Promise<SharedSource>;
-  users: number;
-}
-
-/**
- * Files of this machine that one command sends to many nodes: each is looked at and hashed once for all, and open once for all who
- * read it at the time; a tree of thousands does not keep all open.
- */
+/** Files that one command sends to many nodes: each is looked at, hashed and opened once for all. */
 export class LocalFiles {
   readonly #cargo = new Map<string, Promise<Cargo>>();
   readonly #hashes = new Map<string, Promise<string>>();
-  readonly #opened = new Map<string, Opened>();
+  readonly #opened = new Map<string, { readonly source: Promise<SharedSource>; users: number }>();
   /** Those nobody reads, the longest unused first. */
   readonly #unused = new Set<string>();
 

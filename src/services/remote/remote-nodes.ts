@@ -9,11 +9,11 @@ import type { ExecOptions, Exit, Output, Transport } from '../../protocols/ssh/t
 export interface RemoteOptions {
   readonly transport: Transport;
   /** Milliseconds. */
-  readonly connectDeadline: number;
-  readonly commandDeadline: number;
+  readonly connectTimeout: number;
+  readonly commandTimeout: number;
 }
 
-export interface RunOptions extends Omit<ExecOptions, 'connectDeadline' | 'signal'> {
+export interface RunOptions extends Omit<ExecOptions, 'connectTimeout' | 'signal'> {
   /** Shown instead of muster's key. */
   readonly password?: string | undefined;
 }
@@ -21,7 +21,6 @@ export interface RunOptions extends Omit<ExecOptions, 'connectDeadline' | 'signa
 /** Nodes that are worked on for one user at once, by all that the user has asked for: each takes a connection. */
 const nodesPerUser = 1_024;
 
-/** Who works on a node. */
 export interface RemoteUser {
   readonly node: string;
   /** Of the API. */
@@ -72,28 +71,25 @@ export class RemoteNode {
     this.#signal = signal;
   }
 
-  /** Runs a command in the user's shell; without a deadline of its own it gets the usual one, 0 is none. */
+  /** Runs a command in the user's shell; without a timeout of its own it gets the usual one, 0 is none. */
   async exec(command: string, output: Output, { password, ...options }: RunOptions = {}): Promise<Exit> {
-    const { transport, connectDeadline } = this.#options;
-    const { commandDeadline = this.#options.commandDeadline } = options;
+    const { transport, connectTimeout } = this.#options;
+    const { commandTimeout = this.#options.commandTimeout } = options;
     const target = unlessFault(this.#target);
     return transport.exec(password === undefined ? target : { ...target, password }, command, output, {
       ...options,
       signal: this.#signal,
-      connectDeadline,
-      commandDeadline: commandDeadline === 0 ? undefined : commandDeadline,
+      connectTimeout,
+      commandTimeout: commandTimeout === 0 ? undefined : commandTimeout,
     });
   }
 
-  /**
-   * Works on the files of the node; all of it must be done within the usual deadline of a command and as many milliseconds more.
-   * `work` gets the signal that says when it is over.
-   */
+  /** Works on the files of the node, within the timeout of a command and `more` milliseconds; `signal` tells when it is over. */
   async withFiles<T>(work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>, more = 0): Promise<T> {
-    const { transport, connectDeadline, commandDeadline } = this.#options;
+    const { transport, connectTimeout, commandTimeout } = this.#options;
     const signal = this.#signal;
     const target = unlessFault(this.#target);
-    const allowed = commandDeadline + more;
+    const allowed = commandTimeout + more;
     const over = new AbortController();
     const ended = new Promise<never>((_resolve, reject) => {
       over.signal.addEventListener('abort', () => reject(abortFault(over.signal)), { once: true });
@@ -103,7 +99,7 @@ export class RemoteNode {
     if (signal.aborted) watch.aborted();
     const late = new Fault('deadline', `it was not done within ${Math.round(allowed / 1_000)} s and was stopped.`);
     const timer = setTimeout(() => over.abort(late), allowed);
-    const opened = RemoteFiles.open(transport, target, { signal: over.signal, connectDeadline });
+    const opened = RemoteFiles.open(transport, target, { signal: over.signal, connectTimeout });
     try {
       return await Promise.race([opened.then((files) => work(files, over.signal)), ended]);
     } finally {

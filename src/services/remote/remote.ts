@@ -4,11 +4,11 @@ import { AddressGuard } from '../../core/address-guard.ts';
 import type { FaultData } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { SshClient } from '../../protocols/ssh/client.ts';
+import type { Room } from '../../protocols/ssh/collected.ts';
 import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../protocols/ssh/process.ts';
 import type { Hosts } from '../hosts/hosts.ts';
 import type { SshKeys } from '../ssh-keys.ts';
-import { KeptOutput } from './kept-output.ts';
 import { RemoteNodes } from './remote-nodes.ts';
 import type { RemoteSettings } from './settings.ts';
 import { Sources } from './sources.ts';
@@ -64,7 +64,46 @@ export function openRemoteNodes(settings: RemoteSettings, keys: SshKeys, hostKey
       transport === 'ssh2'
         ? new SshClient({ privateKey: keys.privateKey, hostKeys, idle: keepSeconds * 1_000 })
         : new SshProcesses({ keyFile: keys.privateKeyFile, configuration: sshConfig, hostKeys }),
-    connectDeadline: connectSeconds * 1_000,
-    commandDeadline: commandSeconds * 1_000,
+    connectTimeout: connectSeconds * 1_000,
+    commandTimeout: commandSeconds * 1_000,
   });
+}
+
+const perUser = 128 * 1024 * 1024;
+
+/** Bounds the bytes of output that are kept for one user at a time, by all commands whose replies are not sent yet. */
+export class KeptOutput {
+  readonly #limit: number;
+  readonly #used = new Map<string, number>();
+
+  constructor(limit = perUser) {
+    this.#limit = limit;
+  }
+
+  /** Room for one command. `left` says when its reply is sent or its client has left; then it holds nothing any more. */
+  until(left: AbortSignal, user: string): Room {
+    let own = 0;
+    left.addEventListener(
+      'abort',
+      () => {
+        this.#add(user, -own);
+        own = 0;
+      },
+      { once: true },
+    );
+    return {
+      take: (bytes) => {
+        const taken = left.aborted ? 0 : Math.min(bytes, this.#limit - (this.#used.get(user) ?? 0));
+        own += taken;
+        this.#add(user, taken);
+        return taken;
+      },
+    };
+  }
+
+  #add(user: string, bytes: number): void {
+    const used = (this.#used.get(user) ?? 0) + bytes;
+    if (used > 0) this.#used.set(user, used);
+    else this.#used.delete(user);
+  }
 }

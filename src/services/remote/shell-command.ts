@@ -8,14 +8,12 @@ import type { ShellRequest } from './shell-request.ts';
 const longestScript = 4 * 1024 * 1024;
 const longestEnvironment = 64 * 1024;
 
-/** What a node's shell gets, and what the command reads. */
-export interface Instruction {
-  readonly command: string;
-  readonly stdin: Uint8Array | undefined;
-}
-
-/** `admit` finds the real path of a file here that may be sent. */
-export function instructionFor(request: ShellRequest, admit: (path: string) => string, publicKey: string): Instruction {
+/** What a node's shell gets, and what the command reads. `admit` finds the real path of a file here that may be sent. */
+export function instructionFor(
+  request: ShellRequest,
+  admit: (path: string) => string,
+  publicKey: string,
+): { command: string; stdin: Uint8Array | undefined } {
   if (request.password !== undefined) return { command: keySetUp(publicKey), stdin: undefined };
   const { script } = request;
   const stdin = script && readSmall(admit(script.path), longestScript);

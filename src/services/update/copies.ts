@@ -16,24 +16,24 @@ export interface Copied extends Placed {
   readonly key: string;
 }
 
-const placeKey = (path: Buffer): string => normalize(path.toString('latin1'));
+const pathKey = (path: Buffer): string => normalize(path.toString('latin1'));
 
-/** All files of a plan; what a later line says of the same place counts. */
+/** All files of a plan; what a later line says of the same path counts. */
 export async function copiesOf(files: RemoteFiles, plan: NodePlan, storage: string): Promise<readonly Copied[]> {
-  const places = new Map<string, Copied>();
-  for (const rule of plan.copies) for (const copy of await placed(files, rule)) places.set(copy.key, copy);
-  checkAppends(plan.appends, places);
+  const copies = new Map<string, Copied>();
+  for (const rule of plan.copies) for (const copy of await placed(files, rule)) copies.set(copy.key, copy);
+  checkAppends(plan.appends, copies);
   for (const { item, path: source, where } of plan.looseScripts) {
     const path = Buffer.from(joinPath(storage, 'scripts', source));
-    places.set(placeKey(path), { item, path, source, where, key: placeKey(path) });
+    copies.set(pathKey(path), { item, path, source, where, key: pathKey(path) });
   }
-  return [...places.values()];
+  return [...copies.values()];
 }
 
 /** What is put behind a file is put behind the file as the node had it, so nothing else may bring that file. */
-function checkAppends(appends: readonly PlannedRule[], places: ReadonlyMap<string, Copied>): void {
+function checkAppends(appends: readonly PlannedRule[], copies: ReadonlyMap<string, Copied>): void {
   for (const { destination, where } of appends) {
-    const copy = places.get(placeKey(Buffer.from(destination)));
+    const copy = copies.get(pathKey(Buffer.from(destination)));
     if (!copy) continue;
     throw new Fault(
       'invalid',
@@ -56,19 +56,19 @@ async function placed(files: RemoteFiles, rule: PlannedRule): Promise<readonly C
 }
 
 /** Kept as long as the trees are: thousands of files times hundreds of nodes would not fit into memory. */
-const known = new WeakMap<WantedTree, Map<string, readonly Copied[]>>();
+const cache = new WeakMap<WantedTree, Map<string, readonly Copied[]>>();
 
 function copiesTo(tree: WantedTree, top: Buffer, where: string): readonly Copied[] {
-  const byPlace = known.get(tree) ?? new Map<string, readonly Copied[]>();
-  known.set(tree, byPlace);
+  const byPath = cache.get(tree) ?? new Map<string, readonly Copied[]>();
+  cache.set(tree, byPath);
   const name = top.toString('latin1');
-  let copies = byPlace.get(name);
+  let copies = byPath.get(name);
   if (!copies) {
     copies = tree.items.map((item) => {
       const path = pathOnNode(item, top);
-      return { item, path, source: sourceOf(tree, item), where, key: placeKey(path) };
+      return { item, path, source: sourceOf(tree, item), where, key: pathKey(path) };
     });
-    byPlace.set(name, copies);
+    byPath.set(name, copies);
   }
   return copies;
 }

@@ -41,10 +41,7 @@ export function imageOf(reader: EffectiveReader, node: string): NodeImage {
   };
 }
 
-/**
- * The files an image names in an attribute, else the one that lies where the reference system looks for it: below
- * `INSTALLDIR/custom`, by method, platform, profile, and perhaps os and arch.
- */
+/** The files an image names in an attribute, else the one below `INSTALLDIR/custom` where the reference system looks. */
 export function listFiles(
   reader: EffectiveReader,
   image: NodeImage,

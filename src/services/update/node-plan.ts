@@ -6,12 +6,10 @@ import type { SyncScript } from './synclist.ts';
 import { telling } from './telling.ts';
 import { sourceOf, type WantedTree, wantedTree } from './wanted-files.ts';
 
-/** A rule with its sources as they are here. */
 export interface PlannedRule extends FoundRule {
   readonly trees: readonly WantedTree[];
 }
 
-/** All that one node shall have. */
 export interface NodePlan extends Record<RuleKind, readonly PlannedRule[]> {
   readonly scripts: readonly SyncScript[];
   readonly scriptsAlways: readonly SyncScript[];

@@ -1,20 +1,22 @@
 import { Fault } from '../../core/errors.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
+import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import type { Exit } from '../../protocols/ssh/transport.ts';
 import type { RemoteNode } from '../remote/remote-nodes.ts';
+import type { Postscript } from './postscripts.ts';
 
-export interface Ran {
+interface Ran {
   readonly exit: Exit;
   /** What it printed, both streams in the order of their coming. */
   readonly lines: readonly string[];
 }
 
-export interface ShellOptions {
+interface ShellOptions {
   /** Bytes of output that are kept of all its commands together. */
   readonly limit: number;
-  /** Milliseconds; default: the usual deadline of commands. */
-  readonly deadline?: number | undefined;
+  /** Milliseconds; default: the usual timeout of commands. */
+  readonly timeout?: number | undefined;
 }
 
 /** Bytes that are kept of every command, to say why it failed. */
@@ -32,10 +34,10 @@ export class NodeShell {
     this.#left = options.limit;
   }
 
-  async run(command: string, deadline?: number): Promise<Ran> {
+  async run(command: string, timeout?: number): Promise<Ran> {
     const output = new CollectedOutput(Math.max(leastOutput, this.#left));
     // The shell joins the streams, so that errors stand where they happened.
-    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, deadline);
+    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, timeout);
     const text = output.text('stdout');
     this.#left -= Buffer.byteLength(text);
     const lines = linesOf(text);
@@ -50,8 +52,8 @@ export class NodeShell {
   }
 
   /** As run, for what must succeed; `what` names it in the error. */
-  async must(command: string, what: string, deadline?: number): Promise<readonly string[]> {
-    const { exit, lines } = await this.run(command, deadline);
+  async must(command: string, what: string, timeout?: number): Promise<readonly string[]> {
+    const { exit, lines } = await this.run(command, timeout);
     if (exit.code !== 0) throw new Fault('invalid', `${what} ${endOf(exit)}${lastWords(lines)}`);
     return lines;
   }
@@ -61,8 +63,8 @@ export class NodeShell {
     return this.#node.withFiles(work, more);
   }
 
-  #exec(command: string, output: CollectedOutput, deadline = this.#options.deadline): Promise<Exit> {
-    return this.#node.exec(command, output, deadline === undefined ? {} : { commandDeadline: deadline });
+  #exec(command: string, output: CollectedOutput, timeout = this.#options.timeout): Promise<Exit> {
+    return this.#node.exec(command, output, timeout === undefined ? {} : { commandTimeout: timeout });
   }
 }
 
@@ -74,3 +76,32 @@ export const endOf = ({ code, signal }: Exit): string =>
 /** The end of what it printed, which mostly says why it failed. */
 export const lastWords = (lines: readonly string[]): string =>
   lines.length === 0 ? '.' : `: ${lines.slice(-3).join(' / ').slice(-500)}`;
+
+/** Where scripts are on the nodes; scripts written for the reference system count on it. */
+export const nodeScripts = '/xcatpost';
+
+/** One script as it was run: the lines that clients read, and whether all went well. */
+export interface ScriptReport {
+  readonly lines: readonly string[];
+  readonly ok: boolean;
+  /** Why nothing more is done on the node. */
+  readonly fault?: Fault;
+}
+
+export async function runPostscript(
+  shell: NodeShell,
+  script: Postscript,
+  environment: Readonly<Record<string, string>>,
+): Promise<ScriptReport> {
+  const run = commandLine([`./${script.name}`, ...script.args]);
+  const command = `cd ${quoteWord(nodeScripts)} && export PATH="$PWD:$PATH" && ${run} < /dev/null`;
+  const { exit, lines } = await shell.run(withEnvironment(environment, command));
+  return { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
+}
+
+/** The lines that a script's output stands between. */
+export const framed = ({ type, text }: Postscript, lines: readonly string[], end: string): string[] => [
+  `${type} start..: ${text}`,
+  ...lines,
+  `${type} end....: ${text} ${end}`,
+];

@@ -1,7 +1,6 @@
 import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quote.ts';
 import type { PackageStep } from './package-list.ts';
 
-/** How one package manager is told what to do. */
 interface Manager {
   /** Brings its knowledge of the repositories up to date. */
   readonly refresh: readonly string[];
@@ -17,37 +16,24 @@ interface Manager {
 
 const rpm = 'rpm -q "$p"';
 
+const yumLike = (program: string): Manager => ({
+  refresh: [program, '-q', 'makecache'],
+  install: [program, '-y', 'install'],
+  remove: [program, '-y', 'remove'],
+  installed: rpm,
+  group: (name) => `@${name}`,
+});
+
 const managers = {
   'apt-get': {
     refresh: ['apt-get', '-q', 'update'],
-    install: [
-      'apt-get',
-      '-q',
-      '-y',
-      '-o',
-      'Dpkg::Options::=--force-confdef',
-      '-o',
-      'Dpkg::Options::=--force-confold',
-      'install',
-    ],
+    install: 'apt-get -q -y -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold install'.split(' '),
     remove: ['apt-get', '-q', '-y', 'remove'],
     installed: 'dpkg -s "$p"',
     group: (name: string) => `${name}^`,
   },
-  dnf: {
-    refresh: ['dnf', '-q', 'makecache'],
-    install: ['dnf', '-y', 'install'],
-    remove: ['dnf', '-y', 'remove'],
-    installed: rpm,
-    group: (name: string) => `@${name}`,
-  },
-  yum: {
-    refresh: ['yum', '-q', 'makecache'],
-    install: ['yum', '-y', 'install'],
-    remove: ['yum', '-y', 'remove'],
-    installed: rpm,
-    group: (name: string) => `@${name}`,
-  },
+  dnf: yumLike('dnf'),
+  yum: yumLike('yum'),
   zypper: {
     refresh: ['zypper', '--non-interactive', 'refresh'],
     install: ['zypper', '--non-interactive', 'install'],
@@ -73,10 +59,7 @@ esac
 for m in $usual ${names.join(' ')}; do command -v "$m" > /dev/null 2>&1 && { echo "$m"; exit; }; done
 exit 0`;
 
-/**
- * Prints the name of the node's package manager: the one of its distribution as os-release names it, else the first that is there. A
- * distribution may have those of others as packages, which know nothing of what is installed.
- */
+/** Prints the package manager of the node's distribution, else the first that is there: others may be installed as packages. */
 export const findManager = commandLine(['sh', '-c', looking]);
 
 export const managerNamed = (text: string | undefined): PackageManager | undefined =>

@@ -23,12 +23,7 @@ const groupName = /^@\^?[A-Za-z0-9][A-Za-z0-9+._:&(), /-]*$/;
 const groupLine = /^(-{0,2})@\s+(.+)$/;
 const deepest = 8;
 
-interface Step {
-  removeBefore: string[];
-  install: string[];
-  removeAfter: string[];
-  environment: Record<string, string>;
-}
+type Step = Record<'removeBefore' | 'install' | 'removeAfter', string[]> & { environment: Record<string, string> };
 
 const newStep = (): Step => ({ removeBefore: [], install: [], removeAfter: [], environment: {} });
 

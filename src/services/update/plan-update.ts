@@ -1,16 +1,16 @@
 import { type FaultData, orFault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { effectiveReader, siteValue } from '../../objects/effective.ts';
+import { isEnabled } from '../../database/tables.ts';
+import { type EffectiveReader, effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
+import { nodeAttribute } from '../../objects/node-attributes.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { RemoteTarget } from '../remote/targets.ts';
+import { imageOf, installDirectory } from './node-image.ts';
 import type { PackageStep } from './package-list.ts';
-import { missingScript, type Postscript, scriptsOf } from './postscripts.ts';
-import { ScriptDirectory } from './script-directory.ts';
-import { scriptEnvironment } from './script-environment.ts';
+import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from './postscripts.ts';
 import { PackageLists, type SoftwareName, softwareNames } from './software.ts';
 import { type FoundList, SyncLists } from './sync-lists.ts';
 
-/** What is brought up to date. */
 export interface UpdateSteps {
   readonly files: boolean;
   readonly software: boolean;
@@ -37,7 +37,6 @@ export interface UpdateJob {
   readonly limit: number;
 }
 
-/** What the update of one node needs. */
 export interface UpdateTarget {
   readonly to: RemoteTarget | FaultData;
   /** Of files, by path. */
@@ -53,7 +52,7 @@ export interface PlannedScript extends Postscript {
   readonly is: 'script' | 'syncfiles' | SoftwareName | 'missing';
 }
 
-export interface UpdateOptions {
+interface UpdateOptions {
   readonly remote: Remote;
   readonly snapshot: Snapshot;
   /** Whom we are on the nodes. */
@@ -78,10 +77,10 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
   const targets = remote.targets(snapshot, user);
   const lists = new SyncLists(reader, remote.sources, nodes);
   const packages = new PackageLists(reader, remote.sources);
-  const directory = new ScriptDirectory(remote.postscripts);
+  const directory = scriptDirectory(remote.postscripts);
   const planned = (script: Postscript): PlannedScript => {
     const { name } = script;
-    const is = directory.has(name) ? 'script' : (ownScripts.find((own) => own === name) ?? 'missing');
+    const is = hasScript(directory, name) ? 'script' : (ownScripts.find((own) => own === name) ?? 'missing');
     return { ...script, is };
   };
   const named = scripts === 'all' ? [] : (scripts ?? []).map(planned);
@@ -103,7 +102,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       lists: lists.found.all,
       packages: packages.found.all,
       storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',
-      directory: directory.path,
+      directory,
       keepOwner: user === 'root',
       // Kept line by line, which needs several times the room of plain text.
       limit: Math.floor(remote.outputLimit(nodes.length) / 4),
@@ -128,3 +127,46 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
     },
   };
 }
+
+const variable = /^[A-Z_][A-Z0-9_]*$/;
+/** What a shell lives on; a site attribute of such a name must not change it. */
+const reserved =
+  /^(PATH|HOME|SHELL|USER|LOGNAME|PWD|OLDPWD|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|LD_.*|PS[0-4]|TERM|LANG|LC_.*|UID|EUID|PPID)$/;
+
+/** What postscripts find in their environment: site attributes, facts of node and image, and what `environvar` adds. */
+export function scriptEnvironment(reader: EffectiveReader, node: string): Record<string, string> {
+  const { snapshot } = reader;
+  const own = (name: string): string => nodeAttribute(reader, node, name) ?? '';
+  const image = imageOf(reader, node);
+  const groups = reader.groupsOf(node);
+  const site = Object.fromEntries(
+    [...snapshot.rows('site').values()].flatMap((row) =>
+      isEnabled(row) && row['key'] ? [[row['key'].toUpperCase(), row['value'] ?? '']] : [],
+    ),
+  );
+  const known = {
+    NODE: node,
+    GROUP: groups.join(','),
+    NTYPE: groups.includes('service') ? 'service' : 'compute',
+    OSVER: image.os,
+    ARCH: image.arch,
+    PROFILE: image.profile,
+    PROVMETHOD: image.name || image.method,
+    IMAGENAME: image.name,
+    NODESETSTATE: own('currstate'),
+    MASTER: own('xcatmaster') || (siteValue(snapshot, 'master') ?? ''),
+    SITEMASTER: siteValue(snapshot, 'master') ?? '',
+    INSTALLDIR: installDirectory(reader),
+    UPDATENODE: '1',
+  };
+  const added = Object.fromEntries(
+    listItems(image.attribute('environvar')).map((setting) => {
+      const mark = setting.indexOf('=');
+      return mark < 0 ? [setting, ''] : [setting.slice(0, mark), setting.slice(mark + 1)];
+    }),
+  );
+  const all = Object.entries({ ...site, ...known, ...added });
+  return Object.fromEntries(all.filter(([name]) => usable(name)));
+}
+
+const usable = (name: string): boolean => variable.test(name.toUpperCase()) && !reserved.test(name);

@@ -1,10 +1,12 @@
+import { realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, listItems } from '../../objects/effective.ts';
 import { defaultScripts } from '../../objects/node-attributes.ts';
 import { imageOf } from './node-image.ts';
 
-export type ScriptType = 'postscript' | 'postbootscript';
+type ScriptType = 'postscript' | 'postbootscript';
 
 export interface Postscript {
   readonly type: ScriptType;
@@ -61,3 +63,26 @@ function words(text: string): string[] {
 }
 
 export const missingScript = (name: string): string => `The postscript ${name} does not exist.`;
+
+/** The real path of the directory whose scripts are run on nodes; undefined if there is none. */
+export function scriptDirectory(directory: string): string | undefined {
+  try {
+    const path = realpathSync(directory);
+    return statSync(path).isDirectory() ? path : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a script of that name is in the directory. */
+export function hasScript(path: string | undefined, name: string): boolean {
+  if (path === undefined || name === '' || name.includes('\0') || name.startsWith('/')) return false;
+  // What leads back here need not do so on a node.
+  if (name.split('/').includes('..')) return false;
+  try {
+    const file = realpathSync(join(path, name));
+    return file.startsWith(path + sep) && statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

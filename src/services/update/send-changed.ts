@@ -1,16 +1,15 @@
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { Fault } from '../../core/errors.ts';
 import { abortFault } from '../../protocols/ssh/faults.ts';
+import { quoteWord } from '../../protocols/ssh/quote.ts';
 import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
-import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
+import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import type { CargoItem } from '../remote/cargo.ts';
 import { makeDirectories, putLink } from '../remote/deliver.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
-import { attributesOf, changedOf } from './compare-files.ts';
 import type { NodeShell } from './node-shell.ts';
 
-/** An item and its path on the node. */
 export interface Placed {
   readonly item: CargoItem;
   readonly path: Buffer;
@@ -25,7 +24,6 @@ export interface Sending {
   readonly keepOwner: boolean;
 }
 
-/** Files that are on their way to a node at once. */
 const sendsAtOnce = 8;
 
 /** Brings a node's files to the state of those here and answers which had to be sent; `before` hears of them first. */
@@ -74,4 +72,90 @@ async function makeAllDirectories(files: RemoteFiles, placed: readonly Placed[])
     made.push(each);
   }
   return made;
+}
+
+const asksAtOnce = 64;
+/** Milliseconds in which a file may change again without getting another time. */
+const fresh = 2_000;
+/** Bytes of names in one command that computes hashes. */
+const longestHashing = 60_000;
+/** Bytes that a node answers for one file: the hash, `  -` and the end of the line. */
+const hashAnswer = 68;
+
+type State = 'changed' | 'unchanged' | 'compare';
+
+/** What the node has otherwise. Same size and time is unchanged; same size and another time, the hash decides. */
+async function changedOf<T extends Placed>(sending: Sending, placed: readonly T[]): Promise<T[]> {
+  // Nothing is kept of those that are unchanged: trees may be large and nodes many.
+  const changed: T[] = [];
+  const unsure: T[] = [];
+  const ask = async (each: T): Promise<void> => {
+    const state = await look(sending, each);
+    if (state !== 'unchanged') (state === 'changed' ? changed : unsure).push(each);
+  };
+  for await (const _ of asTheyCome(placed, asksAtOnce, ask));
+  const equal = await withEqualHash(sending, unsure);
+  for (const each of equal) await setAll(sending, each);
+  return [...changed, ...unsure.filter((each) => !equal.has(each))];
+}
+
+async function look(sending: Sending, { item, path }: Placed): Promise<State> {
+  const { files, keepOwner } = sending;
+  const there = await files.lstat(path);
+  const kind = kindOf(there);
+  if (kind === fileKinds.directory)
+    throw new Fault('invalid', `${shown(path)} is a directory there and has to be a ${item.kind}; take it away first.`);
+  if (item.kind === 'link') {
+    return kind === fileKinds.link && (await files.readLink(path)).equals(item.destination!) ? 'unchanged' : 'changed';
+  }
+  if (there === undefined || kind !== fileKinds.regular || there.size !== item.size) return 'changed';
+  if (there.modified !== item.modified) return 'compare';
+  const sameOwner = !keepOwner || (there.uid === item.uid && there.gid === item.gid);
+  if (!sameOwner || (there.mode! & 0o7777) !== item.mode) await setAll(sending, { item, path });
+  return 'unchanged';
+}
+
+async function setAll(sending: Sending, { item, path }: Placed): Promise<void> {
+  await sending.files.setAttributes(path, attributesOf(sending, item));
+  if (sending.keepOwner) await sending.files.setAttributes(path, { mode: item.mode });
+}
+
+/** Times are whole seconds: a file that changes right now gets another time there, so that the hash decides next time. */
+function attributesOf({ keepOwner }: Sending, { mode, accessed, modified, uid, gid }: CargoItem): Attributes {
+  const isFresh = Date.now() - modified * 1_000 < fresh;
+  return { mode, accessed, modified: isFresh ? modified - 1 : modified, ...(keepOwner ? { uid, gid } : {}) };
+}
+
+/** Those whose content is the same on the node. */
+async function withEqualHash({ shell, local }: Sending, unsure: readonly Placed[]): Promise<Set<Placed>> {
+  const equal = new Set<Placed>();
+  for (const batch of batches(unsure)) {
+    const words = batch.map(({ path }) => quoteWord(path.toString())).join(' ');
+    const command = `for f in ${words}; do sha256sum < "$f" || echo -; done`;
+    const lines = await shell.ask(command, batch.length * hashAnswer);
+    // A node without sha256sum says nothing of use, and then all is sent.
+    const there = lines.flatMap((line) => /^(-|[0-9a-f]{64} {2}-)$/.exec(line)?.[0].slice(0, 64) ?? []);
+    if (there.length !== batch.length) continue;
+    for (const [index, each] of batch.entries())
+      if ((await local.hash(each.item.from)) === there[index]) equal.add(each);
+  }
+  return equal;
+}
+
+/** Names that are no UTF-8 cannot be put into a command: such files are sent. */
+function* batches(unsure: readonly Placed[]): Iterable<Placed[]> {
+  let batch: Placed[] = [];
+  let length = 0;
+  for (const each of unsure) {
+    if (!Buffer.from(each.path.toString()).equals(each.path)) continue;
+    const size = Buffer.byteLength(quoteWord(each.path.toString())) + 1;
+    if (length + size > longestHashing) {
+      yield batch;
+      batch = [];
+      length = 0;
+    }
+    batch.push(each);
+    length += size;
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -1,14 +1,12 @@
 import { Fault, type FaultData, unlessFault } from '../../core/errors.ts';
 import type { EffectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
-import { Findings } from './findings.ts';
+import { Findings, readList } from './findings.ts';
 import { imageOf, listFiles } from './node-image.ts';
-import { endOf, lastWords, type NodeShell } from './node-shell.ts';
+import { endOf, framed, lastWords, type NodeShell, type ScriptReport } from './node-shell.ts';
 import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
 import { type PackageStep, readPackageLists } from './package-list.ts';
 import { parsePostscript } from './postscripts.ts';
-import { readList } from './read-list.ts';
-import { framed, type ScriptReport } from './run-scripts.ts';
 import { telling } from './telling.ts';
 
 /** The distribution's packages; others. The reference system has scripts of these names. */
@@ -22,7 +20,7 @@ const lists = {
 
 const failed = 'Software maintenance failed';
 /** Installing may take long. */
-const deadline = 3_600_000;
+const timeout = 3_600_000;
 
 /** Packages that images say nodes shall have. Lists are read once, however many nodes share them. */
 export class PackageLists {
@@ -64,7 +62,7 @@ export async function maintain(
   if (steps.length === 0) return { ok: true, lines: framed(script, [], 'exited with code 0') };
   if (!manager)
     throw new Fault('invalid', `${failed}: it has none of the package managers apt-get, dnf, yum and zypper.`);
-  const { exit, lines } = await shell.run(packageCommand(manager, steps), deadline);
+  const { exit, lines } = await shell.run(packageCommand(manager, steps), timeout);
   const report = { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
   if (report.ok) return report;
   return { ...report, fault: new Fault('invalid', `${failed}: ${name} ${endOf(exit)}${lastWords(lines)}`) };

@@ -16,9 +16,11 @@ export async function syncNode(sending: Sending, plan: NodePlan, storage: string
   const copies = await copiesOf(sending.files, plan, storage);
   const due = new DueScripts(sending.files, storage);
   const named = new Set([...plan.scripts, ...plan.scriptsAlways].map(({ path }) => path));
-  const places = new Map(copies.flatMap(({ source, path }) => (named.has(source) ? [[source, path.toString()]] : [])));
+  const pathsThere = new Map(
+    copies.flatMap(({ source, path }) => (named.has(source) ? [[source, path.toString()]] : [])),
+  );
   // A script may be for other nodes only.
-  const scripts = plan.scripts.filter(({ path }) => places.has(path));
+  const scripts = plan.scripts.filter(({ path }) => pathsThere.has(path));
   const scriptsFor = (sources: Iterable<string>): SyncScript[] => {
     const names = new Set(sources);
     return scripts.filter(({ path }) => names.has(path.slice(0, -'.post'.length)));
@@ -36,11 +38,11 @@ export async function syncNode(sending: Sending, plan: NodePlan, storage: string
   let lines: readonly string[] = [];
   for (const script of scripts) {
     if (!(await due.has(script.path))) continue;
-    lines = lines.concat(await runScript(sending, places.get(script.path)!));
+    lines = lines.concat(await runScript(sending, pathsThere.get(script.path)!));
     await due.remove(script.path);
   }
   for (const { path } of plan.scriptsAlways)
-    if (places.has(path)) lines = lines.concat(await runScript(sending, places.get(path)!));
+    if (pathsThere.has(path)) lines = lines.concat(await runScript(sending, pathsThere.get(path)!));
   return lines;
 }
 
@@ -89,10 +91,7 @@ function stored(tree: WantedTree, directory: string): Placed {
 const runScript = ({ shell }: Sending, path: string): Promise<readonly string[]> =>
   shell.must(commandLine([path]), path);
 
-/**
- * Scripts that have to run on a node, remembered there before the change they are run for until they have succeeded. So the next
- * update runs what this one could not. Each is a link to the script's source, for those who look.
- */
+/** Scripts that have to run, remembered on the node until they have succeeded: the next update runs what this one could not. */
 class DueScripts {
   readonly #files: RemoteFiles;
   readonly #directory: string;

@@ -18,7 +18,6 @@ export interface SyncScript {
   readonly path: string;
 }
 
-/** A list of files that nodes shall have. */
 export interface Synclist {
   readonly copies: readonly SyncRule[];
   readonly appends: readonly SyncRule[];
@@ -33,7 +32,6 @@ type Clause = 'copy' | (typeof clauses)[number];
 
 const clauseLine = /^([A-Z]+):\s*(.*)$/;
 const ruleLine = /^(.*?)\s*->\s*(.*)$/;
-/** The files whose entries can be merged. */
 const mergeable: readonly string[] = ['/etc/passwd', '/etc/shadow', '/etc/group'];
 
 /** Reads the text of a synclist; `name` is the file's, for messages. */

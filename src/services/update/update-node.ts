@@ -3,11 +3,10 @@ import type { CargoItem } from '../remote/cargo.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
 import type { RemoteNode } from '../remote/remote-nodes.ts';
 import { filesSynced, noSyncFiles, scriptsDone, softwareBegins, softwareDone } from './messages.ts';
-import { type NodePlan, nodePlan } from './node-plan.ts';
-import { NodeShell } from './node-shell.ts';
+import { nodePlan, type NodePlan } from './node-plan.ts';
+import { nodeScripts, NodeShell, runPostscript, type ScriptReport } from './node-shell.ts';
 import type { PlannedScript, UpdateJob, UpdateTarget } from './plan-update.ts';
 import { missingScript } from './postscripts.ts';
-import { nodeScripts, runPostscript, type ScriptReport } from './run-scripts.ts';
 import { type Placed, sendChanged, type Sending } from './send-changed.ts';
 import { maintain, type SoftwareName, softwareNames } from './software.ts';
 import { syncNode } from './sync-node.ts';
@@ -17,9 +16,8 @@ import { pathOnNode, wantedTree } from './wanted-files.ts';
 /** Where the reference system keeps what it needs on nodes to synchronise files. */
 const defaultStorage = '/var/xcat/node/syncfiles';
 /** Milliseconds that scripts may run, and that sending files may take longer than a command. */
-const scriptDeadline = 3_600_000;
+const scriptTimeout = 3_600_000;
 
-/** The update of one node. */
 export class NodeUpdate {
   readonly #job: UpdateJob;
   readonly #target: UpdateTarget;
@@ -45,7 +43,7 @@ export class NodeUpdate {
 
   /** The lines, whether all went well, and what ended it, if something did. */
   async carryOut(remote: RemoteNode): Promise<ScriptReport> {
-    const shell = new NodeShell(remote, { limit: this.#job.limit, deadline: scriptDeadline });
+    const shell = new NodeShell(remote, { limit: this.#job.limit, timeout: scriptTimeout });
     let lines: readonly string[] = [];
     let ok = true;
     try {
@@ -126,7 +124,7 @@ export class NodeUpdate {
 
   #withFiles<T>(shell: NodeShell, work: (sending: Sending) => Promise<T>): Promise<T> {
     const sending = { shell, local: this.#local, keepOwner: this.#job.keepOwner };
-    return shell.withFiles((files, signal) => work({ ...sending, files, signal }), scriptDeadline);
+    return shell.withFiles((files, signal) => work({ ...sending, files, signal }), scriptTimeout);
   }
 }
 

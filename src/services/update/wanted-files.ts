@@ -29,10 +29,7 @@ export function pathOnNode(item: CargoItem, destination: Buffer): Buffer {
 export const sourceOf = (tree: WantedTree, item: CargoItem): string =>
   pathOnNode(item, Buffer.from(tree.path)).toString();
 
-/**
- * What a path with `*` and `?` means, in the order of names; they match no dot at the beginning. Behind a wildcard only what exists
- * counts. `admit` refuses directories.
- */
+/** What a path with `*` and `?` means, sorted; they match no dot at the beginning. `admit` refuses directories. */
 export async function expandWildcards(path: string, admit: (directory: string) => unknown): Promise<string[]> {
   if (!hasWildcard(path)) return [path];
   const [parent, pattern] = [dirname(path), basename(path)];

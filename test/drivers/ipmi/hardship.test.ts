@@ -16,7 +16,7 @@ let oldDriver: Driver;
 beforeAll(async () => {
   lab = await startBmcs({ count: 2, prefix: '127.31' });
   stock = await startBmcs({ count: 1, prefix: '127.32', stock: true });
-  driver = ipmiDriver({ powerDeadline: 15_000, cycleSettling: 0 });
+  driver = ipmiDriver({ powerTimeout: 15_000, cycleSettling: 0 });
   // Plain ipmi_sim has nothing better than suite 3.
   const client = new IpmiClient();
   const connections = {

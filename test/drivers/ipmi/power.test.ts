@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import type { PowerAction } from '../../../src/drivers/capabilities.ts';
 import type { IpmiLink } from '../../../src/protocols/ipmi/link.ts';
@@ -36,7 +35,7 @@ test.each<[PowerAction, string, readonly Step[], string]>([
 test('an unanswered on that had no effect is sent again only after the state was read', async () => {
   const steps = [off, lost(control(1)), off, off, control(1), on];
   const link = scriptedLink(steps);
-  expect(await over(link, { powerDeadline: 800 }).power.set('on', patient)).toBe('on');
+  expect(await over(link, { powerTimeout: 800 }).power.set('on', patient)).toBe('on');
   expect(link.left()).toBe(0);
 });
 
@@ -51,7 +50,7 @@ test.each<[PowerAction, readonly Step[], string, RegExp]>([
   ['on', [off, { ...control(1), code: 0xd5 }], 'invalid', /not possible in the present state/],
 ])('%s fails clearly after %j', async (action, steps, kind, sentence) => {
   const link = scriptedLink(steps);
-  const error = await over(link, { powerDeadline: 200 })
+  const error = await over(link, { powerTimeout: 200 })
     .power.set(action, patient)
     .catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ kind });
@@ -59,26 +58,29 @@ test.each<[PowerAction, readonly Step[], string, RegExp]>([
   expect(link.left()).toBe(0);
 });
 
-test('all attempts together have one deadline', async () => {
+test('all attempts together have one timeout', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const slow: IpmiLink = {
-    async request({ command }, signal) {
-      await pause(80, undefined, { signal }).catch(() => {
-        throw signal.reason;
-      });
-      if (command === 2) throw new Fault('deadline', 'no answer');
-      return { code: 0, data: Buffer.of(0, 0, 0) };
-    },
+    request: ({ command }, signal) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        const answer = { code: 0, data: Buffer.of(0, 0, 0) };
+        setTimeout(() => (command === 2 ? reject(new Fault('deadline', 'no answer')) : resolve(answer)), 80);
+      }),
   };
-  const began = performance.now();
-  const switching = over(slow, { powerDeadline: 500 }).power.set('on', patient);
-  await expect(switching).rejects.toThrow(/it is still off \d s after the power action on/);
-  expect(performance.now() - began).toBeLessThan(700);
+  const ended = vi.fn<(error: Error) => void>();
+  over(slow, { powerTimeout: 500 }).power.set('on', patient).catch(ended);
+  await vi.advanceTimersByTimeAsync(499);
+  expect(ended).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ended.mock.calls[0]![0].message).toMatch(/^it is still off \d s after the power action on/);
 });
 
 test('an abort ends the wait', async () => {
   const controller = new AbortController();
   const link = scriptedLink([off, control(1)]);
-  const waiting = over(link, { powerDeadline: 10_000 }).power.set('on', controller.signal);
+  const waiting = over(link, { powerTimeout: 10_000 }).power.set('on', controller.signal);
   setTimeout(() => controller.abort(), 50);
   await expect(waiting).rejects.toMatchObject({ kind: 'deadline' });
 });

@@ -10,6 +10,6 @@ export function over(
   options: Partial<IpmiDriverOptions> = {},
 ): Required<Omit<Capabilities, 'subnodes'>> {
   const connections = { link: () => link, async close() {} };
-  const capabilities = ipmiDriver({ connections, cycleSettling: 0, powerDeadline: 5_000, ...options }).connect(access);
+  const capabilities = ipmiDriver({ connections, cycleSettling: 0, powerTimeout: 5_000, ...options }).connect(access);
   return capabilities as Required<Omit<Capabilities, 'subnodes'>>;
 }

@@ -14,7 +14,7 @@ let driver: Driver;
 
 beforeAll(async () => {
   lab = await startRedfish({ count: 2, prefix: '127.113', port: 8_449, kinds: ['openbmc'] });
-  driver = openbmcDriver({ trust: memoryTrust(), powerDeadline: 5_000, connectTimeout: 300, requestTimeout: 1_000 });
+  driver = openbmcDriver({ trust: memoryTrust(), powerTimeout: 5_000, connectTimeout: 300, requestTimeout: 1_000 });
 });
 afterAll(async () => {
   await driver.close();

@@ -25,8 +25,8 @@ beforeAll(async () => {
   const kinds = ['plain', 'plain', 'sparse', 'openbmc', 'enclosure', 'plain', 'plain'] as const;
   lab = await startRedfish({ count: 7, prefix: '127.40', port: 8_445, kinds });
   const trust = memoryTrust();
-  redfish = redfishDriver({ trust, powerDeadline: 10_000, connectTimeout: 500, requestTimeout: 2_000 });
-  openBmc = openbmcDriver({ trust, powerDeadline: 10_000 });
+  redfish = redfishDriver({ trust, powerTimeout: 10_000, connectTimeout: 500, requestTimeout: 2_000 });
+  openBmc = openbmcDriver({ trust, powerTimeout: 10_000 });
 });
 afterAll(async () => {
   await redfish.close();

@@ -21,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => lab.stop());
 beforeEach(() => {
-  const limits = { connectTimeout: 300, requestTimeout: 1_000, addressDeadline: 1_000 };
-  driver = redfishDriver({ trust: memoryTrust(), powerDeadline: 5_000, ...limits });
+  const limits = { connectTimeout: 300, requestTimeout: 1_000, addressTimeout: 1_000 };
+  driver = redfishDriver({ trust: memoryTrust(), powerTimeout: 5_000, ...limits });
 });
 afterEach(() => driver.close());
 

@@ -2,14 +2,14 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import type { Capabilities } from '../../../src/drivers/capabilities.ts';
-import { openbmcCapabilities } from '../../../src/drivers/openbmc/capabilities.ts';
+import { openbmcCapabilities } from '../../../src/drivers/openbmc/index.ts';
 import { openbmcSpReaders, openbmcSpWriters } from '../../../src/drivers/openbmc/service-processor.ts';
-import { redfishCapabilities } from '../../../src/drivers/redfish/capabilities.ts';
 import { wattsOf } from '../../../src/drivers/redfish/energy.ts';
 import { logLines, rankOf } from '../../../src/drivers/redfish/event-log.ts';
+import { redfishCapabilities } from '../../../src/drivers/redfish/index.ts';
 import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';
 import { isNetmask } from '../../../src/drivers/redfish/sp-address.ts';
-import { pickSystem } from '../../../src/protocols/redfish/places.ts';
+import { pickSystem } from '../../../src/protocols/redfish/node-resources.ts';
 import { serverTree, treeTarget } from './tree.ts';
 
 const signal = new AbortController().signal;
@@ -189,15 +189,15 @@ describe('the event log', () => {
     [{ Id: 'FaultLog' }, 0],
   ])('%o ranks %i', (log, rank) => expect(rankOf({ ...log, Entries: { '@odata.id': '/e' } })).toBe(rank));
 
-  it('has its lines oldest first', () => {
+  it('has its lines oldest first', async () => {
     const entries = [
       { Id: '10', Created: '2026-02-03T04:05:06Z', Message: 'c', Severity: 'Warning' },
       { Id: '9', Created: '2026-02-03T04:05:06+00:00', Message: 'b', Severity: 'OK' },
       { Id: '1', Created: '2025-12-31T23:59:59Z', MessageId: 'a', SensorType: 'Fan', EntryCode: 'Deassert' },
     ];
     const lines = ['12/31/2025 23:59:59 Fan, a - Recovered', '02/03/2026 04:05:06 b', '02/03/2026 04:05:06 Warning, c'];
-    expect(logLines(entries)).toEqual(lines);
-    expect(logLines([{ Message: 'b' }, {}, 7])).toEqual(['b', 'no description', 'no description']);
+    expect(await logLines(entries)).toEqual(lines);
+    expect(await logLines([{ Message: 'b' }, {}, 7])).toEqual(['b', 'no description', 'no description']);
   });
 
   it('is empty when nothing of before is left', async () => {
@@ -472,7 +472,7 @@ describe('a hostile service', () => {
             ordered: () => void Object.assign(tree[system]!, { PowerState: 'Off' }),
           });
           try {
-            await use(capabilities({ ...target, powerDeadline: 0 }));
+            await use(capabilities({ ...target, powerTimeout: 0 }));
           } catch (error) {
             expect(error).toBeInstanceOf(Fault);
           }

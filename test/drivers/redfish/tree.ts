@@ -54,8 +54,8 @@ export function treeTarget(
     access,
     client,
     service: service as unknown as RedfishService,
-    powerDeadline: 400,
-    addressDeadline: 400,
+    powerTimeout: 400,
+    addressTimeout: 400,
     limits: new Map<string, number>(),
   };
   return { target, tree, patches, orders };

@@ -195,7 +195,7 @@ describe('lost, doubled and late packets', () => {
   });
 
   test('a BMC that answers after 3 s is talked to within a longer deadline, without doubled RAKP packets', async () => {
-    world = new World({}, { deadline: 20_000 });
+    world = new World({}, { timeout: 20_000 });
     world.back = () => [3_000];
     const request = world.request();
     await world.run(13_000);
@@ -270,7 +270,7 @@ describe('lost, doubled and late packets', () => {
       state = (state * 1103515245 + 12345) & 0x7fffffff;
       return state / 0x7fffffff < share ? [] : [1];
     };
-    world = new World({}, { deadline: 15_000 });
+    world = new World({}, { timeout: 15_000 });
     world.out = route;
     world.back = route;
     const requests = Array.from({ length: 50 }, () => world.request());

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
-import { credentialsOf, type IpmiEndpoint, placeOf } from '../../../src/protocols/ipmi/endpoint.ts';
+import { credentialsOf, type IpmiEndpoint, hostAndPort } from '../../../src/protocols/ipmi/endpoint.ts';
 import { literalAddress } from '../../../src/protocols/ipmi/resolve.ts';
 
 const good = { address: '192.0.2.1', username: 'admin', password: 'secret' };
@@ -37,7 +37,7 @@ test.each([
   [{ ...good, port: 6230 }, '192.0.2.1:6230'],
   [{ ...good, address: '2001:db8::1', port: 6230 }, '[2001:db8::1]:6230'],
 ])('place %#', (endpoint, place) => {
-  expect(placeOf(endpoint)).toBe(place);
+  expect(hostAndPort(endpoint)).toBe(place);
 });
 
 test.each([

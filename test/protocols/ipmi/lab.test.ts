@@ -75,11 +75,10 @@ describe('ipmi_sim with suite 17', () => {
     );
   });
 
-  test('a dead address costs one deadline', async () => {
-    const started = performance.now();
+  test('a dead address costs one timeout, with which all fail who wait', async () => {
     const dead = await Promise.allSettled([1, 2, 3].map(() => ask({ address: '127.20.250.1' })));
-    expect(performance.now() - started).toBeLessThan(6_000);
-    for (const one of dead) expect(one).toMatchObject({ reason: expect.any(Unreachable) });
+    const reasons = new Set(dead.map((one) => one.status === 'rejected' && (one.reason as unknown)));
+    expect([...reasons]).toEqual([expect.any(Unreachable)]);
   });
 
   test('with a loss of 5 % everything is answered', async () => {
@@ -90,7 +89,7 @@ describe('ipmi_sim with suite 17', () => {
   test('a BMC that answers after 3 s', async () => {
     await lab.fault(5, { delay: 3_000 });
     await client.close();
-    client = new IpmiClient({ deadline: 20_000 });
+    client = new IpmiClient({ timeout: 20_000 });
     expect(await ask({ address: at(5) })).toMatchObject({ code: 0 });
     await lab.fault(5, { delay: 0 });
   });

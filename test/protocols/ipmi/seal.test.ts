@@ -2,9 +2,18 @@ import { createDecipheriv, createHmac, createSecretKey, randomFillSync } from 'n
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveKeys } from '../../../src/protocols/ipmi/rakp.ts';
-import { messageOffset, newSeal, openMessage, type Seal, sealMessage } from '../../../src/protocols/ipmi/seal.ts';
+import {
+  following,
+  inWindow,
+  messageOffset,
+  newSeal,
+  newWindow,
+  openMessage,
+  type Seal,
+  sealMessage,
+  take,
+} from '../../../src/protocols/ipmi/seal.ts';
 import { suites } from '../../../src/protocols/ipmi/suites.ts';
-import { following, inWindow, newWindow, take } from '../../../src/protocols/ipmi/window.ts';
 
 const console1 = 0x11223344;
 const bmc = 0x55667788;

@@ -1,8 +1,6 @@
 import { createSecretKey } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
-import { readResponse, writeRequest } from '../../../src/protocols/ipmi/message.ts';
-import { readPong, writePing } from '../../../src/protocols/ipmi/presence.ts';
+import { readPong, recipientOf, writePing } from '../../../src/protocols/ipmi/header.ts';
 import {
   deriveKeys,
   newTranscript,
@@ -14,6 +12,7 @@ import {
   type Transcript,
 } from '../../../src/protocols/ipmi/rakp.ts';
 import { newSeal, openMessage } from '../../../src/protocols/ipmi/seal.ts';
+import { readResponse, writeRequest } from '../../../src/protocols/ipmi/session.ts';
 import {
   readOpenResponse,
   readRakp2,

@@ -1,11 +1,11 @@
-import { answerPacket, type LightBmc, makeLightBmc } from '../../lab/light-bmc/bmc.ts';
+import type { Fault } from '../../../src/core/errors.ts';
 import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
 import { credentialsOf, type IpmiEndpoint } from '../../../src/protocols/ipmi/endpoint.ts';
-import type { IpmiRequest, IpmiResponse } from '../../../src/protocols/ipmi/link.ts';
-import { defaultTiming, type Habits, type Timing } from '../../../src/protocols/ipmi/timing.ts';
-import type { Wire } from '../../../src/protocols/ipmi/wire.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
-import type { Fault } from '../../../src/core/errors.ts';
+import type { IpmiRequest, IpmiResponse } from '../../../src/protocols/ipmi/link.ts';
+import { defaultTiming, type Habits, type Timing } from '../../../src/protocols/ipmi/peer.ts';
+import type { Wire } from '../../../src/protocols/ipmi/wire.ts';
+import { answerPacket, type LightBmc, makeLightBmc } from '../../lab/light-bmc/bmc.ts';
 
 /** What became of a request. */
 export type Outcome = { response: IpmiResponse } | { fault: Fault };
@@ -69,7 +69,7 @@ export class World {
       heardNoise: () => this.noise,
     };
     const peer = {
-      place: '192.0.2.1',
+      where: '192.0.2.1',
       credentials: credentialsOf({ ...account, ...endpoint }),
       timing: { ...defaultTiming, ...timing },
       habits: this.habits,

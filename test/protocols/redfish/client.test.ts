@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Unreachable } from '../../../src/core/errors.ts';
 import { RedfishClient, type RedfishOptions } from '../../../src/protocols/redfish/client.ts';
 import { memberResources } from '../../../src/protocols/redfish/collection.ts';
-import { systemOf } from '../../../src/protocols/redfish/places.ts';
+import { systemOf } from '../../../src/protocols/redfish/node-resources.ts';
 import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { type MemoryTrust, memoryTrust } from './memory-trust.ts';
 import { scripted } from './scripted.ts';

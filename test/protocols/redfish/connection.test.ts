@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Unreachable } from '../../../src/core/errors.ts';
 import { RedfishClient, type RedfishOptions } from '../../../src/protocols/redfish/client.ts';
 import { allResources } from '../../../src/protocols/redfish/collection.ts';
-import { systemOf } from '../../../src/protocols/redfish/places.ts';
+import { systemOf } from '../../../src/protocols/redfish/node-resources.ts';
 import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { type MemoryTrust, memoryTrust } from './memory-trust.ts';
 import { scripted } from './scripted.ts';
@@ -35,15 +35,14 @@ const rootsAsked = async (index: number) =>
   (await lab.state(index)).requests.filter((line) => line === 'GET /redfish/v1').length;
 
 describe('a service that hangs', () => {
-  it.each(['warm', 'cold'])('costs one deadline, however many requests wait for it: %s', async (start) => {
+  it.each(['warm', 'cold'])('costs one timeout, with which all fail who wait: %s', async (start) => {
     limited({ requestTimeout: deadline });
     if (start === 'warm') await powerOf(0);
     await lab.fault(0, { dead: 'silent' });
-    const began = performance.now();
     const asked = Array.from({ length: 12 }, (_, i) => serviceOf(0).get(`/redfish/v1/Systems?${i}`, signal));
-    for (const outcome of await Promise.allSettled(asked))
-      expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(Unreachable) });
-    expect(performance.now() - began).toBeLessThan(3 * deadline);
+    const outcomes = await Promise.allSettled(asked);
+    const reasons = new Set(outcomes.map((one) => one.status === 'rejected' && (one.reason as unknown)));
+    expect([...reasons]).toEqual([expect.any(Unreachable)]);
     await expect.poll(async () => (await lab.state(0)).connections, { timeout: 5_000 }).toBe(0);
     await lab.fault(0, { dead: false });
     expect(await powerOf(0)).toBe('Off');

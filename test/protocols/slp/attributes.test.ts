@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseAttributes } from '../../../src/protocols/slp/attributes.ts';
+import { parseAttributes } from '../../../src/protocols/slp/service.ts';
 
 describe('an attribute list', () => {
   it.each<[string, Record<string, string[]>]>([

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseAttributes } from '../../../src/protocols/slp/attributes.ts';
 import { decodeReply, type Reply, statedLength } from '../../../src/protocols/slp/message.ts';
-import { isUrl, typeOfService } from '../../../src/protocols/slp/service.ts';
+import { isUrl, parseAttributes, typeOfService } from '../../../src/protocols/slp/service.ts';
 import { agentAdvert, attributeReply, message, overflow, serviceReply } from '../../lab/slp/wire.ts';
 
 const xid = fc.nat(0xffff);

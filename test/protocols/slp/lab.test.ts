@@ -10,7 +10,7 @@ afterAll(() => lab?.stop());
 // Machines that run tests may be slow.
 const patient = {
   milliseconds: 30_000,
-  timing: { firstGap: 500, laterGap: 1_000, patience: [500, 1_000, 2_000, 4_000, 8_000], tcpPatience: 10_000 },
+  timing: { firstGap: 500, laterGap: 1_000, timeouts: [500, 1_000, 2_000, 4_000, 8_000], tcpTimeout: 10_000 },
 };
 
 const type = 'service:management-hardware.IBM:integrated-management-module2';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { groups6, typeHash } from '../../../src/protocols/slp/groups.ts';
 import { Queues } from '../../../src/protocols/slp/queues.ts';
-import { Rounds } from '../../../src/protocols/slp/rounds.ts';
-import { defaultTiming } from '../../../src/protocols/slp/timing.ts';
+import { groups6, typeHash } from '../../../src/protocols/slp/requests.ts';
+import { defaultTiming, Rounds } from '../../../src/protocols/slp/timing.ts';
 import { Xids } from '../../../src/protocols/slp/xids.ts';
 
 /** The milliseconds of the rounds, if each brings news or not as told. */

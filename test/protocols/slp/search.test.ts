@@ -17,7 +17,7 @@ import {
 const port = 20_427;
 const type = 'service:lab';
 // Loopback loses nothing, so all waits can be short.
-const timing = { firstGap: 60, laterGap: 120, patience: [250, 500, 1_000], tcpPatience: 500 };
+const timing = { firstGap: 60, laterGap: 120, timeouts: [250, 500, 1_000], tcpTimeout: 500 };
 const open: (Socket | Server)[] = [];
 
 afterEach(async () => {

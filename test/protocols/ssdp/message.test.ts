@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeAnswer, searchRequest } from '../../../src/protocols/ssdp/message.ts';
+import { decodeAnswer, searchRequest } from '../../../src/protocols/ssdp/search.ts';
 
 const uuid = '6f1c7e1a-0000-4000-8000-0123456789ab';
 const target = 'urn:dmtf-org:service:redfish-rest:1';

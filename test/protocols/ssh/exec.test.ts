@@ -102,13 +102,13 @@ describe('a command', () => {
 describe('a limit', () => {
   it('of the command ends it on the node too', async () => {
     const command = 'echo $$ > deadline.pid; exec sleep 300';
-    const fault = await on(0, command, { commandDeadline: 300 }).catch((error: unknown) => error);
+    const fault = await on(0, command, { commandTimeout: 300 }).catch((error: unknown) => error);
     expect(fault).toMatchObject({ kind: 'deadline', message: expect.stringContaining('within 0.3 s') });
     await expect.poll(() => isRunning('deadline.pid'), { timeout: 5_000 }).toBe(false);
   });
 
   it('of connecting ends the waiting for a node that is silent', async () => {
-    const fault = await on(hanging, 'true', { connectDeadline: 200 }).catch((error: unknown) => error);
+    const fault = await on(hanging, 'true', { connectTimeout: 200 }).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Unreachable);
     expect((fault as Fault).message).toBe(
       `its sshd at ${lab.addresses[hanging]}:${lab.port} did not answer within 0.2 s.`,

@@ -16,7 +16,7 @@ it('runs a command on many nodes at once, and dead ones delay nobody', async () 
   const told: string[] = [];
   const work = async (index: number): Promise<string> => {
     try {
-      const { stdout } = await run(client, targetOf(lab, index), 'echo $LAB_NAME', { connectDeadline: 20_000 });
+      const { stdout } = await run(client, targetOf(lab, index), 'echo $LAB_NAME', { connectTimeout: 20_000 });
       return stdout.trim();
     } catch (error) {
       return (error as Error).message;

@@ -25,7 +25,7 @@ async function saidOf(answer: (socket: Socket) => void): Promise<string> {
   const { port } = server.address() as AddressInfo;
   const client = new SshClient({ privateKey: newKeyPair('test').privateKey, hostKeys: memoryHostKeys() });
   const target = { name: 'n1', address: '127.122.200.1', port, user: 'root' };
-  const sentence = await complaint(run(client, target, 'true', { connectDeadline: 2_000 }));
+  const sentence = await complaint(run(client, target, 'true', { connectTimeout: 2_000 }));
   await client.close();
   return sentence;
 }

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Slices } from '../../../src/core/slices.ts';
-import { PacedReading } from '../../../src/protocols/ssh/paced-reading.ts';
+import { PacedReading } from '../../../src/protocols/ssh/connection.ts';
 
 async function begin() {
   const stream = new PassThrough();

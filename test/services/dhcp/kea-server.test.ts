@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Daemon } from '../../../src/services/daemons/daemon.ts';
 import { type Base, readDocument } from '../../../src/services/dhcp/document.ts';
+import { ownFiles, type KeaFiles, systemFiles } from '../../../src/services/dhcp/kea-files.ts';
 import { KeaServer } from '../../../src/services/dhcp/kea-server.ts';
-import { ownPlaces, type Places, systemPlaces } from '../../../src/services/dhcp/places.ts';
 
 const example = '// The distribution’s.\n{ "Dhcp4": {} }\n';
 const base: Base = readDocument(
@@ -13,33 +13,32 @@ const base: Base = readDocument(
   JSON.stringify({ Dhcp4: { 'user-context': { muster: true }, 'shared-networks': [], subnet4: [] } }),
 )!;
 
-let places: Places;
+let files: KeaFiles;
 beforeEach(() => {
-  places = ownPlaces(mkdtempSync(join(tmpdir(), 'muster-kea-')), 4);
-  writeFileSync(places.configuration, example);
-  chmodSync(places.configuration, 0o644);
+  files = ownFiles(mkdtempSync(join(tmpdir(), 'muster-kea-')), 4);
+  writeFileSync(files.configuration, example);
+  chmodSync(files.configuration, 0o644);
 });
-afterEach(() => rmSync(places.directory!, { recursive: true }));
+afterEach(() => rmSync(files.directory!, { recursive: true }));
 
 const done = (): Promise<void> => Promise.resolve();
 const daemon = (start: () => Promise<void>): Daemon => ({
   isRunning: () => Promise.resolve(false),
   start,
   reload: done,
-  restart: done,
   stop: done,
   resume: done,
   close: done,
 });
 
-async function server(start: () => Promise<void>, reader?: Places['reader']): Promise<KeaServer> {
-  const made = new KeaServer(4, { ...places, reader }, ['kea-dhcp4'], daemon(start));
+async function server(start: () => Promise<void>, reader?: KeaFiles['reader']): Promise<KeaServer> {
+  const made = new KeaServer(4, { ...files, reader }, ['kea-dhcp4'], daemon(start));
   await made.load();
   return made;
 }
 
-const kept = (): string => readFileSync(`${places.configuration}.before-muster`, 'utf8');
-const written = (): string => readFileSync(places.configuration, 'utf8');
+const kept = (): string => readFileSync(`${files.configuration}.before-muster`, 'utf8');
+const written = (): string => readFileSync(files.configuration, 'utf8');
 
 it('the configuration of somebody else is kept, also if Kea does not start with ours', async () => {
   const kea = await server(() => Promise.reject(new Error('it does not start')));
@@ -50,7 +49,7 @@ it('the configuration of somebody else is kept, also if Kea does not start with 
 });
 
 it('what is to be installed is told where Kea is not there', async () => {
-  const kea = new KeaServer(4, places, ['/nowhere/kea-dhcp4'], daemon(done));
+  const kea = new KeaServer(4, files, ['/nowhere/kea-dhcp4'], daemon(done));
   await kea.load();
   await expect(kea.check(base, [])).rejects.toThrow('Debian: apt install kea-dhcp4-server');
   expect(written()).toBe(example);
@@ -59,20 +58,20 @@ it('what is to be installed is told where Kea is not there', async () => {
 it.runIf(process.getuid!() === 0)('the user that Kea runs as can read its configuration, others cannot', async () => {
   const kea = await server(done, { name: 'somebody', uid: 4_711, gid: 4_712 });
   await kea.configure(base, []);
-  const { uid, gid, mode } = statSync(places.configuration);
+  const { uid, gid, mode } = statSync(files.configuration);
   expect({ uid, gid, mode: mode & 0o777 }).toEqual({ uid: 0, gid: 4_712, mode: 0o640 });
 });
 
 it('a configuration whose owner was changed is put right by configuring again', async () => {
   const kea = await server(done, { name: 'somebody', uid: process.getuid!(), gid: process.getgid!() });
   await kea.configure(base, []);
-  chmodSync(places.configuration, 0o600);
+  chmodSync(files.configuration, 0o600);
   await kea.configure(base, []);
-  expect(statSync(places.configuration).mode & 0o777).toBe(0o640);
+  expect(statSync(files.configuration).mode & 0o777).toBe(0o640);
 });
 
 it('the files of a system’s Kea are where Debian has them', () => {
-  const { configuration, socket, leaseFile, reader } = systemPlaces(6);
+  const { configuration, socket, leaseFile, reader } = systemFiles(6);
   expect({ configuration, socket, leaseFile, reader: reader?.name }).toEqual({
     configuration: '/etc/kea/kea-dhcp6.conf',
     socket: '/run/kea/kea6-ctrl-socket',

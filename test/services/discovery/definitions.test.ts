@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Snapshot } from '../../../src/database/snapshot.ts';
-import { parseAttributes } from '../../../src/protocols/slp/attributes.ts';
+import { parseAttributes } from '../../../src/protocols/slp/service.ts';
 import { advertisedDevice, announcedDevice, type Device } from '../../../src/services/discovery/device.ts';
+import { neighbours } from '../../../src/services/discovery/discovery.ts';
 import { foldDevices } from '../../../src/services/discovery/fold.ts';
 import { kindOfService } from '../../../src/services/discovery/kinds.ts';
 import { KnownNodes } from '../../../src/services/discovery/known-nodes.ts';
-import { neighbours } from '../../../src/services/discovery/neighbours.ts';
 import { definitionsOf } from '../../../src/services/discovery/rows.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 

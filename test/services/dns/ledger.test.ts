@@ -2,10 +2,8 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { keyed, Ledger } from '../../../src/services/dns/ledger.ts';
-import type { DnsRecord } from '../../../src/services/dns/record.ts';
-import { countTogether } from '../../../src/services/dns/together.ts';
-import { type Change, checkTogether, planUpdate } from '../../../src/services/dns/update-plan.ts';
+import { type DnsRecord, keyed, Ledger } from '../../../src/services/dns/ledger.ts';
+import { type Change, checkTogether, countTogether, planUpdate } from '../../../src/services/dns/update-plan.ts';
 
 let directory: string;
 let file: string;

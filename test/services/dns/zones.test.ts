@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { parseIp, parsePrefix } from '../../../src/core/ip.ts';
 import { Fault } from '../../../src/core/errors.ts';
-import { recordsOfHost } from '../../../src/services/dns/host-records.ts';
-import type { DnsRecord } from '../../../src/services/dns/record.ts';
+import { parseIp, parsePrefix } from '../../../src/core/ip.ts';
+import type { DnsRecord } from '../../../src/services/dns/ledger.ts';
 import { isLater, nextSerial, renderZone } from '../../../src/services/dns/zone-file.ts';
-import { reverseZones, zoneOf, zonesOf } from '../../../src/services/dns/zones.ts';
+import { recordsOfHost, reverseZones, zoneOf, zonesOf } from '../../../src/services/dns/zones.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 
 describe('reverse zones of a network', () => {

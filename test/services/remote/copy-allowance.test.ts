@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CargoItem } from '../../../src/services/remote/cargo.ts';
-import { copyAllowance } from '../../../src/services/remote/copy-allowance.ts';
+import { type CargoItem, copyAllowance } from '../../../src/services/remote/cargo.ts';
 
 const gigabyte = 1e9;
 /** Bytes in a millisecond on a line of one gigabit per second. */

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { effectiveReader } from '../../../src/objects/effective.ts';
-import { messagesOf, filesSynced, noSyncFiles, softwareBegins } from '../../../src/services/update/messages.ts';
-import { listFiles, imageOf } from '../../../src/services/update/node-image.ts';
-import { parsePostscript, scriptsOf } from '../../../src/services/update/postscripts.ts';
-import { ScriptDirectory } from '../../../src/services/update/script-directory.ts';
-import { scriptEnvironment } from '../../../src/services/update/script-environment.ts';
+import { filesSynced, messagesOf, noSyncFiles, softwareBegins } from '../../../src/services/update/messages.ts';
+import { imageOf, listFiles } from '../../../src/services/update/node-image.ts';
+import { scriptEnvironment } from '../../../src/services/update/plan-update.ts';
+import { hasScript, parsePostscript, scriptDirectory, scriptsOf } from '../../../src/services/update/postscripts.ts';
 import { matches } from '../../../src/services/update/wanted-files.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
 
@@ -115,20 +114,20 @@ it('the environment has site, node and image, and nothing a shell lives on', () 
 });
 
 describe('the directory of scripts', () => {
-  const scripts = new ScriptDirectory(join(directory, 'scripts'));
+  const has = (name: string): boolean => hasScript(scriptDirectory(join(directory, 'scripts')), name);
   it('has the files below it and nothing else', () => {
-    expect(scripts.has('a')).toBe(false);
+    expect(has('a')).toBe(false);
     mkdirSync(join(directory, 'scripts/sub'), { recursive: true });
     for (const name of ['scripts/a', 'scripts/sub/b', 'outside']) writeFileSync(join(directory, name), '');
     symlinkSync('../outside', join(directory, 'scripts/link'));
     symlinkSync('a', join(directory, 'scripts/inner'));
-    expect(['a', 'sub/b', 'inner', './a'].map((name) => scripts.has(name))).toEqual([true, true, true, true]);
+    expect(['a', 'sub/b', 'inner', './a'].map(has)).toEqual([true, true, true, true]);
     const others = ['', 'sub', 'none', '../outside', 'link', '/etc/passwd', 'a\0', '.', '..'];
-    expect(others.filter((name) => scripts.has(name))).toEqual([]);
+    expect(others.filter(has)).toEqual([]);
   });
 
   it('is nothing that can be sent if it is a file', () => {
-    expect(new ScriptDirectory(join(directory, 'outside')).path).toBeUndefined();
+    expect(scriptDirectory(join(directory, 'outside'))).toBeUndefined();
   });
 });
 

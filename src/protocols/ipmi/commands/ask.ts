@@ -1,38 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, Unreachable } from '../../../core/errors.ts';
+import { sleep } from '../../sleep.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from '../link.ts';
-import { hex } from './bytes.ts';
+import { atLeast, hex } from './bytes.ts';
+import codes from './completion-codes.json' with { type: 'json' };
 
 /** IPMI 2.0 table 5-2. */
-const completionTexts: Readonly<Record<number, string>> = {
-  0x80: 'the parameter is not supported',
-  0x81: 'another one is changing the settings',
-  0x82: 'the parameter is read-only',
-  0xc0: 'it is busy',
-  0xc1: 'it does not know the command',
-  0xc2: 'it does not know the command on this LUN',
-  0xc3: 'it took too long',
-  0xc4: 'it is out of space',
-  0xc5: 'the reservation was cancelled',
-  0xc6: 'the request was cut short',
-  0xc7: 'the request has the wrong length',
-  0xc8: 'the request is too long',
-  0xc9: 'a parameter is out of range',
-  0xca: 'it cannot return that many bytes',
-  0xcb: 'what was asked for is not there',
-  0xcc: 'a field of the request is invalid',
-  0xcd: 'the command is not for this sensor or record',
-  0xce: 'it could not answer',
-  0xcf: 'the request was a duplicate',
-  0xd0: 'its SDR repository is being updated',
-  0xd1: 'it is updating its firmware',
-  0xd2: 'it is starting',
-  0xd3: 'the destination is unavailable',
-  0xd4: 'the account lacks the privilege',
-  0xd5: 'the command is not possible in the present state',
-  0xd6: 'the command is disabled',
-  0xff: 'of an unspecified error',
-};
+const completionTexts: Readonly<Record<string, string>> = codes;
 
 export const completion = {
   ok: 0x00,
@@ -51,12 +24,11 @@ const busyPauses: readonly number[] = [100, 300, 1000];
 
 /** Waits; an abort ends the wait with a Fault. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  try {
-    await delay(milliseconds, undefined, { signal });
-  } catch (cause) {
-    if (signal.reason instanceof Fault) throw signal.reason;
-    throw new Fault('deadline', 'the command was ended before the service processor was done.', { cause });
-  }
+  await sleep(milliseconds, signal);
+  if (!signal.aborted) return;
+  if (signal.reason instanceof Fault) throw signal.reason;
+  const sentence = 'the command was ended before the service processor was done.';
+  throw new Fault('deadline', sentence, { cause: signal.reason });
 }
 
 /** Whether no answer came, so that nobody knows if the command was carried out. */
@@ -66,7 +38,7 @@ export function unanswered(error: unknown, signal: AbortSignal): error is Fault 
 
 /** The Fault for a completion code; `own` holds the codes that mean something special to this command. */
 export function refusal(what: string, code: number, own: Readonly<Record<number, string>> = {}): Fault {
-  const text = own[code] ?? completionTexts[code] ?? 'of an error of its own';
+  const text = own[code] ?? completionTexts[`0x${code.toString(16)}`] ?? 'of an error of its own';
   return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`);
 }
 
@@ -76,10 +48,7 @@ const higher: Readonly<Record<Privilege, Privilege | undefined>> = {
   administrator: undefined,
 };
 
-/**
- * Sends a request, and again with a higher privilege if it lacks one, since hardware differs in what it lets whom do, or after a
- * while if the service processor is busy. Refused and busy ones have done nothing yet.
- */
+/** Sends again with a higher privilege if one is lacking, and after a pause if it is busy: nothing was done in either case. */
 export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
   let asked = request;
   for (let pauses = 0; ; ) {
@@ -105,4 +74,28 @@ export async function ask(
   const response = await send(link, request, signal);
   if (response.code !== completion.ok) throw refusal(what, response.code, own);
   return response.data;
+}
+
+/** IPMI 2.0 31.4 and 33.11: a new reservation cancels the one before, so asking twice makes the first answer worthless. */
+export interface Reservation {
+  readonly id: number;
+  /** How long the answer to the next such request is waited for before it is sent again, in milliseconds. */
+  readonly retryAfter: number;
+}
+
+/** `cancelled`: the one before, if it was found cancelled; a request that was sent twice may have done that. */
+export async function reserve(
+  link: IpmiLink,
+  request: { readonly netfn: number; readonly command: number },
+  what: string,
+  signal: AbortSignal,
+  cancelled?: Reservation,
+): Promise<Reservation> {
+  const begun = performance.now();
+  const data = await ask(link, { ...request, retryAfter: cancelled?.retryAfter ?? 0 }, what, signal);
+  const took = performance.now() - begun;
+  return {
+    id: atLeast(data, 2, what).readUInt16LE(0),
+    retryAfter: 2 * Math.max(took, cancelled?.retryAfter ?? 0),
+  };
 }

@@ -30,15 +30,8 @@ export type BootDevice = keyof typeof bootDevices;
 export interface BootFlags {
   readonly valid: boolean;
   readonly persistent: boolean;
-  readonly efi: boolean;
   /** Undefined: a device the standard has not. */
   readonly device: BootDevice | undefined;
-  readonly clearCmos: boolean;
-  readonly lockKeyboard: boolean;
-  readonly screenBlank: boolean;
-  readonly lockReset: boolean;
-  /** The remaining bytes as they are: console, verbosity, device instance. */
-  readonly rest: readonly [number, number, number];
 }
 
 const deviceNames = new Map(Object.entries(bootDevices).map(([name, code]) => [code as number, name as BootDevice]));
@@ -47,17 +40,10 @@ const deviceNames = new Map(Object.entries(bootDevices).map(([name, code]) => [c
 export function decodeBootFlags(data: Buffer): BootFlags {
   atLeast(data, 5, 'Get System Boot Options');
   const first = byteAt(data, 0);
-  const second = byteAt(data, 1);
   return {
     valid: (first & 0x80) !== 0,
     persistent: (first & 0x40) !== 0,
-    efi: (first & 0x20) !== 0,
-    device: deviceNames.get((second >> 2) & 0x0f),
-    clearCmos: (second & 0x80) !== 0,
-    lockKeyboard: (second & 0x40) !== 0,
-    screenBlank: (second & 0x02) !== 0,
-    lockReset: (second & 0x01) !== 0,
-    rest: [byteAt(data, 2), byteAt(data, 3), byteAt(data, 4)],
+    device: deviceNames.get((byteAt(data, 1) >> 2) & 0x0f),
   };
 }
 
@@ -77,12 +63,8 @@ export function encodeBootFlags(override: BootOverride | undefined): Buffer {
 export async function getBootFlags(link: IpmiLink, signal: AbortSignal): Promise<BootFlags> {
   const data = Buffer.of(parameters.flags, 0, 0);
   const what = 'Get System Boot Options';
-  const answer = await ask(
-    link,
-    { netfn: chassis, command: commands.getBootOptions, data, privilege: 'operator' },
-    what,
-    signal,
-  );
+  const request = { netfn: chassis, command: commands.getBootOptions, data, privilege: 'operator' } as const;
+  const answer = await ask(link, request, what, signal);
   if ((byteAt(atLeast(answer, 7, what), 1) & 0x7f) !== parameters.flags) throw garbled(what, answer);
   return decodeBootFlags(answer.subarray(2));
 }
@@ -97,10 +79,7 @@ function setParameter(
   return send(link, { netfn: chassis, command: commands.setBootOptions, data, privilege: 'operator' }, signal);
 }
 
-/**
- * Sets the boot flags. Only parameter 5 has to succeed: hardware that has no lock, no acknowledgement or no way to keep the
- * flags for longer than 60 s refuses those and takes the flags all the same.
- */
+/** Only parameter 5 has to succeed: hardware may refuse the lock, the acknowledgement and the 60 s, and take the flags. */
 export async function setBootFlags(
   link: IpmiLink,
   override: BootOverride | undefined,

@@ -12,7 +12,7 @@ export function atLeast(data: Buffer, length: number, what: string): Buffer {
   return data;
 }
 
-/** The byte at this place, 0 beyond the end: for fields that older hardware leaves out. */
+/** The byte at this index, 0 beyond the end: for fields that older hardware leaves out. */
 export function byteAt(data: Uint8Array, index: number): number {
   return data[index] ?? 0;
 }

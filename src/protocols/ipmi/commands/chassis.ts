@@ -4,7 +4,7 @@ import { atLeast, byteAt } from './bytes.ts';
 
 /** IPMI 2.0 section 28: chassis commands. */
 const chassis = 0x00;
-const commands = { getStatus: 0x01, control: 0x02, identify: 0x04, setPowerRestorePolicy: 0x06 };
+const commands = { getStatus: 0x01, control: 0x02, identify: 0x04 };
 
 /** Chassis Control, table 28-4. */
 const controls = { off: 0, on: 1, cycle: 2, reset: 3, nmi: 4, softoff: 5 } as const;
@@ -64,34 +64,19 @@ export async function getChassisStatus(link: IpmiLink, signal: AbortSignal): Pro
 /** Never repeated by the link: a repeated reset is a second reset. */
 export async function chassisControl(link: IpmiLink, action: ChassisControl, signal: AbortSignal): Promise<void> {
   const data = Buffer.of(controls[action]);
-  await ask(
-    link,
-    { netfn: chassis, command: commands.control, data, privilege: 'operator', repeatable: false },
-    `the power action "${action}"`,
-    signal,
-  );
+  const request = {
+    netfn: chassis,
+    command: commands.control,
+    data,
+    privilege: 'operator',
+    repeatable: false,
+  } as const;
+  await ask(link, request, `the power action "${action}"`, signal);
 }
 
 /** For a number of seconds (0: off), or until switched off. */
 export async function identify(link: IpmiLink, duration: number | 'indefinite', signal: AbortSignal): Promise<void> {
   const data = duration === 'indefinite' ? Buffer.of(0, 1) : Buffer.of(Math.min(duration, 255));
-  await ask(
-    link,
-    { netfn: chassis, command: commands.identify, data, privilege: 'operator' },
-    'to change the identify light',
-    signal,
-  );
-}
-
-export type RestorePolicy = 'always-off' | 'last-state' | 'always-on';
-const policyCodes: Readonly<Record<RestorePolicy, number>> = { 'always-off': 0, 'last-state': 1, 'always-on': 2 };
-
-export async function setPowerRestorePolicy(link: IpmiLink, policy: RestorePolicy, signal: AbortSignal): Promise<void> {
-  const data = Buffer.of(policyCodes[policy]);
-  await ask(
-    link,
-    { netfn: chassis, command: commands.setPowerRestorePolicy, data, privilege: 'operator' },
-    'the power restore policy',
-    signal,
-  );
+  const request = { netfn: chassis, command: commands.identify, data, privilege: 'operator' } as const;
+  await ask(link, request, 'to change the identify light', signal);
 }

@@ -1,35 +1,20 @@
-import type { IpmiLink } from '../link.ts';
-import { completion } from './ask.ts';
-import { atLeast, byteAt, uint16 } from './bytes.ts';
-import { dcmiExchange } from './dcmi-exchange.ts';
+import { Fault } from '../../../core/errors.ts';
+import type { IpmiLink, Privilege } from '../link.ts';
+import { completion, refusal, send } from './ask.ts';
+import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
 
-/** DCMI 1.5 sections 6.1 and 6.6: capabilities, power and temperatures. */
+/** DCMI 1.5 sections 6.6 (power and temperatures) and 6.4.6 (management controller identifier string). */
 const commands = {
-  getCapabilities: 0x01,
   getPowerReading: 0x02,
   getPowerLimit: 0x03,
   setPowerLimit: 0x04,
   activatePowerLimit: 0x05,
+  getControllerId: 0x09,
+  setControllerId: 0x0a,
   getTemperatures: 0x10,
 };
 /** Section 6.6.2: the answer to Get Power Limit still holds the values. */
 const noActiveLimit = 0x80;
-
-export interface DcmiCapabilities {
-  /** `1.5` */
-  readonly version: string;
-  readonly powerManagement: boolean;
-}
-
-export function decodeCapabilities(data: Buffer): DcmiCapabilities {
-  atLeast(data, 5, 'Get DCMI Capabilities');
-  return { version: `${byteAt(data, 0)}.${byteAt(data, 1)}`, powerManagement: (byteAt(data, 4) & 0x01) !== 0 };
-}
-
-export async function getCapabilities(link: IpmiLink, signal: AbortSignal): Promise<DcmiCapabilities> {
-  const request = { command: commands.getCapabilities, data: [1], what: 'Get DCMI Capabilities' };
-  return decodeCapabilities((await dcmiExchange(link, request, signal)).data);
-}
 
 export interface PowerReading {
   readonly current: number;
@@ -132,4 +117,75 @@ export function decodeTemperatures(data: Buffer): readonly number[] {
 export async function getTemperatures(link: IpmiLink, entity: number, signal: AbortSignal): Promise<readonly number[]> {
   const request = { command: commands.getTemperatures, data: [0x01, entity, 0, 1], what: 'Get Temperature Readings' };
   return decodeTemperatures((await dcmiExchange(link, request, signal)).data);
+}
+
+/** DCMI 1.5 section 6: group extension, netfn 2Ch, every message of either direction starts with DCh. */
+const groupExtension = 0x2c;
+const group = 0xdc;
+const ownCodes = {
+  0x80: 'no limit is set',
+  0x84: 'the limit is out of the range it can keep',
+  0x85: 'the correction time is out of range',
+  0x89: 'the sampling period is out of range',
+};
+
+export interface DcmiRequest {
+  readonly command: number;
+  readonly data: readonly number[];
+  readonly privilege?: Privilege;
+  readonly what: string;
+}
+
+/** The completion code, if it is 0 or one of those accepted, and the data after the group byte. */
+export async function dcmiExchange(
+  link: IpmiLink,
+  request: DcmiRequest,
+  signal: AbortSignal,
+  accept: readonly number[] = [],
+): Promise<{ code: number; data: Buffer }> {
+  const { command, privilege = 'user', what } = request;
+  const data = Buffer.of(group, ...request.data);
+  const { code, data: answer } = await send(link, { netfn: groupExtension, command, data, privilege }, signal);
+  if (code === completion.unknownCommand) {
+    throw new Fault('invalid', 'its service processor has no DCMI, which its power figures and limits need.');
+  }
+  if (code !== completion.ok && !accept.includes(code)) throw refusal(what, code, ownCodes);
+  if (answer.length > 0 && byteAt(answer, 0) !== group) throw garbled(what, answer);
+  return { code, data: answer.subarray(1) };
+}
+
+/** 64 bytes with the zero that ends the text. */
+export const maximumControllerId = 63;
+const pieceLength = 16;
+
+/** The controller's host name, as it announces it in DHCP. */
+export async function getControllerId(link: IpmiLink, signal: AbortSignal): Promise<string> {
+  const pieces: Buffer[] = [];
+  for (let offset = 0; offset <= maximumControllerId; ) {
+    const request = { command: commands.getControllerId, data: [offset, pieceLength], what: 'to tell its host name' };
+    const { data } = await dcmiExchange(link, request, signal);
+    const total = byteAt(atLeast(data, 1, request.what), 0);
+    const piece = data.subarray(1, 1 + pieceLength);
+    pieces.push(piece);
+    offset += piece.length;
+    if (piece.length === 0 || piece.includes(0) || offset >= total) break;
+  }
+  const text = Buffer.concat(pieces);
+  const end = text.indexOf(0);
+  return text.subarray(0, end < 0 ? text.length : end).toString('latin1');
+}
+
+export async function setControllerId(link: IpmiLink, name: string, signal: AbortSignal): Promise<void> {
+  const bytes = Buffer.from(`${name}\0`, 'latin1');
+  for (let offset = 0; offset < bytes.length; offset += pieceLength) {
+    const piece = bytes.subarray(offset, offset + pieceLength);
+    const data = [offset, piece.length, ...piece];
+    const request = {
+      command: commands.setControllerId,
+      data,
+      privilege: 'administrator',
+      what: 'its host name',
+    } as const;
+    await dcmiExchange(link, request, signal);
+  }
 }

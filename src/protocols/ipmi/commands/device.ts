@@ -4,34 +4,21 @@ import { atLeast, byteAt } from './bytes.ts';
 
 /** IPMI 2.0 section 20: device global commands. */
 const app = 0x06;
-const commands = { getDeviceId: 0x01, getSelfTest: 0x04, getDeviceGuid: 0x08, getSystemGuid: 0x37 };
+const commands = { getDeviceId: 0x01, getDeviceGuid: 0x08, getSystemGuid: 0x37 };
 
 export interface DeviceId {
   readonly deviceId: number;
-  readonly deviceRevision: number;
-  readonly providesDeviceSdrs: boolean;
-  /** False while the firmware is being updated or started. */
-  readonly available: boolean;
   /** `2.15` */
   readonly firmware: string;
-  /** `2.0` */
-  readonly ipmiVersion: string;
-  readonly hasSdrRepository: boolean;
   readonly manufacturerId: number;
   readonly productId: number;
 }
 
 export function decodeDeviceId(data: Buffer): DeviceId {
   atLeast(data, 11, 'Get Device ID');
-  const version = byteAt(data, 4);
   return {
     deviceId: byteAt(data, 0),
-    deviceRevision: byteAt(data, 1) & 0x0f,
-    providesDeviceSdrs: (byteAt(data, 1) & 0x80) !== 0,
-    available: (byteAt(data, 2) & 0x80) === 0,
     firmware: `${byteAt(data, 2) & 0x7f}.${byteAt(data, 3).toString(16).padStart(2, '0')}`,
-    ipmiVersion: `${version & 0x0f}.${version >> 4}`,
-    hasSdrRepository: (byteAt(data, 5) & 0x02) !== 0,
     manufacturerId: data.readUIntLE(6, 3) & 0xfffff,
     productId: data.readUInt16LE(9),
   };
@@ -56,22 +43,4 @@ export async function getGuid(link: IpmiLink, signal: AbortSignal): Promise<stri
   const system = await link.request({ netfn: app, command: commands.getSystemGuid }, signal);
   if (system.code === 0 && system.data.length >= 16) return decodeGuid(system.data);
   return decodeGuid(await ask(link, { netfn: app, command: commands.getDeviceGuid }, 'Get Device GUID', signal));
-}
-
-const selfTestTexts: Readonly<Record<number, string>> = {
-  0x55: 'passed',
-  0x56: 'not implemented',
-  0x57: 'corrupted or inaccessible data or devices',
-  0x58: 'fatal hardware error',
-};
-
-export function decodeSelfTest(data: Buffer): string {
-  const code = byteAt(atLeast(data, 2, 'Get Self Test Results'), 0);
-  return selfTestTexts[code] ?? `device-specific failure ${code.toString(16)}h ${byteAt(data, 1).toString(16)}h`;
-}
-
-export async function getSelfTest(link: IpmiLink, signal: AbortSignal): Promise<string> {
-  return decodeSelfTest(
-    await ask(link, { netfn: app, command: commands.getSelfTest }, 'Get Self Test Results', signal),
-  );
 }

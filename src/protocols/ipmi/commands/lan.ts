@@ -11,40 +11,26 @@ const progress = { complete: 0, started: 1, commit: 2 };
 const presentChannel = 0x0e;
 const usualLanChannel = 1;
 
+/** Their numbers, and what sentences call them. */
 const parameters = {
-  setInProgress: 0,
-  address: 3,
-  source: 4,
-  mac: 5,
-  netmask: 6,
-  arpInterval: 11,
-  gateway: 12,
-  backupGateway: 14,
-  community: 16,
-  destinationCount: 17,
-  destinationType: 18,
-  destination: 19,
-  vlan: 20,
+  setInProgress: [0, 'lock of the LAN settings'],
+  address: [3, 'IP address'],
+  source: [4, 'source of the IP address'],
+  mac: [5, 'MAC address'],
+  netmask: [6, 'netmask'],
+  arpInterval: [11, 'interval of gratuitous ARPs'],
+  gateway: [12, 'default gateway'],
+  backupGateway: [14, 'backup gateway'],
+  community: [16, 'SNMP community'],
+  destinationCount: [17, 'number of SNMP destinations'],
+  destinationType: [18, 'SNMP destination'],
+  destination: [19, 'SNMP destination'],
+  vlan: [20, 'VLAN'],
 } as const;
 
 export type LanParameter = keyof typeof parameters;
 
-/** What sentences call the parameters. */
-export const lanNames: Readonly<Record<LanParameter, string>> = {
-  setInProgress: 'lock of the LAN settings',
-  address: 'IP address',
-  source: 'source of the IP address',
-  mac: 'MAC address',
-  netmask: 'netmask',
-  arpInterval: 'interval of gratuitous ARPs',
-  gateway: 'default gateway',
-  backupGateway: 'backup gateway',
-  community: 'SNMP community',
-  destinationCount: 'number of SNMP destinations',
-  destinationType: 'SNMP destination',
-  destination: 'SNMP destination',
-  vlan: 'VLAN',
-};
+export const lanName = (parameter: LanParameter): string => parameters[parameter][1];
 
 /** Table 23-1 and 23-2, the codes of these two commands. */
 const ownCodes = { 0x80: 'it does not have this setting', 0x82: 'this setting can only be read' };
@@ -67,12 +53,12 @@ export async function getLanParameter(
   signal: AbortSignal,
   selector = 0,
 ): Promise<Buffer | undefined> {
-  const data = Buffer.of(channel, parameters[parameter], selector, 0);
+  const data = Buffer.of(channel, parameters[parameter][0], selector, 0);
   const request = { netfn: transport, command: commands.getLan, data, privilege: 'operator' } as const;
   const response = await send(link, request, signal);
   const isAbsent = selector > 0 && noSuchSelector.has(response.code);
   if (isAbsent || response.code === completion.unsupportedParameter) return undefined;
-  if (response.code !== completion.ok) throw refusal(`to tell its ${lanNames[parameter]}`, response.code);
+  if (response.code !== completion.ok) throw refusal(`to tell its ${lanName(parameter)}`, response.code);
   return atLeast(response.data, 1, 'Get LAN Configuration Parameters').subarray(1);
 }
 
@@ -82,9 +68,12 @@ export interface LanSetting {
 }
 
 function setRequest(channel: number, parameter: LanParameter, value: Uint8Array): IpmiRequest {
-  const data = Buffer.of(channel, parameters[parameter], ...value);
+  const data = Buffer.of(channel, parameters[parameter][0], ...value);
   return { netfn: transport, command: commands.setLan, data, privilege: 'administrator' };
 }
+
+const marking = (link: IpmiLink, channel: number, signal: AbortSignal) => (state: number) =>
+  send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
 
 /** Sets parameters between "set in progress" and "set complete"; hardware without that lock refuses it: not a failure. */
 export async function setLanParameters(
@@ -93,13 +82,13 @@ export async function setLanParameters(
   settings: readonly LanSetting[],
   signal: AbortSignal,
 ): Promise<void> {
-  const mark = (state: number) => send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
+  const mark = marking(link, channel, signal);
   await mark(progress.started);
   for (const { parameter, value } of settings) {
     const { code } = await send(link, setRequest(channel, parameter, value), signal);
     if (code === completion.ok) continue;
     await mark(progress.complete);
-    throw refusal(`to set its ${lanNames[parameter]}`, code, ownCodes);
+    throw refusal(`to set its ${lanName(parameter)}`, code, ownCodes);
   }
   await mark(progress.commit);
   await mark(progress.complete);
@@ -112,7 +101,7 @@ export async function moveLanAddress(
   address: Uint8Array,
   signal: AbortSignal,
 ): Promise<void> {
-  const mark = (state: number) => send(link, setRequest(channel, 'setInProgress', Buffer.of(state)), signal);
+  const mark = marking(link, channel, signal);
   await mark(progress.started);
   try {
     await ask(link, { ...setRequest(channel, 'address', address), repeatable: false }, 'to set its IP address', signal);

@@ -14,12 +14,8 @@ const policySet = 0x10;
 async function get(link: IpmiLink, parameter: number, selector: number, signal: AbortSignal): Promise<Buffer> {
   const data = Buffer.of(parameter, selector, 0);
   const what = 'to tell its alert settings';
-  const answer = await ask(
-    link,
-    { netfn: sensorEvent, command: commands.getParameter, data, privilege: 'operator' },
-    what,
-    signal,
-  );
+  const request = { netfn: sensorEvent, command: commands.getParameter, data, privilege: 'operator' } as const;
+  const answer = await ask(link, request, what, signal);
   return atLeast(answer, 2, what).subarray(1);
 }
 

@@ -2,7 +2,7 @@ import { byteAt, signed } from './bytes.ts';
 import { decodeField } from './text.ts';
 
 /** IPMI 2.0 section 43: sensor data records. Offsets are those of the standard minus one. */
-const recordTypes = { full: 0x01, compact: 0x02, eventOnly: 0x03, fruLocator: 0x11, controllerLocator: 0x12 };
+const recordTypes = { full: 0x01, compact: 0x02, eventOnly: 0x03, fruLocator: 0x11 };
 
 /** How a raw reading becomes a value: section 36.3. */
 export interface Conversion {
@@ -28,7 +28,6 @@ export interface SensorRecord {
   readonly owner: number;
   readonly lun: number;
   readonly number: number;
-  readonly entity: number;
   readonly type: number;
   readonly eventType: number;
   readonly units: SensorUnits;
@@ -45,18 +44,10 @@ export interface FruLocator {
   readonly fruId: number;
   /** A device with its own FRU commands, not a bare memory chip behind a bus. */
   readonly logical: boolean;
-  readonly deviceType: number;
-  readonly deviceModifier: number;
   readonly entity: number;
 }
 
-export interface ControllerLocator {
-  readonly kind: 'controller';
-  readonly name: string;
-  readonly address: number;
-}
-
-export type SdrRecord = SensorRecord | FruLocator | ControllerLocator;
+export type SdrRecord = SensorRecord | FruLocator;
 
 const formats = ['unsigned', 'ones', 'twos', 'none'] as const;
 const relations = ['none', 'per', 'times', 'none'] as const;
@@ -97,7 +88,6 @@ function sensor(record: Buffer, nameAt: number): SensorRecord {
     owner: byteAt(record, 5),
     lun: byteAt(record, 6) & 0x03,
     number: byteAt(record, 7),
-    entity: byteAt(record, 8),
     type: byteAt(record, 12),
     eventType: byteAt(record, 13) & 0x7f,
     units: decodeUnits(record),
@@ -122,8 +112,8 @@ function shared(first: SensorRecord, sharing: number, start: number): SensorReco
   if (count < 2) return [first];
   const alphabetic = ((sharing >> 4) & 0x03) === 1;
   return Array.from({ length: count }, (_, index) => {
-    const place = (start & 0x7f) + index;
-    const suffix = alphabetic ? String.fromCharCode(65 + (place % 26)) : String(place);
+    const position = (start & 0x7f) + index;
+    const suffix = alphabetic ? String.fromCharCode(65 + (position % 26)) : String(position);
     return { ...first, number: (first.number + index) & 0xff, name: `${first.name}${suffix}` };
   });
 }
@@ -135,8 +125,6 @@ function fruLocator(record: Buffer): FruLocator {
     owner: byteAt(record, 5),
     fruId: byteAt(record, 6),
     logical: (byteAt(record, 7) & 0x80) !== 0,
-    deviceType: byteAt(record, 10),
-    deviceModifier: byteAt(record, 11),
     entity: byteAt(record, 12),
   };
 }
@@ -153,10 +141,6 @@ export function decodeSdrRecord(record: Buffer): readonly SdrRecord[] {
       return long(17) ? shared(eventOnly(record), byteAt(record, 12), byteAt(record, 13)) : [];
     case recordTypes.fruLocator:
       return long(16) ? [fruLocator(record)] : [];
-    case recordTypes.controllerLocator:
-      return long(16)
-        ? [{ kind: 'controller', name: decodeField(record, 15, 'sdr').text, address: byteAt(record, 5) }]
-        : [];
     default:
       return [];
   }

@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { Fault } from '../../../core/errors.ts';
+import { mapInSlices } from '../../../core/slices.ts';
 import type { IpmiLink } from '../link.ts';
-import { ask, completion, pause, refusal, send } from './ask.ts';
+import { ask, completion, pause, refusal, type Reservation, reserve, send } from './ask.ts';
 import { atLeast, byteAt, uint16 } from './bytes.ts';
-import { reserve, type Reservation } from './reservation.ts';
+import { decodeSdrRecord, type SdrRecord } from './sdr-record.ts';
 
 /** IPMI 2.0 section 33 (SDR repository) and 35.2 to 35.4 (device SDRs, for controllers without a repository). */
 interface Source {
@@ -24,7 +26,7 @@ const mostRecords = 4_096;
 const maximumRenewals = 20;
 const renewalPause = 50;
 
-export interface SdrInfo {
+interface SdrInfo {
   readonly source: Source;
   /** Changes whenever the records do. */
   readonly stamp: string;
@@ -125,4 +127,41 @@ export async function readSdrRecords(link: IpmiLink, source: Source, signal: Abo
     id = next;
   }
   return records;
+}
+
+interface Entry {
+  readonly stamp: string;
+  readonly records: readonly SdrRecord[];
+}
+
+/** Caches records by their stamp. Machines of one model have equal records, which are kept once. */
+export function sdrCache(capacity = 20_000) {
+  const entries = new Map<string, Entry>();
+  /** By the hash of the raw records, as long as a service processor has them. */
+  const byContent = new Map<string, WeakRef<readonly SdrRecord[]>>();
+
+  async function decoded(raw: readonly Buffer[]): Promise<readonly SdrRecord[]> {
+    const hash = createHash('sha256');
+    for (const record of raw) hash.update(record);
+    const content = hash.digest('base64');
+    const known = byContent.get(content)?.deref();
+    if (known) return known;
+    const records = (await mapInSlices(raw, decodeSdrRecord)).flat();
+    if (byContent.size >= capacity) byContent.clear();
+    byContent.set(content, new WeakRef(records));
+    return records;
+  }
+
+  return {
+    async records(key: string, link: IpmiLink, signal: AbortSignal): Promise<readonly SdrRecord[]> {
+      const { source, stamp } = await getSdrInfo(link, signal);
+      const entry = entries.get(key);
+      if (entry?.stamp === stamp) return entry.records;
+      const records = await decoded(await readSdrRecords(link, source, signal));
+      const oldest = entries.keys().next();
+      if (entries.size >= capacity && !oldest.done) entries.delete(oldest.value);
+      entries.set(key, { stamp, records });
+      return records;
+    },
+  };
 }

@@ -1,8 +1,7 @@
-import { convert } from './conversion.ts';
 import { sensorTypeName, stateName } from './event-names.ts';
 import type { SdrRecord, SensorRecord } from './sdr-record.ts';
-import type { SelEntry, SelEvent } from './sel-record.ts';
-import { valueText } from './units.ts';
+import type { SelEntry, SelEvent } from './sel.ts';
+import { convert, valueText } from './units.ts';
 
 /** Before this a time counts from the start of the service processor: IPMI 2.0 section 37. */
 const firstRealTime = 0x20000000;

@@ -1,9 +1,7 @@
 import { Fault } from '../../../core/errors.ts';
 import type { IpmiLink } from '../link.ts';
-import { ask, completion, pause, refusal, send, unanswered } from './ask.ts';
+import { ask, completion, pause, refusal, type Reservation, reserve, send, unanswered } from './ask.ts';
 import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
-import { reserve, type Reservation } from './reservation.ts';
-import { decodeSelEntry, recordLength, type SelEntry } from './sel-record.ts';
 
 /** IPMI 2.0 section 31: the system event log. */
 const storage = 0x0a;
@@ -14,19 +12,18 @@ const clearing = { start: 0xaa, status: 0x00, done: 0x01 };
 const clearPoll = 200;
 const maximumRenewals = 5;
 
-export interface SelInfo {
+interface SelInfo {
   readonly entries: number;
-  /** When entries were last added or the log erased; changes tell more than the values. */
-  readonly added: number;
+  /** When the log was erased last; a change tells more than the value. */
   readonly erased: number;
 }
 
 export function decodeSelInfo(data: Buffer): SelInfo {
   atLeast(data, 13, 'Get SEL Info');
-  return { entries: data.readUInt16LE(1), added: data.readUInt32LE(5), erased: data.readUInt32LE(9) };
+  return { entries: data.readUInt16LE(1), erased: data.readUInt32LE(9) };
 }
 
-export async function getSelInfo(link: IpmiLink, signal: AbortSignal): Promise<SelInfo> {
+async function getSelInfo(link: IpmiLink, signal: AbortSignal): Promise<SelInfo> {
   return decodeSelInfo(await ask(link, { netfn: storage, command: commands.getInfo }, 'Get SEL Info', signal));
 }
 
@@ -77,10 +74,7 @@ async function erase(link: IpmiLink, signal: AbortSignal): Promise<void> {
   }
 }
 
-/**
- * Clears the log and sees that it is. Some hardware at once logs that the log was cleared, so a log that shrank or was
- * erased since counts as well as an empty one. An unanswered command is judged by what the log says.
- */
+/** Clears the log and looks at it. Some hardware logs that it was cleared, so it need not be empty. */
 export async function clearSel(link: IpmiLink, signal: AbortSignal): Promise<void> {
   const before = await getSelInfo(link, signal);
   let silence: Fault | undefined;
@@ -93,4 +87,67 @@ export async function clearSel(link: IpmiLink, signal: AbortSignal): Promise<voi
   const after = await getSelInfo(link, signal);
   if (after.entries === 0 || after.entries < before.entries || after.erased !== before.erased) return;
   throw silence ?? new Fault('invalid', 'its service processor says that it cleared its event log, but it did not.');
+}
+
+/** IPMI 2.0 section 32: records of the system event log. */
+const recordLength = 16;
+export interface SelEvent {
+  readonly kind: 'event';
+  readonly time: number;
+  readonly generator: number;
+  readonly sensorType: number;
+  readonly sensorNumber: number;
+  readonly eventType: number;
+  readonly recovered: boolean;
+  readonly offset: number;
+  /** What the sensor read and its limit, raw, if the entry says so. */
+  readonly reading: number | undefined;
+  readonly threshold: number | undefined;
+}
+
+interface SelOemEntry {
+  readonly kind: 'oem';
+  readonly type: number;
+  /** Undefined: the record has no time. */
+  readonly time: number | undefined;
+  readonly manufacturer: number | undefined;
+  readonly data: string;
+}
+
+export type SelEntry = SelEvent | SelOemEntry;
+
+const recordTypes = { systemEvent: 0x02, firstTimedOem: 0xc0, firstUntimedOem: 0xe0 };
+const thresholdEvent = 0x01;
+
+function decodeEvent(record: Buffer): SelEvent {
+  const direction = byteAt(record, 12);
+  const eventType = direction & 0x7f;
+  const first = byteAt(record, 13);
+  const analog = eventType === thresholdEvent;
+  return {
+    kind: 'event',
+    time: record.readUInt32LE(3),
+    generator: record.readUInt16LE(7),
+    sensorType: byteAt(record, 10),
+    sensorNumber: byteAt(record, 11),
+    eventType,
+    recovered: (direction & 0x80) !== 0,
+    offset: first & 0x0f,
+    reading: analog && first >> 6 === 1 ? byteAt(record, 14) : undefined,
+    threshold: analog && ((first >> 4) & 0x03) === 1 ? byteAt(record, 15) : undefined,
+  };
+}
+
+export function decodeSelEntry(record: Buffer): SelEntry {
+  atLeast(record, recordLength, 'Get SEL Entry');
+  const type = byteAt(record, 2);
+  if (type >= recordTypes.firstUntimedOem) {
+    const data = record.subarray(3, recordLength).toString('hex').toUpperCase();
+    return { kind: 'oem', type, time: undefined, manufacturer: undefined, data };
+  }
+  if (type >= recordTypes.firstTimedOem) {
+    const data = record.subarray(10, recordLength).toString('hex').toUpperCase();
+    return { kind: 'oem', type, time: record.readUInt32LE(3), manufacturer: record.readUIntLE(7, 3), data };
+  }
+  return decodeEvent(record);
 }

@@ -1,8 +1,8 @@
 import type { IpmiLink } from '../link.ts';
 import { ask, completion, refusal, send } from './ask.ts';
 import { atLeast, byteAt } from './bytes.ts';
-import { convert, firstNonLinear } from './conversion.ts';
 import { decodeFactors, type SensorRecord } from './sdr-record.ts';
+import { convert, firstNonLinear } from './units.ts';
 
 /** IPMI 2.0 section 35: sensor device commands. */
 const sensorEvent = 0x04;

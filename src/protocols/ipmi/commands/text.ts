@@ -38,7 +38,7 @@ export interface Field {
   readonly next: number;
 }
 
-/** The field at this place; cut at the end of the data. */
+/** The field at this offset; cut at the end of the data. */
 export function decodeField(data: Uint8Array, at: number, coding: TextCoding): Field {
   const head = byteAt(data, at);
   const length = head & (coding === 'sdr' ? 0x1f : 0x3f);

@@ -1,4 +1,5 @@
-import type { SensorUnits } from './sdr-record.ts';
+import { signed } from './bytes.ts';
+import type { Conversion, SensorUnits } from './sdr-record.ts';
 
 /** IPMI 2.0 table 43-15, in the words of the reference system where it prints them. */
 const unitNames: readonly string[] = `
@@ -14,7 +15,7 @@ uncorrectable error,fatal error,grams`
 
 const rates = ['', ' per us', ' per ms', ' per s', ' per minute', ' per hour', ' per day', ''];
 
-export const unitCodes = { celsius: 1, fahrenheit: 2, volts: 4, amps: 5, watts: 6, joules: 7, rpm: 18 };
+export const unitCodes = { watts: 6, joules: 7 };
 
 export function unitText(units: SensorUnits): string {
   if (units.percent) return '%';
@@ -39,4 +40,37 @@ export function valueText(value: number, units: SensorUnits): string {
   if (unit === 'F') return `${text} (${Math.round(((value - 32) * 5) / 9)} C)`;
   if (unit === 'Watts') return `${text} (${Math.round(value * btuPerHour)} BTUs/hr)`;
   return text;
+}
+
+/** IPMI 2.0 section 36.3: y = L[(M x + B 10^K1) 10^K2]. */
+const linearizations: readonly ((value: number) => number)[] = [
+  (value) => value,
+  Math.log,
+  Math.log10,
+  Math.log2,
+  Math.exp,
+  (value) => 10 ** value,
+  (value) => 2 ** value,
+  (value) => 1 / value,
+  (value) => value ** 2,
+  (value) => value ** 3,
+  Math.sqrt,
+  Math.cbrt,
+];
+
+/** From this linearization on the factors differ from reading to reading. */
+export const firstNonLinear = 0x70;
+
+function rawValue(raw: number, format: Conversion['format']): number {
+  if (format === 'twos') return signed(raw, 8);
+  if (format === 'ones') return raw & 0x80 ? -(~raw & 0xff) : raw;
+  return raw;
+}
+
+/** Undefined where the formula has no value, as the logarithm of zero. */
+export function convert(raw: number, conversion: Conversion): number | undefined {
+  const { m, b, bExponent, resultExponent, linearization } = conversion;
+  const linear = (m * rawValue(raw, conversion.format) + b * 10 ** bExponent) * 10 ** resultExponent;
+  const value = (linearizations[linearization] ?? ((same: number) => same))(linear);
+  return Number.isFinite(value) ? value : undefined;
 }

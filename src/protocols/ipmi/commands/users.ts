@@ -11,7 +11,7 @@ const twentyBytePassword = 0x80;
 const messagingEnabled = 0xb0;
 
 export const limits = { name: 16, password: 20, userId: 63 };
-export const privileges = { none: 0x0f, callback: 1, user: 2, operator: 3, administrator: 4 };
+export const privileges = { user: 2, administrator: 4 };
 
 function padded(text: string, length: number): Buffer {
   const data = Buffer.alloc(length);
@@ -20,18 +20,13 @@ function padded(text: string, length: number): Buffer {
 }
 
 export interface UserAccess {
-  readonly maximumUsers: number;
   readonly messaging: boolean;
   readonly privilege: number;
 }
 
 export function decodeUserAccess(data: Buffer): UserAccess {
   atLeast(data, 4, 'Get User Access');
-  return {
-    maximumUsers: byteAt(data, 0) & 0x3f,
-    messaging: (byteAt(data, 3) & 0x10) !== 0,
-    privilege: byteAt(data, 3) & 0x0f,
-  };
+  return { messaging: (byteAt(data, 3) & 0x10) !== 0, privilege: byteAt(data, 3) & 0x0f };
 }
 
 export async function getUserAccess(
@@ -45,7 +40,19 @@ export async function getUserAccess(
   return decodeUserAccess(await ask(link, request, `to tell the access of user ${user}`, signal));
 }
 
-export async function setUserAccess(
+/** Changes something of a user; `what` follows "refused". */
+async function change(
+  link: IpmiLink,
+  command: number,
+  data: Buffer,
+  what: string,
+  signal: AbortSignal,
+  own?: Readonly<Record<number, string>>,
+): Promise<void> {
+  await ask(link, { netfn: app, command, data, privilege: 'administrator' }, what, signal, own);
+}
+
+export function setUserAccess(
   link: IpmiLink,
   channel: number,
   user: number,
@@ -53,8 +60,7 @@ export async function setUserAccess(
   signal: AbortSignal,
 ): Promise<void> {
   const data = Buffer.of(messagingEnabled | channel, user, privilege, 0);
-  const request = { netfn: app, command: commands.setAccess, data, privilege: 'administrator' } as const;
-  await ask(link, request, `the access of user ${user}`, signal);
+  return change(link, commands.setAccess, data, `the access of user ${user}`, signal);
 }
 
 export function decodeUserName(data: Buffer): string {
@@ -67,28 +73,19 @@ export async function getUserName(link: IpmiLink, user: number, signal: AbortSig
   return decodeUserName(await ask(link, request, `to tell the name of user ${user}`, signal));
 }
 
-export async function setUserName(link: IpmiLink, user: number, name: string, signal: AbortSignal): Promise<void> {
+export function setUserName(link: IpmiLink, user: number, name: string, signal: AbortSignal): Promise<void> {
   const data = Buffer.concat([Buffer.of(user), padded(name, limits.name)]);
-  const request = { netfn: app, command: commands.setName, data, privilege: 'administrator' } as const;
-  await ask(link, request, `the name of user ${user}`, signal);
+  return change(link, commands.setName, data, `the name of user ${user}`, signal);
 }
 
-export async function enableUser(link: IpmiLink, user: number, signal: AbortSignal): Promise<void> {
+export function enableUser(link: IpmiLink, user: number, signal: AbortSignal): Promise<void> {
   const data = Buffer.concat([Buffer.of(user, passwordOperations.enable), Buffer.alloc(16)]);
-  const request = { netfn: app, command: commands.setPassword, data, privilege: 'administrator' } as const;
-  await ask(link, request, `to enable user ${user}`, signal);
+  return change(link, commands.setPassword, data, `to enable user ${user}`, signal);
 }
 
-export async function setUserPassword(
-  link: IpmiLink,
-  user: number,
-  password: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const data = Buffer.concat([
-    Buffer.of(user | twentyBytePassword, passwordOperations.set),
-    padded(password, limits.password),
-  ]);
-  const request = { netfn: app, command: commands.setPassword, data, privilege: 'administrator' } as const;
-  await ask(link, request, `the password of user ${user}`, signal, { 0x80: 'it does not accept this password' });
+export function setUserPassword(link: IpmiLink, user: number, password: string, signal: AbortSignal): Promise<void> {
+  const head = Buffer.of(user | twentyBytePassword, passwordOperations.set);
+  const data = Buffer.concat([head, padded(password, limits.password)]);
+  const own = { 0x80: 'it does not accept this password' };
+  return change(link, commands.setPassword, data, `the password of user ${user}`, signal, own);
 }

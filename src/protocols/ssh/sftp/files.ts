@@ -1,6 +1,6 @@
 import { Fault } from '../../../core/errors.ts';
 import type { Target } from '../target.ts';
-import { defaultConnectDeadline, type OpenOptions, type Transport } from '../transport.ts';
+import { defaultConnectTimeout, type OpenOptions, type Transport } from '../transport.ts';
 import { SftpRefusal, SftpSession, statuses } from './session.ts';
 import { type Attributes, type RemotePath, requests, RequestWriter } from './wire.ts';
 
@@ -16,8 +16,8 @@ export class RemoteFiles {
 
   static async open(transport: Transport, target: Target, options: OpenOptions): Promise<RemoteFiles> {
     const stream = await transport.subsystem(target, 'sftp', options);
-    const { connectDeadline = defaultConnectDeadline, signal } = options;
-    return new RemoteFiles(await SftpSession.open(stream, connectDeadline, signal));
+    const { connectTimeout = defaultConnectTimeout, signal } = options;
+    return new RemoteFiles(await SftpSession.open(stream, connectTimeout, signal));
   }
 
   /** Undefined if there is nothing of that name. */

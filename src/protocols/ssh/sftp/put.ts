@@ -14,10 +14,7 @@ const longestName = 255;
 /** Milliseconds to clean up after a copy that was cancelled. */
 const cleanUp = 5_000;
 
-/**
- * Writes a file on a node: under a temporary name beside it, then renamed, so that at every moment there is the old one or the
- * new one. Mode and times are those of the source unless given.
- */
+/** Writes a file under a temporary name and renames it, so that there is always the old one or the new one. */
 export async function putFile(
   files: RemoteFiles,
   source: SharedSource,

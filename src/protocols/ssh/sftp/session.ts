@@ -20,7 +20,7 @@ export class SftpRefusal extends Fault {
   }
 }
 
-export const statuses = { ok: 0, endOfFile: 1, noSuchFile: 2, permissionDenied: 3, failure: 4 } as const;
+export const statuses = { ok: 0, noSuchFile: 2, failure: 4 } as const;
 
 type Receiver = (answer: AnswerReader | undefined) => void;
 
@@ -46,10 +46,10 @@ export class SftpSession {
   }
 
   /** Milliseconds until the server must have greeted. */
-  static async open(stream: Duplex, deadline: number, signal: AbortSignal): Promise<SftpSession> {
+  static async open(stream: Duplex, timeout: number, signal: AbortSignal): Promise<SftpSession> {
     const session = new SftpSession(stream);
-    const silent = new Fault('invalid', `its SFTP server did not answer within ${deadline / 1_000} s.`);
-    const timer = setTimeout(() => session.fail(silent), deadline);
+    const silent = new Fault('invalid', `its SFTP server did not answer within ${timeout / 1_000} s.`);
+    const timer = setTimeout(() => session.fail(silent), timeout);
     const watch = { aborted: (): void => session.fail(abortFault(signal)) };
     watchAbort(signal, watch);
     try {

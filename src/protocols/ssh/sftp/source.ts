@@ -6,12 +6,9 @@ import { openReal } from '../../../core/open-real.ts';
 /** Bytes that are read and written at once. With its head such a write fits into eight packets of SSH. */
 export const pieceSize = 8 * 32 * 1024 - 1024;
 /** Pieces kept for those that come later: 32 MiB. */
-const keptPieces = 128;
+const cachedPieces = 128;
 
-/**
- * A file that is sent to many nodes. Each piece is read once for all who are about as far; who has fallen behind reads again, so
- * that nobody waits for the slowest.
- */
+/** A file that is sent to many nodes. Pieces are read once for those who are about as far; who fell behind reads again. */
 export class SharedSource {
   readonly path: string | Buffer;
   readonly size: number;
@@ -59,9 +56,9 @@ export class SharedSource {
 
   /** Nobody may change it. */
   piece(index: number): Promise<Buffer> {
-    const known = this.#pieces.get(index);
-    if (known) return known;
-    if (this.#pieces.size >= keptPieces) this.#pieces.delete(this.#pieces.keys().next().value!);
+    const cached = this.#pieces.get(index);
+    if (cached) return cached;
+    if (this.#pieces.size >= cachedPieces) this.#pieces.delete(this.#pieces.keys().next().value!);
     const piece = this.#read(index);
     this.#pieces.set(index, piece);
     return piece;

@@ -17,17 +17,9 @@ export const requests = {
   extended: 200,
 } as const;
 
-export const answers = {
-  version: 2,
-  status: 101,
-  handle: 102,
-  data: 103,
-  name: 104,
-  attributes: 105,
-  extended: 201,
-} as const;
+export const answers = { version: 2, status: 101 } as const;
 
-export const openFlags = { write: 0x02, create: 0x08, truncate: 0x10, exclusive: 0x20 } as const;
+export const openFlags = { write: 0x02, create: 0x08, exclusive: 0x20 } as const;
 
 /** Names are bytes on the node; a string stands for its UTF-8. */
 export type RemotePath = string | Buffer;

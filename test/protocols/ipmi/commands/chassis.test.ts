@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../../../src/core/errors.ts';
-import {
-  chassisControl,
-  decodeChassisStatus,
-  identify,
-  setPowerRestorePolicy,
-} from '../../../../src/protocols/ipmi/commands/chassis.ts';
+import { chassisControl, decodeChassisStatus, identify } from '../../../../src/protocols/ipmi/commands/chassis.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
 test.each([
@@ -61,14 +56,6 @@ test.each([
 ] as const)('identify %s', async (duration, request) => {
   const link = scriptedLink([{ request }]);
   await identify(link, duration, patient);
-  expect(link.left()).toBe(0);
-});
-
-test('power restore policies', async () => {
-  const link = scriptedLink([{ request: '00 06 00' }, { request: '00 06 01' }, { request: '00 06 02' }]);
-  for (const policy of ['always-off', 'last-state', 'always-on'] as const) {
-    await setPowerRestorePolicy(link, policy, patient);
-  }
   expect(link.left()).toBe(0);
 });
 

@@ -1,20 +1,19 @@
 import { expect, test } from 'vitest';
 import {
   activatePowerLimit,
-  decodeCapabilities,
   decodePowerLimit,
   decodePowerReading,
   decodeTemperatures,
   encodePowerLimit,
+  getControllerId,
   getPowerLimit,
   getPowerReading,
+  setControllerId,
   setPowerLimit,
 } from '../../../../src/protocols/ipmi/commands/dcmi.ts';
-import { getControllerId, setControllerId } from '../../../../src/protocols/ipmi/commands/dcmi-controller.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
-test('capabilities and a power reading as ipmi_sim with DCMI answers them', () => {
-  expect(decodeCapabilities(bytes('010502000107'))).toEqual({ version: '1.5', powerManagement: true });
+test('a power reading as ipmi_sim with DCMI answers them', () => {
   expect(decodePowerReading(bytes('08000000170008009924f96ae803000040'))).toEqual({
     current: 8,
     minimum: 0,

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
+import { decodeBoardArea, decodeFruHeader, readFru } from '../../../../src/protocols/ipmi/commands/fru.ts';
 import { decodeField } from '../../../../src/protocols/ipmi/commands/text.ts';
-import { readFru } from '../../../../src/protocols/ipmi/commands/fru.ts';
-import { decodeBoardArea, decodeFruHeader } from '../../../../src/protocols/ipmi/commands/fru-areas.ts';
 import { bytes, patient, scriptedLink, type Step } from './script.ts';
 
 test.each([
@@ -38,7 +37,6 @@ test('a board area', () => {
     description: '',
     serialNumber: 'S1',
     model: 'P1',
-    fruFile: '',
     extra: ['extra'],
   });
 });

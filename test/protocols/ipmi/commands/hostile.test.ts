@@ -4,17 +4,16 @@ import { Fault } from '../../../../src/core/errors.ts';
 import { decodeBootFlags, getBootFlags } from '../../../../src/protocols/ipmi/commands/boot.ts';
 import { decodeChassisStatus } from '../../../../src/protocols/ipmi/commands/chassis.ts';
 import * as dcmi from '../../../../src/protocols/ipmi/commands/dcmi.ts';
-import { getControllerId } from '../../../../src/protocols/ipmi/commands/dcmi-controller.ts';
-import { decodeDeviceId, decodeGuid, decodeSelfTest } from '../../../../src/protocols/ipmi/commands/device.ts';
+import { getControllerId } from '../../../../src/protocols/ipmi/commands/dcmi.ts';
+import { decodeDeviceId, decodeGuid } from '../../../../src/protocols/ipmi/commands/device.ts';
+import * as areas from '../../../../src/protocols/ipmi/commands/fru.ts';
 import { readFru } from '../../../../src/protocols/ipmi/commands/fru.ts';
-import * as areas from '../../../../src/protocols/ipmi/commands/fru-areas.ts';
 import * as values from '../../../../src/protocols/ipmi/commands/lan-values.ts';
 import { getAlerting } from '../../../../src/protocols/ipmi/commands/pef.ts';
-import { getSdrInfo, readSdrRecords } from '../../../../src/protocols/ipmi/commands/sdr.ts';
 import { decodeSdrRecord } from '../../../../src/protocols/ipmi/commands/sdr-record.ts';
-import { clearSel, decodeSelInfo, readSel } from '../../../../src/protocols/ipmi/commands/sel.ts';
-import { decodeSelEntry } from '../../../../src/protocols/ipmi/commands/sel-record.ts';
+import { getSdrInfo, readSdrRecords } from '../../../../src/protocols/ipmi/commands/sdr.ts';
 import { selText } from '../../../../src/protocols/ipmi/commands/sel-text.ts';
+import { clearSel, decodeSelEntry, decodeSelInfo, readSel } from '../../../../src/protocols/ipmi/commands/sel.ts';
 import { decodeReading } from '../../../../src/protocols/ipmi/commands/sensor.ts';
 import { decodeField } from '../../../../src/protocols/ipmi/commands/text.ts';
 import { decodeUserAccess, decodeUserName } from '../../../../src/protocols/ipmi/commands/users.ts';
@@ -24,7 +23,6 @@ import { patient } from './script.ts';
 const decoders: Readonly<Record<string, (data: Buffer) => unknown>> = {
   decodeDeviceId,
   decodeGuid,
-  decodeSelfTest,
   decodeChassisStatus,
   decodeBootFlags,
   decodeSdrRecord,
@@ -45,7 +43,6 @@ const decoders: Readonly<Record<string, (data: Buffer) => unknown>> = {
   decodeDestination: values.decodeDestination,
   decodeUserAccess,
   decodeUserName,
-  decodeCapabilities: dcmi.decodeCapabilities,
   decodePowerReading: dcmi.decodePowerReading,
   decodePowerLimit: dcmi.decodePowerLimit,
   decodeTemperatures: dcmi.decodeTemperatures,

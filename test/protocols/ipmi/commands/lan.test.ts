@@ -106,7 +106,7 @@ test('an address that takes the answer with it is no failure', async () => {
 });
 
 test('users', async () => {
-  expect(decodeUserAccess(bytes('3f030014'))).toEqual({ maximumUsers: 63, messaging: true, privilege: 4 });
+  expect(decodeUserAccess(bytes('3f030014'))).toEqual({ messaging: true, privilege: 4 });
   expect(decodeUserName(bytes('61646d696e0000000000000000000000'))).toBe('admin');
   const link = scriptedLink([
     { request: '06 45 05 66726564 000000000000000000000000' },

@@ -72,7 +72,7 @@ class SlowBmc {
 }
 
 /** It sends what is not answered again long before the slow answer comes. */
-const impatient = () => new IpmiClient({ deadline: 2_000, firstRetry: 60 });
+const impatient = () => new IpmiClient({ timeout: 2_000, firstRetry: 60 });
 
 test.each([150, 400, 700])('records are read though the answer to a reservation takes %d ms', async (delay) => {
   const slow = new SlowBmc(delay);

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { convert } from '../../../../src/protocols/ipmi/commands/conversion.ts';
-import { stateName, stateNames, sensorTypeName } from '../../../../src/protocols/ipmi/commands/event-names.ts';
+import { sensorTypeName, stateName, stateNames } from '../../../../src/protocols/ipmi/commands/event-names.ts';
 import {
   type Conversion,
   decodeFactors,
@@ -10,7 +9,7 @@ import {
   type SensorUnits,
 } from '../../../../src/protocols/ipmi/commands/sdr-record.ts';
 import { decodeReading, getReading, getValue } from '../../../../src/protocols/ipmi/commands/sensor.ts';
-import { unitText, valueText } from '../../../../src/protocols/ipmi/commands/units.ts';
+import { convert, unitText, valueText } from '../../../../src/protocols/ipmi/commands/units.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
 const linear: Conversion = { format: 'unsigned', linearization: 0, m: 1, b: 0, resultExponent: 0, bExponent: 0 };

@@ -1,10 +1,9 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type User, userNamed } from '../daemons/user.ts';
+import { type User, userNamed } from '../daemons/daemon.ts';
 import type { Family } from './document.ts';
 
-/** Where the files of one Kea server are. */
-export interface Places {
+export interface KeaFiles {
   readonly configuration: string;
   readonly socket: string;
   readonly leaseFile: string;
@@ -16,10 +15,10 @@ export interface Places {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Not every user has the place of server programs in the path. */
+/** Not every user has the directory of server programs in the path. */
 const path = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` };
 
-export function ownPlaces(directory: string, family: Family): Places {
+export function ownFiles(directory: string, family: Family): KeaFiles {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   return {
     configuration: join(directory, `kea-dhcp${family}.json`),
@@ -39,7 +38,7 @@ export function ownPlaces(directory: string, family: Family): Places {
 }
 
 /** Where Debian's units and their AppArmor profiles expect them. */
-export const systemPlaces = (family: Family): Places => ({
+export const systemFiles = (family: Family): KeaFiles => ({
   configuration: `/etc/kea/kea-dhcp${family}.conf`,
   socket: `/run/kea/kea${family}-ctrl-socket`,
   leaseFile: `/var/lib/kea/kea-leases${family}.csv`,

@@ -1,7 +1,7 @@
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 
-/** Does work of many steps that has one deadline for all of them; when it passes, what goes on ends with the Fault. */
+/** Does work of many steps with one timeout for all of them; after it, what goes on ends with the Fault. */
 export async function within<T>(
   milliseconds: number,
   late: () => Fault,

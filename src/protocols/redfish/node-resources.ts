@@ -1,21 +1,21 @@
 import { Fault } from '../../core/errors.ts';
-import { allResources, memberResources } from './collection.ts';
+import { memberResources, resourcesAt } from './collection.ts';
 import { at, linkAt, linksAt, textAt } from './json.ts';
 import type { RedfishService, Resource } from './service.ts';
 
 /** Where a node's resources lie; found once by following links from the root. */
-interface Places {
+interface Paths {
   system?: string;
   chassis?: readonly string[];
   manager?: string | undefined;
 }
 
-const known = new WeakMap<RedfishService, Places>();
+const cache = new WeakMap<RedfishService, Paths>();
 
-function placesOf(service: RedfishService): Places {
-  let places = known.get(service);
-  if (!places) known.set(service, (places = {}));
-  return places;
+function pathsOf(service: RedfishService): Paths {
+  let paths = cache.get(service);
+  if (!paths) cache.set(service, (paths = {}));
+  return paths;
 }
 
 /** The computer system a node is, as it is now; none if the service has none at all, as those of enclosures. */
@@ -24,18 +24,18 @@ export async function findSystem(
   node: string,
   signal: AbortSignal,
 ): Promise<Resource | undefined> {
-  const places = placesOf(service);
-  if (places.system !== undefined) {
-    const system = await service.find(places.system, signal);
+  const paths = pathsOf(service);
+  if (paths.system !== undefined) {
+    const system = await service.find(paths.system, signal);
     if (system) return system;
     // Services rename their resources when their firmware changes.
-    known.delete(service);
+    cache.delete(service);
   }
   const systems = await systemsOf(service, signal);
   if (systems.length === 0) return undefined;
   const system = pickSystem(systems, node);
   if (!system) throw ambiguous(systems, node);
-  placesOf(service).system = system.path;
+  pathsOf(service).system = system.path;
   return system;
 }
 
@@ -78,16 +78,13 @@ function ambiguous(systems: readonly Resource[], node: string): Fault {
   );
 }
 
-/**
- * The chassis a node is in: those its system names, else those that name the system, else all there are. A node that is no
- * system is an enclosure: the chassis that no other contains.
- */
+/** The chassis its system names, else those that name the system, else all. Without a system, the outermost. */
 export async function chassisOf(
   service: RedfishService,
   node: string,
   signal: AbortSignal,
 ): Promise<readonly Resource[]> {
-  const { chassis: before } = placesOf(service);
+  const { chassis: before } = pathsOf(service);
   if (before) return resourcesAt(service, before, signal);
   const system = pickSystem(await systemsOf(service, signal), node);
   const named = linksAt(system?.body, 'Links', 'Chassis');
@@ -97,20 +94,8 @@ export async function chassisOf(
       ? await resourcesAt(service, named, signal)
       : await memberResources(service, linkAt(root.body, 'Chassis'), signal);
   const chassis = named.length > 0 ? all : system ? holding(all, system) : outermost(all);
-  placesOf(service).chassis = chassis.map(({ path }) => path);
+  pathsOf(service).chassis = chassis.map(({ path }) => path);
   return chassis;
-}
-
-function resourcesAt(
-  service: RedfishService,
-  paths: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly Resource[]> {
-  return allResources(
-    service,
-    paths.map((path) => ({ '@odata.id': path })),
-    signal,
-  );
 }
 
 function holding(all: readonly Resource[], system: Resource): readonly Resource[] {
@@ -129,17 +114,17 @@ export async function managerOf(
   node: string,
   signal: AbortSignal,
 ): Promise<Resource | undefined> {
-  const places = placesOf(service);
-  if ('manager' in places) return service.find(places.manager, signal);
+  const paths = pathsOf(service);
+  if ('manager' in paths) return service.find(paths.manager, signal);
   const [named] = linksAt(pickSystem(await systemsOf(service, signal), node)?.body, 'Links', 'ManagedBy');
   if (named !== undefined) {
-    placesOf(service).manager = named;
+    pathsOf(service).manager = named;
     return service.find(named, signal);
   }
   const root = await service.root(signal);
   const managers = await memberResources(service, linkAt(root.body, 'Managers'), signal);
   const manager = managers.find(({ body }) => textAt(body, 'ManagerType') === 'BMC') ?? managers[0];
-  placesOf(service).manager = manager?.path;
+  pathsOf(service).manager = manager?.path;
   return manager;
 }
 
