@@ -22,9 +22,8 @@ import {
 } from './command.ts';
 
 /**
- * Works on each node apart and tells results as they come. `prepare` runs where the database is, refuses what is to be refused and
- * makes plain JSON data of the rest; `work` does one node with that data and the means of the process it runs in, wherever that is;
- * `finish`, where the database is again, sees all results. What `work` finds or brings about it tells as effects.
+ * Works on each node apart; results come one by one. `prepare`, where the database is, refuses and makes plain JSON data; `work` does
+ * one node with that data, in whatever process; `finish`, where the database is again, sees all results. Effects are what `work` reports.
  */
 export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeValue> extends CommandBase<Args> {
   readonly kind: 'per-node';

@@ -2,9 +2,8 @@
 const usualBurst = 256;
 
 /**
- * Works on all items and tells results in the order they are there. At most `width` items are on their way at a time; those whose
- * work says that it has `begun` count no more, so that `width` can also bound what waits for its turn elsewhere. Of those, no more
- * than `burst` are started in one turn of the event loop. A failure of the work ends it all.
+ * Works on all items and yields results as they come. At most `width` items count as under way, those that have `begun` no more, so
+ * that it can also bound a queue elsewhere. At most `burst` are started in one turn of the event loop. A failure ends it all.
  */
 export async function* asTheyCome<Item, Result>(
   items: readonly Item[],

@@ -1,7 +1,6 @@
 /**
- * An immutable map from text to values, sorted by key. A changed copy shares all blocks it did not touch, so a write costs the
- * same in a table of 100 rows and of 100,000, every reader keeps the version it began with, and the difference of two versions
- * is found by comparing blocks.
+ * An immutable map from text to values, sorted by key. Changed copies share all blocks they did not touch: a write costs the same in
+ * any table, readers keep the version they began with, and two versions are compared by their blocks.
  */
 const blockSize = 128;
 

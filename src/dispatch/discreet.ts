@@ -6,8 +6,8 @@ import { allNodes } from '../objects/groups.ts';
 const hint = 'Something of a node that you may not know of stands in the way; ask somebody who has rights on it.';
 
 /**
- * Services for the whole cluster tell of whatever they meet, such as a node that has the same address. To callers who may not know of
- * a node they tell only that there is one: messages about it are left out, and sentences of a failure give way to a hint.
+ * Acts for the whole cluster report whatever they meet, such as a node with the same address. Callers who may not know of the node do
+ * not get messages about it, and a hint instead of sentences about it.
  */
 export async function discreetly(
   snapshot: Snapshot,

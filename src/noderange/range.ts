@@ -152,8 +152,8 @@ function split(text: string, pairs: Pairs, { from, to }: Slice, separator: strin
 }
 
 /**
- * Every line of the file is a range of its own. As in the reference system, at the top level only the last line's
- * unknown names count. Nothing out of the file is ever quoted, not even as a missed name: the line's number stands for it.
+ * Every line is a range of its own; as in the reference system, at the top level only the last line's unknown names count. Nothing of
+ * the file is ever quoted: a line's number stands for its unknown names.
  */
 function rangeFile(run: Run, { from, to }: Slice, nested: boolean, out: Names): void {
   const piece = run.text.slice(from, to);

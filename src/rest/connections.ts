@@ -31,8 +31,8 @@ interface Connection {
 }
 
 /**
- * Bounds the connections of one address, and of all together by what this process may have open. When all are taken, a new one
- * takes the place of one that does nothing; those of unknown clients go first, and among them those of the address with most.
+ * Bounds the connections of one address and of all together. When all are taken, a new one replaces one that does nothing: unknown
+ * clients go first, and among them those of the address with most.
  */
 export class Connections {
   readonly most: number;
