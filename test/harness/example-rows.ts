@@ -7,6 +7,7 @@ export const exampleRows: Rows = {
   nodelist: ['n1', 'n2'].map((node) => ({ node, groups: 'all,compute' })),
   nodehm: [{ node: 'compute', mgt: 'ipmi' }],
   ipmi: [{ node: 'compute', bmc: '|\\D+(\\d+)$|10.1.0.($1)|' }],
+  noderes: [{ node: 'compute', netboot: 'xnba' }],
   nodetype: [{ node: 'n1', arch: 'x86_64' }],
   nodegroup: [
     { groupname: 'compute', grouptype: 'static', members: 'static' },

@@ -38,6 +38,6 @@ export const boot: Endpoint[] = [
     summary: 'Choose what nodes do when they boot from the network.',
     description:
       'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it.',
-    example: { body: { osimage: 'img1' } },
+    example: { body: { state: 'boot' } },
   }),
 ];
