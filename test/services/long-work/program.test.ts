@@ -38,7 +38,7 @@ describe('a program of long work', () => {
 
   test('has a small environment and what it is given besides', async () => {
     const { lines } = await run('env', [], { env: { EXTRA: 'yes' } });
-    expect(lines.map((line) => line.split('=')[0]).sort()).toEqual(['EXTRA', 'HOME', 'LANG', 'PATH']);
+    expect(lines.map((line) => line.split('=')[0]!).sort()).toEqual(['EXTRA', 'HOME', 'LANG', 'PATH']);
   });
 
   test('has no network unless it asks for it', async () => {
