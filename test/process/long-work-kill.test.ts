@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
+import { processesWith, until } from '../harness/processes.ts';
 import { exitOf, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import type { Step } from '../lab/toil/work.ts';
 
@@ -15,21 +15,6 @@ afterAll(async () => {
 });
 
 const start = (): Promise<TestServer> => startServer({ data, main });
-
-/** Processes that have the word among their arguments, in whatever namespace. */
-const processesWith = (word: string): string[] =>
-  readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false;
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
-    } catch {
-      return false;
-    }
-  });
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await pause(20);
-}
 
 const begin = async (name: string, steps: readonly Step[]): Promise<string> => {
   const reply = await server!.call('POST', `/toil/${name}`, { body: { steps }, headers: { Prefer: 'respond-async' } });
