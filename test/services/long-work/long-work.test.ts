@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { LongWork } from '../../../src/services/long-work/long-work.ts';
+import { writeRecord } from '../../../src/services/long-work/records.ts';
 import type { LongWorkSettings } from '../../../src/services/long-work/settings.ts';
 import type { Undertaking } from '../../../src/services/long-work/undertaking.ts';
 import { until } from '../../harness/processes.ts';
@@ -171,5 +172,26 @@ describe('long work', () => {
     const found: string[] = [];
     const kept = await open().resume(async ({ run }) => void found.push(run));
     expect([kept.length, found]).toEqual([1, []]);
+  });
+
+  test('that an earlier muster left is told once, kept for a day, and its stagings are removed, but nothing else', async () => {
+    const directory = join(data, 'long-work');
+    const about = { command: 'toil', user: 'anna', client: '', range: '', line: '', request: '', started: 0 };
+    const old = Date.now() - 2 * 86_400_000;
+    const stagings = ['killed', 'known'].map((run) => join(data, `.muster-${run}-1`));
+    for (const path of [...stagings, join(data, 'precious')]) mkdirSync(path);
+    await writeRecord(directory, { ...about, run: 'killed', stagings: [stagings[0]!] });
+    await writeRecord(directory, { ...about, run: 'known', interrupted: old, stagings: [stagings[1]!] });
+    await writeRecord(directory, { ...about, run: 'old', interrupted: old, stagings: [] });
+    await writeRecord(directory, { ...about, run: 'forged', stagings: [join(data, 'precious')] });
+    const found: string[] = [];
+    const work = open();
+    const kept = await work.resume(async ({ run }) => void found.push(run));
+    expect(found.sort()).toEqual(['forged', 'killed']);
+    expect(kept.map(({ run }) => run).sort()).toEqual(['forged', 'killed', 'known']);
+    await until(() => stagings.every((path) => !existsSync(path)) && logged.includes('could not be removed'));
+    expect(existsSync(join(data, 'precious'))).toBe(true);
+    expect(existsSync(join(directory, 'old.json'))).toBe(false);
+    await work.close();
   });
 });
