@@ -8,6 +8,7 @@ import { hardware } from './hardware.ts';
 import { hosts } from './hosts.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
+import { longWork } from './long-work.ts';
 import { nodestat } from './nodestat.ts';
 import { bindTo, clientCore } from './process.ts';
 import { type Benchmark, formatRow, heading, isMet } from './report.ts';
@@ -31,6 +32,7 @@ const benchmarks: Benchmark[] = [
   hosts,
   dns,
   dhcp,
+  longWork,
   stalls,
 ];
 

@@ -29,6 +29,8 @@ export interface Muster extends Running {
 
 export interface MusterOptions {
   readonly data?: string;
+  /** What is run, if not muster as it is. */
+  readonly program?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Options of the Node process. */
   readonly node?: readonly string[];
@@ -39,8 +41,8 @@ export interface MusterOptions {
 export const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
 export async function startMuster(options: MusterOptions = {}): Promise<Muster> {
-  const { data = newDirectory(), env = {}, node = [], allCores = false } = options;
-  const command = [process.execPath, ...node, main, '--data', data, '--listen', '127.0.0.1:0'];
+  const { data = newDirectory(), program = main, env = {}, node = [], allCores = false } = options;
+  const command = [process.execPath, ...node, program, '--data', data, '--listen', '127.0.0.1:0'];
   const running = await start(command, {
     env: {
       MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128',

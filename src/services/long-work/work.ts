@@ -9,11 +9,14 @@ export interface Work {
   /** The share that is done, in whatever unit. */
   progress(done: number, of: number): void;
   /**
-   * An empty directory on the file system of `beside`, an existing directory. It goes with the run, also if muster is killed
-   * meanwhile; what is to stay is renamed out of it when all is done.
+   * An empty directory on the file system of `beside`, an existing directory, that only root may enter. It goes with the run, also if
+   * muster is killed meanwhile; what is to stay is renamed out of it when all is done.
    */
   staging(beside: string): Promise<string>;
-  /** Runs a program to its end. Other exit codes than those expected are a Fault with the last lines it printed. */
+  /**
+   * Runs a program to its end. Other exit codes than those expected are a Fault with the last lines it printed. What a program
+   * mounts, the next one of the run sees, and nobody else; what it leaves running ends with the run. Long lines are cut.
+   */
   program(file: string, args: readonly string[], options?: ProgramOptions): Promise<ProgramResult>;
 }
 
