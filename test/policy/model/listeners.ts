@@ -64,7 +64,9 @@ function onTcp(address: string, port: number, note: (address: string) => void): 
     const server = createServer((socket) => {
       note(address);
       socket.on('error', () => undefined);
-      socket.destroy();
+      // What the other side has sent is read first: an end is told alike every time, a connection that breaks is not.
+      socket.resume();
+      socket.end();
     });
     server.once('error', reject);
     server.listen(port, address, () => resolve(server));
