@@ -653,3 +653,10 @@ describe('an operator of thousands of nodes', () => {
     await server.ok('DELETE', '/nodes/crowd');
   });
 });
+
+it('a rule that refuses a command from an address tells nothing of nodes, whatever other rules allow', async () => {
+  await rules({ commands: 'tabch', host: '127.0.0.1', rule: 'deny' }, { commands: 'tabch' });
+  const write = (range: string) => expectRefused('PUT', `/tables/nodepos/nodes/${range}`, { nodepos: { u: '7' } });
+  expect(await write('others')).toBe('User "op" may not run setNodesAttribs on others: no policy rule allows it.');
+  expect(await write('nobody')).toBe('User "op" may not run setNodesAttribs on nobody: no policy rule allows it.');
+});
