@@ -3,7 +3,7 @@ import { ipText, parseIp } from '../core/ip.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
-import { clusterDomains, definedNames } from './foreign-names.ts';
+import { clusterDomains, definedNames, domainAround } from './foreign-names.ts';
 import { managementNode } from './management-node.ts';
 import { networksOf } from './networks.ts';
 
@@ -83,21 +83,14 @@ const leadClaim = (name: string): string => `name ${name.toLowerCase()}`;
 /** Whether a claim is on what a name leads to: whose machine that is cannot be told from the definitions. */
 export const isNameClaim = (claim: string): boolean => claim.startsWith('name ');
 
-const plainings = new WeakMap<Snapshot, (name: string) => string>();
-
 /** Names of hosts are the same in capital letters, and with a domain of the cluster. */
 function plainNames(snapshot: Snapshot): (name: string) => string {
-  let plain = plainings.get(snapshot);
-  if (!plain) {
-    const domains = [...clusterDomains(snapshot)];
-    plain = (name) => {
-      const lower = name.toLowerCase().replace(/\.$/, '');
-      const domain = domains.find((each) => lower.endsWith(`.${each}`));
-      return domain === undefined ? lower : lower.slice(0, -domain.length - 1);
-    };
-    plainings.set(snapshot, plain);
-  }
-  return plain;
+  const domains = clusterDomains(snapshot);
+  return (name) => {
+    const lower = name.toLowerCase().replace(/\.$/, '');
+    const domain = domainAround(lower, domains);
+    return domain === undefined ? lower : lower.slice(0, -domain.length - 1);
+  };
 }
 
 function* values(
