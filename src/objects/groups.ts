@@ -111,6 +111,20 @@ export function ownersNamed(snapshot: Snapshot, name: string): readonly string[]
   return owners.length > 0 ? owners : [name];
 }
 
+const wholly = new WeakMap<(node: string) => boolean, Map<string, boolean>>();
+
+/**
+ * Whether all nodes that rows under a name belong to are seen. Thousands of nodes name the same groups of thousands, so what was found is
+ * kept with `sees`, which is one of this snapshot.
+ */
+export function seesOwners(snapshot: Snapshot, name: string, sees: (node: string) => boolean): boolean {
+  let found = wholly.get(sees);
+  if (!found) wholly.set(sees, (found = new Map()));
+  let isSeen = found.get(name);
+  if (isSeen === undefined) found.set(name, (isSeen = ownersNamed(snapshot, name).every(sees)));
+  return isSeen;
+}
+
 /** Members in byte order, hidden ones left out; undefined if there is no such group. */
 export function groupMembers(snapshot: Snapshot, group: string): readonly string[] | undefined {
   const row = groupRow(snapshot, group);

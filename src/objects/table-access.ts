@@ -5,7 +5,7 @@ import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/
 import type { RangeOptions } from './cluster.ts';
 import { rowsNamed } from './define.ts';
 import { effectiveReader, listItems, redactRow } from './effective.ts';
-import { ownersNamed, parseSelections } from './groups.ts';
+import { ownersNamed, parseSelections, seesOwners } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
@@ -74,7 +74,7 @@ export function rowsMeant(snapshot: Snapshot, table: Table, keys: Row, sees?: Se
   const rows = matchingRows(snapshot, table, keys);
   const { nodeColumn } = table;
   if (!sees || nodeColumn === undefined || keys[nodeColumn]) return rows;
-  return rows.filter((row) => ownersNamed(snapshot, row[nodeColumn] ?? '').every(sees));
+  return rows.filter((row) => seesOwners(snapshot, row[nodeColumn] ?? '', sees));
 }
 
 export function matchingRows(snapshot: Snapshot, table: Table, keys: Row): Row[] {

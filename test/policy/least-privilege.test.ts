@@ -652,6 +652,16 @@ describe('an operator of thousands of nodes', () => {
     expect(refused).toMatch(/may not change mgt of big7/);
     await server.ok('DELETE', '/nodes/crowd');
   });
+
+  it('writes what depends on values of their groups, whose members are looked at once and not for every node', async () => {
+    await server.ok('PUT', '/nodes', definitions({ groups: 'all,crowd' }));
+    await server.ok('PUT', '/groups/crowd', { mgt: 'ipmi' });
+    await rules({ commands: 'chdef', noderange: 'crowd' });
+    const attributes = { groups: 'all,crowd', bmcpassword: 'of-crowd', bmcvlantag: '' };
+    for (let i = 0; i < 10; i++) await expectDone('PUT', '/nodes/crowd', { ...attributes, usercomment: `${i}` });
+    await server.ok('PUT', '/groups/crowd', { mgt: '' });
+    await server.ok('DELETE', '/nodes/crowd');
+  });
 });
 
 it('a rule that refuses a command from an address tells nothing of nodes, whatever other rules allow', async () => {
