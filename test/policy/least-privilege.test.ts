@@ -662,6 +662,23 @@ describe('an operator of thousands of nodes', () => {
     await server.ok('PUT', '/groups/crowd', { mgt: '' });
     await server.ok('DELETE', '/nodes/crowd');
   });
+
+  it('changes one of them beside hundreds of rules that choose nodes by the same columns, which are read once', async () => {
+    const located = names.map(
+      (name, i) => [name, { groups: 'all,crowd', rack: `r${i % 400}`, arch: 'x86_64' }] as const,
+    );
+    await server.ok('PUT', '/nodes', Object.fromEntries(located));
+    await rules({ commands: 'chdef', noderange: 'crowd' });
+    const priorities = Array.from({ length: 400 }, (_, i) => `20.${1_000 + i}`);
+    const others = priorities.map((priority, i) => {
+      const noderange = `nodepos.rack==r${i}@nodetype.arch!=aarch64`;
+      return [priority, { name: 'other', commands: 'lsdef', noderange, rule: 'allow' }] as const;
+    });
+    await server.ok('PUT', '/policy', Object.fromEntries(others));
+    for (let i = 0; i < 12; i++) await expectDone('PUT', '/nodes/big1', { usercomment: `${i}` });
+    await server.ok('DELETE', `/policy/${priorities.join(',')}`);
+    await server.ok('DELETE', '/nodes/crowd');
+  });
 });
 
 it('a rule that refuses a command from an address tells nothing of nodes, whatever other rules allow', async () => {
