@@ -67,11 +67,11 @@ export const chdef = change({
       nodes: policyNodes(snapshot, type, [name]),
     }));
   },
-  plan(draft, args, scope) {
+  *plan(draft, args, scope): Sliced<Answer> {
     const type = typeNamed(args.type);
-    if ('definitions' in args) return defineAll(draft, type, args.definitions, scope);
-    if ('rename' in args) rename(draft, args, scope);
-    else changeAlike(draft, type, args, scope);
+    if ('definitions' in args) yield* defineAll(draft, type, args.definitions, scope);
+    else if ('rename' in args) rename(draft, args, scope);
+    else yield* changeAlike(draft, type, args, scope);
     return type.name === 'site' ? { shape: 'none', messages: lifetimeMessages(draft) } : nothing;
   },
 });
@@ -109,17 +109,23 @@ function mayMake(type: ObjectType, args: Named): boolean {
   return type.name !== 'node' || Boolean(args.attributes['groups']);
 }
 
-function changeAlike(
+function* changeAlike(
   draft: Draft,
   type: ObjectType,
   { names, attributes, mode = 'set' }: Changed,
   { ranges, selection }: Scope,
-): void {
+): Sliced<void> {
   checkAttributeNames(type, attributes);
   if (type.name === 'site') return changeObject(draft, type, names, attributes, mode, ranges);
   const { objects: existing = [], missing = [] } = selection;
-  for (const name of existing) changeObject(draft, type, name, attributes, mode, ranges);
-  for (const name of missing) createObject(draft, type, name, attributes, ranges);
+  for (const name of existing) {
+    changeObject(draft, type, name, attributes, mode, ranges);
+    yield;
+  }
+  for (const name of missing) {
+    createObject(draft, type, name, attributes, ranges);
+    yield;
+  }
 }
 
 function rename(draft: Draft, args: { names: string; rename: string }, { selection }: Scope): void {
@@ -144,7 +150,7 @@ function* defineAll(
   type: ObjectType,
   definitions: Definitions,
   { ranges, selection }: Scope,
-): Sliced<Answer> {
+): Sliced<void> {
   for (const name in definitions) {
     checkAttributeNames(type, definitions[name]!);
     yield;
@@ -161,5 +167,4 @@ function* defineAll(
     createObject(draft, type, name, definitions[name]!, ranges);
     yield;
   }
-  return nothing;
 }

@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import type { Sliced } from '../core/slices.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
 import { typeNamed } from '../objects/types.ts';
-import { change, nothing, textMap } from './command.ts';
+import { type Answer, change, nothing, textMap } from './command.ts';
 
 export const mkdef = change({
   name: 'mkdef',
@@ -36,7 +37,7 @@ export const mkdef = change({
     if (template === undefined || isShipped(type, template)) return undefined;
     return { words: definitionWords(typeName, template), nodes: policyNodes(snapshot, type, [template]) };
   },
-  plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }) {
+  *plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }): Sliced<Answer> {
     const type = typeNamed(typeName);
     const attributes = template === undefined ? given : fromTemplate(draft.base, type, template, given);
     checkAttributeNames(type, attributes);
@@ -52,8 +53,14 @@ export const mkdef = change({
         `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Use the option -f to replace, or PUT to change.`,
       );
     }
-    for (const name of existing) removeObject(draft, type, name);
-    for (const name of [...existing, ...missing]) createObject(draft, type, name, attributes, ranges);
+    for (const name of existing) {
+      removeObject(draft, type, name);
+      yield;
+    }
+    for (const name of [...existing, ...missing]) {
+      createObject(draft, type, name, attributes, ranges);
+      yield;
+    }
     return nothing;
   },
 });

@@ -1,9 +1,10 @@
 import { Type } from 'typebox';
+import type { Sliced } from '../core/slices.ts';
 import { removeObject } from '../objects/define.ts';
 import { emptyRange, existingObjects, policyNodes } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { typeNamed } from '../objects/types.ts';
-import { change, nothing } from './command.ts';
+import { type Answer, change, nothing } from './command.ts';
 
 export const rmdef = change({
   name: 'rmdef',
@@ -14,9 +15,12 @@ export const rmdef = change({
     if (objects.length === 0) throw emptyRange(names);
     return { objects, nodes: policyNodes(snapshot, typeNamed(type), objects, ranges.sees) };
   },
-  plan(draft, { type: typeName }, { selection: { objects = [] } }) {
+  *plan(draft, { type: typeName }, { selection: { objects = [] } }): Sliced<Answer> {
     const type = typeNamed(typeName);
-    for (const name of objects) removeObject(draft, type, name);
+    for (const name of objects) {
+      removeObject(draft, type, name);
+      yield;
+    }
     return nothing;
   },
 });

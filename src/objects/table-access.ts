@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import type { Sliced } from '../core/slices.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
@@ -130,7 +131,7 @@ export function writableTable(name: string): Table {
 const noValue = 'NULL';
 
 /** Changes all rows that match, or makes the one row the keys describe. */
-export function writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): void {
+export function* writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): Sliced<void> {
   const columns: Record<string, string | undefined> = {};
   for (const [column, value] of Object.entries(given)) {
     columns[column] = value === noValue || (column === 'disable' && value === '') ? undefined : value;
@@ -141,6 +142,7 @@ export function writeRows(draft: Draft, table: Table, keys: Row, given: Row, see
   for (const row of rows) {
     if (renames) checkIdentity(table, { ...row, ...columns });
     draft.merge(table.name, keyOf(table, row), columns);
+    yield;
   }
   if (rows.length > 0 || Object.values(columns).every((value) => !value)) return;
   insertRow(draft, table, { ...keys, ...columns });
