@@ -7,11 +7,27 @@ import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
-import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
+import {
+  allNewNodes,
+  emptyRange,
+  namedObjects,
+  policyNodes,
+  policyNodesInSlices,
+  unknownObjects,
+} from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
 import { type ObjectType, typeNamed } from '../objects/types.ts';
-import { type Answer, type Arguments, change, noSelection, nothing, type Scope, textMap } from './command.ts';
+import {
+  type Answer,
+  type Arguments,
+  change,
+  noSelection,
+  nothing,
+  type Scope,
+  type Selection,
+  textMap,
+} from './command.ts';
 
 const typeName = Type.String();
 const mustExist = Type.Optional(
@@ -42,7 +58,7 @@ export const chdef = change({
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
-  select(snapshot, args, { ranges }) {
+  *select(snapshot, args, { ranges }): Sliced<Selection> {
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
     const { existing, missing } =
@@ -55,7 +71,7 @@ export const chdef = change({
     if ('names' in args) checkNamed(type, args, existing, missing);
     else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
     const names = [...existing, ...missing, ...('rename' in args ? [args.rename] : [])];
-    return { objects: existing, missing, nodes: policyNodes(snapshot, type, names, ranges.sees) };
+    return { objects: existing, missing, nodes: yield* policyNodesInSlices(snapshot, type, names, ranges.sees) };
   },
   /** Each object is judged by what is said of it alone. */
   questions(snapshot, args) {

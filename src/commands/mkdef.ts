@@ -2,12 +2,12 @@ import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { Sliced } from '../core/slices.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
-import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
+import { emptyRange, namedObjects, policyNodes, policyNodesInSlices } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
 import { typeNamed } from '../objects/types.ts';
-import { type Answer, change, nothing, textMap } from './command.ts';
+import { type Answer, change, nothing, type Selection, textMap } from './command.ts';
 
 export const mkdef = change({
   name: 'mkdef',
@@ -25,11 +25,11 @@ export const mkdef = change({
     ];
     return definitionWords(type, names, attributes, flags);
   },
-  select(snapshot, { type: typeName, names }, { ranges }) {
+  *select(snapshot, { type: typeName, names }, { ranges }): Sliced<Selection> {
     const type = typeNamed(typeName);
     const { existing, missing } = namedObjects(snapshot, type, names, ranges);
     if (existing.length + missing.length === 0) throw emptyRange(names);
-    const nodes = policyNodes(snapshot, type, [...existing, ...missing], ranges.sees);
+    const nodes = yield* policyNodesInSlices(snapshot, type, [...existing, ...missing], ranges.sees);
     return { objects: existing, missing, nodes };
   },
   reads(snapshot, { type: typeName, template }) {

@@ -156,7 +156,8 @@ function* admit(
   const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
   let selection = noSelection;
   try {
-    selection = command.select?.(snapshot, request.args, limited) ?? noSelection;
+    const selected = command.select?.(snapshot, request.args, limited) ?? noSelection;
+    selection = 'next' in selected ? yield* selected : selected;
   } catch (error) {
     throw told(snapshot, command, permission, error);
   }
@@ -236,11 +237,14 @@ function runQuery(
   permission: Permission,
 ): Outcome | Promise<Outcome> {
   const snapshot = services.store.current;
-  const scope = atOnce(admit(services, request, run, command, snapshot, permission));
-  run.nodes = run.ok = scope.selection.objects?.length ?? 0;
-  const answer = command.run(snapshot, request.args, scope);
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
-  return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
+  const answered = (scope: Admitted): Outcome | Promise<Outcome> => {
+    run.nodes = run.ok = scope.selection.objects?.length ?? 0;
+    const answer = command.run(snapshot, request.args, scope);
+    return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
+  };
+  const admitted = inSlices(admit(services, request, run, command, snapshot, permission));
+  return admitted instanceof Promise ? admitted.then(answered) : answered(admitted);
 }
 
 async function runChange(
