@@ -187,7 +187,7 @@ export class Store {
         this.#computing = computed.then((settle) => {
           this.#computing = undefined;
           this.#take(head, settle);
-          this.#computeNext();
+          return this.#computeNext();
         });
       } else this.#take(head, computed);
     }

@@ -90,7 +90,7 @@ describe('work that yields', () => {
     let turns = 0;
     const long = [inSlices(counting(12, 3)), inSlices(counting(12, 3)), inSlices(counting(13, 3))];
     for (const one of long) expect(one).toBeInstanceOf(Promise);
-    const all = Promise.allSettled(long);
+    const all = Promise.allSettled(long.map(async (one) => one));
     let done = false;
     void all.then(() => (done = true));
     for (; !done; turns++) await turn();
