@@ -128,9 +128,10 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
     },
     couldAllow({ user, command, addresses, now }) {
       if (!user) return false;
-      return planFor(user, command).rules.some(
-        (rule) => rule.permits && unmetCondition(rule, addresses, now) === undefined,
-      );
+      const met = planFor(user, command).rules.filter((rule) => unmetCondition(rule, addresses, now) === undefined);
+      // One that refuses whatever it is asked of leaves nothing to those after it.
+      const last = met.find(({ permits, line, range }) => permits || (line === undefined && range === undefined));
+      return last?.permits === true;
     },
     allowedOn(request, expandRange) {
       const { user, command } = request;

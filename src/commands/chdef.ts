@@ -7,11 +7,27 @@ import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
-import { allNewNodes, emptyRange, namedObjects, policyNodes, unknownObjects } from '../objects/select.ts';
+import {
+  allNewNodes,
+  emptyRange,
+  namedObjects,
+  policyNodes,
+  policyNodesInSlices,
+  unknownObjects,
+} from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
 import { type ObjectType, typeNamed } from '../objects/types.ts';
-import { type Answer, type Arguments, change, noSelection, nothing, type Scope, textMap } from './command.ts';
+import {
+  type Answer,
+  type Arguments,
+  change,
+  noSelection,
+  nothing,
+  type Scope,
+  type Selection,
+  textMap,
+} from './command.ts';
 
 const typeName = Type.String();
 const mustExist = Type.Optional(
@@ -42,7 +58,7 @@ export const chdef = change({
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
-  select(snapshot, args, { ranges }) {
+  *select(snapshot, args, { ranges }): Sliced<Selection> {
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
     const { existing, missing } =
@@ -55,7 +71,7 @@ export const chdef = change({
     if ('names' in args) checkNamed(type, args, existing, missing);
     else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
     const names = [...existing, ...missing, ...('rename' in args ? [args.rename] : [])];
-    return { objects: existing, missing, nodes: policyNodes(snapshot, type, names, ranges.sees) };
+    return { objects: existing, missing, nodes: yield* policyNodesInSlices(snapshot, type, names, ranges.sees) };
   },
   /** Each object is judged by what is said of it alone. */
   questions(snapshot, args) {
@@ -67,11 +83,11 @@ export const chdef = change({
       nodes: policyNodes(snapshot, type, [name]),
     }));
   },
-  plan(draft, args, scope) {
+  *plan(draft, args, scope): Sliced<Answer> {
     const type = typeNamed(args.type);
-    if ('definitions' in args) return defineAll(draft, type, args.definitions, scope);
-    if ('rename' in args) rename(draft, args, scope);
-    else changeAlike(draft, type, args, scope);
+    if ('definitions' in args) yield* defineAll(draft, type, args.definitions, scope);
+    else if ('rename' in args) rename(draft, args, scope);
+    else yield* changeAlike(draft, type, args, scope);
     return type.name === 'site' ? { shape: 'none', messages: lifetimeMessages(draft) } : nothing;
   },
 });
@@ -109,17 +125,23 @@ function mayMake(type: ObjectType, args: Named): boolean {
   return type.name !== 'node' || Boolean(args.attributes['groups']);
 }
 
-function changeAlike(
+function* changeAlike(
   draft: Draft,
   type: ObjectType,
   { names, attributes, mode = 'set' }: Changed,
   { ranges, selection }: Scope,
-): void {
+): Sliced<void> {
   checkAttributeNames(type, attributes);
   if (type.name === 'site') return changeObject(draft, type, names, attributes, mode, ranges);
   const { objects: existing = [], missing = [] } = selection;
-  for (const name of existing) changeObject(draft, type, name, attributes, mode, ranges);
-  for (const name of missing) createObject(draft, type, name, attributes, ranges);
+  for (const name of existing) {
+    changeObject(draft, type, name, attributes, mode, ranges);
+    yield;
+  }
+  for (const name of missing) {
+    createObject(draft, type, name, attributes, ranges);
+    yield;
+  }
 }
 
 function rename(draft: Draft, args: { names: string; rename: string }, { selection }: Scope): void {
@@ -144,7 +166,7 @@ function* defineAll(
   type: ObjectType,
   definitions: Definitions,
   { ranges, selection }: Scope,
-): Sliced<Answer> {
+): Sliced<void> {
   for (const name in definitions) {
     checkAttributeNames(type, definitions[name]!);
     yield;
@@ -161,5 +183,4 @@ function* defineAll(
     createObject(draft, type, name, definitions[name]!, ranges);
     yield;
   }
-  return nothing;
 }

@@ -156,7 +156,7 @@ export interface CommandBase<Args> {
   /** The address that it gives to the machine it selects; another's is refused to those who have no rights on that node. */
   takes?(args: Args): string | undefined;
   /** Undefined: it touches no object of the cluster. */
-  select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection;
+  select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection | Sliced<Selection>;
 }
 
 /** Reads one snapshot, at once. */

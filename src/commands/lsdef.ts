@@ -1,13 +1,14 @@
 import { Type } from 'typebox';
+import type { Sliced } from '../core/slices.ts';
 import { nodeTables } from '../database/tables.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeAttributes } from '../objects/node-attributes.ts';
-import { emptyRange, existingObjects, policyNodes } from '../objects/select.ts';
+import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { attributeNamed, groupType, nodeType, type ObjectType, typeNamed } from '../objects/types.ts';
-import { type Answer, noSelection, query } from './command.ts';
+import { type Answer, noSelection, query, type Selection } from './command.ts';
 
 export const lsdef = query({
   name: 'lsdef',
@@ -30,16 +31,17 @@ export const lsdef = query({
       ...(chosen === undefined ? [] : ['-i', chosen]),
     ];
   },
-  select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }) {
+  *select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }): Sliced<Selection> {
     const type = typeNamed(typeName);
     if (names === undefined) {
       if (type.name === 'site') return noSelection;
       const all = objectNames(snapshot, type);
-      return { objects: all, nodes: short && type.name !== 'node' ? undefined : policyNodes(snapshot, type, all) };
+      const isAboutNodes = !short || type.name === 'node';
+      return { objects: all, nodes: isAboutNodes ? yield* policyNodesInSlices(snapshot, type, all) : undefined };
     }
     const objects = existingObjects(snapshot, type, names, ranges);
     if (objects.length === 0 && refuseEmpty) throw emptyRange(names);
-    return { objects, nodes: policyNodes(snapshot, type, objects, ranges.sees) };
+    return { objects, nodes: yield* policyNodesInSlices(snapshot, type, objects, ranges.sees) };
   },
   run(snapshot, args, { catalog, selection }): Answer {
     const type = typeNamed(args.type);

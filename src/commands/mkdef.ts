@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import type { Sliced } from '../core/slices.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
-import { emptyRange, namedObjects, policyNodes } from '../objects/select.ts';
+import { emptyRange, namedObjects, policyNodes, policyNodesInSlices } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
 import { typeNamed } from '../objects/types.ts';
-import { change, nothing, textMap } from './command.ts';
+import { type Answer, change, nothing, type Selection, textMap } from './command.ts';
 
 export const mkdef = change({
   name: 'mkdef',
@@ -24,11 +25,11 @@ export const mkdef = change({
     ];
     return definitionWords(type, names, attributes, flags);
   },
-  select(snapshot, { type: typeName, names }, { ranges }) {
+  *select(snapshot, { type: typeName, names }, { ranges }): Sliced<Selection> {
     const type = typeNamed(typeName);
     const { existing, missing } = namedObjects(snapshot, type, names, ranges);
     if (existing.length + missing.length === 0) throw emptyRange(names);
-    const nodes = policyNodes(snapshot, type, [...existing, ...missing], ranges.sees);
+    const nodes = yield* policyNodesInSlices(snapshot, type, [...existing, ...missing], ranges.sees);
     return { objects: existing, missing, nodes };
   },
   reads(snapshot, { type: typeName, template }) {
@@ -36,7 +37,7 @@ export const mkdef = change({
     if (template === undefined || isShipped(type, template)) return undefined;
     return { words: definitionWords(typeName, template), nodes: policyNodes(snapshot, type, [template]) };
   },
-  plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }) {
+  *plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }): Sliced<Answer> {
     const type = typeNamed(typeName);
     const attributes = template === undefined ? given : fromTemplate(draft.base, type, template, given);
     checkAttributeNames(type, attributes);
@@ -52,8 +53,14 @@ export const mkdef = change({
         `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Use the option -f to replace, or PUT to change.`,
       );
     }
-    for (const name of existing) removeObject(draft, type, name);
-    for (const name of [...existing, ...missing]) createObject(draft, type, name, attributes, ranges);
+    for (const name of existing) {
+      removeObject(draft, type, name);
+      yield;
+    }
+    for (const name of [...existing, ...missing]) {
+      createObject(draft, type, name, attributes, ranges);
+      yield;
+    }
     return nothing;
   },
 });

@@ -1,22 +1,26 @@
 import { Type } from 'typebox';
+import type { Sliced } from '../core/slices.ts';
 import { removeObject } from '../objects/define.ts';
-import { emptyRange, existingObjects, policyNodes } from '../objects/select.ts';
+import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { typeNamed } from '../objects/types.ts';
-import { change, nothing } from './command.ts';
+import { type Answer, change, nothing, type Selection } from './command.ts';
 
 export const rmdef = change({
   name: 'rmdef',
   args: Type.Object({ type: Type.String(), names: Type.String() }),
   line: ({ type, names }) => definitionWords(type, names),
-  select(snapshot, { type, names }, { ranges }) {
+  *select(snapshot, { type, names }, { ranges }): Sliced<Selection> {
     const objects = existingObjects(snapshot, typeNamed(type), names, ranges);
     if (objects.length === 0) throw emptyRange(names);
-    return { objects, nodes: policyNodes(snapshot, typeNamed(type), objects, ranges.sees) };
+    return { objects, nodes: yield* policyNodesInSlices(snapshot, typeNamed(type), objects, ranges.sees) };
   },
-  plan(draft, { type: typeName }, { selection: { objects = [] } }) {
+  *plan(draft, { type: typeName }, { selection: { objects = [] } }): Sliced<Answer> {
     const type = typeNamed(typeName);
-    for (const name of objects) removeObject(draft, type, name);
+    for (const name of objects) {
+      removeObject(draft, type, name);
+      yield;
+    }
     return nothing;
   },
 });

@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import type { Sliced } from '../core/slices.ts';
 import { checkText } from '../database/checks.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import type { Row, Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
 import { shownColumns, shownKeys } from '../objects/shown-arguments.ts';
 import { matchingRows, parseKeys, writableTable, writeRows } from '../objects/table-access.ts';
-import { change, nothing, textMap } from './command.ts';
+import { type Answer, change, nothing, textMap } from './command.ts';
 
 export const setAttribs = change({
   name: 'setAttribs',
@@ -26,17 +27,23 @@ export const setAttribs = change({
     checkText(password, 'passwd.password');
     return { ...args, hashed: await hashedForAccounts(password) };
   },
-  plan(draft, { table: name, keys: text, columns, hashed }, { ranges: { sees } }) {
+  *plan(draft, { table: name, keys: text, columns, hashed }, { ranges: { sees } }): Sliced<Answer> {
     const table = writableTable(name);
     const keys = parseKeys(table, text);
-    if (name === 'passwd') writePasswords(draft, table, keys, columns, hashed);
-    else writeRows(draft, table, keys, columns, sees);
+    if (name === 'passwd') yield* writePasswords(draft, table, keys, columns, hashed);
+    else yield* writeRows(draft, table, keys, columns, sees);
     return nothing;
   },
 });
 
 /** The rows may be accounts and others; each gets the password in the form it stores. */
-function writePasswords(draft: Draft, table: Table, keys: Row, columns: Row, hashed: string | undefined): void {
+function* writePasswords(
+  draft: Draft,
+  table: Table,
+  keys: Row,
+  columns: Row,
+  hashed: string | undefined,
+): Sliced<void> {
   const rows = matchingRows(draft.base, table, keys);
   const write = (own: Row, account: boolean) =>
     writeRows(draft, table, own, account && hashed !== undefined ? { ...columns, password: hashed } : columns);
@@ -45,7 +52,7 @@ function writePasswords(draft: Draft, table: Table, keys: Row, columns: Row, has
     if (account !== (row['key'] === accountKey) && row['password'] && (!hashed || hashed === redacted)) {
       throw new Fault('invalid', 'An account stores its password in another form: give the password with the new key.');
     }
-    write({ key: row['key'] ?? '', username: row['username'] ?? '' }, account);
+    yield* write({ key: row['key'] ?? '', username: row['username'] ?? '' }, account);
   }
-  if (rows.length === 0) write(keys, (columns['key'] ?? keys['key']) === accountKey);
+  if (rows.length === 0) yield* write(keys, (columns['key'] ?? keys['key']) === accountKey);
 }

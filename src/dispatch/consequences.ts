@@ -161,7 +161,8 @@ function questionFinder(
 function* checkSets(change: Consequences): Sliced<void> {
   const { before, after } = change;
   const exists = (node: string): boolean => after.get('nodelist', node) !== undefined;
-  for (const [was, willBe] of [...rangesOfRules(before, after), ...groupsWithAttributes(change)]) {
+  const sets = [...(yield* rangesOfRules(before, after)), ...groupsWithAttributes(change)];
+  for (const [was, willBe] of sets) {
     yield;
     const remaining = [...was].filter(exists);
     const moved = remaining.some((node) => !willBe.has(node)) || [...willBe].some((node) => !was.has(node));
@@ -174,7 +175,7 @@ function* checkSets(change: Consequences): Sliced<void> {
 
 type Sets = (readonly [was: ReadonlySet<string>, willBe: ReadonlySet<string>])[];
 
-function rangesOfRules(before: Snapshot, after: Snapshot): Sets {
+function* rangesOfRules(before: Snapshot, after: Snapshot): Sliced<Sets> {
   const expand = (snapshot: Snapshot, range: string): ReadonlySet<string> => {
     try {
       return rangeOfRule(snapshot, range);
@@ -184,7 +185,14 @@ function rangesOfRules(before: Snapshot, after: Snapshot): Sets {
       throw error;
     }
   };
-  return policyOf(before).ranges.map((range) => [expand(before, range), expand(after, range)] as const);
+  const sets: Sets = [];
+  for (const range of policyOf(before).ranges) {
+    const was = expand(before, range);
+    yield;
+    sets.push([was, expand(after, range)]);
+    yield;
+  }
+  return sets;
 }
 
 function groupsWithAttributes({ before, after, changes }: Consequences): Sets {

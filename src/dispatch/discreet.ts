@@ -1,5 +1,6 @@
 import type { Answer, Scope } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
+import { mapInSlices } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allNodes } from '../objects/groups.ts';
 
@@ -15,15 +16,16 @@ export async function discreetly(
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   if (!sees) return work();
-  const unseen = new Set<string>();
+  let unseen: ReadonlySet<string> | undefined;
   const tells = (text: string): boolean => {
-    if (unseen.size === 0) for (const node of allNodes(snapshot)) if (!sees(node)) unseen.add(node.toLowerCase());
-    return namesIn(text.toLowerCase()).some((name) => unseen.has(name));
+    unseen ??= new Set(allNodes(snapshot).flatMap((node) => (sees(node) ? [] : node.toLowerCase())));
+    return namesIn(text.toLowerCase()).some((name) => unseen!.has(name));
   };
   try {
     const answer = await work();
     if (!('messages' in answer)) return answer;
-    return { ...answer, messages: answer.messages?.filter((text) => !tells(text)) ?? [] };
+    const messages = await mapInSlices(answer.messages ?? [], (text) => (tells(text) ? [] : [text]));
+    return { ...answer, messages: messages.flat() };
   } catch (error) {
     if (!(error instanceof Fault) || !error.sentences.some(tells)) throw error;
     const sentences = [...new Set(error.sentences.map((text) => (tells(text) ? hint : text)))];

@@ -162,7 +162,8 @@ function* admit({ services, request, run, command, permission }: Call, snapshot:
   const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
   let selection = noSelection;
   try {
-    selection = command.select?.(snapshot, request.args, limited) ?? noSelection;
+    const selected = command.select?.(snapshot, request.args, limited) ?? noSelection;
+    selection = 'next' in selected ? yield* selected : selected;
   } catch (error) {
     throw discreetFault(snapshot, command, permission, error);
   }
@@ -235,11 +236,14 @@ function checkExpectation(expected: number | undefined, { objects }: Selection):
 function runQuery(call: Call<Query<unknown>>): Outcome | Promise<Outcome> {
   const { services, request, run, command } = call;
   const snapshot = services.store.current;
-  const scope = atOnce(admit(call, snapshot));
-  run.nodes = run.ok = scope.selection.objects?.length ?? 0;
-  const answer = command.run(snapshot, request.args, scope);
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
-  return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
+  const answered = (scope: Admitted): Outcome | Promise<Outcome> => {
+    run.nodes = run.ok = scope.selection.objects?.length ?? 0;
+    const answer = command.run(snapshot, request.args, scope);
+    return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
+  };
+  const admitted = inSlices(admit(call, snapshot));
+  return admitted instanceof Promise ? admitted.then(answered) : answered(admitted);
 }
 
 async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {

@@ -5,7 +5,7 @@ import { keyOf, type Row, tableNamed } from '../database/tables.ts';
 import { namingColumn, rowOf, storedAttribute } from './definitions.ts';
 import type { RangeOptions } from './cluster.ts';
 import { effectiveReader, listItems } from './effective.ts';
-import { ownersNamed } from './groups.ts';
+import { seesOwners } from './groups.ts';
 import { checkGroupName } from './names.ts';
 import { defaultScripts, nicParts, nodeAttribute } from './node-attributes.ts';
 import {
@@ -182,7 +182,7 @@ function chooseMapping(snapshot: Snapshot, assignment: Assignment, attribute: At
 }
 
 function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: string): (string | undefined)[] {
-  const { type, name, attributes, fresh, sees = () => true } = assignment;
+  const { type, name, attributes, fresh, sees } = assignment;
   const given = attributes[attribute];
   if (given !== undefined && given !== '') return [given];
   const values: (string | undefined)[] = [];
@@ -195,7 +195,8 @@ function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: 
   }
   if (type.name === 'node' && attributes['groups'] !== undefined) {
     for (const group of listItems(attributes['groups']))
-      if (ownersNamed(snapshot, group).every(sees)) values.push(storedAttribute(snapshot, groupType, group, attribute));
+      if (!sees || seesOwners(snapshot, group, sees))
+        values.push(storedAttribute(snapshot, groupType, group, attribute));
   }
   return values;
 }

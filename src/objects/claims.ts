@@ -4,7 +4,7 @@ import { ipText, parseIp } from '../core/ip.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
-import { clusterDomains, definedNames } from './foreign-names.ts';
+import { clusterDomains, definedNames, domainAround } from './foreign-names.ts';
 import { managementNode } from './management-node.ts';
 import { networksOf } from './networks.ts';
 
@@ -83,10 +83,10 @@ export const isNameClaim = (claim: string): boolean => claim.startsWith('name ')
 
 /** Names of hosts are the same in capital letters, and with a domain of the cluster. */
 const plainNames = cachedBy((snapshot: Snapshot) => {
-  const domains = [...clusterDomains(snapshot)];
+  const domains = clusterDomains(snapshot);
   return (name: string): string => {
     const lower = name.toLowerCase().replace(/\.$/, '');
-    const domain = domains.find((each) => lower.endsWith(`.${each}`));
+    const domain = domainAround(lower, domains);
     return domain === undefined ? lower : lower.slice(0, -domain.length - 1);
   };
 });

@@ -14,7 +14,7 @@ import {
   missedFault,
 } from '../noderange/index.ts';
 import { effectiveReader, siteValue } from './effective.ts';
-import { allMembers, allNodes, groupExists, groupMembers, visibleNodes } from './groups.ts';
+import { allMembers, allNodes, groupExists, groupMembers, valuesOfAll, visibleNodes } from './groups.ts';
 
 const clusters = new WeakMap<Snapshot, { readonly rangeFiles: string | undefined; readonly cluster: Cluster }>();
 
@@ -42,7 +42,7 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
     hasNode: (name) => reader.nodeRow(name) !== undefined,
     group: (name) => groupMembers(snapshot, name),
     nodeNames: () => visibleNodes(snapshot),
-    select: (criterion, patterns) => select(snapshot, criterion, patterns, visibleNodes(snapshot)),
+    select: (criterion, patterns) => selectVisible(snapshot, criterion, patterns),
     ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
   };
 }
@@ -84,7 +84,7 @@ export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<strin
       ...clusterOf(snapshot),
       group: (name) => (groupExists(snapshot, name) ? allMembers(snapshot, name) : undefined),
       nodeNames: () => allNodes(snapshot),
-      select: (criterion, patterns) => select(snapshot, criterion, patterns, allNodes(snapshot)),
+      select: (criterion, patterns) => selectOfAll(snapshot, criterion, patterns),
     };
     cache.set(text, (nodes = new Set(expand(text, cluster).nodes)));
   }
@@ -98,19 +98,24 @@ export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptio
   return nodes;
 }
 
-function* select(
-  snapshot: Snapshot,
-  criterion: Criterion,
-  patterns: PatternAllowance,
-  among: readonly string[],
-): Iterable<string> {
-  const table = criterionTable(criterion);
+function* selectVisible(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): Iterable<string> {
+  const valueOf = criterionValue(snapshot, criterion);
   const holds = criterionTest(criterion, patterns);
+  for (const node of visibleNodes(snapshot)) if (holds(valueOf(node) ?? '')) yield node;
+}
+
+function selectOfAll(snapshot: Snapshot, criterion: Criterion, patterns: PatternAllowance): Iterable<string> {
+  const { table, column } = criterion;
+  const values = valuesOfAll(snapshot, `${table}.${column}`, criterionValue(snapshot, criterion));
+  const holds = criterionTest(criterion, patterns);
+  return allNodes(snapshot).filter((_, at) => holds(values[at]!));
+}
+
+function criterionValue(snapshot: Snapshot, criterion: Criterion): (node: string) => string | undefined {
+  const table = criterionTable(criterion);
   const reader = effectiveReader(snapshot);
-  for (const node of among) {
-    const value = criterion.column === table.nodeColumn ? node : reader.row(table, node)?.[criterion.column];
-    if (holds(value ?? '')) yield node;
-  }
+  const { column } = criterion;
+  return column === table.nodeColumn ? (node) => node : (node) => reader.row(table, node)?.[column];
 }
 
 function criterionTable({ table: name, column, text, at }: Criterion): Table {

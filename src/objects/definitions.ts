@@ -1,5 +1,6 @@
 import { redacted } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import type { SortedMap } from '../database/sorted-map.ts';
 import { isEnabled, keyOf, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
 import { effectiveReader, siteValue } from './effective.ts';
 import { groupExists, groupMembers, groupNames, visibleNodes } from './groups.ts';
@@ -133,9 +134,22 @@ export function rowOf(
   if (table.keys.length === 1 && table.keys[0] === naming) return newest.get(table.name, name);
   const wanted = Object.entries({ ...mapping.where, [naming]: name });
   const rows = snapshot.rows(table.name);
-  for (const stored of table.keys[0] === naming ? rows.startingWith(rowsOfNodePrefix(name)) : rows.values()) {
+  for (const stored of table.keys[0] === naming
+    ? rows.startingWith(rowsOfNodePrefix(name))
+    : named(rows, naming, name)) {
     const row = newest === snapshot ? stored : newest.get(table.name, keyOf(table, stored));
     if (row && wanted.every(([column, value]) => row[column] === value)) return row;
   }
   return undefined;
+}
+
+const byColumn = new WeakMap<SortedMap<Row>, Map<string, Map<string, readonly Row[]>>>();
+
+/** The rows with that name in a column that is not the first of their key; thousands of objects are looked up one by one. */
+function named(rows: SortedMap<Row>, naming: string, name: string): readonly Row[] {
+  let indexes = byColumn.get(rows);
+  if (!indexes) byColumn.set(rows, (indexes = new Map()));
+  let index = indexes.get(naming);
+  if (!index) indexes.set(naming, (index = Map.groupBy(rows.values(), (row) => row[naming] ?? '')));
+  return index.get(name) ?? [];
 }

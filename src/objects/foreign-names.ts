@@ -4,12 +4,25 @@ import { type EffectiveReader, effectiveReader, siteValue } from './effective.ts
 import { nicParts } from './node-attributes.ts';
 import { networksOf } from './networks.ts';
 
-export const clusterDomains = (snapshot: Snapshot): ReadonlySet<string> =>
-  new Set(
-    [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])].flatMap(
-      (domain) => domain?.toLowerCase() || [],
-    ),
-  );
+const domainsOf = new WeakMap<Snapshot, ReadonlySet<string>>();
+
+export function clusterDomains(snapshot: Snapshot): ReadonlySet<string> {
+  let domains = domainsOf.get(snapshot);
+  if (!domains) {
+    const given = [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])];
+    domainsOf.set(snapshot, (domains = new Set(given.flatMap((domain) => domain?.toLowerCase() || []))));
+  }
+  return domains;
+}
+
+/** The longest of the domains that a name in small letters lies in. */
+export function domainAround(name: string, domains: ReadonlySet<string>): string | undefined {
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) {
+    const domain = name.slice(dot + 1);
+    if (domains.has(domain)) return domain;
+  }
+  return undefined;
+}
 
 const hostsTable = tableNamed('hosts');
 const nicsTable = tableNamed('nics');
@@ -17,12 +30,12 @@ const words = (text: string): string[] => text.split(/[\s,|]+/).filter((word) =>
 
 /** The names a node would have outside the cluster's domains: in the hosts file they would redirect the management node itself. */
 export function foreignNames(snapshot: Snapshot, node: string): Set<string> {
-  const domains = [...clusterDomains(snapshot)];
+  const domains = clusterDomains(snapshot);
   const isForeign = (name: string): boolean => {
     const lower = name.toLowerCase().replace(/\.$/, '');
     // The end of no domain is a number, but a nic such as bond0.100 looks like it.
     if (!lower.includes('.') || /\.\d+$/.test(lower)) return false;
-    return !domains.some((domain) => lower.endsWith(`.${domain}`) || lower === domain);
+    return !domains.has(lower) && domainAround(lower, domains) === undefined;
   };
   return new Set(definedNames(effectiveReader(snapshot), node).filter(isForeign));
 }

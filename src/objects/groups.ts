@@ -67,6 +67,23 @@ export const allNodes = (snapshot: Snapshot): readonly string[] => allIn(snapsho
 /** All nodes but hidden ones, in byte order. */
 export const visibleNodes = (snapshot: Snapshot): readonly string[] => visibleIn(snapshot.rows('nodelist'));
 
+const valuesByName = cachedBy<Snapshot, Map<string, readonly string[]>>(() => new Map());
+
+/**
+ * What all nodes have under a name, in their order, '' for nothing. It is read once for a snapshot: hundreds of rules and groups choose
+ * their nodes by the same few columns.
+ */
+export function valuesOfAll(
+  snapshot: Snapshot,
+  name: string,
+  valueOf: (node: string) => string | undefined,
+): readonly string[] {
+  const cache = valuesByName(snapshot);
+  let values = cache.get(name);
+  if (!values) cache.set(name, (values = allNodes(snapshot).map((node) => valueOf(node) ?? '')));
+  return values;
+}
+
 /** Names of all groups: those nodes name and those defined by themselves. */
 export function groupNames(snapshot: Snapshot): string[] {
   const names = new Set(groupIndex(snapshot).keys());
@@ -100,6 +117,20 @@ export function ownersNamed(snapshot: Snapshot, name: string): readonly string[]
   const own = snapshot.get('nodelist', name) ? [name] : [];
   const owners = [...own, ...allMembers(snapshot, name)];
   return owners.length > 0 ? owners : [name];
+}
+
+const wholly = new WeakMap<(node: string) => boolean, Map<string, boolean>>();
+
+/**
+ * Whether all nodes that rows under a name belong to are seen. Thousands of nodes name the same groups of thousands, so what was found is
+ * kept with `sees`, which is one of this snapshot.
+ */
+export function seesOwners(snapshot: Snapshot, name: string, sees: (node: string) => boolean): boolean {
+  let found = wholly.get(sees);
+  if (!found) wholly.set(sees, (found = new Map()));
+  let isSeen = found.get(name);
+  if (isSeen === undefined) found.set(name, (isSeen = ownersNamed(snapshot, name).every(sees)));
+  return isSeen;
 }
 
 /** Members in byte order, hidden ones left out; undefined if there is no such group. */
@@ -161,16 +192,13 @@ function dynamicMembers(snapshot: Snapshot, group: string, wherevals: string): r
   let members = cache.get(group);
   if (!members) {
     const reader = effectiveReader(snapshot);
-    const selections = storedSelections(wherevals, group);
-    members =
-      selections.length === 0
-        ? []
-        : allNodes(snapshot).filter((node) =>
-            selections.every(({ attribute, holds }) => {
-              const value = attribute === 'node' ? node : nodeAttribute(reader, node, attribute);
-              return value !== undefined && value !== '' && holds(value);
-            }),
-          );
+    const tests = storedSelections(wherevals, group).map(({ attribute, holds }) => {
+      const values = valuesOfAll(snapshot, attribute, (node) =>
+        attribute === 'node' ? node : nodeAttribute(reader, node, attribute),
+      );
+      return (at: number): boolean => values[at] !== '' && holds(values[at]!);
+    });
+    members = tests.length === 0 ? [] : allNodes(snapshot).filter((_, at) => tests.every((holds) => holds(at)));
     cache.set(group, members);
   }
   return members;

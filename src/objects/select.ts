@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { atOnce, type Sliced } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
@@ -54,18 +55,28 @@ export const emptyRange = (text: string): Fault => new Fault('invalid', `"${text
 export const allNewNodes = (names: readonly string[]): boolean => names.every(isNodeName);
 
 /** The nodes a policy is asked about when these objects are read or written. */
-export function policyNodes(
+export function* policyNodesInSlices(
   snapshot: Snapshot,
   type: ObjectType,
   names: readonly string[],
   sees?: RangeOptions['sees'],
-): readonly string[] | undefined {
+): Sliced<readonly string[] | undefined> {
   if (type === nodeType) return names;
   if (type !== groupType) return undefined;
-  const nodes = names.flatMap((group) => {
+  const nodes = new Set<string>();
+  for (const group of names) {
     const owners = ownersNamed(snapshot, group);
     // A group of others is refused by its name, as one that does not exist is.
-    return sees && !owners.some(sees) ? [group, ...owners] : owners;
-  });
-  return [...new Set(nodes)];
+    if (sees && !owners.some(sees)) nodes.add(group);
+    for (const node of owners) nodes.add(node);
+    yield;
+  }
+  return [...nodes];
 }
+
+/** The same for few objects. */
+export const policyNodes = (
+  snapshot: Snapshot,
+  type: ObjectType,
+  names: readonly string[],
+): readonly string[] | undefined => atOnce(policyNodesInSlices(snapshot, type, names));

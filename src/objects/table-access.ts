@@ -1,11 +1,12 @@
 import { Fault } from '../core/errors.ts';
+import type { Sliced } from '../core/slices.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
 import type { RangeOptions } from './cluster.ts';
 import { rowsNamed } from './define.ts';
 import { effectiveReader, listItems, redactRow } from './effective.ts';
-import { ownersNamed, parseSelections } from './groups.ts';
+import { ownersNamed, parseSelections, seesOwners } from './groups.ts';
 import { checkGroupName, checkObjectName } from './names.ts';
 import { nodeType } from './types.ts';
 
@@ -69,7 +70,7 @@ export function rowsMeant(snapshot: Snapshot, table: Table, keys: Row, sees?: Se
   const rows = matchingRows(snapshot, table, keys);
   const { nodeColumn } = table;
   if (!sees || nodeColumn === undefined || keys[nodeColumn]) return rows;
-  return rows.filter((row) => ownersNamed(snapshot, row[nodeColumn] ?? '').every(sees));
+  return rows.filter((row) => seesOwners(snapshot, row[nodeColumn] ?? '', sees));
 }
 
 export function matchingRows(snapshot: Snapshot, table: Table, keys: Row): Row[] {
@@ -125,7 +126,7 @@ export function writableTable(name: string): Table {
 const noValue = 'NULL';
 
 /** Changes all rows that match, or makes the one row the keys describe. */
-export function writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): void {
+export function* writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): Sliced<void> {
   const columns: Record<string, string | undefined> = {};
   for (const [column, value] of Object.entries(given)) {
     columns[column] = value === noValue || (column === 'disable' && value === '') ? undefined : value;
@@ -136,6 +137,7 @@ export function writeRows(draft: Draft, table: Table, keys: Row, given: Row, see
   for (const row of rows) {
     if (renames) checkIdentity(table, { ...row, ...columns });
     draft.merge(table.name, keyOf(table, row), columns);
+    yield;
   }
   if (rows.length > 0 || Object.values(columns).every((value) => !value)) return;
   insertRow(draft, table, { ...keys, ...columns });

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
 import { knownNodes } from '../../src/objects/cluster.ts';
-import { existingObjects, namedObjects, policyNodes, unknownObjects } from '../../src/objects/select.ts';
+import {
+  existingObjects,
+  namedObjects,
+  policyNodes,
+  policyNodesInSlices,
+  unknownObjects,
+} from '../../src/objects/select.ts';
 import { groupType, nodeType, typeNamed } from '../../src/objects/types.ts';
 import { snapshotOf } from '../harness/snapshot.ts';
 
@@ -84,4 +90,8 @@ describe('a range', () => {
   test('names what it does not know', () => {
     expect(() => knownNodes(cluster, 'n1,zz')).toThrow('zz');
   });
+});
+
+test('others get their turn between groups, whose members may take long to find', () => {
+  expect([...policyNodesInSlices(cluster, groupType, ['a', 'none'])]).toHaveLength(2);
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
+import { atOnce } from '../../src/core/slices.ts';
 import { Draft } from '../../src/database/draft.ts';
 import { type Row, tableNamed } from '../../src/database/tables.ts';
 import { effectiveReader } from '../../src/objects/effective.ts';
@@ -110,7 +111,7 @@ describe('setting columns of nodes', () => {
 
 describe('setting columns of rows', () => {
   const written = (table: string, keys: string, columns: Row) =>
-    after((draft) => writeRows(draft, tableNamed(table), parseKeys(tableNamed(table), keys), columns))
+    after((draft) => atOnce(writeRows(draft, tableNamed(table), parseKeys(tableNamed(table), keys), columns)))
       .rows(table)
       .values();
 

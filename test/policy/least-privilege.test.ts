@@ -652,4 +652,38 @@ describe('an operator of thousands of nodes', () => {
     expect(refused).toMatch(/may not change mgt of big7/);
     await server.ok('DELETE', '/nodes/crowd');
   });
+
+  it('writes what depends on values of their groups, whose members are looked at once and not for every node', async () => {
+    await server.ok('PUT', '/nodes', definitions({ groups: 'all,crowd' }));
+    await server.ok('PUT', '/groups/crowd', { mgt: 'ipmi' });
+    await rules({ commands: 'chdef', noderange: 'crowd' });
+    const attributes = { groups: 'all,crowd', bmcpassword: 'of-crowd', bmcvlantag: '' };
+    for (let i = 0; i < 10; i++) await expectDone('PUT', '/nodes/crowd', { ...attributes, usercomment: `${i}` });
+    await server.ok('PUT', '/groups/crowd', { mgt: '' });
+    await server.ok('DELETE', '/nodes/crowd');
+  });
+
+  it('changes one of them beside hundreds of rules that choose nodes by the same columns, which are read once', async () => {
+    const located = names.map(
+      (name, i) => [name, { groups: 'all,crowd', rack: `r${i % 400}`, arch: 'x86_64' }] as const,
+    );
+    await server.ok('PUT', '/nodes', Object.fromEntries(located));
+    await rules({ commands: 'chdef', noderange: 'crowd' });
+    const priorities = Array.from({ length: 400 }, (_, i) => `20.${1_000 + i}`);
+    const others = priorities.map((priority, i) => {
+      const noderange = `nodepos.rack==r${i}@nodetype.arch!=aarch64`;
+      return [priority, { name: 'other', commands: 'lsdef', noderange, rule: 'allow' }] as const;
+    });
+    await server.ok('PUT', '/policy', Object.fromEntries(others));
+    for (let i = 0; i < 12; i++) await expectDone('PUT', '/nodes/big1', { usercomment: `${i}` });
+    await server.ok('DELETE', `/policy/${priorities.join(',')}`);
+    await server.ok('DELETE', '/nodes/crowd');
+  });
+});
+
+it('a rule that refuses a command from an address tells nothing of nodes, whatever other rules allow', async () => {
+  await rules({ commands: 'tabch', host: '127.0.0.1', rule: 'deny' }, { commands: 'tabch' });
+  const write = (range: string) => expectRefused('PUT', `/tables/nodepos/nodes/${range}`, { nodepos: { u: '7' } });
+  expect(await write('others')).toBe('User "op" may not run setNodesAttribs on others: no policy rule allows it.');
+  expect(await write('nobody')).toBe('User "op" may not run setNodesAttribs on nobody: no policy rule allows it.');
 });

@@ -61,9 +61,10 @@ async function attempt(rules: readonly Rule[], other: Twin, sent: Request): Prom
   if (changed) tally.changed++;
   else if (reply.status < 300) tally.read++;
   else tally.refused++;
+  // The twin hears of everything, since not all of it is taken back between accounts: DHCP stays configured.
+  const twinReply = await twin.call(forTwin(sent, other, before));
   // Whether something belongs to another node is told to those who may say whom a node belongs to.
   if (other.unknown.length > 0 && !/belongs to a node/.test(reply.text)) {
-    const twinReply = await twin.call(forTwin(sent, other, before));
     tally.compared++;
     const [here, there] = [seenOf(reply), seenOf(twinReply)];
     if (here !== there) wrong.push(`it differs by what must not be known:\n${here}\n--\n${there}`);

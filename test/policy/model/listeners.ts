@@ -21,7 +21,8 @@ export async function listenForNodes(): Promise<Listeners> {
   let heard: string[] = [];
   const note = (address: string): void => void heard.push(address);
   const redfish = await onOnePort(addresses(bmcOf), note);
-  const ssh = await onOnePort(addresses(addressOf), note);
+  // Who hangs up without a greeting is told of in one way or another, as it happens.
+  const ssh = await onOnePort(addresses(addressOf), note, 'SSH-2.0-none\r\n');
   const ipmi = await Promise.all(addresses(bmcOf).map((address) => onUdp(address, note)));
   return {
     ports: { redfish: redfish.port, ssh: ssh.port },
@@ -52,19 +53,25 @@ function onUdp(address: string, note: (address: string) => void): Promise<Socket
 async function onOnePort(
   all: readonly string[],
   note: (address: string) => void,
+  greeting = '',
 ): Promise<{ port: number; servers: Server[] }> {
   const [first, ...others] = all;
-  const one = await onTcp(first!, 0, note);
+  const one = await onTcp(first!, 0, note, greeting);
   const { port } = one.address() as { port: number };
-  return { port, servers: [one, ...(await Promise.all(others.map((address) => onTcp(address, port, note))))] };
+  return {
+    port,
+    servers: [one, ...(await Promise.all(others.map((address) => onTcp(address, port, note, greeting))))],
+  };
 }
 
-function onTcp(address: string, port: number, note: (address: string) => void): Promise<Server> {
+function onTcp(address: string, port: number, note: (address: string) => void, greeting: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     const server = createServer((socket) => {
       note(address);
       socket.on('error', () => undefined);
-      socket.destroy();
+      // What the other side has sent is read first: an end is told alike every time, a connection that breaks is not.
+      socket.resume();
+      socket.end(greeting);
     });
     server.once('error', reject);
     server.listen(port, address, () => resolve(server));

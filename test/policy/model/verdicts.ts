@@ -115,16 +115,19 @@ function rowsOutside(
   asks: () => Asked[],
   may: (node: string) => boolean,
 ): Wrong[] {
+  // Groups may be changed by those who have rights on all members, which is looked at as a set. One without members is about no node.
+  const mayChangeGroup = (group: string): boolean => {
+    const members = [before, after].flatMap((world) => membersOf(world, group));
+    return members.length > 0 ? members.every(may) : asks().some((asked) => mayAtAll(policy, asked));
+  };
   const column = ownerColumn(table);
   if (column === undefined) {
     const commented = { ...was, comments: '' };
     const decides =
       trustOfSite.includes(table) && JSON.stringify(commented) !== JSON.stringify({ ...is, comments: '' });
     const allowed = asks().some((asked) => (decides ? mayEverywhere(policy, asked) : mayAtAll(policy, asked)));
-    // Groups may be changed by those who have rights on all members, which is looked at as a set.
-    const members =
-      table === 'nodegroup' ? [before, after].flatMap((world) => membersOf(world, (is ?? was)!['groupname']!)) : [];
-    return allowed || (members.length > 0 && members.every(may)) ? [] : [`table ${table} has another row`];
+    if (allowed || (table === 'nodegroup' && mayChangeGroup((is ?? was)!['groupname']!))) return [];
+    return [`table ${table} has another row`];
   }
   const owner = (is ?? was)![column]!;
   if (nodeNames.includes(owner)) return [];
