@@ -22,12 +22,14 @@ export const labPackages: readonly DebianPackage[] = [
 ];
 
 export const testPackages: readonly DebianPackage[] = [
+  { name: 'attr', program: 'getfattr', why: 'a second opinion on extended attributes in images' },
   { name: 'bind9', program: 'named', why: 'the name server that muster sets up' },
   { name: 'bind9-dnsutils', program: 'nsupdate', why: 'a second opinion on names in DNS' },
   { name: 'bind9-utils', program: 'named-checkzone', why: 'checks zones before they are served' },
   { name: 'createrepo-c', program: 'createrepo_c', why: 'repositories of packages for dnf and zypper' },
   { name: 'curl', program: 'curl', why: 'talks to the server as a client of another make' },
   { name: 'dnf', program: 'dnf', why: 'installs packages on nodes' },
+  { name: 'docker-registry', program: 'docker-registry', why: 'a registry to pull container images from' },
   { name: 'fping', program: 'fping', why: 'asks nodes for signs of life' },
   { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on service processors' },
   { name: 'iproute2', program: 'ip', why: 'networks of their own for tests' },
@@ -40,10 +42,12 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'openssh-server', program: 'sshd', why: 'nodes to run commands on' },
   { name: 'openssl', program: 'openssl', why: 'a second opinion on our certificates and TLS versions' },
   { name: 'rpm', program: 'rpmbuild', why: 'packages for dnf and zypper' },
+  { name: 'skopeo', program: 'skopeo', why: 'container images of another make, and copies of them' },
   { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
   { name: 'tar', program: 'tar', why: 'backup and restore' },
   { name: 'udhcpc', program: 'udhcpc', why: 'asks for addresses by DHCP' },
+  { name: 'umoci', program: 'umoci', why: 'container images of another make' },
   { name: 'zypper', program: 'zypper', why: 'installs packages on nodes' },
   ...labPackages,
   { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI', optional: true },

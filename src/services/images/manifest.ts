@@ -39,6 +39,9 @@ const Manifest = Type.Object({
     /** What the tree was built from, for the next build. */
     recipe: Type.Optional(Type.Unknown()),
     reference: Type.Optional(Type.String()),
+    /** Of a container: its own and those of its layers. */
+    digest: Type.Optional(Type.String()),
+    layers: Type.Optional(Type.Array(Type.String())),
   }),
   packages: Type.Array(InstalledPackage),
   runs: Type.Array(Type.Object({ command: Type.Array(Type.String()), made: Act })),

@@ -49,10 +49,13 @@ const commonCards = [
 const applets =
   'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root tr udhcpc umount unxz wget';
 
+/** What of an image's recipe is in its initial RAM disk. */
+type Drivers = Pick<Recipe, 'osarch' | 'netdrivers' | 'drivers'>;
+
 /** Makes the initial RAM disk that fetches the root of this image. */
 export async function makeInitramfs(
   task: Work,
-  recipe: Recipe,
+  recipe: Drivers,
   tree: string,
   kernel: Kernel,
   file: string,
@@ -69,7 +72,7 @@ export async function makeInitramfs(
   await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));
 }
 
-async function addModules(task: Work, archive: Archive, recipe: Recipe, tree: string, kernel: Kernel): Promise<void> {
+async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: string, kernel: Kernel): Promise<void> {
   const dependencies = join(kernel.modules, 'modules.dep');
   if (!existsSync(dependencies)) await task.program('depmod', ['-b', tree, kernel.version]);
   const modules = readModules(readFileSync(dependencies, 'utf8'));
