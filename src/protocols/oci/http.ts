@@ -66,7 +66,7 @@ export class BoundedHttp {
       );
       const { location } = response.headers;
       if (response.statusCode < 300 || response.statusCode > 399 || typeof location !== 'string') return response;
-      response.body.destroy();
+      discard(response);
       if (redirects === mostRedirects)
         throw new Fault('garbled', `${url.host} redirects more than ${mostRedirects} times.`);
       at = this.#redirected(at, location);
@@ -122,6 +122,12 @@ export class BoundedHttp {
   }
 }
 
+/** What an answer says besides its headers does not matter. */
+export function discard({ body }: Response): void {
+  // It complains of its end, which is the one that is wanted.
+  body.on('error', () => {}).destroy();
+}
+
 /** An error on the way, after which trying again makes sense. */
 export class BrokenTransfer extends Fault {}
 
@@ -141,3 +147,35 @@ export function transportFault(url: URL, error: unknown): Fault {
 
 export const portOf = ({ protocol, port }: URL): number =>
   port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
+
+/** All of an answer. `what` it is, for sentences. */
+export async function wholeBody({ body }: Response, most: number, what: string): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    size += piece.length;
+    if (size > most) throw new Fault('garbled', `${what} has more than ${most} bytes.`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, size);
+}
+
+/** Work that ends within that many milliseconds, or when `signal` says so. */
+export async function within<T>(
+  milliseconds: number,
+  signal: AbortSignal,
+  url: URL,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(milliseconds);
+  try {
+    return await work(AbortSignal.any([signal, timeout]));
+  } catch (error) {
+    signal.throwIfAborted();
+    if (timeout.aborted)
+      throw new BrokenTransfer('unavailable', `${url.host} did not answer within ${milliseconds / 1_000} s.`, {
+        cause: error,
+      });
+    throw transportFault(url, error);
+  }
+}

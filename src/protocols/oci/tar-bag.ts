@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { openReal } from '../../core/open-real.ts';
-import { type TarEntry, TarError } from '../tar/entry.ts';
+import { TarError } from '../tar/entry.ts';
 import { blockSize } from '../tar/header.ts';
 import { TarReader } from '../tar/reader.ts';
 import type { Bag } from './bag.ts';

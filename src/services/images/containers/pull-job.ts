@@ -1,4 +1,4 @@
-import type { Credentials } from '../../../protocols/oci/registry.ts';
+import type { Credentials } from '../../../protocols/oci/authorizer.ts';
 import type { TreeLimits } from './tree-writer.ts';
 
 /** What making an image from a container needs to know. */
