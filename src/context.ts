@@ -32,6 +32,7 @@ import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
 import { Effects } from './services/effects.ts';
 import { Hosts } from './services/hosts/hosts.ts';
+import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
 import { openRemoteNodes, Remote } from './services/remote/remote.ts';
@@ -101,6 +102,7 @@ export async function openContext(config: Config): Promise<Context> {
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
       dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
       remote: new Remote(config.remote, { data: config.data, hosts, keys }),
+      longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
