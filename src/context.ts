@@ -33,6 +33,7 @@ import { Dns } from './services/dns/dns.ts';
 import { Effects } from './services/effects.ts';
 import { Hosts } from './services/hosts/hosts.ts';
 import { ImagePaths } from './services/images/paths.ts';
+import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
 import { openRemoteNodes, Remote } from './services/remote/remote.ts';
@@ -104,6 +105,7 @@ export async function openContext(config: Config): Promise<Context> {
       dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
       remote,
       images: new ImagePaths(config.images.directories ?? [], config.data, remote.sources),
+      longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),

@@ -17,6 +17,7 @@ import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
 import type { ImagePaths } from '../services/images/paths.ts';
 import type { Remote } from '../services/remote/remote.ts';
+import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
 
 /** What commands may use besides the data they are given. */
@@ -176,7 +177,7 @@ export interface Act<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
 }
 
-export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | AnyPerNode<Args>;
+export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | AnyPerNode<Args> | AnyLong<Args>;
 
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;

@@ -51,8 +51,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Revision'] = outcome.revision;
-    const { words } = call;
-    const sent = send({ services, endpoint, request, response, headers, outcome, common, words }, accepted.ndjson);
+    const sent = send({ route, request, response, headers, outcome, common, call }, accepted.ndjson);
     if (sent) await sent;
   } catch (error) {
     const fault = faultOf(error, services.log, request.id);
