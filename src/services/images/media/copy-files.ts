@@ -25,8 +25,9 @@ export interface Copying {
 export async function copyFiles(copying: Copying): Promise<void> {
   const { fd, root, files, whole, signal } = copying;
   signal.throwIfAborted();
-  const requests = requestsFor(files, whole);
-  const threads = Math.min(mostThreads, Math.max(2, availableParallelism()));
+  if (files.length === 0) return;
+  const requests = [...requestsFor(files, whole)];
+  const threads = Math.min(requests.length, mostThreads, Math.max(2, availableParallelism()));
   const workers: Worker[] = [];
   const data: CopyThreadData = { fd, root };
   try {
@@ -34,8 +35,8 @@ export async function copyFiles(copying: Copying): Promise<void> {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
       let busy = 0;
       const next = (worker: Worker): void => {
-        const { value } = requests.next();
-        if (value) worker.postMessage(value);
+        const request = requests.shift();
+        if (request) worker.postMessage(request);
         else if (--busy === 0) resolve();
       };
       for (let number = 0; number < threads; number++) {
@@ -57,7 +58,7 @@ export async function copyFiles(copying: Copying): Promise<void> {
 }
 
 /** The sum of the whole medium takes longest, so it begins first. */
-function* requestsFor(files: readonly FileToCopy[], whole: WholeSum | undefined): Generator<CopyRequest, undefined> {
+function* requestsFor(files: readonly FileToCopy[], whole: WholeSum | undefined): Iterable<CopyRequest> {
   if (whole) yield { kind: 'whole', sum: whole };
   let batch: FileToCopy[] = [];
   let bytes = 0;

@@ -107,7 +107,7 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
     files: mediumChecksums(medium),
     whole: wholeSumOf(medium.iso, medium.contents.volume.blocks),
   };
-  mkdirSync(job.installdir, { recursive: true, mode: 0o755 });
+  if (job.path === undefined) mkdirSync(job.installdir, { recursive: true, mode: 0o755 });
   const made = join(await task.staging(existingAbove(place)), 'tree');
   await beginWith(present, place, made, task);
   await buildTree(made, medium, verification, task);
