@@ -3,6 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { bmcdiscover } from './bmcdiscover.ts';
 import { chdef } from './chdef.ts';
 import type { AnyCommand } from './command.ts';
+import { copycds } from './copycds.ts';
 import { delEntries } from './delEntries.ts';
 import { getAttribs } from './getAttribs.ts';
 import { getTablesAllNodeAttribs } from './getTablesAllNodeAttribs.ts';
@@ -48,6 +49,7 @@ import { xdsh } from './xdsh.ts';
 export const commands = {
   bmcdiscover,
   chdef,
+  copycds,
   delEntries,
   getAttribs,
   getTablesAllNodeAttribs,
