@@ -9,6 +9,8 @@ const tools: Readonly<Record<string, string>> = {
   gcc: 'gcc',
   fping: 'fping',
   nmap: 'nmap',
+  bsdtar: 'libarchive-tools',
+  xorriso: 'xorriso',
   taskset: 'util-linux',
   chrt: 'util-linux',
 };

@@ -6,9 +6,12 @@ import type { Config } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Fault } from './core/errors.ts';
 import { formatListen } from './core/listen-address.ts';
+import { resumeLongWork } from './dispatch/long.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { hintNetworks } from './network-hints.ts';
 import { ensureCertificates, loadCredentials } from './rest/certificates.ts';
+import type { Endpoint } from './rest/endpoint.ts';
+import { endpoints } from './rest/endpoints/index.ts';
 import { localNames } from './rest/local-names.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
@@ -16,7 +19,7 @@ import { createServer } from './rest/server.ts';
 const closeTimeout = 30_000;
 
 /** Runs the service until it is told to stop. */
-export async function serve(config: Config): Promise<void> {
+export async function serve(config: Config, rows: readonly Endpoint[] = endpoints): Promise<void> {
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
@@ -27,7 +30,8 @@ export async function serve(config: Config): Promise<void> {
   try {
     // Before anybody can ask for another one.
     await context.status.resume();
-    servers = await listen(context);
+    await resumeLongWork(context);
+    servers = await listen(context, rows);
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
@@ -40,12 +44,12 @@ export async function serve(config: Config): Promise<void> {
     await stopped;
     clearInterval(housekeeping);
   } finally {
-    await Promise.all(servers.map(finish));
+    await Promise.all([context.longWork.close(), ...servers.map(finish)]);
     await closeContext(context);
   }
 }
 
-async function listen(context: Context): Promise<FastifyInstance<Server>[]> {
+async function listen(context: Context, rows: readonly Endpoint[]): Promise<FastifyInstance<Server>[]> {
   const { config } = context;
   if (!config.tls) {
     const { created, ca } = await ensureCertificates(config.data, [
@@ -58,7 +62,7 @@ async function listen(context: Context): Promise<FastifyInstance<Server>[]> {
   for (const { host, port } of config.listen) {
     // For this name the framework would open a second server of its own, which our limits would not reach.
     const address = host === 'localhost' ? '127.0.0.1' : host;
-    const app = createServer(context, credentials);
+    const app = createServer(context, credentials, rows);
     servers.push(app);
     try {
       await app.listen({ host: address, port });

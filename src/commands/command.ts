@@ -15,7 +15,9 @@ import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
 import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
+import type { Images } from '../services/images/images.ts';
 import type { Remote } from '../services/remote/remote.ts';
+import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
 
 /** What commands may use besides the data they are given. */
@@ -31,6 +33,7 @@ export interface CommandServices {
   readonly dns: Dns;
   readonly dhcp: Dhcp;
   readonly remote: Remote;
+  readonly images: Images;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -174,7 +177,7 @@ export interface Act<Args> extends CommandBase<Args> {
   run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
 }
 
-export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | AnyPerNode<Args>;
+export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | AnyPerNode<Args> | AnyLong<Args>;
 
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;

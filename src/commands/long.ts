@@ -19,7 +19,7 @@ export interface Long<Args, Job = unknown, Made = unknown> extends CommandBase<A
   answer?(made: Made, args: Args): Answer;
 }
 
-export type AnyLong<Args = unknown> = Long<Args, unknown, unknown>;
+export type AnyLong<Args = unknown> = Long<Args>;
 
 export const long = <S extends TSchema, Job, Made>(
   command: Declared<Long<Arguments<S>, Job, Made>, S>,

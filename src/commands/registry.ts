@@ -3,12 +3,14 @@ import { Fault } from '../core/errors.ts';
 import { bmcdiscover } from './bmcdiscover.ts';
 import { chdef } from './chdef.ts';
 import type { AnyCommand } from './command.ts';
+import { copycds } from './copycds.ts';
 import { delEntries } from './delEntries.ts';
 import { getAttribs } from './getAttribs.ts';
 import { getTablesAllNodeAttribs } from './getTablesAllNodeAttribs.ts';
 import { getTablesAllRowAttribs } from './getTablesAllRowAttribs.ts';
 import { getTablesNodesAttribs } from './getTablesNodesAttribs.ts';
 import { gettoken } from './gettoken.ts';
+import { imgpull } from './imgpull.ts';
 import { localrest } from './localrest.ts';
 import { lsdef } from './lsdef.ts';
 import { lsleases } from './lsleases.ts';
@@ -48,12 +50,14 @@ import { xdsh } from './xdsh.ts';
 export const commands = {
   bmcdiscover,
   chdef,
+  copycds,
   delEntries,
   getAttribs,
   getTablesAllNodeAttribs,
   getTablesAllRowAttribs,
   getTablesNodesAttribs,
   gettoken,
+  imgpull,
   localrest,
   lsdef,
   lsleases,

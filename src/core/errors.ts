@@ -11,6 +11,7 @@ export const errorKinds = {
   'unknown-path': { status: 404, code: 2 },
   'unknown-object': { status: 404, code: 1 },
   invalid: { status: 403, code: 1 },
+  conflict: { status: 409, code: 1 },
   method: { status: 405, code: 2 },
   'not-acceptable': { status: 406, code: 2 },
   deadline: { status: 408, code: 4 },

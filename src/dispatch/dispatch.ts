@@ -11,6 +11,7 @@ import type {
   Selection,
 } from '../commands/command.ts';
 import { noSelection } from '../commands/command.ts';
+import type { AnyLong } from '../commands/long.ts';
 import type { AnyPerNode } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { NodeResult } from '../core/results.ts';
@@ -23,10 +24,11 @@ import { allMembers } from '../objects/groups.ts';
 import { policyOf } from '../objects/policy.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
+import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
 import { perNodeResults, type PerNodeServices } from './per-node.ts';
 import { peerNames } from './peer-names.ts';
-import type { Run } from './runs.ts';
+import type { Run, RunEnd } from './runs.ts';
 import { shortened } from './shortened.ts';
 
 /** One request for a command, from wherever it came. */
@@ -61,7 +63,11 @@ export interface Outcome {
   readonly run: Run;
   readonly revision: number;
   readonly snapshot: Snapshot;
-  readonly answer: Answer | { readonly shape: 'stream'; readonly results: AsyncIterable<NodeResult> } | DryRun;
+  readonly answer:
+    | Answer
+    | { readonly shape: 'stream'; readonly results: AsyncIterable<NodeResult> }
+    | WorkUnderWay
+    | DryRun;
 }
 
 export interface DryRun {
@@ -70,7 +76,7 @@ export interface DryRun {
   readonly nodes: number;
 }
 
-export interface DispatchServices extends PerNodeServices {
+export interface DispatchServices extends PerNodeServices, Pick<LongServices, 'longWork'> {
   readonly seal: Seal;
   readonly audit: boolean;
 }
@@ -97,7 +103,7 @@ export function dispatch(services: DispatchServices, request: Request): Promise<
 }
 
 function conclude(services: DispatchServices, request: Request, outcome: Outcome): Promise<Outcome> | Outcome {
-  if (outcome.answer.shape !== 'stream') services.runs.finish(outcome.run, 0);
+  if (outcome.answer.shape !== 'stream' && outcome.answer.shape !== 'work') services.runs.finish(outcome.run, 0);
   if (outlivesClient(request) || isNotedFirst(request))
     return auditNow(services, request, 'Allowed').then(() => outcome);
   if (request.dryRun) auditSoon(services, request, 'Allowed (dry run)');
@@ -107,7 +113,9 @@ function conclude(services: DispatchServices, request: Request, outcome: Outcome
 }
 
 async function fail(services: DispatchServices, request: Request, run: Run, error: unknown): Promise<never> {
-  services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5);
+  const state = run.abort?.signal.aborted ? 'cancelled' : 'finished';
+  const end = run.progress && error instanceof Fault ? { state, error: error.sentences } : undefined;
+  services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5, end as RunEnd | undefined);
   await auditFailure(services, request, error);
   throw error;
 }
@@ -134,6 +142,7 @@ function execute(services: DispatchServices, request: Request, run: Run): Promis
     if (command.kind === 'query') return runQuery(services, request, run, command, permission);
     if (command.kind === 'change') return runChange(services, request, run, command, permission);
     if (command.kind === 'act') return runAct(services, request, run, command, permission);
+    if (command.kind === 'long') return runLong(services, request, run, command, permission);
     return runPerNode(services, request, run, command, permission);
   }
 }
@@ -297,6 +306,31 @@ async function runAct(
   run.ok = run.nodes;
   run.messages = 'messages' in answer ? answer.messages : undefined;
   return { run, revision: snapshot.revision, snapshot, answer };
+}
+
+/** Noted in the audit log before anything is touched, as an act is. */
+async function runLong(
+  services: DispatchServices,
+  request: Request,
+  run: Run,
+  command: AnyLong,
+  permission: Permission,
+): Promise<Outcome> {
+  const { args, user, client, range, line, id } = request;
+  const { current } = services.store;
+  const answer = await beginLong(services, {
+    command,
+    args,
+    run,
+    user,
+    client,
+    range,
+    line,
+    id,
+    admit: (snapshot) => atOnce(admit(services, request, run, command, snapshot, permission)),
+    audit: (status) => auditNow(services, request, status),
+  });
+  return { run, revision: current.revision, snapshot: current, answer };
 }
 
 function runPerNode(

@@ -1,7 +1,11 @@
 import type { AnyCommand, RunBoard } from '../commands/command.ts';
-import { Fault } from '../core/errors.ts';
+import { errorKinds, Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
+import type { Batch } from '../services/long-work/messages.ts';
+import type { RunRecord } from '../services/long-work/records.ts';
+import { RunProgress } from './run-progress.ts';
 
 export interface Run {
   readonly id: string;
@@ -19,7 +23,15 @@ export interface Run {
   weight: number;
   /** What an act had to say. */
   messages: readonly string[] | undefined;
+  /** Of long work: how far it is, how it ended, and why it failed. */
+  readonly progress: RunProgress | undefined;
+  end: RunEnd | undefined;
   readonly abort: AbortController | undefined;
+}
+
+export interface RunEnd {
+  readonly state: 'finished' | 'cancelled' | 'interrupted';
+  readonly error: readonly string[];
 }
 
 export interface RunLimits {
@@ -32,6 +44,7 @@ export interface RunLimits {
 
 const defaultLimits: RunLimits = { age: 86_400_000, count: 20_000, memory: 64 << 20 };
 const droppedNote = 'The results took more memory than there is for those of all runs and are no longer kept.';
+const interruption = 'muster was stopped or killed meanwhile; nothing half-made is left. Send the request again.';
 /** The part of the limits that is in use after something was dropped. */
 const roomy = 0.9;
 
@@ -53,21 +66,7 @@ export class Runs implements RunBoard {
 
   begin(command: string, user: string, kind: AnyCommand['kind']): Run {
     const number = ++this.#begun;
-    const run: Run = {
-      id: this.#ids.id(number),
-      command,
-      user,
-      started: this.#now(),
-      finished: undefined,
-      nodes: 0,
-      ok: 0,
-      failed: 0,
-      errorcode: 0,
-      results: undefined,
-      weight: 0,
-      messages: undefined,
-      abort: kind === 'per-node' ? new AbortController() : undefined,
-    };
+    const run = newRun(this.#ids.id(number), command, user, this.#now(), kind);
     if (kind === 'query') this.#reads[number % this.#limits.count] = run;
     else {
       this.#runs.set(run.id, run);
@@ -90,9 +89,29 @@ export class Runs implements RunBoard {
     if (this.#memory > this.#limits.memory) this.#forgetResults(run);
   }
 
-  finish(run: Run, errorcode: number): void {
+  /** Notes what long work tells. */
+  tell(run: Run, batch: Batch): void {
+    const progress = run.progress!;
+    progress.add(batch);
+    this.#memory += progress.weight - run.weight;
+    run.weight = progress.weight;
+    if (this.#memory > this.#limits.memory) this.#forgetResults(run);
+  }
+
+  finish(run: Run, errorcode: number, end?: RunEnd): void {
     run.finished = this.#now();
     run.errorcode = errorcode;
+    run.end = end && { ...end, error: end.error.map(sentenceWithoutSecrets) };
+    run.progress?.end();
+  }
+
+  /** Long work of an earlier muster. */
+  restore({ run: id, command, user, started, interrupted }: RunRecord): void {
+    const run = newRun(id, command, user, started, 'change');
+    run.finished = interrupted;
+    run.errorcode = errorKinds.unavailable.code;
+    run.end = { state: 'interrupted', error: [interruption] };
+    this.#runs.set(id, run);
   }
 
   /** Nodes that the user's commands are at work on. */
@@ -103,12 +122,23 @@ export class Runs implements RunBoard {
   }
 
   show(id: string, user: string, seesAll: boolean): unknown {
-    const { results, weight: _weight, abort: _abort, started, finished, ...run } = this.#find(id, user, seesAll);
+    const {
+      results,
+      weight: _weight,
+      abort: _abort,
+      started,
+      finished,
+      progress,
+      end,
+      ...run
+    } = this.#find(id, user, seesAll);
     return {
       ...run,
-      state: finished === undefined ? 'running' : 'finished',
+      state: finished === undefined ? 'running' : (end?.state ?? 'finished'),
+      ...(end ? { error: end.error } : {}),
       started: new Date(started).toISOString(),
       ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
+      ...(progress ? { progress: progress.now, lines: [...progress.lines] } : {}),
       ...(results === 'dropped' ? { note: droppedNote } : results ? { results: [...results] } : {}),
     };
   }
@@ -163,10 +193,11 @@ export class Runs implements RunBoard {
   }
 
   #dropResults(run: Run): void {
-    if (!run.results) return;
+    if (!run.results && !run.progress) return;
     this.#memory -= run.weight;
     run.weight = 0;
-    run.results = 'dropped';
+    if (run.results) run.results = 'dropped';
+    run.progress?.drop();
   }
 
   #drop(run: Run): void {
@@ -174,6 +205,24 @@ export class Runs implements RunBoard {
     this.#memory -= run.weight;
   }
 }
+
+const newRun = (id: string, command: string, user: string, started: number, kind: AnyCommand['kind']): Run => ({
+  id,
+  command,
+  user,
+  started,
+  finished: undefined,
+  nodes: 0,
+  ok: 0,
+  failed: 0,
+  errorcode: 0,
+  results: undefined,
+  weight: 0,
+  messages: undefined,
+  progress: kind === 'long' ? new RunProgress() : undefined,
+  end: undefined,
+  abort: kind === 'per-node' || kind === 'long' ? new AbortController() : undefined,
+});
 
 /** What an object, an array or a text takes besides its content, and a member besides its value, in bytes; rough on purpose. */
 const perObject = 48;

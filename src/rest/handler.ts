@@ -51,8 +51,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Revision'] = outcome.revision;
-    const { words } = call;
-    const sent = send({ services, endpoint, request, response, headers, outcome, common, words }, accepted.ndjson);
+    const sent = send({ route, request, response, headers, outcome, common, call }, accepted.ndjson);
     if (sent) await sent;
   } catch (error) {
     const fault = faultOf(error, services.log, request.id);
@@ -91,13 +90,12 @@ function* makeCall(
     body: checkBody(endpoint, root, body),
     expectsNodes: expectNodes !== undefined,
   };
-  const command = endpoint.command as Command<unknown>;
-  const args = endpoint.args(input);
+  const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
   yield;
-  const made = command.line(args);
+  const made = (command as Command<unknown>).line(args);
   const words = 'next' in made ? yield* made : made;
   return {
-    command: endpoint.command,
+    command,
     args,
     words,
     line: yield* shortenedLine(words),

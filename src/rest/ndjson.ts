@@ -1,7 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate as pause } from 'node:timers/promises';
 import { shownResult } from '../core/results.ts';
-import type { Outcome } from '../dispatch/dispatch.ts';
+import type { Answer } from '../commands/command.ts';
+import { errorKinds, Fault } from '../core/errors.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import type { DryRun, Outcome } from '../dispatch/dispatch.ts';
+import type { WorkUnderWay } from '../dispatch/long.ts';
+import type { Run } from '../dispatch/runs.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { bodyOf } from './body-writer.ts';
 import { bodyText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
@@ -12,17 +18,56 @@ const heartbeat = 15_000;
 /** Writes one line per object as it is made, then the summary without which the stream counts as cut. */
 export async function streamOutcome(
   response: ServerResponse,
-  outcome: Outcome,
+  { answer, run, snapshot }: Outcome & { readonly answer: Exclude<Outcome['answer'], WorkUnderWay> },
   catalog: NodeCatalog,
   common: CommonParameters,
 ): Promise<void> {
-  const { answer, run } = outcome;
   const lines = new LineWriter(response);
   if (answer.shape === 'stream') {
     // The first node may take long; the number of the run is needed now, to follow or to stop it.
     response.flushHeaders();
     for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result)));
-  } else if (answer.shape === 'objects') {
+  } else await writeAnswer(lines, answer, snapshot, catalog, common);
+  await lines.end(summaryOf(run));
+}
+
+/** Writes what long work tells as it comes, then what came of it. */
+export async function streamWork(
+  response: ServerResponse,
+  run: Run,
+  { progress, ended }: WorkUnderWay,
+  left: AbortSignal,
+  catalog: NodeCatalog,
+  common: CommonParameters,
+): Promise<void> {
+  const lines = new LineWriter(response);
+  response.flushHeaders();
+  for await (const now of progress.watch(left)) await lines.write(JSON.stringify({ progress: now }));
+  if (left.aborted) return;
+  try {
+    const { answer, snapshot } = await ended;
+    await writeAnswer(lines, answer, snapshot, catalog, common);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const { kind, sentences } = error;
+    await lines.write(
+      JSON.stringify({ error: sentences.map(sentenceWithoutSecrets), errorcode: errorKinds[kind].code }),
+    );
+  }
+  await lines.end(summaryOf(run));
+}
+
+const summaryOf = ({ nodes, ok, failed, errorcode }: Run): string =>
+  JSON.stringify({ summary: { nodes, ok, failed, errorcode } });
+
+async function writeAnswer(
+  lines: LineWriter,
+  answer: Answer | DryRun,
+  snapshot: Snapshot,
+  catalog: NodeCatalog,
+  common: CommonParameters,
+): Promise<void> {
+  if (answer.shape === 'objects') {
     for (const name of answer.names) {
       const value = answer.text ? answer.text(name) : JSON.stringify(answer.attributes(name));
       await lines.write(`{"node":${JSON.stringify(name)},"value":${value}}`);
@@ -34,11 +79,9 @@ export async function streamOutcome(
   } else if (answer.shape === 'list') {
     for (const item of answer.items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape !== 'none') {
-    const body = await bodyOf(answer, outcome.snapshot, catalog, { ...common, pretty: false });
+    const body = await bodyOf(answer, snapshot, catalog, { ...common, pretty: false });
     await lines.write(`{"value":${bodyText(body).trim()}}`);
   }
-  const { nodes, ok, failed, errorcode } = run;
-  await lines.end(JSON.stringify({ summary: { nodes, ok, failed, errorcode } }));
 }
 
 const maximumWaiting = 65_536;

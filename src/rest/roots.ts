@@ -33,7 +33,7 @@ export const xcatwsRoot: Root = {
   refusesEmptyRanges: true,
   comparesPathWithBody: false,
   failsOnErrorOutput: true,
-  statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403 },
+  statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403, conflict: 403 },
   denialPrefix: ['Authentication failure'],
 };
 

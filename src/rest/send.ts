@@ -1,45 +1,75 @@
 import type { FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
 import type { Answer } from '../commands/command.ts';
-import type { DryRun, Outcome } from '../dispatch/dispatch.ts';
+import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
+import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
-import type { Endpoint } from './endpoint.ts';
 import { entityTag, matchesTag } from './etag.ts';
 import { sendLongBody } from './long-body.ts';
-import { streamOutcome } from './ndjson.ts';
+import { streamOutcome, streamWork } from './ndjson.ts';
 import { collectStream } from './node-results.ts';
 import type { Body } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
-import type { RestServices } from './service.ts';
+import { prefersAsync } from './prefer.ts';
+import type { Route } from './route.ts';
 
 interface Sending {
-  readonly services: RestServices;
-  readonly endpoint: Endpoint;
+  readonly route: Route;
   readonly request: FastifyRequest;
   readonly response: ServerResponse;
   readonly headers: Record<string, string | number>;
   readonly outcome: Outcome;
   readonly common: CommonParameters;
-  readonly words: readonly string[];
+  readonly call: Request;
 }
 
 /** What it returns must be awaited; a short reply that can be made at once returns nothing. */
 export function send(sending: Sending, ndjson: boolean): Promise<void> | undefined {
-  const { services, endpoint, response, headers, outcome, common } = sending;
-  if (ndjson) {
-    response.writeHead(statusOf(sending), { ...headers, 'Content-Type': 'application/x-ndjson' });
-    return streamOutcome(response, outcome, services.catalog, common);
-  }
+  const { route, response, outcome, common } = sending;
   const { answer } = outcome;
+  if (answer.shape === 'work') return sendWork(sending, answer, ndjson);
+  if (ndjson) {
+    beginStream(sending);
+    return streamOutcome(response, { ...outcome, answer }, route.services.catalog, common);
+  }
   if (answer.shape !== 'stream') return sendAnswer(sending, answer);
-  return collectStream(answer.results, endpoint).then((collected) => sendAnswer(sending, collected));
+  return collectStream(answer.results, route.endpoint).then((collected) => sendAnswer(sending, collected));
 }
 
-const statusOf = ({ endpoint, common }: Sending): number => (endpoint.method === 'POST' && !common.dryRun ? 201 : 200);
+const statusOf = ({ route: { endpoint }, common }: Sending): number =>
+  endpoint.method === 'POST' && !common.dryRun ? 201 : 200;
+
+const beginStream = (sending: Sending): unknown =>
+  sending.response.writeHead(statusOf(sending), { ...sending.headers, 'Content-Type': 'application/x-ndjson' });
+
+/** Long work goes on whether or not its client waits, so a client that leaves is not waited for either. */
+async function sendWork(sending: Sending, work: WorkUnderWay, ndjson: boolean): Promise<void> {
+  const { route, request, response, headers, outcome, call, common } = sending;
+  if (prefersAsync(request.headers['prefer'])) {
+    headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
+    headers['Preference-Applied'] = 'respond-async';
+    return sendBody(response, 202, headers, '');
+  }
+  const left = call.signal();
+  if (ndjson) {
+    beginStream(sending);
+    return streamWork(response, outcome.run, work, left, route.services.catalog, common);
+  }
+  const done = await Promise.race([work.ended, abortOf(left)]);
+  if (!done) return;
+  headers['X-Muster-Revision'] = done.revision;
+  return sendAnswer({ ...sending, outcome: { ...outcome, ...done } }, done.answer);
+}
+
+const abortOf = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
 
 function sendAnswer(sending: Sending, answer: Answer | DryRun): Promise<void> | undefined {
-  const { services, request, response, headers, outcome, common } = sending;
+  const { route, request, response, headers, outcome, common } = sending;
   if ('dependsOn' in answer && answer.dependsOn) {
     const tag = entityTag(outcome.snapshot, answer.dependsOn, common);
     headers['ETag'] = tag;
@@ -50,16 +80,16 @@ function sendAnswer(sending: Sending, answer: Answer | DryRun): Promise<void> | 
       return undefined;
     }
   }
-  const body = bodyOf(answer, outcome.snapshot, services.catalog, common);
+  const body = bodyOf(answer, outcome.snapshot, route.services.catalog, common);
   const more = 'messages' in answer ? (answer.messages ?? []) : [];
   return body instanceof Promise ? body.then((made) => sendMade(sending, made, more)) : sendMade(sending, body, more);
 }
 
 function sendMade(sending: Sending, made: Body, more: readonly string[]): Promise<void> | undefined {
-  const { endpoint, request, response, headers, outcome, common, words } = sending;
+  const { request, response, headers, outcome, common, call } = sending;
   const messages = (): string[] => [
     `request ${request.id}`,
-    [endpoint.command.name, ...words].join(' ').trim(),
+    [call.command.name, ...call.words].join(' ').trim(),
     `run ${outcome.run.id}`,
     `revision ${outcome.revision}`,
     ...more,

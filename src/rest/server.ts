@@ -12,7 +12,6 @@ import { answerBrokenRequest, maximumHeaders } from './broken-request.ts';
 import type { Credentials } from './certificates.ts';
 import { rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
-import { endpoints } from './endpoints/index.ts';
 import { GuardedResponse } from './guarded-response.ts';
 import { handle } from './handler.ts';
 import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts';
@@ -27,7 +26,11 @@ const maximumUrl = 65_536;
 const unreadablePath =
   'The path cannot be read: write every % as %25, and every other %-sequence as bytes of UTF-8 text.';
 
-export function createServer(services: RestServices, credentials: Credentials): FastifyInstance<Server> {
+export function createServer(
+  services: RestServices,
+  credentials: Credentials,
+  rows: readonly Endpoint[],
+): FastifyInstance<Server> {
   const requestIds = new NumberedIds();
   let requests = 0;
   const requestTimeout = services.limits.requestTimeout * 1_000;
@@ -72,7 +75,7 @@ export function createServer(services: RestServices, credentials: Credentials): 
   app.setNotFoundHandler((request, reply) =>
     refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${shownPath(request.url)}.`)),
   );
-  for (const root of roots) addRoutes(app, services, root);
+  for (const root of roots) addRoutes(app, services, root, rows);
   // Otherwise node answers an unknown Expect itself, without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   continueWhenWanted(app.server);
@@ -123,8 +126,8 @@ function checkSize(request: FastifyRequest): void {
   }
 }
 
-function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root): void {
-  const offered = rowsAt(root, endpoints);
+function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root, rows: readonly Endpoint[]): void {
+  const offered = rowsAt(root, rows);
   const methods = new Map<string, string[]>();
   const note = (path: string, method: string): string => {
     const list = methods.get(path);

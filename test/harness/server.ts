@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** The certificate clients trust; the server's own authority if absent. */
   readonly ca?: string;
+  /** The program, where it is not muster as it is. */
+  readonly main?: string;
 }
 
 /** A muster process on a port of its own, and a client that root's token is ready for. */
@@ -55,7 +57,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     args.push('--config', configFile);
   }
   const own = { MUSTER_ROOT_PASSWORD: rootPassword, MUSTER_HOSTS_FILE: join(data, 'hosts') };
-  const { child, output } = launch(args, { ...own, ...options.environment });
+  const { child, output } = launch(args, { ...own, ...options.environment }, options.main);
   const port = await readyPort(child, output);
   const client = new Client(port, options.ca ?? readFileSync(join(data, 'tls/ca.pem'), 'utf8'));
   const login = await client.call('POST', '/tokens', { body: { userName: 'root', userPW: rootPassword } });
@@ -85,8 +87,8 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
   };
 }
 
-function launch(args: readonly string[], environment: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, [main, ...args], {
+function launch(args: readonly string[], environment: Readonly<Record<string, string>>, program = main) {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd: checkout,
     // Whatever a test defines, nothing leaves this machine.
     env: {

@@ -148,7 +148,8 @@ const rootRequest: Omit<Request, 'command' | 'args'> = {
 
 /** What a query answered, as plain data. */
 export function answerOf({ answer }: Outcome): unknown {
-  if (answer.shape === 'stream' || answer.shape === 'dry-run') throw new Error(`not an answer: ${answer.shape}`);
+  if (answer.shape === 'stream' || answer.shape === 'work' || answer.shape === 'dry-run')
+    throw new Error(`not an answer: ${answer.shape}`);
   return plain(answer);
 }
 

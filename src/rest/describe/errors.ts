@@ -15,6 +15,8 @@ interface Meaning {
 const hasBody = ({ body }: Endpoint): boolean => body !== undefined;
 const namesObjects = ({ path }: Endpoint): boolean => parameterNames(path).length > 0;
 const worksOnNodes = ({ command }: Endpoint): boolean => command.kind === 'per-node';
+const takesLong = ({ command }: Endpoint): boolean => command.kind === 'long';
+const worksOutside = (endpoint: Endpoint): boolean => worksOnNodes(endpoint) || takesLong(endpoint);
 
 const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   'too-large': { when: 'The URL, a header or the body is too large, or the JSON is nested too deep.' },
@@ -44,14 +46,18 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   invalid: {
     when: 'An attribute or its value is invalid, the object exists already, the range selects nothing or too much, or the operation failed on a node.',
   },
+  conflict: { when: 'Somebody works on the same thing; the sentence says who and since when.', metBy: takesLong },
   method: {
     when: 'The path does not offer the method; the header Allow names those it does.',
     metBy: ({ needsToken }) => needsToken === true,
   },
   'not-acceptable': { when: 'The client accepts neither JSON nor NDJSON.', strict: true },
-  deadline: { when: 'The operation passed its deadline on every node it was asked of.', metBy: worksOnNodes },
+  deadline: {
+    when: 'The operation passed its deadline on every node it was asked of, or long work took too long.',
+    metBy: worksOutside,
+  },
   expectation: { when: 'X-Expect-Nodes, or an Expect header other than 100-continue, does not hold.' },
-  garbled: { when: 'A program or a device answered something that cannot be understood.', metBy: worksOnNodes },
+  garbled: { when: 'A program or a device answered something that cannot be understood.', metBy: worksOutside },
   unavailable: {
     when: 'The database or a daemon is away, there were too many requests or failed logins, or the service has a bug; Retry-After may say when to try again.',
   },

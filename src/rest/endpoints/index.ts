@@ -3,6 +3,7 @@ import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
+import { images } from './images.ts';
 import { names } from './names.ts';
 import { nodes } from './nodes.ts';
 import { nodeState } from './node-state.ts';
@@ -28,6 +29,7 @@ export const endpoints: readonly Endpoint[] = [
   ...dns,
   ...dhcp,
   ...osimages,
+  ...images,
   ...networks,
   ...policy,
   ...groups,

@@ -3,6 +3,7 @@ import type { SecretBox } from '../../access/secrets.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled } from '../../database/tables.ts';
 import type { Remote } from '../remote/remote.ts';
+import { Containers } from './containers/containers.ts';
 import { ImagePaths } from './paths.ts';
 import type { ImageSettings } from './settings.ts';
 
@@ -10,6 +11,7 @@ import type { ImageSettings } from './settings.ts';
 export class Images {
   readonly keptPacks: number;
   readonly paths: ImagePaths;
+  readonly containers: Containers;
   /** The line by which muster may log in to nodes. */
   readonly publicKey: string;
   readonly #box: SecretBox;
@@ -17,6 +19,7 @@ export class Images {
   constructor(settings: ImageSettings, { data, box, remote }: { data: string; box: SecretBox; remote: Remote }) {
     this.keptPacks = settings.keptPacks;
     this.paths = new ImagePaths(settings.directories ?? [], data, remote.sources);
+    this.containers = new Containers(settings, { data, box });
     this.publicKey = remote.publicKey;
     this.#box = box;
   }

@@ -78,7 +78,7 @@ export function listFiles(
 }
 
 /** `rhels8.6` is of platform rh, `debian12` of debian. */
-function platformOf(os: string): string {
+export function platformOf(os: string): string {
   const letters = /^[A-Za-z]+/.exec(os)?.[0] ?? os;
   return /^rh(el|els|as|hpc)?$/.test(letters) ? 'rh' : letters;
 }

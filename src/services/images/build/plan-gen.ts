@@ -64,7 +64,7 @@ export async function planGen(snapshot: Snapshot, images: Images, name: string, 
       ...(suite === undefined ? {} : { suite: suite }),
       packages,
       others: {
-        sources: withSubdirectories(sources('otherpkgdir'), others, admit('otherpkglist')),
+        sources: others.length === 0 ? [] : withSubdirectories(sources('otherpkgdir'), others, admit('otherpkgdir')),
         steps: others.map(withoutDirectories),
       },
       postinstall: await scriptsOf(image, admit('postinstall')),

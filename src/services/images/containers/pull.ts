@@ -1,6 +1,6 @@
 import { chmodSync, copyFileSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Fault } from '../../../core/errors.ts';
+import { Fault, orFault } from '../../../core/errors.ts';
 import { openArchive } from '../../../protocols/oci/archive.ts';
 import type { Image, Layer } from '../../../protocols/oci/image.ts';
 import { parseReference } from '../../../protocols/oci/reference.ts';
@@ -39,6 +39,11 @@ async function pull(job: PullJob, task: Work): Promise<Pulled> {
       task.tell(`The image ${name} is that already; it stays as it is.`);
       return { did: 'nothing', image: name, attributes: attributesOf(before, known) };
     }
+    if (before && before.source.kind !== 'container')
+      throw new Fault(
+        'invalid',
+        `The image ${name} was not made from a container: choose another name, or remove it first.`,
+      );
     const staging = await stagingFor(known ?? join(job.installDirectory, 'netboot', 'any'), task);
     const made = join(staging, 'image');
     const tree = join(made, treeName);
@@ -146,7 +151,7 @@ async function finish(job: PullJob, task: Work, image: Image, made: string, refe
     ...(before?.current === undefined ? {} : { current: before.current }),
   };
   await commit(directory, made, manifest, before);
-  await prune(job, directory);
+  if (job.from.kind === 'registry') await prune(job, directory, task);
   task.tell(`The image ${name} of ${osvers} for ${osarch} is in place, with ${packages.length} packages.`);
   return { did: 'made', image: name, attributes: attributesOf(manifest, directory) };
 }
@@ -186,12 +191,13 @@ const attributesOf = ({ osvers, osarch, profile }: Manifest, directory: string):
   rootimgdir: directory,
 });
 
-/** Layers that no image was made from any more. */
-async function prune({ blobs, directories }: PullJob, own: string): Promise<void> {
+/** Layers that no image was made from any more go. Where it is not known what an image was made from, all stay. */
+async function prune({ blobs, directories }: PullJob, own: string, task: Work): Promise<void> {
   const used = new Set<string>();
   for (const directory of new Set([...directories, own])) {
-    const manifest = await readManifest(directory);
-    for (const digest of manifest?.source.layers ?? []) used.add(digest);
+    const manifest = await orFault(readManifest(directory).then((found) => ({ found })));
+    if ('sentences' in manifest) return task.tell(`Old layers are kept: ${manifest.sentences.join(' ')}`);
+    for (const digest of manifest.found?.source.layers ?? []) used.add(digest);
   }
   await new BlobCache(blobs).prune(used);
 }

@@ -1,0 +1,157 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { PassThrough, type Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
+import { fixedEnvironment, programCommand } from './isolation.ts';
+import { LineSplitter } from './lines.ts';
+import type { ProgramOptions, ProgramResult } from './work.ts';
+
+export interface ProgramPlace {
+  readonly signal: AbortSignal;
+  readonly isolated: boolean;
+  tell(line: string): void;
+}
+
+/** Lines that a Fault repeats. */
+const repeated = 10;
+
+/** Runs a program to its end, or until the signal says to end it. */
+export async function runProgram(
+  file: string,
+  args: readonly string[],
+  options: ProgramOptions,
+  place: ProgramPlace,
+): Promise<ProgramResult> {
+  const { signal } = place;
+  signal.throwIfAborted();
+  const program = await findProgram(file);
+  const child = start(program, args, options, place.isolated);
+  const kill = (): boolean => child.kill('SIGKILL');
+  signal.addEventListener('abort', kill, { once: true });
+  const last: string[] = [];
+  try {
+    const [ended] = await Promise.all([
+      endOf(child, file, () => read(child, options, place, last)),
+      feed(child, options.input).catch((error: unknown) => {
+        kill();
+        throw error;
+      }),
+    ]);
+    signal.throwIfAborted();
+    const { code, killedBy } = ended;
+    if (code !== null && (options.expect ?? [0]).includes(code)) return { code };
+    const how = killedBy === null ? `with exit code ${code}` : `by signal ${killedBy}`;
+    throw new Fault('invalid', [`${file} ended ${how}.`, ...last.filter((line) => line.trim() !== '')]);
+  } finally {
+    signal.removeEventListener('abort', kill);
+  }
+}
+
+async function findProgram(file: string): Promise<string> {
+  const places = isAbsolute(file) ? [file] : fixedEnvironment['PATH']!.split(':').map((place) => join(place, file));
+  for (const place of places) {
+    const isThere = await access(place, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return place;
+  }
+  throw new Fault('unavailable', `The program ${file} is missing on this machine; install it and try again.`);
+}
+
+function start(
+  program: string,
+  args: readonly string[],
+  { cwd, env, input, network = false }: ProgramOptions,
+  isolated: boolean,
+): ChildProcess {
+  const [first, ...rest] = programCommand(isolated, network, [program, ...args]);
+  if (rest.some((word) => word.includes('\0')))
+    throw new Fault('invalid', `An argument of ${program} has a zero byte in it.`);
+  return spawn(first!, rest, {
+    cwd,
+    env: { ...fixedEnvironment, ...env },
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+}
+
+/** Hands on what it prints, and keeps the last lines of it. Tells whether it has read anything since the last question. */
+function read(
+  { stdout, stderr }: ChildProcess,
+  { output, stdout: raw }: ProgramOptions,
+  { tell }: ProgramPlace,
+  last: string[],
+): () => boolean {
+  let hasRead = false;
+  const take = (line: string): void => {
+    last.push(line);
+    if (last.length > repeated) last.shift();
+    if (output) output(line);
+    else tell(line);
+  };
+  const byLine = (stream: Readable): void => {
+    const splitter = new LineSplitter(take);
+    stream.on('data', (chunk: Buffer) => {
+      hasRead = true;
+      splitter.add(chunk);
+    });
+    stream.once('close', () => splitter.end());
+  };
+  byLine(stderr!);
+  if (raw) {
+    stdout!.on('data', (chunk: Buffer) => {
+      hasRead = true;
+      raw(chunk);
+    });
+  } else byLine(stdout!);
+  return () => {
+    const answer = hasRead;
+    hasRead = false;
+    return answer;
+  };
+}
+
+interface Ended {
+  readonly code: number | null;
+  readonly killedBy: NodeJS.Signals | null;
+}
+
+const quietFor = 2_000;
+
+/** When it has ended and what it printed is read. What it has left running may keep the pipes open; that is not waited for. */
+async function endOf(child: ChildProcess, file: string, beginReading: () => () => boolean): Promise<Ended> {
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const exited = new Promise<Ended>((resolve, reject) => {
+    child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
+    child.once('error', (error) =>
+      reject(new Fault('invalid', `${file} could not be started: ${error.message}.`, { cause: error })),
+    );
+  });
+  const hasRead = beginReading();
+  const ended = await exited;
+  for (;;) {
+    if (await Promise.race([closed.then(() => true), pause(quietFor, false)])) return ended;
+    // What has come while this process was busy is read before the answer counts.
+    await turn();
+    await turn();
+    if (hasRead()) continue;
+    child.stdout!.destroy();
+    child.stderr!.destroy();
+  }
+}
+
+/** A program need not read to the end what it is given. */
+async function feed({ stdin }: ChildProcess, input: ProgramOptions['input']): Promise<void> {
+  if (input === undefined) return;
+  const source = typeof input === 'string' || Buffer.isBuffer(input) ? new PassThrough().end(input) : input;
+  try {
+    await pipeline(source, stdin!);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'EPIPE' && code !== 'ERR_STREAM_PREMATURE_CLOSE' && code !== 'ECONNRESET') throw error;
+  }
+}
