@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type LabChild, startChild } from '../child.ts';
 
-export const labLogin = { username: 'lab', password: 'secret' } as const;
+export const labLogin = { username: 'lab', password: 'open-sesame-417' } as const;
 /** Of that password. */
-const loginLine = 'lab:$2y$05$.3945l4BhUnNmdYoEhctXedBAGoZ4v7driOkCbs72kIClwD40xeQe';
+const loginLine = 'lab:$2y$05$KXhXKCLDRXZ5.YZRPO8SN.Sf8sDesBVfzhSwxtg7GbtHb2O/ZmOua';
 
 /** Debian's docker-registry on loopback: four doors to one store. */
 export interface LabRegistry {

@@ -21,7 +21,7 @@ export async function withFetched(
   layers: readonly Layer[],
   { cache, beside, passed }: Fetching,
   task: Work,
-  use: (layers: readonly Promise<Layer>[]) => Promise<void>,
+  use: (whenHere: (layer: Layer) => Promise<Layer>) => Promise<void>,
 ): Promise<void> {
   const staging = await task.staging(beside);
   const failed = new AbortController();
@@ -45,12 +45,10 @@ export async function withFetched(
     }
   }
   try {
-    await use(
-      layers.map(async (layer) => {
-        await fetched.get(layer.digest!);
-        return { ...layer, open: (aborted: AbortSignal) => cache.open(layer.digest!, aborted) };
-      }),
-    );
+    await use(async (layer) => {
+      await fetched.get(layer.digest!);
+      return { ...layer, open: (aborted) => cache.open(layer.digest!, aborted) };
+    });
   } finally {
     failed.abort();
     await Promise.allSettled(fetched.values());

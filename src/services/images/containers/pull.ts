@@ -93,15 +93,15 @@ async function applyAll(job: PullJob, { image, remote }: Source, tree: string, t
   let done = 0;
   const passed = (bytes: number): void => task.progress((done += bytes), remote ? 2 * stored : stored);
   const writer = new TreeWriter(tree, job.limits);
-  const apply = async (layers: readonly (Layer | Promise<Layer>)[]): Promise<void> => {
-    for (const [i, layer] of layers.entries()) {
-      await applyLayer(await layer, writer, { signal, passed });
-      task.tell(`Layer ${i + 1} of ${layers.length} is applied.`);
+  const apply = async (whenHere?: (layer: Layer) => Promise<Layer>): Promise<void> => {
+    for (const [i, layer] of image.layers.entries()) {
+      await applyLayer(whenHere ? await whenHere(layer) : layer, writer, { signal, passed });
+      task.tell(`Layer ${i + 1} of ${image.layers.length} is applied.`);
     }
   };
-  if (remote)
-    await withFetched(image.layers, { cache: new BlobCache(job.blobs), beside: job.blobs, passed }, task, apply);
-  else await apply(image.layers);
+  const fetching = { cache: new BlobCache(job.blobs), beside: job.blobs, passed };
+  if (remote) await withFetched(image.layers, fetching, task, apply);
+  else await apply();
   writer.finish();
   if (writer.unkept.length > 0)
     task.tell(`The file system does not keep these extended attributes: ${writer.unkept.join(', ')}.`);
