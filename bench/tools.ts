@@ -10,6 +10,7 @@ const tools: Readonly<Record<string, string>> = {
   fping: 'fping',
   nmap: 'nmap',
   bsdtar: 'libarchive-tools',
+  umoci: 'umoci',
   xorriso: 'xorriso',
   taskset: 'util-linux',
   chrt: 'util-linux',

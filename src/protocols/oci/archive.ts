@@ -19,7 +19,7 @@ export async function openArchive(path: string, shown: string, signal: AbortSign
   const bag = (await isDirectory(path, shown)) ? new DirectoryBag(path, shown) : await TarBag.open(path, shown, signal);
   return {
     image: async (name, wanted, aborted) => {
-      if ((await bag.sizeOf('oci-layout')) !== undefined) return layoutImage(bag, name, wanted, aborted);
+      if ((await bag.sizeOf('oci-layout')) !== undefined) return layoutImage(bag, name, wanted);
       if ((await bag.sizeOf('manifest.json')) !== undefined) return dockerImage(bag, name, wanted, aborted);
       throw noImage(bag);
     },

@@ -18,14 +18,13 @@ export async function imageIn(
   top: Descriptor,
   wanted: Wanted,
   where: string,
-  signal: AbortSignal,
   nested = 0,
 ): Promise<Image> {
   const bytes = await blobs.document(top);
   if (indexTypes.has(top.mediaType)) {
     if (nested === mostNested) throw new Fault('garbled', `The index of ${where} nests others too deeply.`);
     const chosen = choose(parseIndex(bytes, where), wanted, where);
-    return imageIn(blobs, chosen, wanted, where, signal, nested + 1);
+    return imageIn(blobs, chosen, wanted, where, nested + 1);
   }
   if (!manifestTypes.has(top.mediaType))
     throw new Fault(

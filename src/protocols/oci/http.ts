@@ -1,4 +1,4 @@
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import { Fault } from '../../core/errors.ts';
 import type { Hosts } from './hosts.ts';
@@ -43,14 +43,15 @@ export class BoundedHttp {
   readonly #hosts: Hosts;
   readonly #plain: ReadonlySet<string>;
   readonly #agents = new Map<string, Agent>();
-  readonly #ca: string | undefined;
+  readonly #trust: SecureContext | undefined;
   readonly #patience: Patience;
 
   /** `plain`: host:port of those that are asked without TLS. `ca`: an authority besides the known ones. */
   constructor(hosts: Hosts, plain: Iterable<string>, ca: string | undefined, wait: Patience) {
     this.#hosts = hosts;
     this.#plain = new Set(plain);
-    this.#ca = ca;
+    // One for all connections: reading all authorities takes longer than a request.
+    this.#trust = ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates('default'), ca] });
     this.#patience = wait;
   }
 
@@ -108,7 +109,7 @@ export class BoundedHttp {
     const connector = buildConnector({
       timeout: connect,
       lookup: this.#hosts.lookupFor(port),
-      ...(this.#ca === undefined ? {} : { ca: [...getCACertificates('default'), this.#ca] }),
+      ...(this.#trust && { secureContext: this.#trust }),
     });
     const agent = new Agent({
       connect: connector,

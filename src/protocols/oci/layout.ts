@@ -10,12 +10,7 @@ import type { Image, Wanted } from './image.ts';
 const tagKey = 'org.opencontainers.image.ref.name';
 const nameKey = 'io.containerd.image.name';
 
-export async function layoutImage(
-  bag: Bag,
-  name: string | undefined,
-  wanted: Wanted,
-  signal: AbortSignal,
-): Promise<Image> {
+export async function layoutImage(bag: Bag, name: string | undefined, wanted: Wanted): Promise<Image> {
   const version = jsonOf((await bag.read('oci-layout', mostDocumentBytes))!, `oci-layout in ${bag.where}`);
   const { imageLayoutVersion } = (version ?? {}) as { imageLayoutVersion?: unknown };
   if (imageLayoutVersion !== '1.0.0')
@@ -32,7 +27,7 @@ export async function layoutImage(
   const found = [...groups.values()].map((each) => [each, namesOf(each[0]!)] as const);
   const manifests = named(found, name, bag.where);
   const top = manifests.length === 1 ? manifests[0]! : choose({ ...index, manifests }, wanted, bag.where);
-  return imageIn(blobsOf(bag), top, wanted, bag.where, signal);
+  return imageIn(blobsOf(bag), top, wanted, bag.where);
 }
 
 const namesOf = ({ annotations }: Descriptor): string[] =>

@@ -66,7 +66,7 @@ export class Registry {
       document: (each) => (each.digest === descriptor.digest ? Promise.resolve(bytes) : this.#document(each, signal)),
       open: (each, aborted) => this.#blob(each, aborted),
     };
-    return imageIn(blobs, descriptor, wanted, this.#shown, signal);
+    return imageIn(blobs, descriptor, wanted, this.#shown);
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TarEntry, TarError } from '../../../src/protocols/tar/entry.ts';
 import { TarReader } from '../../../src/protocols/tar/reader.ts';

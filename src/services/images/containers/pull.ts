@@ -76,9 +76,9 @@ async function openSource({ from, osarch }: PullJob, signal: AbortSignal): Promi
   return { ...source, image: await orClose(archive.image(from.name, wanted, signal), source.close) };
 }
 
-async function orClose<T>(work: Promise<T>, close: () => Promise<void>): Promise<T> {
+async function orClose<T>(found: Promise<T>, close: () => Promise<void>): Promise<T> {
   try {
-    return await work;
+    return await found;
   } catch (error) {
     await close();
     throw error;
