@@ -9,6 +9,9 @@ const tools: Readonly<Record<string, string>> = {
   gcc: 'gcc',
   fping: 'fping',
   nmap: 'nmap',
+  bsdtar: 'libarchive-tools',
+  umoci: 'umoci',
+  xorriso: 'xorriso',
   taskset: 'util-linux',
   chrt: 'util-linux',
 };

@@ -8,6 +8,7 @@ import { dhcpSettings } from './services/dhcp/settings.ts';
 import { discoverySettings } from './services/discovery/settings.ts';
 import { dnsSettings } from './services/dns/settings.ts';
 import { nameSettings } from './services/hosts/settings.ts';
+import { imageSettings } from './services/images/settings.ts';
 import { longWorkSettings } from './services/long-work/settings.ts';
 import { remoteSettings } from './services/remote/settings.ts';
 import { type Environment, type Flags, loadSettings, unknownVariables } from './load-settings.ts';
@@ -30,6 +31,7 @@ export const allSettings = Type.Object({
   dhcp: dhcpSettings,
   discovery: discoverySettings,
   remote: remoteSettings,
+  images: imageSettings,
   longWork: longWorkSettings,
   rangeFiles: setting(Path, 'directory that `^file` in ranges may read', { defaultText: 'off' }),
   logLevel: setting(oneOf(...logLevels), 'least severe messages that are logged', { default: 'info' }),

@@ -32,6 +32,7 @@ import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
 import { Effects } from './services/effects.ts';
 import { Hosts } from './services/hosts/hosts.ts';
+import { Images } from './services/images/images.ts';
 import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
@@ -72,6 +73,7 @@ export async function openContext(config: Config): Promise<Context> {
     const hosts = await openHosts(config, log);
     const machine = thisMachine(() => hosts.resolve());
     const keys = openSshKeys(config.data);
+    const remote = new Remote(config.remote, { data: config.data, hosts, keys });
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
     const { ca, powerDeadline, ipmiSuites, networks } = config.hardware;
     const guard = new AddressGuard(networks);
@@ -101,7 +103,8 @@ export async function openContext(config: Config): Promise<Context> {
       hosts,
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
       dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
-      remote: new Remote(config.remote, { data: config.data, hosts, keys }),
+      remote,
+      images: new Images(config.images, { data: config.data, box, remote }),
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       audit: config.audit,

@@ -12,11 +12,13 @@ const maximumWaiting = 64;
 /** CRYPT_OUTPUT_SIZE is 384 and sizeof(struct crypt_data) is 32768 in every libxcrypt. */
 const outputSize = 384;
 const dataSize = 32768;
+/** Random bytes that a salt is made of. */
+const saltBytes = 16;
 
 type CryptRn = (phrase: string, setting: string, data: Buffer, size: number) => string | null;
 interface Library {
   crypt: { async: (...args: [...Parameters<CryptRn>, (error: unknown, result: string | null) => void]) => void };
-  setting: () => string;
+  setting: (salt?: Buffer) => string;
 }
 
 let loaded: Library | undefined;
@@ -41,13 +43,13 @@ function load(): Library {
   const gensalt = file.func(
     'const char *crypt_gensalt_rn(const char *prefix, unsigned long count, const uint8_t *bytes, int length, _Out_ uint8_t *output, int size)',
   );
-  const salted = (prefix: string): string | null =>
-    gensalt(prefix, 0, randomBytes(16), 16, Buffer.alloc(outputSize), outputSize);
+  const salted = (prefix: string, salt: Buffer = randomBytes(saltBytes)): string | null =>
+    gensalt(prefix, 0, salt, saltBytes, Buffer.alloc(outputSize), outputSize);
   const prefix = salted('$y$') === null ? '$6$' : '$y$';
   return {
     crypt,
-    setting() {
-      const setting = salted(prefix);
+    setting(salt) {
+      const setting = salted(prefix, salt);
       if (setting === null) throw new Error(`libcrypt makes no salt for ${prefix}.`);
       return setting;
     },
@@ -87,12 +89,15 @@ export function freshSetting(): string {
   return library().setting();
 }
 
-/** Waits its turn without limit: only authenticated writers get here. */
-export async function hashPassword(clear: string): Promise<string> {
+/**
+ * Waits its turn without limit: only authenticated writers get here. `salt`, of 16 bytes that nobody can guess, is for output that has to
+ * be the same again.
+ */
+export async function hashPassword(clear: string, salt?: Buffer): Promise<string> {
   if (!isUsable(clear)) {
     throw new Fault('invalid', `A password has at most ${maximumPasswordBytes} bytes and contains no NUL character.`);
   }
-  const hash = await compute(clear, freshSetting());
+  const hash = await compute(clear, library().setting(salt));
   if (hash === undefined) throw new Error('libcrypt could not hash a password.');
   return hash;
 }

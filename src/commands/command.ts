@@ -15,6 +15,7 @@ import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
 import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
+import type { Images } from '../services/images/images.ts';
 import type { Remote } from '../services/remote/remote.ts';
 import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
@@ -32,6 +33,7 @@ export interface CommandServices {
   readonly dns: Dns;
   readonly dhcp: Dhcp;
   readonly remote: Remote;
+  readonly images: Images;
 }
 
 /** The runs of the last day; dispatch keeps them. */

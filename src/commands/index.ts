@@ -1,12 +1,14 @@
 /** Every command, by the name of its file. */
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
+export { copycds } from './copycds.ts';
 export { delEntries } from './delEntries.ts';
 export { getAttribs } from './getAttribs.ts';
 export { getTablesAllNodeAttribs } from './getTablesAllNodeAttribs.ts';
 export { getTablesAllRowAttribs } from './getTablesAllRowAttribs.ts';
 export { getTablesNodesAttribs } from './getTablesNodesAttribs.ts';
 export { gettoken } from './gettoken.ts';
+export { imgpull } from './imgpull.ts';
 export { localrest } from './localrest.ts';
 export { lsdef } from './lsdef.ts';
 export { lsleases } from './lsleases.ts';

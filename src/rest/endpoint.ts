@@ -32,6 +32,8 @@ export interface Endpoint {
   /** Query parameters of its own, with what they mean. */
   readonly query?: Readonly<Record<string, string>>;
   args(input: Input): unknown;
+  /** The command and its arguments, where the body decides which; `command` is then the usual one. */
+  choose?(input: Input): Chosen;
   /** The segment that names nodes or objects. */
   readonly range?: string;
   readonly summary: string;
@@ -49,6 +51,11 @@ export interface Endpoint {
   readonly byAccount?: boolean;
   /** Only for callers who used a token. */
   readonly needsToken?: boolean;
+}
+
+export interface Chosen {
+  readonly command: AnyCommand;
+  readonly args: unknown;
 }
 
 interface Example {

@@ -89,13 +89,12 @@ function* makeCall(
     body: checkBody(endpoint, root, body),
     expectsNodes: expectNodes !== undefined,
   };
-  const command = endpoint.command as Command<unknown>;
-  const args = endpoint.args(input);
+  const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
   yield;
-  const made = command.line(args);
+  const made = (command as Command<unknown>).line(args);
   const words = 'next' in made ? yield* made : made;
   return {
-    command: endpoint.command,
+    command,
     args,
     words,
     line: yield* shortenedLine(words),

@@ -87,10 +87,10 @@ function sendAnswer(sending: Sending, answer: Answer | DryRun): Promise<void> | 
 }
 
 function sendMade(sending: Sending, made: Body, more: readonly string[]): Promise<void> | undefined {
-  const { route, request, response, headers, outcome, common, call } = sending;
+  const { request, response, headers, outcome, common, call } = sending;
   const messages = (): string[] => [
     `request ${request.id}`,
-    [route.endpoint.command.name, ...call.words].join(' ').trim(),
+    [call.command.name, ...call.words].join(' ').trim(),
     `run ${outcome.run.id}`,
     `revision ${outcome.revision}`,
     ...more,

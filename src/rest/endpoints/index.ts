@@ -3,6 +3,7 @@ import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
+import { images } from './images.ts';
 import { dns, names } from './names.ts';
 import { nodes, nodeState } from './nodes.ts';
 import { groups, networks, osimages, policy, templates } from './objects.ts';
@@ -26,6 +27,7 @@ export const endpoints: readonly Endpoint[] = [
   ...dns,
   ...dhcp,
   ...osimages,
+  ...images,
   ...networks,
   ...policy,
   ...groups,

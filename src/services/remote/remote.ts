@@ -8,6 +8,7 @@ import type { Room } from '../../protocols/ssh/collected.ts';
 import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../protocols/ssh/process.ts';
 import type { Hosts } from '../hosts/hosts.ts';
+import { shippedImageFiles } from '../shipped-files.ts';
 import type { SshKeys } from '../ssh-keys.ts';
 import { RemoteNodes } from './remote-nodes.ts';
 import type { RemoteSettings } from './settings.ts';
@@ -37,7 +38,7 @@ export class Remote {
     if (settings.sources === undefined) mkdirSync(files, { recursive: true });
     this.publicKey = keys.publicKey;
     this.fanOut = settings.fanOut;
-    this.sources = new Sources(settings.sources ?? [files, '/install'], data);
+    this.sources = new Sources(settings.sources ?? [files, '/install'], data, [shippedImageFiles]);
     this.postscripts = settings.postscripts ?? join(data, 'postscripts');
     this.#settings = settings;
     this.#hosts = hosts;

@@ -7,11 +7,16 @@ import { checkText } from '../../protocols/ssh/quote.ts';
 export class Sources {
   readonly #directories: readonly string[];
   readonly #data: string;
+  readonly #shipped: readonly string[];
 
-  /** `data` holds keys; nothing in it is sent, except what is in a directory below it that is one of those named. */
-  constructor(directories: readonly string[], data: string) {
+  /**
+   * `data` holds keys; nothing in it is sent, except what is in a directory below it that is one of those named. What is `shipped`
+   * with muster may be sent too.
+   */
+  constructor(directories: readonly string[], data: string, shipped: readonly string[] = []) {
     this.#directories = directories;
     this.#data = data;
+    this.#shipped = shipped;
   }
 
   /** The real path of a file or directory; one outside the directories must be `allowed`, by its real path, where rules count. */
@@ -20,7 +25,9 @@ export class Sources {
     if (!isAbsolute(path)) {
       throw new Fault('invalid', `"${path}" is not an absolute path of a file on the management node.`);
     }
-    const directories = this.#directories.map((directory) => realPath(directory) ?? resolve(directory));
+    const directories = [...this.#directories, ...this.#shipped].map(
+      (directory) => realPath(directory) ?? resolve(directory),
+    );
     const real = realPath(path);
     const isInside = directories.some((directory) => isBelow(real ?? resolve(path), directory));
     // Whether a file exists elsewhere is nobody's business.

@@ -24,8 +24,11 @@ export class Findings<T> {
 const longest = 4 * 1024 * 1024;
 
 export function readList(sources: Sources, path: string): Promise<string> {
-  return reading(path, readText(sources.admit(path), path));
+  return readRealText(sources.admit(path), path);
 }
+
+/** The same of a list whose path was judged before. */
+export const readRealText = (real: string, path: string): Promise<string> => reading(path, readText(real, path));
 
 async function readText(real: string, path: string): Promise<string> {
   const file = await openReal(real);

@@ -30,12 +30,23 @@ export function imageOf(reader: EffectiveReader, node: string): NodeImage {
   if (name === '' || !objectExists(reader.snapshot, osimage, name)) {
     return { name: '', os: own('os'), arch: own('arch'), profile: own('profile'), method: name, attribute: () => '' };
   }
-  const attribute = (wanted: string): string => storedAttribute(reader.snapshot, osimage, name, wanted) ?? '';
+  const image = imageNamed(reader, name);
+  return {
+    ...image,
+    os: image.os || own('os'),
+    arch: image.arch || own('arch'),
+    profile: image.profile || own('profile'),
+  };
+}
+
+/** An image that exists. */
+export function imageNamed({ snapshot }: EffectiveReader, name: string): NodeImage {
+  const attribute = (wanted: string): string => storedAttribute(snapshot, osimage, name, wanted) ?? '';
   return {
     name,
-    os: attribute('osvers') || own('os'),
-    arch: attribute('osarch') || own('arch'),
-    profile: attribute('profile') || own('profile'),
+    os: attribute('osvers'),
+    arch: attribute('osarch'),
+    profile: attribute('profile'),
     method: attribute('provmethod'),
     attribute,
   };
@@ -64,7 +75,7 @@ export function listFiles(
 }
 
 /** `rhels8.6` is of platform rh, `debian12` of debian. */
-function platformOf(os: string): string {
+export function platformOf(os: string): string {
   const letters = /^[A-Za-z]+/.exec(os)?.[0] ?? os;
   return /^rh(el|els|as|hpc)?$/.test(letters) ? 'rh' : letters;
 }

@@ -76,3 +76,14 @@ function checkName(name: string, where: string): void {
   if (!packageName.test(name) && !groupName.test(name))
     throw new Fault('invalid', `${where}: ${JSON.stringify(name)} is not the name of a package.`);
 }
+
+/** Other packages are named with the directory they lie in; the package manager finds them in the repositories it knows. */
+export function withoutDirectories(step: PackageStep): PackageStep {
+  const plain = (names: readonly string[]): string[] => names.map((name) => name.slice(name.lastIndexOf('/') + 1));
+  return {
+    ...step,
+    removeBefore: plain(step.removeBefore),
+    install: plain(step.install),
+    removeAfter: plain(step.removeAfter),
+  };
+}

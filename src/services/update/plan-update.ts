@@ -169,4 +169,5 @@ export function scriptEnvironment(reader: EffectiveReader, node: string): Record
   return Object.fromEntries(all.filter(([name]) => usable(name)));
 }
 
-const usable = (name: string): boolean => variable.test(name.toUpperCase()) && !reserved.test(name);
+/** Whether scripts may be given a variable of that name. */
+export const usable = (name: string): boolean => variable.test(name.toUpperCase()) && !reserved.test(name);

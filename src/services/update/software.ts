@@ -5,7 +5,7 @@ import { Findings, readList } from './findings.ts';
 import { imageOf, listFiles } from './node-image.ts';
 import { endOf, framed, lastWords, type NodeShell, type ScriptReport } from './node-shell.ts';
 import { findManager, managerNamed, packageCommand, type PackageManager } from './package-commands.ts';
-import { type PackageStep, readPackageLists } from './package-list.ts';
+import { type PackageStep, readPackageLists, withoutDirectories } from './package-list.ts';
 import { parsePostscript } from './postscripts.ts';
 import { telling } from './telling.ts';
 
@@ -71,15 +71,4 @@ export async function maintain(
 async function findOn(shell: NodeShell): Promise<PackageManager | undefined> {
   const [found] = await shell.must(findManager, 'looking for a package manager');
   return managerNamed(found);
-}
-
-/** Other packages are named with the directory they lie in; the node finds them in the repositories it knows. */
-function withoutDirectories(step: PackageStep): PackageStep {
-  const plain = (names: readonly string[]): string[] => names.map((name) => name.slice(name.lastIndexOf('/') + 1));
-  return {
-    ...step,
-    removeBefore: plain(step.removeBefore),
-    install: plain(step.install),
-    removeAfter: plain(step.removeAfter),
-  };
 }

@@ -5,7 +5,7 @@ import type { EffectiveReader } from '../../objects/effective.ts';
 import type { CargoRoot } from '../remote/cargo.ts';
 import type { Sources } from '../remote/sources.ts';
 import { Findings, readList } from './findings.ts';
-import { imageOf, listFiles } from './node-image.ts';
+import { imageOf, listFiles, type NodeImage } from './node-image.ts';
 import { parseSynclist, type SyncRule, type SyncScript } from './synclist.ts';
 import { telling } from './telling.ts';
 import { expandWildcards } from './wanted-files.ts';
@@ -50,7 +50,12 @@ export class SyncLists {
 
   /** The paths of a node's lists; when it resolves they are found. */
   async pathsFor(node: string): Promise<readonly string[]> {
-    const paths = listFiles(this.#reader, imageOf(this.#reader, node), 'synclists', 'synclist');
+    return this.pathsOf(imageOf(this.#reader, node));
+  }
+
+  /** The paths of an image's lists, likewise. */
+  async pathsOf(image: NodeImage): Promise<readonly string[]> {
+    const paths = listFiles(this.#reader, image, 'synclists', 'synclist');
     await Promise.all(paths.map((path) => this.found.find(path, () => this.#find(path))));
     return paths;
   }

@@ -1,0 +1,46 @@
+import { Type } from 'typebox';
+import { effectiveReader } from '../objects/effective.ts';
+import { defineImages } from '../services/images/media/define-images.ts';
+import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
+import { optionWords } from '../services/images/media/options.ts';
+import { realPlace } from '../services/images/paths.ts';
+import { installDirectory } from '../services/update/node-image.ts';
+import { long } from './long.ts';
+
+const args = Type.Object({
+  iso: Type.String({ description: 'the path of the medium here' }),
+  options: Type.Object({
+    name: Type.Optional(Type.String({ description: 'the operating system, such as rocky9.6' })),
+    arch: Type.Optional(Type.String()),
+    path: Type.Optional(Type.String({ description: 'where the tree is to be' })),
+    inspect: Type.Optional(Type.Boolean({ description: 'nothing is copied' })),
+    noosimage: Type.Optional(Type.Boolean({ description: 'no images are defined' })),
+    nonoverwrite: Type.Optional(Type.Boolean({ description: 'a tree that exists is left as it is' })),
+  }),
+});
+
+export const copycds = long<typeof args, MediumJob, MediumMade>({
+  name: 'copycds',
+  args,
+  line: ({ iso, options }) => [iso, ...optionWords(options)],
+  subject: ({ iso }) => `medium ${iso}`,
+  prepare(snapshot, { iso, options }, { images: { paths } }) {
+    const { name, arch, path, inspect, noosimage, nonoverwrite } = options;
+    return {
+      iso: paths.source(snapshot, iso, 'The medium'),
+      named: iso,
+      name,
+      arch,
+      path: path === undefined ? undefined : paths.place(snapshot, path, 'The path of the tree'),
+      installdir: realPlace(installDirectory(effectiveReader(snapshot))),
+      inspects: inspect === true,
+      makesImages: noosimage !== true,
+      overwrites: nonoverwrite !== true,
+    };
+  },
+  module: new URL('../services/images/media/copy-medium.ts', import.meta.url),
+  plan(draft, made, _, { ranges }) {
+    if (!made.inspected) defineImages(draft, made, ranges);
+  },
+  answer: ({ messages }) => ({ shape: 'none', messages }),
+});

@@ -1,0 +1,33 @@
+import { Type } from 'typebox';
+import { pullWords } from '../services/images/containers/options.ts';
+import { defineImage, planPull } from '../services/images/containers/plan-pull.ts';
+import type { Pulled, PullJob } from '../services/images/containers/pull-job.ts';
+import { long } from './long.ts';
+
+const text = Type.Optional(Type.String());
+
+const args = Type.Object({
+  name: Type.String({ description: 'the image that is made' }),
+  oci: Type.Optional(Type.String({ description: 'where a container image is: REGISTRY/NAME:TAG' })),
+  file: Type.Optional(Type.String({ description: 'the path of one here, instead' })),
+  login: Type.Optional(Type.Object({ username: Type.String(), password: Type.String() })),
+  options: Type.Object({
+    arch: text,
+    osvers: text,
+    profile: text,
+    kernel: Type.Optional(Type.String({ description: 'an image whose kernel is taken' })),
+    image: Type.Optional(Type.String({ description: 'which one of several in a file' })),
+    force: Type.Optional(Type.Boolean({ description: 'makes it anew even if it is the same' })),
+  }),
+});
+
+export const imgpull = long<typeof args, PullJob, Pulled>({
+  name: 'imgpull',
+  args,
+  // A login is a secret.
+  line: ({ name, oci, file, options }) => [oci ?? file ?? '', name, ...pullWords(options)],
+  subject: ({ name }) => `image ${name}`,
+  prepare: (snapshot, request, { images, caller }) => planPull(snapshot, images, request, caller.user),
+  module: new URL('../services/images/containers/pull.ts', import.meta.url),
+  plan: (draft, made, _, { ranges }) => defineImage(draft, made, ranges),
+});

@@ -1,0 +1,64 @@
+import { lookup as lookUp, type LookupAddress, type LookupOptions } from 'node:dns';
+import { BlockList, isIP } from 'node:net';
+import { Fault } from '../../core/errors.ts';
+
+/** Addresses of this machine and of its links, where services listen that trust whoever can reach them. */
+const inner = new BlockList();
+for (const [network, bits] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['224.0.0.0', 3],
+] as const)
+  inner.addSubnet(network, bits, 'ipv4');
+for (const [network, bits] of [
+  ['::', 127],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const)
+  inner.addSubnet(network, bits, 'ipv6');
+
+/** Bounds where we connect to: an image is asked for by text, and registries send us on to others. */
+export class Hosts {
+  readonly #named: ReadonlySet<string>;
+
+  /** `named`: host:port of those that the configuration names, which may have any address. */
+  constructor(named: Iterable<string>) {
+    this.#named = new Set(named);
+  }
+
+  /** Judges an address that is written as such; names are judged when they are resolved. */
+  checkAddress(host: string, port: number): void {
+    const address = host.replace(/^\[|\]$/g, '');
+    if (isIP(address) !== 0) this.#check(address, host, port);
+  }
+
+  /** Resolves names for connections to a port, and fails for those that lead to this machine. */
+  lookupFor(port: number) {
+    return (
+      name: string,
+      options: LookupOptions,
+      done: (error: Error | null, address: string | LookupAddress[], family?: number) => void,
+    ): void => {
+      lookUp(name, { ...options, all: true }, (error, found) => {
+        if (error) return done(error, []);
+        try {
+          for (const { address } of found) this.#check(address, name, port);
+        } catch (fault) {
+          return done(fault as Error, []);
+        }
+        if (options.all) done(null, found);
+        else done(null, found[0]!.address, found[0]!.family);
+      });
+    };
+  }
+
+  #check(address: string, host: string, port: number): void {
+    if (this.#named.has(`${host}:${port}`)) return;
+    if (!inner.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return;
+    throw new Fault(
+      'invalid',
+      `${host}:${port} is on this machine or its link (${address}), where no registry is expected; if one is, name it in the setting images.registries.`,
+    );
+  }
+}

@@ -1,0 +1,86 @@
+import { basename } from 'node:path';
+import { Type } from 'typebox';
+import { copycds, imgpull } from '../../commands/index.ts';
+import { Fault } from '../../core/errors.ts';
+import { isContainerFile, readPullOptions } from '../../services/images/containers/options.ts';
+import { readCopyOptions } from '../../services/images/media/options.ts';
+import { type Chosen, type Endpoint, endpoint, type Input } from '../endpoint.ts';
+
+type Params = readonly Readonly<Record<string, unknown>>[];
+
+/** What an image is made from, by the member of the body that names it; the first that is there counts. */
+const sources: Readonly<Record<string, (value: string, params: Params, body: Input['body']) => Chosen>> = {
+  iso: (iso, params) => ({ command: copycds, args: { iso, options: readCopyOptions(params) } }),
+  oci: (oci, params, body) => {
+    const { name, login } = body;
+    if (typeof name !== 'string') throw new Fault('missing-member', 'name must say what the image is to be called.');
+    return { command: imgpull, args: { name, oci, login, options: readPullOptions(params) } };
+  },
+  file: (file, params, body) => {
+    if (!isContainerFile(file))
+      throw new Fault('invalid', `${file} is no container image: its name must end in .oci.tar, .docker.tar or .oci.`);
+    const name = body['name'] ?? basename(file).replace(/\.(oci|docker)(\.tar)?$/, '');
+    return { command: imgpull, args: { name, file, options: readPullOptions(params) } };
+  },
+};
+
+const imageBody = Type.Object(
+  {
+    iso: Type.Optional(Type.String({ description: 'the path of an install medium on the management node' })),
+    oci: Type.Optional(
+      Type.String({ description: 'a container image in a registry: REGISTRY/NAME:TAG or REGISTRY/NAME@DIGEST' }),
+    ),
+    file: Type.Optional(
+      Type.String({
+        description:
+          'the path of a container image on the management node: an OCI layout as a directory NAME.oci or an archive NAME.oci.tar, or what docker save writes, NAME.docker.tar',
+      }),
+    ),
+    name: Type.Optional(
+      Type.String({ description: 'what the image of a container is to be called; of a file, absent: as the file' }),
+    ),
+    login: Type.Optional(
+      Type.Object(
+        { username: Type.String(), password: Type.String() },
+        {
+          description: 'for the registry; absent: that of table passwd, key registry:HOST:PORT, else none',
+          additionalProperties: false,
+        },
+      ),
+    ),
+    params: Type.Optional(
+      Type.Array(Type.Record(Type.String(), Type.Unknown()), {
+        description:
+          'options as attribute:value objects. Of iso: -n (name) and -a (arch) say what is on the medium, -p (path) where the tree is to be; -i (inspect) copies nothing, -o (noosimage) defines no images, -w (nonoverwrite) leaves a tree that exists as it is; the value of these three is "". Of containers: arch (as osarch; absent: that of the management node), osvers (absent: as the container says), profile (absent: the name), kernel (an image whose kernel and modules are taken), image (which of several in a file), force (made anew even if it is the same)',
+        maxItems: 100,
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+function chosenBy({ body }: Input): Chosen {
+  for (const [member, choose] of Object.entries(sources)) {
+    const value = body[member];
+    if (typeof value === 'string' && value !== '') return choose(value, (body['params'] ?? []) as Params, body);
+  }
+  throw new Fault(
+    'missing-action',
+    `The body says nothing to make images from: give ${Object.keys(sources).join(' or ')}.`,
+  );
+}
+
+export const images: Endpoint[] = [
+  endpoint('POST /osimages', {
+    command: copycds,
+    body: imageBody,
+    args: (input) => chosenBy(input).args as never,
+    choose: chosenBy,
+    summary: 'Make operating system images from an install medium or a container.',
+    description:
+      "iso is the path of an ISO image below site.installdir, images.directories or remote.sources: install media of Debian, Ubuntu, RHEL, Rocky, Alma, CentOS Stream, Oracle Linux, Fedora, SLES and openSUSE Leap are known by their own files. All of it is copied to INSTALLDIR/OS/ARCH (a second disc to a directory of that number in it), verified against the checksums on the medium, and takes its place in one step. Then the operating system (osdistro) and its images (install, netboot and statelite for compute; install for service, where there is a template) are defined; those that exist get the attributes anew that come from the medium. Again with the same medium nothing is copied. What was found and verified is told in the run and with debug=1. oci or file make one diskless image of a container: its layers become the tree in the image's rootimgdir (INSTALLDIR/netboot/OSVERS/OSARCH/PROFILE), the kernel is that of the tree, and the image is packed as any other; it need not be generated. Again with the same container nothing is changed, with another one the tree is replaced in one step.",
+    example: {
+      body: { iso: '/install/iso/Rocky-9.6-x86_64-dvd.iso', params: [{ '-n': 'rocky9.6' }] },
+    },
+  }),
+];

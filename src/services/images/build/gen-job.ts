@@ -1,0 +1,39 @@
+import type { PackageStep } from '../../update/package-list.ts';
+import type { ImageJob } from '../image-job.ts';
+import type { Used } from '../manifest.ts';
+import type { Family } from './families.ts';
+import type { PackageSource } from './package-sources.ts';
+
+/** Packages and where they come from. */
+export interface Wanted {
+  readonly sources: readonly PackageSource[];
+  readonly steps: readonly PackageStep[];
+}
+
+/** What a tree is built from: whenever any of it changes, the tree has to. */
+export interface Recipe {
+  readonly family: Family;
+  readonly osvers: string;
+  readonly osarch: string;
+  readonly suite?: string;
+  readonly packages: Wanted;
+  readonly others: Wanted;
+  /** Scripts of the site that finish the tree. */
+  readonly postinstall: readonly Used[];
+  /** Which kernel of the tree is booted; empty: the newest. */
+  readonly kernelver: string;
+  readonly netdrivers: readonly string[];
+  /** Files and directories with drivers that are in no package. */
+  readonly drivers: readonly string[];
+  readonly method: string;
+}
+
+export interface GenJob extends ImageJob {
+  readonly recipe: Recipe;
+  /** Lists the recipe was read from. */
+  readonly lists: readonly Used[];
+  /** The mode of the tree's top directory. */
+  readonly permission: number;
+  /** Whether all is built anew, whatever is there. */
+  readonly anew: boolean;
+}

@@ -1,0 +1,143 @@
+import { copyFileSync, mkdirSync } from 'node:fs';
+import { chmod, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { exchange } from '../../../core/exchange.ts';
+import { Fault } from '../../../core/errors.ts';
+import type { Work } from '../../long-work/work.ts';
+import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
+import { type Manifest, readManifestOf, treeName, writeManifest } from '../manifest.ts';
+import { copyTree } from '../tree/copy-tree.ts';
+import { inNamespaces } from '../tree/in-namespaces.ts';
+import { installedIn } from '../tree/installed.ts';
+import { debian } from './debian.ts';
+import { checkRunnable, type Family } from './families.ts';
+import { asText, fingerprintOf, hashFile, updateOf } from './fingerprint.ts';
+import type { GenJob, Recipe } from './gen-job.ts';
+import { makeInitramfs } from './initramfs.ts';
+import { kernelIn } from './kernel.ts';
+import { dnf, zypper } from './rpm.ts';
+import type { TreeBuilder, TreeChanges } from './tree-builder.ts';
+
+export interface GenMade {
+  readonly did: 'nothing' | 'updated' | 'built';
+  readonly packages: number;
+}
+
+const builders: Readonly<Record<Family, TreeBuilder>> = { apt: debian, dnf, zypper };
+
+/** Builds an image's tree with kernel and initial RAM disk, or brings it up to date. */
+export const work = (job: GenJob, task: Work): Promise<GenMade> =>
+  tellingDisk(`The image ${job.image} cannot be built`, () => build(job, task));
+
+async function build(job: GenJob, task: Work): Promise<GenMade> {
+  const { image, directory, recipe } = job;
+  const before = await readManifestOf(image, directory);
+  if (!before && entryOf(join(directory, treeName)))
+    throw new Fault(
+      'invalid',
+      `${directory}/${treeName} exists and muster did not make it. Move it away, or give the image another rootimgdir.`,
+    );
+  const fingerprint = await fingerprintOf(job, task);
+  if (!job.anew && before?.source.fingerprint === asText(fingerprint) && entryOf(join(directory, treeName))) {
+    task.tell(`Nothing has changed since ${before.made.when}; the image stays as it is.`);
+    return { did: 'nothing', packages: before.packages.length };
+  }
+  checkRunnable(recipe.osarch);
+  const staging = await stagingFor(directory, task);
+  const made = join(staging, 'image');
+  mkdirSync(made, { mode: 0o755 });
+  const tree = join(made, treeName);
+  const changes = job.anew || !before ? undefined : changesOf(before, recipe, fingerprint.repositories);
+  const builder = builders[recipe.family];
+  const scratch = join(staging, 'scratch');
+  mkdirSync(scratch);
+  if (changes) {
+    const words = [
+      `${changes.add.length} to install`,
+      `${changes.drop.length} to remove`,
+      ...(changes.upgrade ? ['upgrades'] : []),
+    ];
+    task.tell(`The tree is brought up to date by ${builder.tool}: ${words.join(', ')}.`);
+    await copyTree(task, join(directory, treeName), tree);
+    await builder.update(task, recipe, tree, scratch, changes);
+  } else {
+    task.tell(`The tree is built anew from ${recipe.packages.sources.map(nameOf).join(', ')}.`);
+    await builder.create(task, recipe, tree, scratch);
+  }
+  await runPostinstall(job, task, tree);
+  await chmod(tree, job.permission);
+  const packages = await installedIn(task, tree);
+  const kernel = kernelIn(tree, recipe.kernelver);
+  copyFileSync(kernel.file, join(made, 'kernel'));
+  await chmod(join(made, 'kernel'), 0o644);
+  const initrd = `initrd-${recipe.method === 'statelite' ? 'statelite' : 'stateless'}.gz`;
+  await makeInitramfs(task, recipe, tree, kernel, join(made, initrd));
+  task.signal.throwIfAborted();
+  const { osvers, osarch, profile, lists } = job;
+  const manifest: Manifest = {
+    image,
+    osvers,
+    osarch,
+    profile,
+    made: actNow(job, task),
+    source: { kind: 'packages', lists: [...lists], fingerprint: asText(fingerprint), recipe },
+    packages,
+    runs: [],
+    kernel: kernel.version,
+    files: ['kernel', initrd],
+    packs: before?.packs ?? [],
+    ...(before?.current === undefined ? {} : { current: before.current }),
+  };
+  await commit(directory, made, manifest, before);
+  task.tell(`${packages.length} packages, kernel ${kernel.version}.`);
+  return { did: changes ? 'updated' : 'built', packages: packages.length };
+}
+
+const nameOf = (source: Recipe['packages']['sources'][number]): string =>
+  source.kind === 'url' ? source.url : source.path;
+
+/** What the package manager can do with the tree that is there; undefined if it has to be built anew. */
+function changesOf({ source, runs }: Manifest, recipe: Recipe, repositories: string): TreeChanges | undefined {
+  if (source.kind !== 'packages' || !source.recipe || !source.fingerprint || runs.length > 0) return undefined;
+  const update = updateOf(source.recipe as Recipe, recipe);
+  return update && { ...update, upgrade: !source.fingerprint.endsWith(`.${repositories}`) };
+}
+
+/**
+ * The scripts run in the tree, with the reference system's arguments: the root, the version, the architecture, the profile, and the
+ * directory of the script, where it finds what lies beside it.
+ */
+async function runPostinstall({ recipe, osvers, osarch, profile }: GenJob, task: Work, tree: string): Promise<void> {
+  for (const { path, sha256 } of recipe.postinstall) {
+    if ((await hashFile(path)) !== sha256) throw new Fault('invalid', `${path} was changed in this moment; try again.`);
+    task.tell(`postinstall ${path}`);
+    const beside = '/run/muster/0';
+    await inNamespaces(task, [`${beside}/${basename(path)}`, '/', osvers, osarch, profile, beside], {
+      tree,
+      binds: [dirname(path)],
+      env: { HOME: '/root' },
+    });
+  }
+}
+
+/** A new image appears as a whole; of one that was there tree and files are replaced, the manifest last. */
+export async function commit(
+  directory: string,
+  made: string,
+  manifest: Manifest,
+  before: Manifest | undefined,
+): Promise<void> {
+  if (!entryOf(directory)) {
+    writeManifest(made, manifest);
+    await putInPlace(made, directory);
+    return;
+  }
+  const tree = join(directory, treeName);
+  if (entryOf(tree)) exchange(join(made, treeName), tree);
+  else await rename(join(made, treeName), tree);
+  for (const file of manifest.files)
+    if (entryOf(join(made, file))) await rename(join(made, file), join(directory, file));
+  for (const file of before?.files ?? [])
+    if (!manifest.files.includes(file)) await rm(join(directory, file), { force: true });
+  writeManifest(directory, manifest);
+}

@@ -1,0 +1,209 @@
+import { existsSync, openSync, closeSync, readSync, readFileSync, lstatSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { type CpioEntry, cpioEnd, cpioHeader, cpioPadding, cpioTypes } from '../../../core/cpio.ts';
+import { Fault } from '../../../core/errors.ts';
+import type { Work } from '../../long-work/work.ts';
+import { inTree } from '../tree/tree-path.ts';
+import { architecture } from './families.ts';
+import type { Recipe } from './gen-job.ts';
+import { initScript, networkScript } from './init-script.ts';
+import type { Kernel } from './kernel.ts';
+import {
+  driverFiles,
+  firmwareOf,
+  inflated,
+  type Module,
+  moduleBytes,
+  moduleName,
+  readModules,
+  withNeeded,
+} from './modules.ts';
+
+/** Without these no image is mounted. */
+const mounting = ['squashfs', 'overlay', 'loop'];
+/** Cards that are found in clusters and virtual machines; what a kernel does not have is left out. */
+const commonCards = [
+  ...['virtio_net', 'virtio_pci', 'vmxnet3', 'xen_netfront', 'hv_netvsc', 'ena', 'gve'],
+  ...['e1000', 'e1000e', 'igb', 'igc', 'ixgbe', 'ixgbevf', 'i40e', 'iavf', 'ice', 'fm10k'],
+  ...['tg3', 'bnx2', 'bnx2x', 'bnxt_en', 'cnic', 'be2net', 'enic', 'qede', 'qlcnic', 'netxen_nic'],
+  ...['mlx4_en', 'mlx5_core', 'sfc', 'cxgb4', 'nfp', 'atlantic', 'r8169', 'realtek', 'alx', 'atl1c', 'sky2'],
+  ...[
+    'thunder_xcv',
+    'nicvf',
+    'hns3',
+    'hclge',
+    'mvneta',
+    'mvpp2',
+    'macb',
+    'genet',
+    'bcmgenet',
+    'xgene_enet',
+    'amd_xgbe',
+    'ibmveth',
+    'ibmvnic',
+  ],
+];
+const applets =
+  'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root tr udhcpc umount unxz wget';
+
+/** What of an image's recipe is in its initial RAM disk. */
+type Drivers = Pick<Recipe, 'osarch' | 'netdrivers' | 'drivers'>;
+
+/** Makes the initial RAM disk that fetches the root of this image. */
+export async function makeInitramfs(
+  task: Work,
+  recipe: Drivers,
+  tree: string,
+  kernel: Kernel,
+  file: string,
+): Promise<void> {
+  const archive = new Archive();
+  for (const path of ['bin', 'dev', 'etc', 'proc', 'run', 'sys', 'tmp', 'newroot']) archive.directory(path);
+  archive.file('bin/busybox', readFileSync(findBusybox(tree, recipe.osarch)), 0o755);
+  for (const applet of applets.split(' ')) archive.link(`bin/${applet}`, 'busybox');
+  archive.device('dev/console', 5, 1);
+  archive.device('dev/null', 1, 3);
+  archive.file('init', Buffer.from(initScript), 0o755);
+  archive.file('etc/udhcpc.sh', Buffer.from(networkScript), 0o755);
+  await addModules(task, archive, recipe, tree, kernel);
+  await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));
+}
+
+async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: string, kernel: Kernel): Promise<void> {
+  const dependencies = join(kernel.modules, 'modules.dep');
+  if (!existsSync(dependencies)) await task.program('depmod', ['-b', tree, kernel.version]);
+  const modules = readModules(readFileSync(dependencies, 'utf8'));
+  const named = recipe.netdrivers.map(moduleName);
+  const builtIn = new Set(linesOf(join(kernel.modules, 'modules.builtin')).map(moduleName));
+  const own = driverFiles(recipe.drivers);
+  const missing = named.filter(
+    (name) => !modules.has(name) && !builtIn.has(name) && !own.some((path) => moduleName(path) === name),
+  );
+  if (missing.length > 0)
+    throw new Fault(
+      'invalid',
+      `The kernel ${kernel.version} of the image has no driver ${missing.join(', ')} (netdrivers).`,
+    );
+  const chosen = withNeeded(modules, [...mounting, ...(named.length > 0 ? named : commonCards)]);
+  const at = `lib/modules/${kernel.version}`;
+  const lines: string[] = [];
+  const taken = new Set(own.map(moduleName));
+  for (const module of chosen.filter(({ name }) => !taken.has(name))) {
+    const bytes = await moduleBytes(task, inTree(tree, `/lib/modules/${kernel.version}/${module.path}`));
+    const path = `kernel/${module.name}.ko`;
+    archive.file(`${at}/${path}`, bytes, 0o644);
+    lines.push(
+      `${path}: ${module.needs
+        .filter((name) => modules.has(name))
+        .map((name) => `kernel/${name}.ko`)
+        .join(' ')}`,
+    );
+    for (const name of firmwareOf(bytes)) await addFirmware(task, archive, tree, name);
+  }
+  for (const path of own) {
+    archive.file(`${at}/updates/${moduleName(path)}.ko`, await moduleBytes(task, path), 0o644);
+    lines.push(`updates/${moduleName(path)}.ko:`);
+  }
+  archive.file(`${at}/modules.dep`, Buffer.from(lines.map((line) => `${line}\n`).join('')), 0o644);
+  archive.file(`${at}/modules.alias`, Buffer.from(aliasesOf(kernel, chosen)), 0o644);
+  archive.file(
+    'etc/modules',
+    Buffer.from([...mounting, ...named, ...own.map(moduleName)].map((name) => `${name}\n`).join('')),
+    0o644,
+  );
+}
+
+const linesOf = (path: string): string[] => (existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []);
+
+/** Which devices the chosen modules are for. */
+function aliasesOf({ modules }: Kernel, chosen: readonly Module[]): string {
+  const names = new Set(chosen.map(({ name }) => name));
+  const lines = linesOf(join(modules, 'modules.alias')).filter((line) =>
+    names.has(line.slice(line.lastIndexOf(' ') + 1).replaceAll('-', '_')),
+  );
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+async function addFirmware(task: Work, archive: Archive, tree: string, name: string): Promise<void> {
+  for (const ending of ['', '.xz', '.zst']) {
+    const path = inTree(tree, `/lib/firmware/${name}${ending}`);
+    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) continue;
+    archive.file(`lib/firmware/${name}`, await inflated(task, path, readFileSync(path)), 0o644);
+    return;
+  }
+}
+
+/** One of the image, else this machine's if it is for the same processors. It must need no libraries. */
+function findBusybox(tree: string, osarch: string): string {
+  const inImage = ['/bin/busybox', '/usr/bin/busybox', '/sbin/busybox'].map((path) => inTree(tree, path));
+  const found = [...inImage, '/bin/busybox', '/usr/bin/busybox'].find((path) =>
+    isStatic(path, architecture(osarch).elf),
+  );
+  if (found !== undefined) return found;
+  throw new Fault(
+    'invalid',
+    `There is no statically linked busybox for ${osarch}, neither in the image nor on this machine. Add busybox-static to the pkglist, or install it here (Debian: apt install busybox-static).`,
+  );
+}
+
+/** Whether it is a program for these processors that no interpreter has to load. */
+function isStatic(path: string, machine: number): boolean {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return false;
+  const head = Buffer.alloc(4096);
+  const handle = openSync(path, 'r');
+  try {
+    readSync(handle, head, 0, head.length, 0);
+  } finally {
+    closeSync(handle);
+  }
+  const wide = head[4] === 2;
+  if (head.readUInt32BE(0) !== 0x7f454c46 || head[5] !== 1 || head.readUInt16LE(18) !== machine) return false;
+  const [offset, size, count] = wide
+    ? [Number(head.readBigUInt64LE(32)), head.readUInt16LE(54), head.readUInt16LE(56)]
+    : [head.readUInt32LE(28), head.readUInt16LE(42), head.readUInt16LE(44)];
+  const interpreter = 3;
+  for (let index = 0; index < count; index++) {
+    const at = offset + index * size;
+    if (at + 4 > head.length || head.readUInt32LE(at) === interpreter) return false;
+  }
+  return true;
+}
+
+/** An archive of few files, in memory. What is put in twice counts once. */
+class Archive {
+  readonly #pieces: Buffer[] = [];
+  readonly #names = new Set<string>();
+
+  directory(name: string): void {
+    this.#add({ name, mode: cpioTypes.directory | 0o755 }, Buffer.alloc(0));
+  }
+
+  file(name: string, content: Buffer, mode: number): void {
+    this.#add({ name, mode: cpioTypes.file | mode }, content);
+  }
+
+  link(name: string, target: string): void {
+    this.#add({ name, mode: cpioTypes.link | 0o777 }, Buffer.from(target));
+  }
+
+  device(name: string, major: number, minor: number): void {
+    this.#add({ name, mode: cpioTypes.character | 0o600, major, minor }, Buffer.alloc(0));
+  }
+
+  bytes(): Buffer {
+    return Buffer.concat([...this.#pieces, cpioEnd()]);
+  }
+
+  #add(entry: Omit<CpioEntry, 'inode' | 'size'>, content: Buffer): void {
+    const name = entry.name.toString();
+    if (this.#names.has(name)) return;
+    const above = name.slice(0, Math.max(0, name.lastIndexOf('/')));
+    if (above !== '') this.directory(above);
+    this.#names.add(name);
+    const header = cpioHeader({ ...entry, inode: this.#names.size, size: content.length });
+    this.#pieces.push(header, content, cpioPadding(content.length));
+  }
+}

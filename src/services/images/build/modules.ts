@@ -1,0 +1,93 @@
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { Work } from '../../long-work/work.ts';
+
+/** A driver of a kernel, as its tree has it. */
+export interface Module {
+  readonly name: string;
+  /** Below the directory of the kernel's modules. */
+  readonly path: string;
+  readonly needs: readonly string[];
+}
+
+/** `kernel/drivers/net/virtio_net.ko.xz` is virtio_net. */
+export const moduleName = (path: string): string =>
+  path
+    .slice(path.lastIndexOf('/') + 1)
+    .replace(/\.ko(\.(gz|xz|zst))?$/, '')
+    .replaceAll('-', '_');
+
+/** The modules of a kernel by name, from modules.dep in their directory. */
+export function readModules(text: string): Map<string, Module> {
+  const modules = new Map<string, Module>();
+  for (const line of text.split('\n')) {
+    const mark = line.indexOf(':');
+    if (mark < 0) continue;
+    const path = line.slice(0, mark);
+    if (path.startsWith('/') || path.split('/').includes('..')) continue;
+    const needs = line
+      .slice(mark + 1)
+      .split(' ')
+      .filter((each) => each !== '')
+      .map(moduleName);
+    modules.set(moduleName(path), { name: moduleName(path), path, needs });
+  }
+  return modules;
+}
+
+/** These and all they need, each after what it needs. */
+export function withNeeded(modules: ReadonlyMap<string, Module>, wanted: Iterable<string>): Module[] {
+  const found = new Map<string, Module>();
+  const add = (name: string): void => {
+    const module = modules.get(name);
+    if (!module || found.has(name)) return;
+    // modules.dep names all that is needed, near and far, so this goes one step deep.
+    for (const needed of [...module.needs].reverse()) {
+      const each = modules.get(needed);
+      if (each) found.set(needed, each);
+    }
+    found.set(name, module);
+  };
+  for (const name of wanted) add(name);
+  return [...found.values()];
+}
+
+/** The content of a module; the small modprobe of initial RAM disks reads none that are compressed. */
+export async function moduleBytes(task: Work, path: string): Promise<Buffer> {
+  return inflated(task, path, readFileSync(path));
+}
+
+export async function inflated(task: Work, path: string, bytes: Buffer): Promise<Buffer> {
+  if (path.endsWith('.gz')) return gunzipSync(bytes);
+  if (path.endsWith('.zst')) return zstdDecompressSync(bytes);
+  if (!path.endsWith('.xz')) return bytes;
+  const chunks: Buffer[] = [];
+  await task.program('xz', ['-dc'], { input: bytes, stdout: (chunk) => void chunks.push(chunk) });
+  return Buffer.concat(chunks);
+}
+
+/** The firmware that a module says it may ask for. */
+export function firmwareOf(module: Buffer): string[] {
+  const found: string[] = [];
+  const mark = Buffer.from('\0firmware=');
+  for (let at = module.indexOf(mark); at >= 0; at = module.indexOf(mark, at + 1)) {
+    const end = module.indexOf(0, at + mark.length);
+    const name = module.subarray(at + mark.length, end).toString('latin1');
+    if (/^[A-Za-z0-9._/+-]+$/.test(name) && !name.split('/').includes('..') && !name.startsWith('/')) found.push(name);
+  }
+  return found;
+}
+
+/** Drivers that lie in files and directories of the site. */
+export function driverFiles(paths: readonly string[]): string[] {
+  return paths.flatMap((path) => {
+    if (!lstatSync(path).isDirectory()) return [path];
+    const names = readdirSync(path, { recursive: true, withFileTypes: true });
+    return names
+      .flatMap((entry) =>
+        entry.isFile() && /\.ko(\.(gz|xz|zst))?$/.test(entry.name) ? [join(entry.parentPath, entry.name)] : [],
+      )
+      .sort();
+  });
+}

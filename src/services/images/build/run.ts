@@ -1,0 +1,60 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../../../core/errors.ts';
+import { exchange } from '../../../core/exchange.ts';
+import type { Work } from '../../long-work/work.ts';
+import { actNow, entryOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { readManifestOf, treeName, writeManifest } from '../manifest.ts';
+import { copyTree } from '../tree/copy-tree.ts';
+import { inNamespaces } from '../tree/in-namespaces.ts';
+import { installedIn } from '../tree/installed.ts';
+import { checkRunnable } from './families.ts';
+
+export interface RunJob extends ImageJob {
+  readonly command: readonly string[];
+  readonly network: boolean;
+}
+
+export interface RunMade {
+  readonly lines: readonly string[];
+}
+
+/** Lines of output that the answer holds; whoever watches sees all. */
+const keptLines = 1_000;
+
+/**
+ * Runs a program in an image's tree. It works on a copy, which takes the tree's place if the program ends well; else nothing has
+ * changed.
+ */
+export const work = (job: RunJob, task: Work): Promise<RunMade> =>
+  tellingDisk(`Nothing can be run in the image ${job.image}`, async () => {
+    const { image, directory, command, osarch, network } = job;
+    const tree = join(directory, treeName);
+    const manifest = await readManifestOf(image, directory);
+    if (!manifest || !entryOf(tree)?.isDirectory())
+      throw new Fault(
+        'invalid',
+        `The image ${image} has no tree in ${directory} that muster made; build it first: POST instance {"action":"gen"}.`,
+      );
+    checkRunnable(osarch);
+    const staging = await stagingFor(directory, task);
+    mkdirSync(join(staging, 'image'));
+    const copy = join(staging, 'image', treeName);
+    await copyTree(task, tree, copy);
+    const lines: string[] = [];
+    await inNamespaces(task, command, {
+      tree: copy,
+      network,
+      env: { HOME: '/root', TERM: 'dumb' },
+      output(line) {
+        task.tell(line);
+        if (lines.length < keptLines) lines.push(line);
+      },
+    });
+    const packages = await installedIn(task, copy);
+    task.signal.throwIfAborted();
+    exchange(copy, tree);
+    const runs = [...manifest.runs, { command: [...command], made: actNow(job, task) }];
+    writeManifest(directory, { ...manifest, packages, runs });
+    return { lines };
+  });

@@ -1,0 +1,268 @@
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  fchownSync,
+  ftruncateSync,
+  futimesSync,
+  lchownSync,
+  linkSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeSync,
+} from 'node:fs';
+import { type TarEntry, TarError } from '../../../protocols/tar/entry.ts';
+import type { TarSink } from '../../../protocols/tar/reader.ts';
+import { makeSpecial, setAttribute } from './system-calls.ts';
+import { find, isDirectory, newDirectory, type TreeDirectory, type TreeNode } from './tree-node.ts';
+import { shown, systemPath, treePath } from './tree-path.ts';
+
+/** What an image may take, so that a small file cannot fill a disk. */
+export interface TreeLimits {
+  /** Of all files together, holes and what later layers remove included. */
+  readonly bytes: number;
+  readonly entries: number;
+}
+
+const whiteout = '.wh.';
+const opaque = '.wh..wh..opq';
+/** Attributes that say something about the machine the image was made on, or about how a layer is stored. */
+const foreignAttributes = ['security.selinux', 'security.ima', 'security.evm', 'trusted.overlay.', 'user.overlay.'];
+
+/**
+ * Makes a tree of the layers of an image, in a directory that nobody else writes to. What is in the tree is remembered, so no path is
+ * looked at before it is used, and none leads through a link: links are never followed. Directories get their owners, modes and times
+ * at the end, when nothing is put into them any more.
+ */
+export class TreeWriter implements TarSink {
+  readonly root: TreeDirectory = newDirectory(0);
+  readonly #base: string;
+  readonly limits: TreeLimits;
+  #layer = 0;
+  #bytes = 0;
+  #entries = 0;
+  readonly #unkept = new Set<string>();
+  #file: { readonly fd: number; readonly entry: TarEntry } | undefined;
+
+  /** `directory` must exist and be empty. */
+  constructor(directory: string, limits: TreeLimits) {
+    this.#base = Buffer.from(directory).toString('latin1');
+    this.limits = limits;
+    chmodSync(directory, 0o700);
+  }
+
+  /** Names of extended attributes that the file system does not keep. */
+  get unkept(): readonly string[] {
+    return [...this.#unkept];
+  }
+
+  beginLayer(): void {
+    this.#layer++;
+  }
+
+  entry(entry: TarEntry): void {
+    if (++this.#entries > this.limits.entries)
+      throw new TarError(`it has more than ${this.limits.entries} entries, the most an image may have`);
+    const names = treePath(entry.path);
+    checkOwner(entry);
+    const name = names.pop();
+    if (name === undefined) return this.#describeRoot(entry);
+    if (names.some((each) => each.startsWith(whiteout)))
+      throw new TarError(`the name ${shown(entry.path)} leads through a whiteout`);
+    const parent = this.#parent(names, entry);
+    const path = `${this.#base}/${[...names, name].join('/')}`;
+    if (name.startsWith(whiteout)) return this.#hide(parent, name, path);
+    this.#put(parent, name, path, entry);
+  }
+
+  data(bytes: Buffer, at: number): void {
+    if (!this.#file) return;
+    let done = 0;
+    while (done < bytes.length) done += writeSync(this.#file.fd, bytes, done, bytes.length - done, at + done);
+  }
+
+  end(): void {
+    if (!this.#file) return;
+    const { fd, entry } = this.#file;
+    this.#file = undefined;
+    try {
+      // A hole at the end has no data.
+      if (entry.pieces) ftruncateSync(fd, entry.size);
+      fchownSync(fd, entry.uid, entry.gid);
+      // After the owner, since changing that takes set-user-ID bits and capabilities away.
+      fchmodSync(fd, entry.mode);
+      if (entry.attributes.length > 0) this.#setAttributes(this.#pathOf(entry), entry);
+      futimesSync(fd, entry.mtime, entry.mtime);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** The tree is complete. */
+  finish(): void {
+    this.#finish(this.root, this.#base);
+  }
+
+  /** Nothing more is coming; what is open is closed. */
+  abandon(): void {
+    if (this.#file) closeSync(this.#file.fd);
+    this.#file = undefined;
+  }
+
+  #pathOf = (entry: TarEntry): string => `${this.#base}/${treePath(entry.path).join('/')}`;
+
+  #describeRoot(entry: TarEntry): void {
+    if (entry.kind !== 'directory') throw new TarError(`its root is a ${entry.kind}`);
+    this.root.entry = entry;
+  }
+
+  /** The directory with the path, made if no layer has told of it. */
+  #parent(names: readonly string[], entry: TarEntry): TreeDirectory {
+    let directory = this.root;
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]!;
+      let next = directory.children.get(name);
+      if (!isDirectory(next)) {
+        if (next?.kind === 'symbolic link')
+          throw new TarError(
+            `the name ${shown(entry.path)} leads through the symbolic link ${shown(names.slice(0, i + 1).join('/'))}`,
+          );
+        const path = `${this.#base}/${names.slice(0, i + 1).join('/')}`;
+        if (next) unlinkSync(systemPath(path));
+        next = this.#makeDirectory(directory, name, path);
+      }
+      directory = next as TreeDirectory;
+      directory.layer = this.#layer;
+    }
+    return directory;
+  }
+
+  #makeDirectory(parent: TreeDirectory, name: string, path: string): TreeDirectory {
+    mkdirSync(systemPath(path), 0o700);
+    const made = newDirectory(this.#layer);
+    parent.children.set(name, made);
+    return made;
+  }
+
+  #hide(parent: TreeDirectory, name: string, path: string): void {
+    if (name === opaque) return this.#hideLower(parent, path.slice(0, -name.length - 1));
+    // Notes of a file system of its own, which nobody else needs.
+    if (name.startsWith(whiteout + whiteout)) return;
+    const hidden = name.slice(whiteout.length);
+    if (hidden === '' || hidden === '.' || hidden === '..')
+      throw new TarError(`the whiteout ${shown(name)} names nothing that can be hidden`);
+    this.#hideNode(parent, hidden, `${path.slice(0, -name.length)}${hidden}`);
+  }
+
+  #hideNode(parent: TreeDirectory, name: string, path: string): void {
+    const node = parent.children.get(name);
+    if (!node) return;
+    if (node.layer < this.#layer) this.#remove(parent, name, path);
+    // This layer has put something there, or into it: that stays, wherever in the layer the whiteout stands.
+    else if (isDirectory(node)) this.#hideLower(node, path);
+  }
+
+  #hideLower(directory: TreeDirectory, path: string): void {
+    for (const name of directory.children.keys()) this.#hideNode(directory, name, `${path}/${name}`);
+  }
+
+  #remove(parent: TreeDirectory, name: string, path: string): void {
+    if (isDirectory(parent.children.get(name))) rmSync(systemPath(path), { recursive: true });
+    else unlinkSync(systemPath(path));
+    parent.children.delete(name);
+  }
+
+  #put(parent: TreeDirectory, name: string, path: string, entry: TarEntry): void {
+    const old = parent.children.get(name);
+    if (entry.kind === 'directory') {
+      if (old && !isDirectory(old)) this.#remove(parent, name, path);
+      const directory = isDirectory(old) ? old : this.#makeDirectory(parent, name, path);
+      directory.entry = entry;
+      directory.layer = this.#layer;
+      return;
+    }
+    const target = entry.kind === 'hard link' ? this.#linkTarget(entry) : undefined;
+    if (target && target.node === old) {
+      old.layer = this.#layer;
+      return;
+    }
+    if (old) this.#remove(parent, name, path);
+    if (target) {
+      linkSync(systemPath(target.path), systemPath(path));
+      parent.children.set(name, { kind: target.node.kind, layer: this.#layer });
+      return;
+    }
+    this.#make(path, entry);
+    const kind = entry.kind === 'file' || entry.kind === 'symbolic link' ? entry.kind : 'other';
+    parent.children.set(name, { kind, layer: this.#layer });
+  }
+
+  /** The other name of a hard link: a path from the root of the image, of this layer or a lower one. */
+  #linkTarget(entry: TarEntry): { readonly node: TreeNode; readonly path: string } {
+    const path = treePath(entry.link).join('/');
+    const node = find(this.root, path);
+    if (!node || isDirectory(node))
+      throw new TarError(
+        `the hard link ${shown(entry.path)} is to ${shown(entry.link)}, which is no file of the image`,
+      );
+    return { node, path: `${this.#base}/${path}` };
+  }
+
+  #make(path: string, entry: TarEntry): void {
+    const place = systemPath(path);
+    if (entry.kind === 'file') {
+      this.#count(entry);
+      this.#file = { fd: openSync(place, 'wx', 0o600), entry };
+      return;
+    }
+    if (entry.kind === 'symbolic link') symlinkSync(systemPath(entry.link), place);
+    else if (entry.kind !== 'hard link' && entry.kind !== 'directory') {
+      makeSpecial(path, entry.kind, entry.major, entry.minor);
+    }
+    lchownSync(place, entry.uid, entry.gid);
+    if (entry.kind !== 'symbolic link') chmodSync(place, entry.mode);
+    this.#setAttributes(path, entry);
+    lutimesSync(place, entry.mtime, entry.mtime);
+  }
+
+  #count({ size }: TarEntry): void {
+    this.#bytes += size;
+    if (this.#bytes > this.limits.bytes)
+      throw new TarError(`its files have more than ${this.limits.bytes} bytes together, the most an image may have`);
+  }
+
+  #setAttributes(path: string, { attributes }: TarEntry): void {
+    for (const [name, value] of attributes) {
+      if (foreignAttributes.some((prefix) => name.startsWith(prefix))) continue;
+      try {
+        setAttribute(path, name, value);
+      } catch (error) {
+        // A program without its capabilities would fail later; of the rest the caller tells.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOTSUP' || name === 'security.capability') throw error;
+        this.#unkept.add(name);
+      }
+    }
+  }
+
+  #finish(directory: TreeDirectory, path: string): void {
+    for (const [name, node] of directory.children) if (isDirectory(node)) this.#finish(node, `${path}/${name}`);
+    const place = systemPath(path);
+    const { entry } = directory;
+    if (!entry) return chmodSync(place, 0o755);
+    lchownSync(place, entry.uid, entry.gid);
+    chmodSync(place, entry.mode);
+    this.#setAttributes(path, entry);
+    utimesSync(place, entry.mtime, entry.mtime);
+  }
+}
+
+/** The kernel takes the last number as "leave it", so that the file would be ours. */
+function checkOwner({ uid, gid, path }: TarEntry): void {
+  for (const id of [uid, gid])
+    if (id < 0 || id > 0xffff_fffe) throw new TarError(`the owner of ${shown(path)} has the impossible number ${id}`);
+}

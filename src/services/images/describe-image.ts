@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { objectExists } from '../../objects/definitions.ts';
+import { effectiveReader } from '../../objects/effective.ts';
+import { typeNamed } from '../../objects/types.ts';
+import { imageNamed, type NodeImage } from '../update/node-image.ts';
+import type { ImageJob } from './image-job.ts';
+import type { Images } from './images.ts';
+
+const osimage = typeNamed('osimage');
+
+export interface Described {
+  readonly image: NodeImage;
+  readonly job: ImageJob;
+}
+
+/** An image by its name, with the place where it lies or is going to lie. */
+export function describeImage(snapshot: Snapshot, images: Images, name: string, by: string): Described {
+  if (!objectExists(snapshot, osimage, name))
+    throw new Fault('unknown-object', `There is no operating system image ${name}.`);
+  const image = imageNamed(effectiveReader(snapshot), name);
+  const needed = { osvers: image.os, osarch: image.arch, profile: image.profile };
+  const missing = Object.entries(needed).flatMap(([attribute, value]) => (value === '' ? attribute : []));
+  if (missing.length > 0) throw new Fault('invalid', `${name}: the attribute ${missing.join(', ')} must be set first.`);
+  for (const [attribute, value] of Object.entries(needed))
+    if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(value))
+      throw new Fault('invalid', `${name}: ${attribute} ${JSON.stringify(value)} cannot be part of a path.`);
+  const usual = join(images.paths.installDirectory(snapshot), 'netboot', image.os, image.arch, image.profile);
+  const directory = images.paths.place(snapshot, image.attribute('rootimgdir') || usual, `${name}: rootimgdir`);
+  return { image, job: { image: name, ...needed, directory, by } };
+}
+
+/** An image whose root is built and packed here, unlike one that an installer makes. */
+export function describeDiskless(snapshot: Snapshot, images: Images, name: string, by: string): Described {
+  const described = describeImage(snapshot, images, name, by);
+  const { method } = described.image;
+  if (method === 'netboot' || method === 'statelite') return described;
+  throw new Fault(
+    'invalid',
+    `${name}: provmethod is ${JSON.stringify(method)}; only images of netboot and statelite are built here.`,
+  );
+}

@@ -1,0 +1,71 @@
+import { type Stats, lstatSync } from 'node:fs';
+import { mkdir, rename, rmdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import type { Work } from '../long-work/work.ts';
+import type { Act } from './manifest.ts';
+import { checkStillReal } from './paths.ts';
+
+/** What all work on an image knows of it. */
+export interface ImageJob {
+  readonly image: string;
+  readonly osvers: string;
+  readonly osarch: string;
+  readonly profile: string;
+  /** Its rootimgdir, judged. */
+  readonly directory: string;
+  /** Who asked for it. */
+  readonly by: string;
+}
+
+export const actNow = ({ by }: Pick<ImageJob, 'by'>, { run }: Work): Act => ({
+  when: new Date().toISOString(),
+  by,
+  run,
+});
+
+/** Seconds that stand for the time of an act wherever output has to be the same for the same input. */
+export const epochOf = ({ when }: Act): number => Math.floor(Date.parse(when) / 1_000);
+
+/** A directory on the file system on which `directory` lies or is going to lie. */
+export async function stagingFor(directory: string, task: Work): Promise<string> {
+  checkStillReal(directory);
+  let beside = dirname(directory);
+  while (entryOf(beside) === undefined) beside = dirname(beside);
+  const own = entryOf(directory);
+  // A file system of its own: nothing can be renamed into it from beside.
+  if (own && own.dev !== entryOf(beside)!.dev) beside = directory;
+  return task.staging(beside);
+}
+
+/** Puts a new directory in its place with the directories above it, or leaves nothing. */
+export async function putInPlace(made: string, directory: string): Promise<void> {
+  checkStillReal(directory);
+  const missing: string[] = [];
+  for (let path = dirname(directory); entryOf(path) === undefined; path = dirname(path)) missing.unshift(path);
+  for (const path of missing) await mkdir(path, { mode: 0o755 });
+  try {
+    await rename(made, directory);
+  } catch (error) {
+    for (const path of missing.toReversed()) await rmdir(path);
+    throw error;
+  }
+}
+
+export const entryOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
+
+/** What a full disk or a vanished one does to any step is told as what it is. */
+export async function tellingDisk<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (error instanceof Fault || !code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code))
+      throw error;
+    const reason =
+      code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : (error as Error).message;
+    throw new Fault('unavailable', `${what}: ${reason}${path ? ` (${path})` : ''}. Nothing was changed.`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,117 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Static, Type } from 'typebox';
+import { Check } from 'typebox/value';
+import { Fault } from '../../core/errors.ts';
+import { writeFileAtomically } from '../../core/files.ts';
+
+/** Who did something to an image, and when. */
+const Act = Type.Object({ when: Type.String(), by: Type.String(), run: Type.String() });
+/** A file that an image was made from. */
+const Used = Type.Object({ path: Type.String(), sha256: Type.String() });
+const Part = Type.Object({ file: Type.String(), sha256: Type.String(), size: Type.Integer() });
+const InstalledPackage = Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() });
+
+const Pack = Type.Object({
+  id: Type.String({ pattern: /^[0-9a-f]{16}$/ }),
+  method: Type.String(),
+  compress: Type.String(),
+  /** The root, and the kernel and the initial RAM disk that belong to it; they lie in `packs/ID` under these names. */
+  parts: Type.Array(Part),
+  packages: Type.Integer(),
+  lists: Type.Array(Used),
+  made: Act,
+});
+
+const Manifest = Type.Object({
+  image: Type.String(),
+  osvers: Type.String(),
+  osarch: Type.String(),
+  profile: Type.String(),
+  made: Act,
+  source: Type.Object({
+    /** `found`: the tree was there before muster, which never removes it. */
+    kind: Type.Enum(['packages', 'container', 'bundle', 'found']),
+    lists: Type.Array(Used),
+    /** Says whether anything has changed since; see fingerprint.ts. */
+    fingerprint: Type.Optional(Type.String()),
+    /** What the tree was built from, for the next build. */
+    recipe: Type.Optional(Type.Unknown()),
+    reference: Type.Optional(Type.String()),
+    /** Of a container: its own and those of its layers. */
+    digest: Type.Optional(Type.String()),
+    layers: Type.Optional(Type.Array(Type.String())),
+  }),
+  packages: Type.Array(InstalledPackage),
+  runs: Type.Array(Type.Object({ command: Type.Array(Type.String()), made: Act })),
+  kernel: Type.Optional(Type.String()),
+  /** Files beside the manifest that muster made, such as `kernel`. */
+  files: Type.Array(Type.String({ pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/ })),
+  packs: Type.Array(Pack),
+  /** The pack in use. */
+  current: Type.Optional(Type.String()),
+});
+
+export type Act = Static<typeof Act>;
+export type Used = Static<typeof Used>;
+export type Part = Static<typeof Part>;
+export type Pack = Static<typeof Pack>;
+export type InstalledPackage = Static<typeof InstalledPackage>;
+export type Manifest = Static<typeof Manifest>;
+
+/** Its place says that muster made what lies beside it. */
+export const manifestFile = 'muster-image.json';
+export const treeName = 'rootimg';
+export const packsName = 'packs';
+const longest = 64 * 1024 * 1024;
+
+/** The manifest in an image's directory; undefined if there is none. */
+export async function readManifest(directory: string): Promise<Manifest | undefined> {
+  const path = join(directory, manifestFile);
+  const text = await readPlain(path);
+  if (text === undefined) return undefined;
+  const value = parsed(text);
+  if (!Check(Manifest, value))
+    throw new Fault('invalid', `${path} is not a manifest of muster. Put it back from a backup, or move it away.`);
+  return value;
+}
+
+/** The image's own manifest; another image's directory is not touched. */
+export async function readManifestOf(image: string, directory: string): Promise<Manifest | undefined> {
+  const manifest = await readManifest(directory);
+  if (manifest && manifest.image !== image)
+    throw new Fault(
+      'invalid',
+      `${directory} belongs to the image ${manifest.image}. Give ${image} another rootimgdir or profile.`,
+    );
+  return manifest;
+}
+
+export const writeManifest = (directory: string, manifest: Manifest): void =>
+  writeFileAtomically(join(directory, manifestFile), `${JSON.stringify(manifest, undefined, 1)}\n`, 0o644);
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+async function readPlain(path: string): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+      throw new Fault('invalid', `${path} cannot be read: ${error.message}.`, { cause: error });
+    },
+  );
+  if (!file) return undefined;
+  try {
+    const { size } = await file.stat();
+    if (size > longest) throw new Fault('invalid', `${path} has more than ${longest} bytes, so it is no manifest.`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,128 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../../../core/errors.ts';
+import { writeFileAtomically } from '../../../core/files.ts';
+import { openReal } from '../../../core/open-real.ts';
+import type { Work } from '../../long-work/work.ts';
+import { checkStillReal } from '../paths.ts';
+import { linkTree } from '../tree/copy-tree.ts';
+import { buildTree, type Verification } from './build-tree.ts';
+import { mediumChecksums } from './checksums.ts';
+import { type ImageMade, imagesFor } from './images-made.ts';
+import { IsoFile } from './iso/iso-file.ts';
+import { fingerprintOf, isComplete, markerName } from './marker.ts';
+import { Medium } from './medium.ts';
+import { ownSystem } from './own-system.ts';
+import { directoriesOf, discPlace, existingAbove, type Present, presentAt, putInPlace } from './place.ts';
+import { osName, recogniseMedium, type Said } from './recognise.ts';
+import type { Release } from './release.ts';
+import { told, toldVerification } from './telling.ts';
+import { wholeSumOf } from './whole-sum.ts';
+
+export interface MediumJob extends Said {
+  /** The real path of the medium, and the path that was given. */
+  readonly iso: string;
+  readonly named: string;
+  readonly installdir: string;
+  /** Where the tree is to be instead of INSTALLDIR/os/arch. */
+  readonly path: string | undefined;
+  readonly inspects: boolean;
+  readonly makesImages: boolean;
+  readonly overwrites: boolean;
+}
+
+export interface MediumMade {
+  readonly inspected: boolean;
+  readonly os: string;
+  readonly release: Release;
+  /** Where the discs of the release are. */
+  readonly directories: readonly string[];
+  readonly images: readonly ImageMade[];
+  readonly messages: readonly string[];
+}
+
+/** Copies an install medium and tells what came of it. */
+export async function work(job: MediumJob, task: Work): Promise<MediumMade> {
+  const file = await openMedium(job);
+  try {
+    const medium = new Medium(new IsoFile(file.fd, job.named));
+    const release = recogniseMedium(medium, job);
+    const os = osName(release);
+    const found = told(medium, release);
+    for (const line of found) task.tell(line);
+    if (job.inspects) return { inspected: true, os, release, directories: [], images: [], messages: found };
+    const tree = job.path ?? join(job.installdir, os, release.arch);
+    const place = discPlace(tree, release.disc);
+    const messages = await tellingDisk(place, () => copy(job, task, medium, release, place));
+    const directories = directoriesOf(tree);
+    const { installdir } = job;
+    const images = job.makesImages ? imagesFor({ release, os, installdir, directories, own: ownSystem() }) : [];
+    return { inspected: false, os, release, directories, images, messages: [...found, ...messages] };
+  } finally {
+    await file.close();
+  }
+}
+
+async function openMedium({ iso, named }: MediumJob) {
+  try {
+    return await openReal(iso);
+  } catch (error) {
+    throw new Fault(
+      'invalid',
+      `The medium ${named} cannot be read on the management node: ${(error as Error).message}. Make sure that it is there and complete.`,
+      { cause: error },
+    );
+  }
+}
+
+/** A disk that is full or fails is no fault of ours. */
+async function tellingDisk<T>(place: string, copying: () => Promise<T>): Promise<T> {
+  try {
+    return await copying();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof Fault || code === undefined || !/^E[A-Z]+$/.test(code)) throw error;
+    const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : message;
+    throw new Fault('unavailable', `${place} could not be made: ${reason}. Nothing was changed; try again.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Brings the medium to its place, and says what was done. */
+async function copy(job: MediumJob, task: Work, medium: Medium, release: Release, place: string): Promise<string[]> {
+  if (medium.file(markerName)) throw medium.iso.broken(`it has a file "${markerName}", a name that is muster's own`);
+  checkStillReal(place);
+  const present = presentAt(place);
+  const marker = present.kind === 'tree' ? present.marker : undefined;
+  const fingerprint = fingerprintOf(medium);
+  if (marker?.media[fingerprint] !== undefined && isComplete(place, medium)) {
+    const line = `All of it is in ${place} already.`;
+    task.tell(line);
+    return [line];
+  }
+  if (present.kind === 'tree' && !job.overwrites)
+    throw new Fault('invalid', `${place} exists already and -w forbids to change it.`);
+  const verification: Verification = {
+    files: mediumChecksums(medium),
+    whole: wholeSumOf(medium.iso, medium.contents.volume.blocks),
+  };
+  if (job.path === undefined) mkdirSync(job.installdir, { recursive: true, mode: 0o755 });
+  const made = join(await task.staging(existingAbove(place)), 'tree');
+  await beginWith(present, place, made, task);
+  await buildTree(made, medium, verification, task);
+  const media = { ...marker?.media, [fingerprint]: new Date().toISOString() };
+  const content = { os: osName(release), arch: release.arch, media };
+  writeFileAtomically(join(made, markerName), `${JSON.stringify(content, undefined, 2)}\n`, 0o644);
+  task.signal.throwIfAborted();
+  putInPlace(made, place, present);
+  const lines = [`Copied to ${place}.`, ...toldVerification(medium, verification)];
+  for (const line of lines) task.tell(line);
+  return lines;
+}
+
+/** A medium that comes to a tree of others is put over a copy of it that shares its files. */
+async function beginWith(present: Present, place: string, made: string, task: Work): Promise<void> {
+  if (present.kind === 'tree') await linkTree(task, place, made);
+  else mkdirSync(made, { mode: 0o755 });
+}

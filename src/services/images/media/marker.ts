@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { placeKey } from './iso/scan.ts';
+import type { Medium } from './medium.ts';
+
+/** Lies in every tree that was made from a medium, and tells which media are in it. */
+export const markerName = '.muster-medium.json';
+
+export interface TreeMarker {
+  readonly os: string;
+  readonly arch: string;
+  /** Fingerprints of the media, and when they were copied. */
+  readonly media: Readonly<Record<string, string>>;
+}
+
+/** What tells a medium from others without reading all of it: when it was made, and every file's name, size and place. */
+export function fingerprintOf({ iso, contents }: Medium): string {
+  const hash = createHash('sha256').update(contents.volume.descriptors).update(`${iso.size}\n`);
+  for (const file of contents.files) hash.update(`${file.path}\0${placeKey(file)}\n`);
+  for (const { path, target } of contents.links) hash.update(`${path}\0${target}\n`);
+  return hash.digest('hex');
+}
+
+export function readMarker(tree: string): TreeMarker | undefined {
+  let text: string;
+  try {
+    if (!lstatSync(join(tree, markerName)).isFile()) return undefined;
+    text = readFileSync(join(tree, markerName), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const { os, arch, media } = JSON.parse(text) as TreeMarker;
+  return { os, arch, media };
+}
+
+/** The directories of further discs below a tree. */
+export function discDirectories(tree: string): string[] {
+  const names = readdirSync(tree).filter((name) => /^[1-9]\d?$/.test(name));
+  return names
+    .sort((a, b) => Number(a) - Number(b))
+    .map((name) => join(tree, name))
+    .filter((path) => readMarker(path) !== undefined);
+}
+
+/** Whether every file of the medium is in the tree as long as it should be. */
+export function isComplete(tree: string, { contents }: Medium): boolean {
+  const sizeOf = (path: string): number | undefined => {
+    const status = lstatSync(join(tree, path), { throwIfNoEntry: false });
+    return status?.isFile() ? status.size : undefined;
+  };
+  return (
+    contents.files.every(({ path, size }) => sizeOf(path) === size) &&
+    contents.links.every(({ path }) => lstatSync(join(tree, path), { throwIfNoEntry: false })?.isSymbolicLink())
+  );
+}

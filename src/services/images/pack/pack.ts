@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, statSync } from 'node:fs';
+import { link } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Fault } from '../../../core/errors.ts';
+import type { Work } from '../../long-work/work.ts';
+import { hashFile } from '../build/fingerprint.ts';
+import { findKernel } from '../build/kernel.ts';
+import { actNow, entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { type Manifest, type Pack, type Part, readManifestOf, treeName } from '../manifest.ts';
+import { linkTree } from '../tree/copy-tree.ts';
+import { installedIn } from '../tree/installed.ts';
+import { authorizeKey, nameImage, removeIdentity, setRootPassword } from './access.ts';
+import { exclude } from './exclusions.ts';
+import { keepPack } from './kept-packs.ts';
+import type { PackJob } from './pack-job.ts';
+import { packRoot } from './packed-root.ts';
+import { syncInto } from './sync-files.ts';
+
+/** Packs an image's tree for nodes. The tree itself stays as it is. */
+export const work = (job: PackJob, task: Work): Promise<Pack> =>
+  tellingDisk(`The image ${job.image} cannot be packed`, () => pack(job, task));
+
+async function pack(job: PackJob, task: Work): Promise<Pack> {
+  const { image, directory } = job;
+  const tree = join(directory, treeName);
+  if (!entryOf(tree)?.isDirectory())
+    throw new Fault(
+      'invalid',
+      `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
+    );
+  const before = (await readManifestOf(image, directory)) ?? (await adopted(job, task, tree));
+  const staging = await stagingFor(directory, task);
+  const root = join(staging, 'root');
+  const made = join(staging, 'pack');
+  mkdirSync(made, { mode: 0o755 });
+  const time = epochOf(before.runs.at(-1)?.made ?? before.made);
+  await linkTree(task, tree, root);
+  const gone = exclude(root, job.exclusions);
+  if (gone > 0) task.tell(`${gone} entries are left out.`);
+  await removeIdentity(root, time);
+  if (job.password !== undefined) await setRootPassword(root, job.password, time);
+  else task.tell('Table passwd has no password for root (key system): nobody can log in with one.');
+  await authorizeKey(root, job.key, time);
+  await nameImage(root, image, before.made.when, time);
+  for (const line of await syncInto(root, job.sync, time)) task.tell(line);
+  task.signal.throwIfAborted();
+  const file = await packRoot(task, job, root, made, time);
+  const others = before.files.filter((name) => entryOf(join(directory, name)));
+  for (const name of others) await link(join(directory, name), join(made, name));
+  const parts = await Promise.all([file, ...others].map((name) => partOf(made, name)));
+  const { method, compress, lists } = job;
+  const id = createHash('sha256')
+    .update(parts.map(({ sha256 }) => sha256).join('\n'))
+    .digest('hex')
+    .slice(0, 16);
+  const done: Pack = {
+    id,
+    method,
+    compress,
+    parts,
+    packages: before.packages.length,
+    lists: [...lists],
+    made: actNow(job, task),
+  };
+  task.signal.throwIfAborted();
+  await keepPack({ directory, staging, made }, before, done, job.kept);
+  task.tell(`${file}: ${parts[0]!.size} bytes, SHA-256 ${parts[0]!.sha256}.`);
+  return done;
+}
+
+export async function partOf(directory: string, file: string): Promise<Part> {
+  const path = join(directory, file);
+  return { file, sha256: await hashFile(path), size: statSync(path).size };
+}
+
+/** A tree that was there before muster can be packed; it is never removed. */
+async function adopted(job: ImageJob, task: Work, tree: string): Promise<Manifest> {
+  const { image, osvers, osarch, profile, directory } = job;
+  const kernel = findKernel(tree, '');
+  const files = ['kernel', 'initrd-stateless.gz', 'initrd-statelite.gz'].filter((name) =>
+    entryOf(join(directory, name))?.isFile(),
+  );
+  task.tell(`muster did not make ${tree}; it is packed as it is.`);
+  return {
+    image,
+    osvers,
+    osarch,
+    profile,
+    made: { ...actNow(job, task), when: statSync(tree).mtime.toISOString() },
+    source: { kind: 'found', lists: [] },
+    packages: await installedIn(task, tree),
+    runs: [],
+    ...(kernel ? { kernel: kernel.version } : {}),
+    files,
+    packs: [],
+  };
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { Work } from '../../long-work/work.ts';
+import type { PackJob } from './pack-job.ts';
+import { writeCpio } from './cpio-tree.ts';
+
+/** Packs a tree into a file of `directory`; its name. The same tree and time give the same bytes. */
+export async function packRoot(
+  task: Work,
+  job: PackJob,
+  tree: string,
+  directory: string,
+  time: number,
+): Promise<string> {
+  return job.method === 'squashfs' ? squashfs(task, job, tree, directory, time) : cpio(task, job, tree, directory);
+}
+
+async function squashfs(
+  task: Work,
+  { compress }: PackJob,
+  tree: string,
+  directory: string,
+  time: number,
+): Promise<string> {
+  const file = 'rootimg.sfs';
+  await task.program('mksquashfs', [tree, join(directory, file), ...squashfsOptions(compress)], {
+    // Times of files stay as they are; only the file system's own is fixed by it.
+    env: { SOURCE_DATE_EPOCH: String(time) },
+  });
+  return file;
+}
+
+/** Beyond level 9 zstd takes five times as long for a twentieth of the size. */
+export const squashfsOptions = (compress: string): string[] => [
+  '-noappend',
+  '-no-progress',
+  '-quiet',
+  '-comp',
+  compress,
+  ...(compress === 'zstd' ? ['-Xcompression-level', '9'] : []),
+];
+
+async function cpio(task: Work, { compress }: PackJob, tree: string, directory: string): Promise<string> {
+  const plain = 'rootimg.cpio';
+  await writeCpio(tree, join(directory, plain), task.signal);
+  if (compress === 'xz') {
+    // A fixed number of threads: it decides how the content is cut.
+    await task.program('xz', ['-T2', '-6', '--check=crc32', plain], { cwd: directory });
+    return `${plain}.xz`;
+  }
+  await task.program(compress, ['-n', plain], { cwd: directory });
+  return `${plain}.gz`;
+}

@@ -1,0 +1,117 @@
+import { lstatSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { effectiveReader } from '../../objects/effective.ts';
+import type { Sources } from '../remote/sources.ts';
+import { installDirectory } from '../update/node-image.ts';
+
+/** The operating system's own: whatever attributes and settings say, no image is put there. */
+const system = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib64', '/proc', '/root', '/run', '/sbin', '/sys', '/usr'];
+
+/** Where images may lie and what they may be made from. */
+export class ImagePaths {
+  readonly #directories: readonly string[];
+  readonly #data: string;
+  readonly #sources: Sources;
+
+  /** `data` holds keys: nothing of it becomes part of an image. What may be sent to nodes may be put into images too. */
+  constructor(directories: readonly string[], data: string, sources: Sources) {
+    this.#directories = directories;
+    this.#data = data;
+    this.#sources = sources;
+  }
+
+  installDirectory(snapshot: Snapshot): string {
+    return installDirectory(effectiveReader(snapshot));
+  }
+
+  /** The real path of something that is to be made or replaced; it need not exist. `what` begins a sentence about it. */
+  place(snapshot: Snapshot, path: string, what: string): string {
+    const clean = checkForm(path, what);
+    if (lstat(clean)?.isSymbolicLink())
+      throw new Fault('invalid', `${what} ${path} is a symbolic link; name the directory itself.`);
+    const real = realPlace(clean);
+    const allowed = this.#allowed(snapshot);
+    if (!allowed.some((directory) => real !== directory && isBelow(real, directory)))
+      throw outside(what, path, allowed);
+    this.#checkOwn(real, what, path);
+    return real;
+  }
+
+  /** The real path of a file or directory that is read. */
+  source(snapshot: Snapshot, path: string, what: string): string {
+    const clean = checkForm(path, what);
+    const real = realPathOf(clean);
+    if (!this.#allowed(snapshot).some((directory) => isBelow(real ?? clean, directory)))
+      return this.#sources.admit(path);
+    if (real === undefined) throw new Fault('invalid', `${what} ${path} does not exist on the management node.`);
+    this.#checkOwn(real, what, path);
+    return real;
+  }
+
+  #allowed(snapshot: Snapshot): string[] {
+    const all = [this.installDirectory(snapshot), ...this.#directories];
+    return all.filter(isAbsolute).map((directory) => realPlace(resolve(directory)));
+  }
+
+  #checkOwn(real: string, what: string, path: string): void {
+    const data = realPlace(this.#data);
+    if (real === '/' || system.some((directory) => isBelow(real, directory)))
+      throw new Fault('invalid', `${what} ${path} is a directory of the operating system; images never lie there.`);
+    if (isBelow(data, real) || (isBelow(real, data) && !this.#isOpened(real, data)))
+      throw new Fault('invalid', `${what} ${path} is part of muster's own data; choose another place.`);
+  }
+
+  /** Directories below the data are usable if they are named themselves. */
+  #isOpened(real: string, data: string): boolean {
+    return this.#directories
+      .map((directory) => realPlace(directory))
+      .some((directory) => directory !== data && isBelow(directory, data) && isBelow(real, directory));
+  }
+}
+
+/** For the process that does the work: a path that was judged before must still lead there. */
+export function checkStillReal(path: string): void {
+  if (realPlace(path) !== path || lstat(path)?.isSymbolicLink())
+    throw new Fault(
+      'invalid',
+      `${path} leads elsewhere now: a directory on the way was replaced by a link. Try again.`,
+    );
+}
+
+function checkForm(path: string, what: string): string {
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  if (/[\x00-\x1f\x7f]/.test(path))
+    throw new Fault('invalid', `${what} ${JSON.stringify(path)} contains a control character.`);
+  if (!isAbsolute(path)) throw new Fault('invalid', `${what} "${path}" is not a full path on the management node.`);
+  if (path.split('/').includes('..')) throw new Fault('invalid', `${what} ${path} must not go up with "..".`);
+  return resolve(path);
+}
+
+const outside = (what: string, path: string, allowed: readonly string[]): Fault =>
+  new Fault(
+    'invalid',
+    `${what} ${path} is outside the directories for images (${allowed.join(', ')}). Put it there, or name its directory in the ` +
+      'setting images.directories.',
+  );
+
+export const isBelow = (path: string, directory: string): boolean =>
+  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
+
+const lstat = (path: string) => lstatSync(path, { throwIfNoEntry: false });
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where a path leads, as far as it exists; the rest is what it says. */
+export function realPlace(path: string): string {
+  const real = realPathOf(path);
+  if (real !== undefined || path === '/') return real ?? path;
+  return join(realPlace(dirname(path)), path.slice(path.lastIndexOf('/') + 1));
+}

@@ -1,0 +1,197 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { work as gen } from '../../../src/services/images/build/gen.ts';
+import type { GenJob } from '../../../src/services/images/build/gen-job.ts';
+import type { PackageSource } from '../../../src/services/images/build/package-sources.ts';
+import { readManifest } from '../../../src/services/images/manifest.ts';
+import { work as pack } from '../../../src/services/images/pack/pack.ts';
+import { directWork, type DirectWork } from '../../harness/work.ts';
+import { makeRepository } from '../../lab/packages.ts';
+import { during, packJob, refusal } from './small-image.ts';
+
+/** The mirror that this machine itself installs from. */
+function debianMirror(): string {
+  const files = [
+    '/etc/apt/sources.list',
+    ...readdirSync('/etc/apt/sources.list.d').map((name) => `/etc/apt/sources.list.d/${name}`),
+  ];
+  const text = files
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
+  const found = /^(?:URIs:|deb(?: \[[^\]]*\])?) *(https?:\S+\/debian)\/?(?: |$)/m.exec(text)?.[1];
+  if (found === undefined) throw new Error('No Debian mirror is named below /etc/apt.');
+  return found;
+}
+
+const arm = process.arch === 'arm64';
+let top: string;
+let job: GenJob;
+let building: DirectWork;
+
+const withOthers = (path: string, ...install: string[]): GenJob => ({
+  ...job,
+  recipe: {
+    ...job.recipe,
+    others: {
+      sources: [{ kind: 'directory', path }],
+      steps: [{ removeBefore: [], install, removeAfter: [], environment: {} }],
+    },
+  },
+});
+
+/** A repository of the site, with packages of two versions. */
+function extras(version: string): string {
+  const directory = join(top, 'extras');
+  mkdirSync(directory, { recursive: true });
+  const packages = [
+    { name: 'lab-one', version, postinst: 'id -u > /etc/lab-one; ls /proc/self > /dev/null' },
+    { name: 'lab-two', version },
+  ];
+  for (const [name, bytes] of makeRepository(packages)) writeFileSync(join(directory, name), bytes);
+  return directory;
+}
+
+beforeAll(async () => {
+  top = mkdtempSync(join(tmpdir(), 'muster-debian-'));
+  const sources: PackageSource[] = [{ kind: 'url', url: debianMirror(), components: ['main'] }];
+  job = {
+    image: 'img',
+    osvers: 'debian12',
+    osarch: arm ? 'aarch64' : 'x86_64',
+    profile: 'compute',
+    directory: join(top, 'install/netboot/debian12/arch/compute'),
+    by: 'root',
+    lists: [{ path: '/install/compute.pkglist', sha256: '0'.repeat(64) }],
+    permission: 0o755,
+    anew: false,
+    recipe: {
+      family: 'apt',
+      osvers: 'debian12',
+      osarch: arm ? 'aarch64' : 'x86_64',
+      suite: 'bookworm',
+      packages: {
+        sources,
+        steps: [
+          {
+            removeBefore: ['tzdata'],
+            install: [`linux-image-cloud-${arm ? 'arm64' : 'amd64'}`, 'busybox-static'],
+            removeAfter: [],
+            environment: {},
+          },
+        ],
+      },
+      others: { sources: [], steps: [] },
+      postinstall: [],
+      kernelver: '',
+      netdrivers: [],
+      drivers: [],
+      method: 'netboot',
+    },
+  };
+  job = withOthers(extras('1.0'), 'lab-one');
+  building = directWork();
+  await during(() => gen(job, building), building);
+}, 900_000);
+afterAll(() => rmSync(top, { recursive: true, force: true }));
+
+describe('an image of Debian from its mirror', () => {
+  it('has the packages of the mirror and of the site, a kernel, and nothing of this machine', async () => {
+    const tree = join(job.directory, 'rootimg');
+    const manifest = (await readManifest(job.directory))!;
+    const names = manifest.packages.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['apt', 'busybox-static', 'lab-one']));
+    expect(names).not.toContain('tzdata');
+    expect(manifest).toMatchObject({ made: { by: 'root' }, source: { kind: 'packages', lists: job.lists } });
+    expect(manifest.kernel).toContain('cloud');
+    // Its script ran as root, with the file systems that scripts expect.
+    expect(readFileSync(join(tree, 'etc/lab-one'), 'utf8')).toBe('0\n');
+    expect(readFileSync(join(tree, 'etc/apt/sources.list'), 'utf8')).toBe(`deb ${debianMirror()} bookworm main\n`);
+    expect(readdirSync(join(tree, 'var/lib/apt/lists'))).toEqual([]);
+    expect(existsSync(join(tree, 'usr/sbin/policy-rc.d'))).toBe(false);
+    expect(readdirSync(join(tree, 'run/muster').replace('/muster', ''))).not.toContain('muster');
+    expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
+  });
+
+  it('boots by an initial RAM disk with the drivers of that kernel', async () => {
+    const into = join(top, 'initrd');
+    mkdirSync(into);
+    const input = gunzipSync(readFileSync(join(job.directory, 'initrd-stateless.gz')));
+    execFileSync('cpio', ['-id', '--quiet', '--no-absolute-filenames'], { cwd: into, input });
+    const { kernel } = (await readManifest(job.directory))!;
+    const modules = readdirSync(join(into, 'lib/modules', kernel!, 'kernel'));
+    expect(modules).toEqual(expect.arrayContaining(['squashfs.ko', 'overlay.ko', 'virtio_net.ko']));
+    // The modprobe that is in it finds each with what it needs.
+    const plan = execFileSync('chroot', [into, '/bin/busybox', 'modprobe', '-D', 'virtio_net'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    expect(plan.trim().split('\n').at(-1)).toContain('virtio_net.ko');
+    expect(plan).toContain('net_failover.ko');
+    const head = readFileSync(join(job.directory, 'kernel')).subarray(0, 2).toString('latin1');
+    expect(head).toBe('MZ');
+  });
+
+  it('stays as it is if nothing has changed', async () => {
+    const task = directWork();
+    expect(await during(() => gen(job, task), task)).toMatchObject({ did: 'nothing' });
+    expect(task.programs).toEqual([]);
+  });
+
+  it('packs to the same bytes twice, and its packages are told', async () => {
+    const of = {
+      ...packJob(job.directory),
+      osarch: job.osarch,
+      exclusions: { out: ['./boot/*', './usr/share/doc/*'], kept: ['./usr/share/doc/apt/*'] },
+    };
+    const [one, two] = [await during((task) => pack(of, task)), await during((task) => pack(of, task))];
+    expect(two.parts).toEqual(one.parts);
+    const list = execFileSync('unsquashfs', ['-l', '-d', '', join(job.directory, 'rootimg.sfs')], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 26,
+    });
+    const doc = list.split('\n').filter((line) => /^\/usr\/share\/doc\/./.test(line));
+    expect(doc.every((line) => line.startsWith('/usr/share/doc/apt'))).toBe(true);
+    expect(doc.length).toBeGreaterThan(1);
+    expect(list.split('\n').filter((line) => line.startsWith('/boot/'))).toEqual([]);
+  });
+
+  it('is updated by apt-get when a list or a repository changes, in a copy', async () => {
+    const path = extras('2.0');
+    const changed = withOthers(path, 'lab-one', 'lab-two');
+    const task = directWork();
+    expect(await during(() => gen(changed, task), task)).toMatchObject({ did: 'updated' });
+    expect(task.lines.find((line) => line.includes('brought up to date by apt-get'))).toContain('1 to install');
+    const { packages } = (await readManifest(job.directory))!;
+    expect(packages).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'lab-one', version: '2.0' }),
+        expect.objectContaining({ name: 'lab-two' }),
+      ]),
+    );
+    const failing = withOthers(path, 'lab-one', 'lab-absent');
+    expect(await refusal(during((work) => gen(failing, work)))).toContain('lab-absent');
+    expect((await readManifest(job.directory))!.packages).toEqual(packages);
+    const task2 = directWork();
+    expect(await during(() => gen(withOthers(path, 'lab-one'), task2), task2)).toMatchObject({ did: 'updated' });
+    expect((await readManifest(job.directory))!.packages.map(({ name }) => name)).not.toContain('lab-two');
+  });
+});
+
+it('a mirror that cannot be reached is told by its address, and nothing is made', async () => {
+  const sources: PackageSource[] = [{ kind: 'url', url: 'http://127.0.0.1:1/debian', components: [] }];
+  const directory = join(top, 'install/netboot/other');
+  const unreachable: GenJob = {
+    ...job,
+    directory,
+    recipe: { ...job.recipe, packages: { ...job.recipe.packages, sources } },
+  };
+  expect(await refusal(during((task) => gen(unreachable, task)))).toContain(
+    'http://127.0.0.1:1/debian/dists/bookworm/InRelease',
+  );
+  expect(existsSync(directory)).toBe(false);
+});
