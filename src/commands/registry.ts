@@ -5,13 +5,18 @@ import { chdef } from './chdef.ts';
 import type { AnyCommand } from './command.ts';
 import { copycds } from './copycds.ts';
 import { delEntries } from './delEntries.ts';
+import { genimage } from './genimage.ts';
 import { getAttribs } from './getAttribs.ts';
 import { getTablesAllNodeAttribs } from './getTablesAllNodeAttribs.ts';
 import { getTablesAllRowAttribs } from './getTablesAllRowAttribs.ts';
 import { getTablesNodesAttribs } from './getTablesNodesAttribs.ts';
 import { gettoken } from './gettoken.ts';
+import { imgexport } from './imgexport.ts';
+import { imgimport } from './imgimport.ts';
+import { imgrun } from './imgrun.ts';
 import { localrest } from './localrest.ts';
 import { lsdef } from './lsdef.ts';
+import { lsimage } from './lsimage.ts';
 import { lsleases } from './lsleases.ts';
 import { lspolicy } from './lspolicy.ts';
 import { lsrun } from './lsrun.ts';
@@ -25,13 +30,16 @@ import { makenetworks } from './makenetworks.ts';
 import { mkdef } from './mkdef.ts';
 import { nodels } from './nodels.ts';
 import { nodestat } from './nodestat.ts';
+import { packimage } from './packimage.ts';
 import { rbeacon } from './rbeacon.ts';
 import { rbootseq } from './rbootseq.ts';
 import { renergy } from './renergy.ts';
 import { reventlog } from './reventlog.ts';
 import { rinv } from './rinv.ts';
 import { rmdef } from './rmdef.ts';
+import { rmimage } from './rmimage.ts';
 import { rmtoken } from './rmtoken.ts';
+import { rollbackimage } from './rollbackimage.ts';
 import { rpower } from './rpower.ts';
 import { rscan } from './rscan.ts';
 import { rsetboot } from './rsetboot.ts';
@@ -51,13 +59,18 @@ export const commands = {
   chdef,
   copycds,
   delEntries,
+  genimage,
   getAttribs,
   getTablesAllNodeAttribs,
   getTablesAllRowAttribs,
   getTablesNodesAttribs,
   gettoken,
+  imgexport,
+  imgimport,
+  imgrun,
   localrest,
   lsdef,
+  lsimage,
   lsleases,
   lspolicy,
   lsrun,
@@ -71,13 +84,16 @@ export const commands = {
   mkdef,
   nodels,
   nodestat,
+  packimage,
   rbeacon,
   rbootseq,
   renergy,
   reventlog,
   rinv,
   rmdef,
+  rmimage,
   rmtoken,
+  rollbackimage,
   rpower,
   rscan,
   rsetboot,

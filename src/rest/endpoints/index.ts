@@ -3,6 +3,7 @@ import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
+import { imageInstance } from './image-instance.ts';
 import { images } from './images.ts';
 import { names } from './names.ts';
 import { nodes } from './nodes.ts';
@@ -30,6 +31,7 @@ export const endpoints: readonly Endpoint[] = [
   ...dhcp,
   ...osimages,
   ...images,
+  ...imageInstance,
   ...networks,
   ...policy,
   ...groups,

@@ -72,7 +72,11 @@ describe('a bundle', () => {
     for (const name of ['rootimg.sfs', 'kernel', 'initrd-stateless.gz'])
       expect(readFileSync(join(place, name)).equals(readFileSync(join(directory, name)))).toBe(true);
     const manifest = (await readManifest(place))!;
-    expect(manifest).toMatchObject({ source: { kind: 'bundle', reference: 'img.tgz' }, made: { by: 'bob' }, packages: [{ name: 'tool' }] });
+    expect(manifest).toMatchObject({
+      source: { kind: 'bundle', reference: 'img.tgz' },
+      made: { by: 'bob' },
+      packages: [{ name: 'tool' }],
+    });
     expect(manifest.packs[0]!.parts).toEqual((await readManifest(directory))!.packs[0]!.parts);
     expect(readdirSync(there).sort()).toEqual(['custom', 'netboot']);
   });
@@ -80,22 +84,35 @@ describe('a bundle', () => {
   it('is a tar archive that others read', async () => {
     const { file } = await exported();
     const names = execFileSync('tar', ['tzf', file], { encoding: 'utf8' }).trim().split('\n');
-    expect(names).toEqual(['muster-bundle.json', 'files/0/compute.pkglist', 'image/rootimg.sfs', 'image/kernel', 'image/initrd-stateless.gz']);
+    expect(names).toEqual([
+      'muster-bundle.json',
+      'files/0/compute.pkglist',
+      'image/rootimg.sfs',
+      'image/kernel',
+      'image/initrd-stateless.gz',
+    ]);
   });
 
   it('with a name that is taken, of another architecture, or for a place that is taken is refused with what to do', async () => {
     const { file } = await exported();
     const there = temporary();
     const job = importJob(file, there);
-    expect(await refusal(during((task) => importImage({ ...job, taken: ['img'] }, task)))).toContain('params [{"name":"..."}]');
-    expect(await refusal(during((task) => importImage({ ...job, osarch: 'aarch64' }, task)))).toContain('params [{"arch":"x86_64"}]');
+    expect(await refusal(during((task) => importImage({ ...job, taken: ['img'] }, task)))).toContain(
+      'params [{"name":"..."}]',
+    );
+    expect(await refusal(during((task) => importImage({ ...job, osarch: 'aarch64' }, task)))).toContain(
+      'params [{"arch":"x86_64"}]',
+    );
     expect(readdirSync(there)).toEqual([]);
     mkdirSync(join(there, 'netboot/debian12/x86_64/compute'), { recursive: true });
     const before = listing(there);
     expect(await refusal(during((task) => importImage(job, task)))).toContain('exists already');
     expect(listing(there)).toEqual(before);
     const made = await during((task) => importImage({ ...job, taken: ['img'], name: 'second', profile: 'gpu' }, task));
-    expect(made).toMatchObject({ image: 'second', attributes: { profile: 'gpu', rootimgdir: join(there, 'netboot/debian12/x86_64/gpu') } });
+    expect(made).toMatchObject({
+      image: 'second',
+      attributes: { profile: 'gpu', rootimgdir: join(there, 'netboot/debian12/x86_64/gpu') },
+    });
   });
 
   it('leaves nothing when its import is cancelled or its export fails', async () => {
@@ -107,7 +124,13 @@ describe('a bundle', () => {
     expect(readdirSync(there)).toEqual([]);
     const id = (await readManifest(directory))!.current!;
     truncateSync(join(directory, 'packs', id, 'kernel'), 1);
-    const job = { ...packJob(directory), attributes, files: [], packed: true, destination: join(top, 'export/new.tgz') };
+    const job = {
+      ...packJob(directory),
+      attributes,
+      files: [],
+      packed: true,
+      destination: join(top, 'export/new.tgz'),
+    };
     expect(await refusal(during((work) => exportImage(job, work)))).toContain('was changed while it was read');
     expect(readdirSync(join(top, 'export'))).toEqual(['img.tgz']);
   });
@@ -150,11 +173,24 @@ const xml = (values: Record<string, string>, before = ''): string =>
     .map(([key, value]) => `  <${key}>${value}</${key}>\n`)
     .join('')}</xcatimage>\n`;
 
-const reference = { imagename: 'old', imagetype: 'linux', osvers: 'rhels8.6', osarch: 'x86_64', profile: 'compute', provmethod: 'netboot' };
+const reference = {
+  imagename: 'old',
+  imagetype: 'linux',
+  osvers: 'rhels8.6',
+  osarch: 'x86_64',
+  profile: 'compute',
+  provmethod: 'netboot',
+};
 
 describe('a bundle of the reference system', () => {
   it('is read: files beside manifest.xml by the names that stand in it', async () => {
-    const manifest = xml({ ...reference, exlist: '/opt/xcat/share/a&amp;b.exlist', rootimgdir: '/install/x', rootimg: '/install/x/rootimg.cpio.gz', secret: 'x' });
+    const manifest = xml({
+      ...reference,
+      exlist: '/opt/xcat/share/a&amp;b.exlist',
+      rootimgdir: '/install/x',
+      rootimg: '/install/x/rootimg.cpio.gz',
+      secret: 'x',
+    });
     const file = join(temporary(), 'old.tgz');
     writeFileSync(
       file,
@@ -170,7 +206,10 @@ describe('a bundle of the reference system', () => {
     const there = temporary();
     const made = await during((task) => importImage(importJob(file, there), task));
     expect(made.image).toBe('old');
-    expect(made.attributes).toMatchObject({ osvers: 'rhels8.6', rootimgdir: join(there, 'netboot/rhels8.6/x86_64/compute') });
+    expect(made.attributes).toMatchObject({
+      osvers: 'rhels8.6',
+      rootimgdir: join(there, 'netboot/rhels8.6/x86_64/compute'),
+    });
     expect(made.attributes).not.toHaveProperty('secret');
     expect(readFileSync(made.attributes['exlist']!, 'utf8')).toBe('./doc*\n');
     expect(dirname(made.attributes['exlist']!)).toBe(join(there, 'custom/imported/old'));
@@ -182,7 +221,11 @@ describe('a hostile bundle is refused and leaves nothing', () => {
   const good = { name: 'manifest.xml', text: xml(reference) };
   const cases: readonly [string, () => Buffer, string][] = [
     ['a name that goes up', () => rawTar([good, { name: '../escape', text: 'x' }]), 'leads out of the archive'],
-    ['a name that goes up further in', () => rawTar([good, { name: 'a/../../escape', text: 'x' }]), 'leads out of the archive'],
+    [
+      'a name that goes up further in',
+      () => rawTar([good, { name: 'a/../../escape', text: 'x' }]),
+      'leads out of the archive',
+    ],
     ['an absolute name', () => rawTar([good, { name: '/tmp/muster-escape', text: 'x' }]), 'leads out of the archive'],
     ['a symbolic link', () => rawTar([good, { name: 'kernel', type: '2', link: '/etc/shadow' }]), 'link or a device'],
     ['a hard link', () => rawTar([good, { name: 'kernel', type: '1', link: '/etc/shadow' }]), 'link or a device'],
@@ -190,26 +233,71 @@ describe('a hostile bundle is refused and leaves nothing', () => {
     ['a pipe', () => rawTar([good, { name: 'kernel', type: '6' }]), 'link or a device'],
     ['a name twice', () => rawTar([good, { name: 'kernel', text: 'a' }, { name: './kernel', text: 'b' }]), 'twice'],
     ['no manifest', () => rawTar([{ name: 'kernel', text: 'a' }]), 'is no bundle'],
-    ['entities of its own', () => rawTar([{ name: 'manifest.xml', text: xml(reference, '<!DOCTYPE x [<!ENTITY a "b">]>') }]), 'not plain XML'],
-    ['an unknown entity', () => rawTar([{ name: 'manifest.xml', text: xml({ ...reference, profile: '&a;' }) }]), 'means nothing'],
+    [
+      'entities of its own',
+      () => rawTar([{ name: 'manifest.xml', text: xml(reference, '<!DOCTYPE x [<!ENTITY a "b">]>') }]),
+      'not plain XML',
+    ],
+    [
+      'an unknown entity',
+      () => rawTar([{ name: 'manifest.xml', text: xml({ ...reference, profile: '&a;' }) }]),
+      'means nothing',
+    ],
     ['deep nesting', () => rawTar([{ name: 'manifest.xml', text: '<a>'.repeat(1000) }]), 'nested too deep'],
-    ['a profile that is a path', () => rawTar([{ name: 'manifest.xml', text: xml({ ...reference, profile: '../../x' }) }, { name: 'kernel', text: 'k' }]), 'cannot be used'],
-    ['an image without a profile', () => rawTar([{ name: 'manifest.xml', text: xml({ ...reference, profile: '' }) }]), 'profile'],
+    [
+      'a profile that is a path',
+      () =>
+        rawTar([
+          { name: 'manifest.xml', text: xml({ ...reference, profile: '../../x' }) },
+          { name: 'kernel', text: 'k' },
+        ]),
+      'cannot be used',
+    ],
+    [
+      'an image without a profile',
+      () => rawTar([{ name: 'manifest.xml', text: xml({ ...reference, profile: '' }) }]),
+      'profile',
+    ],
     ['noise', () => gzipSync(Buffer.alloc(4096, 7)), 'not a tar archive'],
     ['no gzip', () => Buffer.from('hello'), 'not compressed by gzip'],
     ['nothing', () => Buffer.alloc(0), 'cut off'],
     ['a cut archive', () => gzipSync(tarHeader({ name: 'kernel', size: 10_000_000, mode: 0o644, time: 0 })), 'cut off'],
-    ['a bundle that lists what is not there', () => ours({ members: [{ name: 'image/kernel', sha256: '0'.repeat(64), size: 1 }] }), 'incomplete'],
-    ['a wrong checksum', () => ours({ members: [{ name: 'image/kernel', sha256: '0'.repeat(64), size: 1 }] }, [{ name: 'image/kernel', text: 'k' }]), 'damaged'],
+    [
+      'a bundle that lists what is not there',
+      () => ours({ members: [{ name: 'image/kernel', sha256: '0'.repeat(64), size: 1 }] }),
+      'incomplete',
+    ],
+    [
+      'a wrong checksum',
+      () =>
+        ours({ members: [{ name: 'image/kernel', sha256: '0'.repeat(64), size: 1 }] }, [
+          { name: 'image/kernel', text: 'k' },
+        ]),
+      'damaged',
+    ],
     ['a file that is not listed', () => ours({ members: [] }, [{ name: 'image/kernel', text: 'k' }]), 'is not what'],
-    ['a part that is none', () => ours({ members: [{ name: 'image/muster-image.json', sha256: sum('k'), size: 1 }] }, [{ name: 'image/muster-image.json', text: 'k' }]), 'is no part'],
+    [
+      'a part that is none',
+      () =>
+        ours({ members: [{ name: 'image/muster-image.json', sha256: sum('k'), size: 1 }] }, [
+          { name: 'image/muster-image.json', text: 'k' },
+        ]),
+      'is no part',
+    ],
     ['a newer format', () => ours({ format: 2 }), 'newer muster'],
-    ['more members than any bundle has', () => rawTar([good, ...Array.from({ length: 10_001 }, (_, index) => ({ name: `d${index}`, type: '5' }))]), 'more than 10000 members'],
+    [
+      'more members than any bundle has',
+      () => rawTar([good, ...Array.from({ length: 10_001 }, (_, index) => ({ name: `d${index}`, type: '5' }))]),
+      'more than 10000 members',
+    ],
   ];
   const sum = (text: string): string => execFileSync('sha256sum', { input: text, encoding: 'utf8' }).slice(0, 64);
   const ours = (change: object, members: readonly Raw[] = []): Buffer =>
     rawTar([
-      { name: 'muster-bundle.json', text: JSON.stringify({ format: 1, image: 'x', attributes, members: [], packages: [], ...change }) },
+      {
+        name: 'muster-bundle.json',
+        text: JSON.stringify({ format: 1, image: 'x', attributes, members: [], packages: [], ...change }),
+      },
       ...members,
     ]);
 

@@ -15,8 +15,14 @@ import { during, packJob, refusal } from './small-image.ts';
 
 /** The mirror that this machine itself installs from. */
 function debianMirror(): string {
-  const files = ['/etc/apt/sources.list', ...readdirSync('/etc/apt/sources.list.d').map((name) => `/etc/apt/sources.list.d/${name}`)];
-  const text = files.filter((file) => existsSync(file)).map((file) => readFileSync(file, 'utf8')).join('\n');
+  const files = [
+    '/etc/apt/sources.list',
+    ...readdirSync('/etc/apt/sources.list.d').map((name) => `/etc/apt/sources.list.d/${name}`),
+  ];
+  const text = files
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n');
   const found = /^(?:URIs:|deb(?: \[[^\]]*\])?) *(https?:\S+\/debian)\/?(?: |$)/m.exec(text)?.[1];
   if (found === undefined) throw new Error('No Debian mirror is named below /etc/apt.');
   return found;
@@ -70,7 +76,14 @@ beforeAll(async () => {
       suite: 'bookworm',
       packages: {
         sources,
-        steps: [{ removeBefore: ['tzdata'], install: [`linux-image-cloud-${arm ? 'arm64' : 'amd64'}`, 'busybox-static'], removeAfter: [], environment: {} }],
+        steps: [
+          {
+            removeBefore: ['tzdata'],
+            install: [`linux-image-cloud-${arm ? 'arm64' : 'amd64'}`, 'busybox-static'],
+            removeAfter: [],
+            environment: {},
+          },
+        ],
       },
       others: { sources: [], steps: [] },
       postinstall: [],
@@ -86,7 +99,8 @@ beforeAll(async () => {
 }, 900_000);
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 
-describe('an image of Debian from its mirror', () => {
+// Tools work on hundreds of megabytes.
+describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
   it('has the packages of the mirror and of the site, a kernel, and nothing of this machine', async () => {
     const tree = join(job.directory, 'rootimg');
     const manifest = (await readManifest(job.directory))!;
@@ -100,7 +114,7 @@ describe('an image of Debian from its mirror', () => {
     expect(readFileSync(join(tree, 'etc/apt/sources.list'), 'utf8')).toBe(`deb ${debianMirror()} bookworm main\n`);
     expect(readdirSync(join(tree, 'var/lib/apt/lists'))).toEqual([]);
     expect(existsSync(join(tree, 'usr/sbin/policy-rc.d'))).toBe(false);
-    expect(readdirSync(join(tree, 'run/muster').replace('/muster', ''))).not.toContain('muster');
+    expect(existsSync(join(tree, 'run/muster'))).toBe(false);
     expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
   });
 
@@ -112,10 +126,10 @@ describe('an image of Debian from its mirror', () => {
     const { kernel } = (await readManifest(job.directory))!;
     const modules = readdirSync(join(into, 'lib/modules', kernel!, 'kernel'));
     expect(modules).toEqual(expect.arrayContaining(['squashfs.ko', 'overlay.ko', 'virtio_net.ko']));
-    // The modprobe that is in it finds each with what it needs.
-    const plan = execFileSync('chroot', [into, '/bin/busybox', 'modprobe', '-D', 'virtio_net'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
-    expect(plan.trim().split('\n').at(-1)).toContain('virtio_net.ko');
-    expect(plan).toContain('net_failover.ko');
+    const dependencies = readFileSync(join(into, 'lib/modules', kernel!, 'modules.dep'), 'utf8');
+    expect(dependencies).toMatch(/^kernel\/virtio_net\.ko: .*kernel\/net_failover\.ko/m);
+    const needed = dependencies.match(/kernel\/\S+\.ko/g)!;
+    for (const path of needed) expect(modules).toContain(path.slice('kernel/'.length));
     const head = readFileSync(join(job.directory, 'kernel')).subarray(0, 2).toString('latin1');
     expect(head).toBe('MZ');
   });
@@ -127,10 +141,17 @@ describe('an image of Debian from its mirror', () => {
   });
 
   it('packs to the same bytes twice, and its packages are told', async () => {
-    const of = { ...packJob(job.directory), osarch: job.osarch, exclusions: { out: ['./boot/*', './usr/share/doc/*'], kept: ['./usr/share/doc/apt/*'] } };
+    const of = {
+      ...packJob(job.directory),
+      osarch: job.osarch,
+      exclusions: { out: ['./boot/*', './usr/share/doc/*'], kept: ['./usr/share/doc/apt/*'] },
+    };
     const [one, two] = [await during((task) => pack(of, task)), await during((task) => pack(of, task))];
     expect(two.parts).toEqual(one.parts);
-    const list = execFileSync('unsquashfs', ['-l', '-d', '', join(job.directory, 'rootimg.sfs')], { encoding: 'utf8', maxBuffer: 1 << 26 });
+    const list = execFileSync('unsquashfs', ['-l', '-d', '', join(job.directory, 'rootimg.sfs')], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 26,
+    });
     const doc = list.split('\n').filter((line) => /^\/usr\/share\/doc\/./.test(line));
     expect(doc.every((line) => line.startsWith('/usr/share/doc/apt'))).toBe(true);
     expect(doc.length).toBeGreaterThan(1);
@@ -144,7 +165,12 @@ describe('an image of Debian from its mirror', () => {
     expect(await during(() => gen(changed, task), task)).toMatchObject({ did: 'updated' });
     expect(task.lines.find((line) => line.includes('brought up to date by apt-get'))).toContain('1 to install');
     const { packages } = (await readManifest(job.directory))!;
-    expect(packages).toEqual(expect.arrayContaining([expect.objectContaining({ name: 'lab-one', version: '2.0' }), expect.objectContaining({ name: 'lab-two' })]));
+    expect(packages).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'lab-one', version: '2.0' }),
+        expect.objectContaining({ name: 'lab-two' }),
+      ]),
+    );
     const failing = withOthers(path, 'lab-one', 'lab-absent');
     expect(await refusal(during((work) => gen(failing, work)))).toContain('lab-absent');
     expect((await readManifest(job.directory))!.packages).toEqual(packages);
@@ -157,7 +183,13 @@ describe('an image of Debian from its mirror', () => {
 it('a mirror that cannot be reached is told by its address, and nothing is made', async () => {
   const sources: PackageSource[] = [{ kind: 'url', url: 'http://127.0.0.1:1/debian', components: [] }];
   const directory = join(top, 'install/netboot/other');
-  const unreachable: GenJob = { ...job, directory, recipe: { ...job.recipe, packages: { ...job.recipe.packages, sources } } };
-  expect(await refusal(during((task) => gen(unreachable, task)))).toContain('http://127.0.0.1:1/debian/dists/bookworm/InRelease');
+  const unreachable: GenJob = {
+    ...job,
+    directory,
+    recipe: { ...job.recipe, packages: { ...job.recipe.packages, sources } },
+  };
+  expect(await refusal(during((task) => gen(unreachable, task)))).toContain(
+    'http://127.0.0.1:1/debian/dists/bookworm/InRelease',
+  );
   expect(existsSync(directory)).toBe(false);
 });

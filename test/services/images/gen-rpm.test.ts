@@ -79,7 +79,12 @@ describe.each(families)('an image of RPM packages by %s', (tool, _osvers, databa
     expect(existsSync(join(tree, 'root/.rpmdb'))).toBe(false);
     expect(execFileSync('getcap', [join(tree, 'usr/bin/lab-ping')], { encoding: 'utf8' })).toContain('cap_net_raw=ep');
     expect(await names(job.directory)).toContain('lab-tool 1.0-1');
-    expect(readdirSync(job.directory).sort()).toEqual(['initrd-stateless.gz', 'kernel', 'muster-image.json', 'rootimg']);
+    expect(readdirSync(job.directory).sort()).toEqual([
+      'initrd-stateless.gz',
+      'kernel',
+      'muster-image.json',
+      'rootimg',
+    ]);
     expect(readFileSync(join(job.directory, 'kernel'), 'utf8')).toBe('kernel\n');
     expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
     expect(readdirSync(join(tree, 'dev'))).toEqual([]);
@@ -95,7 +100,9 @@ describe.each(families)('an image of RPM packages by %s', (tool, _osvers, databa
     expect(listing(job.directory)).toEqual(before);
     writeFileSync(join(job.directory, 'rootimg/etc/kept'), 'by an update');
     const changed = directWork();
-    expect(await during(() => gen(withPackages(job, 'lab-kernel', 'lab-extra'), changed), changed)).toMatchObject({ did: 'updated' });
+    expect(await during(() => gen(withPackages(job, 'lab-kernel', 'lab-extra'), changed), changed)).toMatchObject({
+      did: 'updated',
+    });
     expect(changed.lines).toContain(`The tree is brought up to date by ${tool}: 1 to install, 1 to remove.`);
     const tree = join(job.directory, 'rootimg');
     expect(existsSync(join(tree, 'etc/kept'))).toBe(true);
@@ -140,19 +147,34 @@ describe('building an image', () => {
     const job = jobOf('dnf', { netdrivers: ['e1000e.ko'], drivers: [own] });
     await during((task) => gen(job, task));
     const into = temporary();
-    execFileSync('cpio', ['-id', '--quiet', '--no-absolute-filenames'], { cwd: into, input: gunzipSync(readFileSync(join(job.directory, 'initrd-stateless.gz'))) });
+    execFileSync('cpio', ['-id', '--quiet', '--no-absolute-filenames'], {
+      cwd: into,
+      input: gunzipSync(readFileSync(join(job.directory, 'initrd-stateless.gz'))),
+    });
     const at = join(into, 'lib/modules/6.1.0');
-    expect(readdirSync(join(at, 'kernel')).sort()).toEqual(['e1000e.ko', 'loop.ko', 'mii.ko', 'overlay.ko', 'squashfs.ko']);
+    expect(readdirSync(join(at, 'kernel')).sort()).toEqual([
+      'e1000e.ko',
+      'loop.ko',
+      'mii.ko',
+      'overlay.ko',
+      'squashfs.ko',
+    ]);
     expect(readFileSync(join(at, 'modules.dep'), 'utf8')).toContain('kernel/e1000e.ko: kernel/mii.ko\n');
     expect(readFileSync(join(at, 'modules.alias'), 'utf8')).toBe('alias pci:v00008086d* e1000e\n');
     expect(readFileSync(join(at, 'updates/mine.ko'), 'utf8')).toBe('module mine');
-    expect(readFileSync(join(into, 'etc/modules'), 'utf8')).toBe('squashfs\noverlay\nloop\ne1000e.ko\nmine\n'.replace('.ko', ''));
+    expect(readFileSync(join(into, 'etc/modules'), 'utf8')).toBe(
+      'squashfs\noverlay\nloop\ne1000e.ko\nmine\n'.replace('.ko', ''),
+    );
     expect(execFileSync(join(into, 'bin/busybox'), ['sh', '-n', join(into, 'init')], { encoding: 'utf8' })).toBe('');
-    expect(execFileSync(join(into, 'bin/busybox'), ['sha256sum', join(into, 'init')], { encoding: 'utf8' })).toContain('init');
+    expect(execFileSync(join(into, 'bin/busybox'), ['sha256sum', join(into, 'init')], { encoding: 'utf8' })).toContain(
+      'init',
+    );
   });
 
   it('refuses drivers, kernels and packages of kernels that are not there', async () => {
-    expect(await refusal(during((task) => gen(jobOf('dnf', { netdrivers: ['nocard'] }), task)))).toContain('no driver nocard');
+    expect(await refusal(during((task) => gen(jobOf('dnf', { netdrivers: ['nocard'] }), task)))).toContain(
+      'no driver nocard',
+    );
     expect(await refusal(during((task) => gen(jobOf('dnf', { kernelver: '7' }), task)))).toContain('it has 6.1.0');
     expect(await refusal(during((task) => gen(jobOf('dnf', {}, ['lab-tool']), task)))).toContain('has no kernel');
   });
@@ -163,16 +185,24 @@ describe('building an image', () => {
     const busybox = '/bin/busybox';
     // The tree has no shell; the script brings its own.
     execFileSync('cp', [busybox, join(scripts, 'busybox')]);
-    writeFileSync(script, `#!/run/muster/0/busybox sh\necho "$@" > /etc/postinstall-ran\n/run/muster/0/busybox ls /proc/1 > /etc/proc\n[ -c /dev/null ] && echo told\n`);
+    writeFileSync(
+      script,
+      `#!/run/muster/0/busybox sh\necho "$@" > /etc/postinstall-ran\n/run/muster/0/busybox ls /proc/1 > /etc/proc\n[ -c /dev/null ] && echo told\n`,
+    );
     chmodSync(script, 0o755);
     const task = directWork();
     const job = jobOf('dnf', { postinstall: [{ path: script, sha256: await hashFile(script) }] });
     await during(() => gen(job, task), task);
-    expect(readFileSync(join(job.directory, 'rootimg/etc/postinstall-ran'), 'utf8')).toBe(`/ rocky9 ${job.osarch} compute /run/muster/0\n`);
+    expect(readFileSync(join(job.directory, 'rootimg/etc/postinstall-ran'), 'utf8')).toBe(
+      `/ rocky9 ${job.osarch} compute /run/muster/0\n`,
+    );
     expect(task.lines).toContain('told');
     writeFileSync(script, '#!/run/muster/0/busybox sh\nexit 3\n');
     expect(await refusal(during((work) => gen({ ...job, anew: true }, work)))).toContain('was changed in this moment');
-    const failing = { ...job, recipe: { ...job.recipe, postinstall: [{ path: script, sha256: await hashFile(script) }] } };
+    const failing = {
+      ...job,
+      recipe: { ...job.recipe, postinstall: [{ path: script, sha256: await hashFile(script) }] },
+    };
     expect(await refusal(during((work) => gen(failing, work)))).toContain('ended with code 3');
     expect(existsSync(join(job.directory, 'rootimg/etc/postinstall-ran'))).toBe(true);
   });
@@ -219,13 +249,16 @@ describe('a program in an image', () => {
 
   it('works in the tree alone, with processes and a network of its own, and is noted', async () => {
     const job = await setUp();
-    const script = 'echo x > /etc/mended; ls /proc | grep -c "^[0-9]"; ls /sys/class/net; hostname lab; mount -t tmpfs t /tmp || echo no';
+    const script =
+      'echo x > /etc/mended; ls /proc | grep -c "^[0-9]"; ls /sys/class/net; hostname lab; mount -t tmpfs t /tmp || echo no';
     const task = directWork();
     const made = await during(() => run({ ...job, command: busybox('sh', '-c', script), network: false }, task), task);
     expect(readFileSync(join(job.directory, 'rootimg/etc/mended'), 'utf8')).toBe('x\n');
     expect(made.lines[1]).toBe('lo');
     expect(task.lines).toEqual(expect.arrayContaining(made.lines as string[]));
-    expect((await readManifest(job.directory))!.runs).toMatchObject([{ command: busybox('sh', '-c', script), made: { by: 'root' } }]);
+    expect((await readManifest(job.directory))!.runs).toMatchObject([
+      { command: busybox('sh', '-c', script), made: { by: 'root' } },
+    ]);
     expect(execFileSync('hostname', { encoding: 'utf8' })).not.toBe('lab\n');
     expect(readdirSync(join(job.directory, 'rootimg/proc'))).toEqual([]);
   });
@@ -238,7 +271,9 @@ describe('a program in an image', () => {
     expect(await refusal(during((task) => run({ ...job, command, network: false }, task)))).toContain('code 4');
     expect(listing(job.directory)).toEqual(before);
     expect(readFileSync(join(job.directory, 'rootimg/etc/lab.conf'), 'utf8')).toBe('v=1.0\n');
-    expect(await refusal(during((task) => run({ ...job, command: ['/absent'], network: false }, task)))).toContain('/absent');
+    expect(await refusal(during((task) => run({ ...job, command: ['/absent'], network: false }, task)))).toContain(
+      '/absent',
+    );
   });
 
   it('leaves nothing running', async () => {

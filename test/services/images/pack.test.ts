@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -152,7 +161,9 @@ describe('packing an image', () => {
     writeFileSync(join(directory, 'rootimg/etc/new'), 'new');
     rmSync(join(directory, 'rootimg/etc/new'));
     const task = directWork({ onProgram: ([word]) => void (word === program && setImmediate(() => task.cancel())) });
-    await expect(during(() => pack({ ...packJob(directory), method: 'squashfs', compress: 'xz' }, task), task)).rejects.toThrow();
+    await expect(
+      during(() => pack({ ...packJob(directory), method: 'squashfs', compress: 'xz' }, task), task),
+    ).rejects.toThrow();
     expect(listing(join(directory, '..')).map(nameOf)).toEqual(before.map(nameOf));
     expect((await readManifest(directory))!.packs).toHaveLength(1);
   });
@@ -167,8 +178,12 @@ describe('packing an image', () => {
     const directory = smallImage(top);
     await during((task) => pack(packJob(directory), task));
     const before = listing(top).map(nameOf);
-    execFileSync('dd', ['if=/dev/urandom', `of=${join(directory, 'rootimg/bin/large')}`, 'bs=1k', 'count=550'], { stdio: 'ignore' });
-    const sentence = await refusal(during((task) => pack({ ...packJob(directory), method: 'cpio', compress: 'gzip' }, task)));
+    execFileSync('dd', ['if=/dev/urandom', `of=${join(directory, 'rootimg/bin/large')}`, 'bs=1k', 'count=550'], {
+      stdio: 'ignore',
+    });
+    const sentence = await refusal(
+      during((task) => pack({ ...packJob(directory), method: 'cpio', compress: 'gzip' }, task)),
+    );
     expect(sentence).toContain('no room left on the disk');
     rmSync(join(directory, 'rootimg/bin/large'));
     expect(listing(top).map(nameOf)).toEqual(before);
@@ -189,7 +204,11 @@ describe('older packs', () => {
 
   it('are kept as many as wanted and put back with their kernel', async () => {
     const directory = smallImage();
-    const [one, two, three] = [await packOf(directory, '1'), await packOf(directory, '2'), await packOf(directory, '3')];
+    const [one, two, three] = [
+      await packOf(directory, '1'),
+      await packOf(directory, '2'),
+      await packOf(directory, '3'),
+    ];
     expect(readdirSync(join(directory, 'packs')).sort()).toEqual([two, three].sort());
     await during((task) => rollback({ ...job, directory }, task));
     const manifest = (await readManifest(directory))!;

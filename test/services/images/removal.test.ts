@@ -118,7 +118,8 @@ describe('where images lie', () => {
 
   it('is below installdir and the directories of the settings', () => {
     const { top, paths, snapshot } = setUp();
-    for (const path of ['install/a/b/c', 'more/x']) expect(paths.place(snapshot, join(top, path), 'x')).toBe(join(top, path));
+    for (const path of ['install/a/b/c', 'more/x'])
+      expect(paths.place(snapshot, join(top, path), 'x')).toBe(join(top, path));
   });
 
   it.each(['/', '/etc', '/usr'])('is not in the operating system, even with an installdir of %s', (installdir) => {
@@ -140,7 +141,11 @@ describe('where images lie', () => {
     const { top, data, paths, snapshot } = setUp();
     writeFileSync(join(data, 'files/list'), '');
     expect(paths.source(snapshot, join(data, 'files/list'), 'pkglist')).toBe(join(data, 'files/list'));
-    expect(faultOf(() => paths.source(snapshot, join(top, 'install/etc/passwd'), 'pkglist')).message).toContain('outside');
-    expect(faultOf(() => paths.source(snapshot, join(top, 'install/absent'), 'pkglist')).message).toContain('does not exist');
+    expect(faultOf(() => paths.source(snapshot, join(top, 'install/etc/passwd'), 'pkglist')).message).toContain(
+      'outside',
+    );
+    expect(faultOf(() => paths.source(snapshot, join(top, 'install/absent'), 'pkglist')).message).toContain(
+      'does not exist',
+    );
   });
 });

@@ -17,7 +17,7 @@ const specs = (version: string): Spec[] => [
   {
     name: 'lab-release',
     preamble: 'Provides: system-release = 9\nProvides: system-release(releasever) = 9',
-    install: "printf 'NAME=\"Lab Linux\"\\nID=lab\\nVERSION_ID=9\\n' > %{buildroot}/etc/os-release",
+    install: 'printf \'NAME="Lab Linux"\\nID=lab\\nVERSION_ID=9\\n\' > %{buildroot}/etc/os-release',
     rest: '%files\n/etc/os-release',
   },
   {
@@ -42,7 +42,12 @@ local f = io.open('/etc/scriptlet-ran', 'a'); f:write('post ${version}\\n'); f:c
     install: `echo ${version} > %{buildroot}/usr/bin/lab-tool; echo ${version} > %{buildroot}/usr/bin/lab-ping`,
     rest: '%files\n%attr(4755,root,root) /usr/bin/lab-tool\n%caps(cap_net_raw=ep) /usr/bin/lab-ping',
   },
-  { name: 'lab-extra', preamble: 'Requires: lab-base', install: `echo ${version} > %{buildroot}/usr/bin/lab-extra`, rest: '%files\n/usr/bin/lab-extra' },
+  {
+    name: 'lab-extra',
+    preamble: 'Requires: lab-base',
+    install: `echo ${version} > %{buildroot}/usr/bin/lab-extra`,
+    rest: '%files\n/usr/bin/lab-extra',
+  },
   {
     name: 'lab-kernel',
     install: `M=%{buildroot}/lib/modules/6.1.0; mkdir -p %{buildroot}/boot $M/kernel/net; echo kernel > %{buildroot}/boot/vmlinuz-6.1.0
@@ -58,7 +63,10 @@ echo 'alias pci:v00008086d* e1000e' > $M/modules.alias`,
 /** A distribution of tiny packages: `repository` has version 1.0 of them, `updates` 2.0 of all but those that fail. */
 export function makeRpmDistribution(directory: string): { readonly repository: string; readonly updates: string } {
   const place = { repository: join(directory, 'repository'), updates: join(directory, 'updates') };
-  for (const [version, into] of [['1.0', place.repository], ['2.0', place.updates]] as const) {
+  for (const [version, into] of [
+    ['1.0', place.repository],
+    ['2.0', place.updates],
+  ] as const) {
     mkdirSync(into);
     for (const spec of specs(version)) build(directory, into, spec, version);
     execFileSync('createrepo_c', ['-q', into], { stdio: 'ignore' });
@@ -66,7 +74,12 @@ export function makeRpmDistribution(directory: string): { readonly repository: s
   return place;
 }
 
-function build(directory: string, into: string, { name, preamble = '', install = '', rest }: Spec, version: string): void {
+function build(
+  directory: string,
+  into: string,
+  { name, preamble = '', install = '', rest }: Spec,
+  version: string,
+): void {
   const file = join(directory, `${name}.spec`);
   writeFileSync(
     file,
@@ -85,7 +98,16 @@ ${install}
 ${rest}
 `,
   );
-  const defined = { _topdir: join(directory, 'top'), _rpmdir: into, _dbpath: join(directory, 'db'), _build_id_links: 'none', __os_install_post: '%{nil}', _binary_payload: 'w0.gzdio' };
+  const defined = {
+    _topdir: join(directory, 'top'),
+    _rpmdir: into,
+    _dbpath: join(directory, 'db'),
+    _build_id_links: 'none',
+    __os_install_post: '%{nil}',
+    _binary_payload: 'w0.gzdio',
+  };
   const definitions = Object.entries(defined).flatMap(([macro, value]) => ['--define', `${macro} ${value}`]);
-  execFileSync('rpmbuild', ['-bb', '--quiet', ...definitions, '--buildroot', join(directory, 'root'), file], { stdio: 'ignore' });
+  execFileSync('rpmbuild', ['-bb', '--quiet', ...definitions, '--buildroot', join(directory, 'root'), file], {
+    stdio: 'ignore',
+  });
 }

@@ -1,4 +1,15 @@
-import { chmodSync, existsSync, linkSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -54,7 +65,15 @@ export const packJob = (directory: string): PackJob => ({
 export function smallImage(top = temporary()): string {
   const directory = join(top, 'netboot/debian12/x86_64/compute');
   const tree = join(directory, 'rootimg');
-  for (const name of ['bin', 'etc/ssh', 'root', 'usr/share/doc/x', 'usr/share/locale/en', 'usr/share/locale/de', 'var/lib/dpkg'])
+  for (const name of [
+    'bin',
+    'etc/ssh',
+    'root',
+    'usr/share/doc/x',
+    'usr/share/locale/en',
+    'usr/share/locale/de',
+    'var/lib/dpkg',
+  ])
     mkdirSync(join(tree, name), { recursive: true });
   const files = {
     'bin/tool': 'tool',

@@ -66,6 +66,10 @@ export function architecture(osarch: string): Architecture {
   );
 }
 
+/** The architecture of this machine. */
+export const hostArchitecture = (): string =>
+  Object.entries(architectures).find(([, { node }]) => node === processArch)?.[0] ?? processArch;
+
 export const isNative = (osarch: string): boolean =>
   architecture(osarch).node === processArch || (osarch === 'x86' && processArch === 'x64');
 
