@@ -70,7 +70,7 @@ export const imageInstance: Endpoint[] = [
     method: 'POST',
     path,
     command: genimage,
-    reply: 'list',
+    reply: 'none',
     range: 'imgname',
     body: Type.Object(
       {
@@ -96,7 +96,7 @@ export const imageInstance: Endpoint[] = [
     summary: 'Build, pack, export or mend the image of a diskless node.',
     description:
       'gen builds the root from the lists and repositories of the image (pkglist, pkgdir, otherpkglist, otherpkgdir, kerneldir), runs its postinstall scripts in it, and makes the kernel and the initial RAM disk; if nothing has changed it does nothing, and a tree whose lists or repositories have changed is brought up to date by apt-get, dnf or zypper. pack makes what nodes fetch of it. rollback puts the pack before it back. export writes it into one file. run runs a program in a copy of the root, which takes its place if the program ends with 0; the reply is what it printed. Progress and refusals are those of long work: Prefer: respond-async, NDJSON, one at a time per image.',
-    example: { path: example, body: { action: 'pack', params: [{ compress: 'xz' }] }, reply: [] },
+    example: { path: example, body: { action: 'pack', params: [{ compress: 'xz' }] } },
   }),
   endpoint({
     method: 'GET',

@@ -38,7 +38,8 @@ export const versionOf = (osvers: string): string => /[\d.]+$/.exec(osvers)?.[0]
 
 /** `debian12.5` is called bookworm in repositories. */
 export function suiteOf(osvers: string): string | undefined {
-  const [name = '', version = ''] = [/^[a-z]+/.exec(osvers)?.[0], versionOf(osvers)];
+  const name = /^[a-z]+/.exec(osvers)?.[0] ?? '';
+  const version = versionOf(osvers);
   const length = name === 'ubuntu' ? 2 : 1;
   return suites[name + version.split('.').slice(0, length).join('.')];
 }
