@@ -194,7 +194,7 @@ describe('an image', () => {
     await new Promise((resolve) => server.child.once('exit', resolve));
     server = await startServer({ data, config });
     expect((await server.ok('GET', `/runs/${run}`)).state).toBe('interrupted');
-    expect(stagings(installdir)).toEqual([]);
+    await until(async () => stagings(installdir).length === 0);
     expect(existsSync(directory)).toBe(false);
     await server.ok('PUT', '/osimages/img', { postinstall: '' });
     await succeed({ action: 'gen' });

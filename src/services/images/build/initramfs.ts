@@ -34,7 +34,7 @@ thunder_xcv nicvf hns3 hclge mvneta mvpp2 macb genet bcmgenet xgene_enet amd_xgb
   .trim()
   .split(/\s+/);
 const applets =
-  'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root tr udhcpc umount unxz wget';
+  'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root timeout tr udhcpc umount unxz wget';
 
 /** Makes the initial RAM disk that fetches the root of this image. */
 export async function makeInitramfs(
@@ -51,6 +51,8 @@ export async function makeInitramfs(
   archive.device('dev/console', 5, 1);
   archive.device('dev/null', 1, 3);
   archive.file('init', Buffer.from(initScript), 0o755);
+  archive.file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644);
+  archive.file('etc/hosts', Buffer.from('127.0.0.1 localhost\n'), 0o644);
   archive.file('etc/udhcpc.sh', Buffer.from(networkScript), 0o755);
   await addModules(task, archive, recipe, tree, kernel);
   await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));
