@@ -6,6 +6,7 @@ import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
 import { hosts } from './hosts.ts';
+import { imagesBuild } from './images-build.ts';
 import { imagesOci } from './images-oci.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
@@ -34,6 +35,7 @@ const benchmarks: Benchmark[] = [
   dns,
   dhcp,
   longWork,
+  imagesBuild,
   imagesOci,
   stalls,
 ];

@@ -8,7 +8,7 @@ import { endpoints } from '../../src/rest/endpoints/index.ts';
 import type { Endpoint } from '../../src/rest/endpoint.ts';
 import { roots } from '../../src/rest/roots.ts';
 
-const parts = ['command', 'index', 'long', 'per-node', 'registry'];
+const parts = ['command', 'image', 'index', 'long', 'per-node', 'registry'];
 
 it('holds every command under the name of its file', () => {
   const files = readdirSync(new URL('../../src/commands', import.meta.url)).map((file) => file.replace(/\.ts$/, ''));

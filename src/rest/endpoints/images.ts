@@ -1,12 +1,16 @@
 import { basename } from 'node:path';
 import { Type } from 'typebox';
-import { copycds, imgpull } from '../../commands/index.ts';
+import { copycds, imgimport, imgpull } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { isContainerFile, readPullOptions } from '../../services/images/containers/options.ts';
 import { readCopyOptions } from '../../services/images/media/options.ts';
 import { type Chosen, type Endpoint, endpoint, type Input } from '../endpoint.ts';
+import { paramsOf } from '../params.ts';
 
 type Params = readonly Readonly<Record<string, unknown>>[];
+
+const bundleParams = (body: Pick<Input, 'body'>) =>
+  paramsOf(body, { name: 'text', arch: 'text', profile: 'text', '-f': 'profile' });
 
 /** What an image is made from, by the member of the body that names it; the first that is there counts. */
 const sources: Readonly<Record<string, (value: string, params: Params, body: Input['body']) => Chosen>> = {
@@ -17,8 +21,7 @@ const sources: Readonly<Record<string, (value: string, params: Params, body: Inp
     return { command: imgpull, args: { name, oci, login, options: readPullOptions(params) } };
   },
   file: (file, params, body) => {
-    if (!isContainerFile(file))
-      throw new Fault('invalid', `${file} is no container image: its name must end in .oci.tar, .docker.tar or .oci.`);
+    if (!isContainerFile(file)) return { command: imgimport, args: { file, ...bundleParams({ body: { params } }) } };
     const name = body['name'] ?? basename(file).replace(/\.(oci|docker)(\.tar)?$/, '');
     return { command: imgpull, args: { name, file, options: readPullOptions(params) } };
   },
@@ -33,7 +36,7 @@ const imageBody = Type.Object(
     file: Type.Optional(
       Type.String({
         description:
-          'the path of a container image on the management node: an OCI layout as a directory NAME.oci or an archive NAME.oci.tar, or what docker save writes, NAME.docker.tar',
+          'a path on the management node: of a container image (an OCI layout as a directory NAME.oci or an archive NAME.oci.tar, or what docker save writes, NAME.docker.tar), or of a bundle that export wrote, here or in the reference system',
       }),
     ),
     name: Type.Optional(
@@ -51,7 +54,7 @@ const imageBody = Type.Object(
     params: Type.Optional(
       Type.Array(Type.Record(Type.String(), Type.Unknown()), {
         description:
-          'options as attribute:value objects. Of iso: -n (name) and -a (arch) say what is on the medium, -p (path) where the tree is to be; -i (inspect) copies nothing, -o (noosimage) defines no images, -w (nonoverwrite) leaves a tree that exists as it is; the value of these three is "". Of containers: arch (as osarch; absent: that of the management node), osvers (absent: as the container says), profile (absent: the name), kernel (an image whose kernel and modules are taken), image (which of several in a file), force (made anew even if it is the same)',
+          'options as attribute:value objects. Of iso: -n (name) and -a (arch) say what is on the medium, -p (path) where the tree is to be; -i (inspect) copies nothing, -o (noosimage) defines no images, -w (nonoverwrite) leaves a tree that exists as it is; the value of these three is "". Of containers: arch (as osarch; absent: that of the management node), osvers (absent: as the container says), profile (absent: the name), kernel (an image whose kernel and modules are taken), image (which of several in a file), force (made anew even if it is the same). Of bundles: name (what the image is called here), profile, arch (if it is not that of the management node)',
         maxItems: 100,
       }),
     ),
@@ -76,9 +79,9 @@ export const images: Endpoint[] = [
     body: imageBody,
     args: (input) => chosenBy(input).args as never,
     choose: chosenBy,
-    summary: 'Make operating system images from an install medium or a container.',
+    summary: 'Make operating system images from an install medium, a container or a bundle.',
     description:
-      "iso is the path of an ISO image below site.installdir, images.directories or remote.sources: install media of Debian, Ubuntu, RHEL, Rocky, Alma, CentOS Stream, Oracle Linux, Fedora, SLES and openSUSE Leap are known by their own files. All of it is copied to INSTALLDIR/OS/ARCH (a second disc to a directory of that number in it), verified against the checksums on the medium, and takes its place in one step. Then the operating system (osdistro) and its images (install, netboot and statelite for compute; install for service, where there is a template) are defined; those that exist get the attributes anew that come from the medium. Again with the same medium nothing is copied. What was found and verified is told in the run and with debug=1. oci or file make one diskless image of a container: its layers become the tree in the image's rootimgdir (INSTALLDIR/netboot/OSVERS/OSARCH/PROFILE), the kernel is that of the tree, and the image is packed as any other; it need not be generated. Again with the same container nothing is changed, with another one the tree is replaced in one step.",
+      "iso is the path of an ISO image below site.installdir, images.directories or remote.sources: install media of Debian, Ubuntu, RHEL, Rocky, Alma, CentOS Stream, Oracle Linux, Fedora, SLES and openSUSE Leap are known by their own files. All of it is copied to INSTALLDIR/OS/ARCH (a second disc to a directory of that number in it), verified against the checksums on the medium, and takes its place in one step. Then the operating system (osdistro) and its images (install, netboot and statelite for compute; install for service, where there is a template) are defined; those that exist get the attributes anew that come from the medium. Again with the same medium nothing is copied. What was found and verified is told in the run and with debug=1. oci, or the file of a container, make one diskless image: its layers become the tree in the image's rootimgdir (INSTALLDIR/netboot/OSVERS/OSARCH/PROFILE), the kernel is that of the tree, and the image is packed as any other; it need not be generated. Again with the same container nothing is changed, with another one the tree is replaced in one step. Any other file is a bundle: its checksums are verified, its lists go to INSTALLDIR/custom/imported, the packed image to INSTALLDIR/netboot, and the image is defined.",
     example: {
       body: { iso: '/install/iso/Rocky-9.6-x86_64-dvd.iso', params: [{ '-n': 'rocky9.6' }] },
     },

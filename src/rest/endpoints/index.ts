@@ -3,6 +3,7 @@ import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
+import { imageInstance } from './image-instance.ts';
 import { images } from './images.ts';
 import { dns, names } from './names.ts';
 import { nodes, nodeState } from './nodes.ts';
@@ -28,6 +29,7 @@ export const endpoints: readonly Endpoint[] = [
   ...dhcp,
   ...osimages,
   ...images,
+  ...imageInstance,
   ...networks,
   ...policy,
   ...groups,

@@ -99,7 +99,8 @@ beforeAll(async () => {
 }, 900_000);
 afterAll(() => rmSync(top, { recursive: true, force: true }));
 
-describe('an image of Debian from its mirror', () => {
+// Tools work on hundreds of megabytes.
+describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
   it('has the packages of the mirror and of the site, a kernel, and nothing of this machine', async () => {
     const tree = join(job.directory, 'rootimg');
     const manifest = (await readManifest(job.directory))!;
@@ -113,7 +114,7 @@ describe('an image of Debian from its mirror', () => {
     expect(readFileSync(join(tree, 'etc/apt/sources.list'), 'utf8')).toBe(`deb ${debianMirror()} bookworm main\n`);
     expect(readdirSync(join(tree, 'var/lib/apt/lists'))).toEqual([]);
     expect(existsSync(join(tree, 'usr/sbin/policy-rc.d'))).toBe(false);
-    expect(readdirSync(join(tree, 'run/muster').replace('/muster', ''))).not.toContain('muster');
+    expect(existsSync(join(tree, 'run/muster'))).toBe(false);
     expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
   });
 
@@ -125,13 +126,10 @@ describe('an image of Debian from its mirror', () => {
     const { kernel } = (await readManifest(job.directory))!;
     const modules = readdirSync(join(into, 'lib/modules', kernel!, 'kernel'));
     expect(modules).toEqual(expect.arrayContaining(['squashfs.ko', 'overlay.ko', 'virtio_net.ko']));
-    // The modprobe that is in it finds each with what it needs.
-    const plan = execFileSync('chroot', [into, '/bin/busybox', 'modprobe', '-D', 'virtio_net'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    expect(plan.trim().split('\n').at(-1)).toContain('virtio_net.ko');
-    expect(plan).toContain('net_failover.ko');
+    const dependencies = readFileSync(join(into, 'lib/modules', kernel!, 'modules.dep'), 'utf8');
+    expect(dependencies).toMatch(/^kernel\/virtio_net\.ko: .*kernel\/net_failover\.ko/m);
+    const needed = dependencies.match(/kernel\/\S+\.ko/g)!;
+    for (const path of needed) expect(modules).toContain(path.slice('kernel/'.length));
     const head = readFileSync(join(job.directory, 'kernel')).subarray(0, 2).toString('latin1');
     expect(head).toBe('MZ');
   });
@@ -146,7 +144,10 @@ describe('an image of Debian from its mirror', () => {
     const of = {
       ...packJob(job.directory),
       osarch: job.osarch,
-      exclusions: { out: ['./boot/*', './usr/share/doc/*'], kept: ['./usr/share/doc/apt/*'] },
+      exclusions: {
+        out: ['./boot/*', './usr/share/doc/*', './usr/lib/*', './usr/bin/*'],
+        kept: ['./usr/share/doc/apt/*'],
+      },
     };
     const [one, two] = [await during((task) => pack(of, task)), await during((task) => pack(of, task))];
     expect(two.parts).toEqual(one.parts);
@@ -162,23 +163,13 @@ describe('an image of Debian from its mirror', () => {
 
   it('is updated by apt-get when a list or a repository changes, in a copy', async () => {
     const path = extras('2.0');
-    const changed = withOthers(path, 'lab-one', 'lab-two');
     const task = directWork();
-    expect(await during(() => gen(changed, task), task)).toMatchObject({ did: 'updated' });
-    expect(task.lines.find((line) => line.includes('brought up to date by apt-get'))).toContain('1 to install');
+    expect(await during(() => gen(withOthers(path, 'lab-two'), task), task)).toMatchObject({ did: 'updated' });
+    const line = 'The tree is brought up to date by apt-get: 1 to install, 2 to remove, upgrades.';
+    expect(task.lines).toContain(line);
     const { packages } = (await readManifest(job.directory))!;
-    expect(packages).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ name: 'lab-one', version: '2.0' }),
-        expect.objectContaining({ name: 'lab-two' }),
-      ]),
-    );
-    const failing = withOthers(path, 'lab-one', 'lab-absent');
-    expect(await refusal(during((work) => gen(failing, work)))).toContain('lab-absent');
-    expect((await readManifest(job.directory))!.packages).toEqual(packages);
-    const task2 = directWork();
-    expect(await during(() => gen(withOthers(path, 'lab-one'), task2), task2)).toMatchObject({ did: 'updated' });
-    expect((await readManifest(job.directory))!.packages.map(({ name }) => name)).not.toContain('lab-two');
+    expect(packages).toContainEqual({ name: 'lab-two', version: '2.0', arch: 'all' });
+    expect(packages.map(({ name }) => name)).not.toContain('lab-one');
   });
 });
 

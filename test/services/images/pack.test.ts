@@ -226,7 +226,7 @@ describe('older packs', () => {
   it('that are damaged are not put back', async () => {
     const directory = smallImage();
     const [one] = [await packOf(directory, '1'), await packOf(directory, '2')];
-    const file = join(directory, 'packs', one!, 'rootimg.sfs');
+    const file = join(directory, 'packs', one, 'rootimg.sfs');
     rmSync(file);
     writeFileSync(file, 'x');
     expect(await refusal(during((task) => rollback({ ...job, directory }, task)))).toContain('is damaged');

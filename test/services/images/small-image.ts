@@ -27,12 +27,13 @@ export function temporary(): string {
 
 /** What the work is refused with. */
 export async function refusal(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (error instanceof Fault) return error.message;
-  throw error ?? new Error('nothing was thrown');
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof Fault) return error.message;
+    throw error;
+  }
+  throw new Error('nothing was thrown');
 }
 
 /** Long work in this process, whose stagings go after each call as a run's do. */

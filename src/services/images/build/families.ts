@@ -38,7 +38,8 @@ export const versionOf = (osvers: string): string => /[\d.]+$/.exec(osvers)?.[0]
 
 /** `debian12.5` is called bookworm in repositories. */
 export function suiteOf(osvers: string): string | undefined {
-  const [name = '', version = ''] = [/^[a-z]+/.exec(osvers)?.[0], versionOf(osvers)];
+  const name = /^[a-z]+/.exec(osvers)?.[0] ?? '';
+  const version = versionOf(osvers);
   const length = name === 'ubuntu' ? 2 : 1;
   return suites[name + version.split('.').slice(0, length).join('.')];
 }
@@ -65,6 +66,10 @@ export function architecture(osarch: string): Architecture {
     `Images of architecture ${JSON.stringify(osarch)} cannot be built; osarch must be one of ${Object.keys(architectures).join(', ')}.`,
   );
 }
+
+/** The architecture of this machine. */
+export const hostArchitecture = (): string =>
+  Object.entries(architectures).find(([, { node }]) => node === processArch)?.[0] ?? processArch;
 
 export const isNative = (osarch: string): boolean =>
   architecture(osarch).node === processArch || (osarch === 'x86' && processArch === 'x64');

@@ -33,7 +33,10 @@ done
 [ -n "$sum" ] || stop "The kernel's command line does not say the image's checksum (imgsum=sha256:...)."
 
 for module in $(cat /etc/modules); do modprobe -q "$module"; done
-find /sys/devices -name modalias -exec cat {} + 2> /dev/null | sort -u | while read -r alias; do modprobe -q "$alias"; done
+# The driver of a bus shows what is on it, so this is done again.
+for pass in 1 2 3; do
+  find /sys/devices -name modalias -exec cat {} + 2> /dev/null | sort -u | while read -r alias; do modprobe -q "$alias"; done
+done
 
 ip link set lo up
 address_of() { cat "/sys/class/net/$1/address" 2> /dev/null; }
@@ -74,7 +77,8 @@ mkdir -p /run/image
 mount -t tmpfs -o size=90%,mode=755 image /run/image
 file=/run/image/root
 tries=0
-until wget -q -T 30 -O "$file" "$url" && echo "$sum  $file" | sha256sum -c > /dev/null 2>&1; do
+# The timeout of wget itself crashes some statically linked ones.
+until timeout 1800 wget -q -O "$file" "$url" && echo "$sum  $file" | sha256sum -c > /dev/null 2>&1; do
   tries=$((tries + 1))
   [ "$tries" -lt 5 ] || stop "$url cannot be fetched, or it is not what its checksum says."
   say "That failed; trying again."

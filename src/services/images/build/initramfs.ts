@@ -25,29 +25,16 @@ import {
 /** Without these no image is mounted. */
 const mounting = ['squashfs', 'overlay', 'loop'];
 /** Cards that are found in clusters and virtual machines; what a kernel does not have is left out. */
-const commonCards = [
-  ...['virtio_net', 'virtio_pci', 'vmxnet3', 'xen_netfront', 'hv_netvsc', 'ena', 'gve'],
-  ...['e1000', 'e1000e', 'igb', 'igc', 'ixgbe', 'ixgbevf', 'i40e', 'iavf', 'ice', 'fm10k'],
-  ...['tg3', 'bnx2', 'bnx2x', 'bnxt_en', 'cnic', 'be2net', 'enic', 'qede', 'qlcnic', 'netxen_nic'],
-  ...['mlx4_en', 'mlx5_core', 'sfc', 'cxgb4', 'nfp', 'atlantic', 'r8169', 'realtek', 'alx', 'atl1c', 'sky2'],
-  ...[
-    'thunder_xcv',
-    'nicvf',
-    'hns3',
-    'hclge',
-    'mvneta',
-    'mvpp2',
-    'macb',
-    'genet',
-    'bcmgenet',
-    'xgene_enet',
-    'amd_xgbe',
-    'ibmveth',
-    'ibmvnic',
-  ],
-];
+const commonCards = `
+virtio_net virtio_pci vmxnet3 xen_netfront hv_netvsc ena gve
+e1000 e1000e igb igc ixgbe ixgbevf i40e iavf ice fm10k
+tg3 bnx2 bnx2x bnxt_en cnic be2net enic qede qlcnic netxen_nic
+mlx4_en mlx5_core sfc cxgb4 nfp atlantic r8169 realtek alx atl1c sky2
+thunder_xcv nicvf hns3 hclge mvneta mvpp2 macb genet bcmgenet xgene_enet amd_xgbe ibmveth ibmvnic`
+  .trim()
+  .split(/\s+/);
 const applets =
-  'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root tr udhcpc umount unxz wget';
+  'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root timeout tr udhcpc umount unxz wget';
 
 /** What of an image's recipe is in its initial RAM disk. */
 type Drivers = Pick<Recipe, 'osarch' | 'netdrivers' | 'drivers'>;
@@ -67,6 +54,8 @@ export async function makeInitramfs(
   archive.device('dev/console', 5, 1);
   archive.device('dev/null', 1, 3);
   archive.file('init', Buffer.from(initScript), 0o755);
+  archive.file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644);
+  archive.file('etc/hosts', Buffer.from('127.0.0.1 localhost\n'), 0o644);
   archive.file('etc/udhcpc.sh', Buffer.from(networkScript), 0o755);
   await addModules(task, archive, recipe, tree, kernel);
   await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));

@@ -155,7 +155,7 @@ async function withTool(
 /** Where the distribution's own rpm looks. */
 function databaseOf({ osvers }: Recipe): string {
   const major = Number(versionOf(osvers).split('.')[0]);
-  const isNew = /^fedora/.test(osvers)
+  const isNew = osvers.startsWith('fedora')
     ? major >= 36
     : /^(sle|leap|opensuse|suse|tumbleweed)/.test(osvers)
       ? !(major < 15)

@@ -75,10 +75,26 @@ export async function inNamespaces(task: Work, words: readonly string[], options
   const rights = withoutRights.map((name) => `-${name}`).join(',');
   const before = [tree, outside ? 'yes' : 'no', rights, String(binds.length), ...binds];
   const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc'];
-  const run = () =>
-    task.program('unshare', [...namespaces, '--', 'sh', '-c', entering, 'sh', ...before, ...words], rest);
+  const run = async (): Promise<ProgramResult> => {
+    try {
+      return await task.program(
+        'unshare',
+        [...namespaces, '--', 'sh', '-c', entering, 'sh', ...before, ...words],
+        rest,
+      );
+    } catch (error) {
+      throw error instanceof Fault ? naming(words[0]!, error) : error;
+    }
+  };
   return options.network && !outside ? withResolver(tree, run) : run();
 }
+
+/** What failed is the program, not how it was brought there. */
+const naming = (program: string, { kind, sentences }: Fault): Fault =>
+  new Fault(
+    kind,
+    sentences.map((sentence) => sentence.replace(/^unshare\b/, () => program)),
+  );
 
 /** Names are looked up as this machine does, for the time of the work. */
 async function withResolver<T>(tree: string, work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,22 @@
+import { Type } from 'typebox';
+import type { Exported, ExportJob } from '../services/images/bundles/export.ts';
+import { planExport } from '../services/images/bundles/plan-bundle.ts';
+import { imageArgument, imageSubject, selectImage } from './image.ts';
+import { long } from './long.ts';
+
+const args = Type.Object({
+  ...imageArgument,
+  destination: Type.Optional(Type.String({ description: 'a full path; absent: INSTALLDIR/export/IMAGE.tgz' })),
+});
+
+export const imgexport = long<typeof args, ExportJob, Exported>({
+  name: 'imgexport',
+  args,
+  line: ({ image, destination }) => [image, ...(destination === undefined ? [] : [destination])],
+  select: selectImage,
+  subject: imageSubject,
+  prepare: (snapshot, { image, destination }, { images, caller }) =>
+    planExport(snapshot, images, image, { by: caller.user, destination }),
+  module: new URL('../services/images/bundles/export.ts', import.meta.url),
+  answer: ({ file, size, sha256 }) => ({ shape: 'none', messages: [`${file}: ${size} bytes, SHA-256 ${sha256}`] }),
+});

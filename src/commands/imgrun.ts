@@ -1,0 +1,26 @@
+import { Type } from 'typebox';
+import { describeImage } from '../services/images/describe-image.ts';
+import type { RunJob, RunMade } from '../services/images/build/run.ts';
+import { imageArgument, imageSubject, selectImage } from './image.ts';
+import { long } from './long.ts';
+
+const args = Type.Object({
+  ...imageArgument,
+  command: Type.Array(Type.String({ maxLength: 100_000 }), { minItems: 1, maxItems: 1_000 }),
+  network: Type.Optional(Type.Boolean({ description: 'lets the program use the network' })),
+});
+
+export const imgrun = long<typeof args, RunJob, RunMade>({
+  name: 'imgrun',
+  args,
+  line: ({ image, command, network }) => [...(network ? ['--network'] : []), image, ...command],
+  select: selectImage,
+  subject: imageSubject,
+  prepare: (snapshot, { image, command, network = false }, { images, caller }) => ({
+    ...describeImage(snapshot, images, image, caller.user).job,
+    command,
+    network,
+  }),
+  module: new URL('../services/images/build/run.ts', import.meta.url),
+  answer: ({ lines }) => ({ shape: 'list', items: lines }),
+});

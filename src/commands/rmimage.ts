@@ -1,0 +1,22 @@
+import { Type } from 'typebox';
+import { describeImage } from '../services/images/describe-image.ts';
+import type { ImageJob } from '../services/images/image-job.ts';
+import type { Removed } from '../services/images/removal.ts';
+import { imageArgument, imageSubject, selectImage } from './image.ts';
+import { long } from './long.ts';
+
+const args = Type.Object(imageArgument);
+
+export const rmimage = long<typeof args, ImageJob, Removed>({
+  name: 'rmimage',
+  args,
+  line: ({ image }) => [image],
+  select: selectImage,
+  subject: imageSubject,
+  prepare: (snapshot, { image }, { images, caller }) => describeImage(snapshot, images, image, caller.user).job,
+  module: new URL('../services/images/removal.ts', import.meta.url),
+  answer: ({ removed, left }) => ({
+    shape: 'none',
+    messages: [`removed: ${removed.join(', ')}`, ...(left.length > 0 ? [`left: ${left.join(', ')}`] : [])],
+  }),
+});
