@@ -6,6 +6,7 @@ import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
 import { hosts } from './hosts.ts';
+import { images } from './images.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
 import { nodestat } from './nodestat.ts';
@@ -31,6 +32,7 @@ const benchmarks: Benchmark[] = [
   hosts,
   dns,
   dhcp,
+  images,
   stalls,
 ];
 
