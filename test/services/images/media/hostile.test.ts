@@ -217,7 +217,7 @@ test.each(hostile)('%s is refused and nothing is left', async (_, make, reason) 
 });
 
 test('paths in the files of a medium lead nowhere, and no bit that gives rights is kept', async () => {
-  const treeinfo = String(rocky['.treeinfo']).replaceAll('images/pxeboot/vmlinuz', '../../../../etc/shadow');
+  const treeinfo = (rocky['.treeinfo'] as string).replaceAll('images/pxeboot/vmlinuz', '../../../../etc/shadow');
   const iso = burn(
     directory,
     'medium',
