@@ -6,6 +6,7 @@ import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
 import { hosts } from './hosts.ts';
+import { images } from './images.ts';
 import { imagesBuild } from './images-build.ts';
 import { imagesOci } from './images-oci.ts';
 import { large } from './large.ts';
@@ -37,6 +38,7 @@ const benchmarks: Benchmark[] = [
   longWork,
   imagesBuild,
   imagesOci,
+  images,
   stalls,
 ];
 

@@ -48,6 +48,7 @@ describe('loadConfig', () => {
         networks: undefined,
         postscripts: undefined,
       },
+      images: { directories: undefined },
       longWork: { seconds: 14_400, atOnce: 4, reserve: 1_073_741_824 },
       rangeFiles: undefined,
       logLevel: 'info',
@@ -107,6 +108,8 @@ describe('loadConfig', () => {
       sources = ["files", "/srv/files"]
       networks = ["10.2.0.0/16"]
       postscripts = "scripts"
+      [images]
+      directories = ["images", "/srv/images"]
       [longWork]
       seconds = 5
       atOnce = 6
@@ -155,6 +158,7 @@ describe('loadConfig', () => {
         networks: ['10.2.0.0/16'],
         postscripts: join(directory, 'scripts'),
       },
+      images: { directories: [join(directory, 'images'), '/srv/images'] },
       longWork: { seconds: 5, atOnce: 6, reserve: 7 },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',

@@ -25,10 +25,10 @@ export const redhat: Recogniser = {
   recognise(medium): Release | undefined {
     const disc = discInfo(medium);
     const tree = readTreeInfo(medium);
-    const named = (tree && byTreeInfo(tree)) ?? byDescription(disc);
+    const found = (tree && byTreeInfo(tree)) ?? byDescription(disc);
     const arch = archNamed(tree?.get('general')?.get('arch') ?? tree?.get('tree')?.get('arch') ?? disc?.arch ?? '');
-    if (!named || arch === undefined) return undefined;
-    return { family: 'redhat', ...named, arch, disc: disc?.number ?? 1 };
+    if (!found || arch === undefined) return undefined;
+    return { family: 'redhat', ...found, arch, disc: disc?.number ?? 1 };
   },
 };
 

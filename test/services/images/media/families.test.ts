@@ -47,7 +47,8 @@ test.each(media)('a medium of %s for %s is recognised and copied', async (os, ar
   );
   const copied = treeOf(join(installdir, os, arch));
   for (const [path, entry] of Object.entries(tree)) {
-    const wanted = typeof entry === 'object' && 'link' in entry ? `-> ${entry.link}` : `644 ${String(entry)}`;
+    const wanted =
+      typeof entry === 'object' && 'link' in entry ? `-> ${entry.link}` : `644 ${(entry as Buffer).toString()}`;
     expect(copied[path], path).toBe(wanted);
   }
   expect(lines.join('\n')).toMatch(/\d+ of its \d+ files are as/);
