@@ -113,9 +113,9 @@ function conclude(services: DispatchServices, request: Request, outcome: Outcome
 }
 
 async function fail(services: DispatchServices, request: Request, run: Run, error: unknown): Promise<never> {
-  const state = run.abort?.signal.aborted ? 'cancelled' : 'finished';
+  const state: RunEnd['state'] = run.abort?.signal.aborted ? 'cancelled' : 'finished';
   const end = run.progress && error instanceof Fault ? { state, error: error.sentences } : undefined;
-  services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5, end as RunEnd | undefined);
+  services.runs.finish(run, error instanceof Fault ? errorKinds[error.kind].code : 5, end);
   await auditFailure(services, request, error);
   throw error;
 }

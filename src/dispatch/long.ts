@@ -68,7 +68,7 @@ export async function beginLong(services: LongServices, request: LongRequest): P
     await undertaking.record({ client, range, line, request: id });
     undertaking.signal.throwIfAborted();
   } catch (error) {
-    await undertaking.end();
+    await undertaking.end(true);
     throw error;
   }
   const ended = finish(services, request, undertaking, { job, scope });
@@ -96,14 +96,13 @@ async function finish(
     const done = await undertaking.inTurn(waits, async (hasWaited) =>
       work(services, request, undertaking, hasWaited ? await prepareAgain(services, request) : prepared),
     );
-    await undertaking.end();
+    await undertaking.end(true);
     run.ok = run.nodes;
     run.messages = 'messages' in done.answer ? done.answer.messages : undefined;
     runs.finish(run, 0);
     return done;
   } catch (error) {
     const fault = undertaking.told(error);
-    await undertaking.end();
     run.failed = run.nodes;
     await conclude(services, request, undertaking, fault);
     throw fault;
@@ -147,6 +146,7 @@ async function conclude(
   try {
     await audit(statuses[state]);
   } finally {
+    await undertaking.end(false);
     runs.finish(run, errorKinds[fault.kind].code, { state, error: fault.sentences });
   }
 }

@@ -63,9 +63,10 @@ export class RunProgress {
     for (const { wake } of this.#watchers) wake();
   }
 
-  /** All that comes from now on until the end, or until the signal says to stop. Who reads slowly misses some, and is told so. */
+  /** The last lines and all that comes until the end, or until the signal says to stop. Who reads slowly misses some, and is told so. */
   async *watch(signal: AbortSignal): AsyncIterable<Progress> {
-    const watcher: Watcher = { queue: [], missed: 0, wake: () => undefined };
+    const told = this.#lines.map((line) => ({ ...this.#now, line }));
+    const watcher: Watcher = { queue: told, missed: 0, wake: () => undefined };
     this.#watchers.add(watcher);
     const leave = (): void => watcher.wake();
     signal.addEventListener('abort', leave, { once: true });

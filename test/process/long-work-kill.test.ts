@@ -22,6 +22,13 @@ const begin = async (name: string, steps: readonly Step[]): Promise<string> => {
   return String(reply.headers['x-muster-run']);
 };
 
+async function auditedStatuses(): Promise<string[]> {
+  const { auditlog } = await server!.ok('GET', '/tables/auditlog/rows');
+  return auditlog
+    .filter((row: Record<string, string>) => row['command'] === 'toil')
+    .map((row: Record<string, string>) => row['status']);
+}
+
 test('after a kill everything that long work had started and staged is gone, and its run is interrupted', {
   timeout: 60_000,
 }, async () => {
@@ -55,11 +62,7 @@ test('after a kill everything that long work had started and staged is gone, and
   await until(() => !existsSync(staging));
   expect(readdirSync(place).sort()).toEqual(['.muster-of-somebody-1', 'kept']);
   expect(readFileSync(join(place, 'kept/file'), 'utf8')).toBe('content');
-  const { auditlog } = await server.ok('GET', '/tables/auditlog/rows');
-  const statuses = auditlog
-    .filter((row: Record<string, string>) => row['command'] === 'toil')
-    .map((row: Record<string, string>) => row['status']);
-  expect(statuses).toEqual(['Allowed', 'Interrupted']);
+  expect(await auditedStatuses()).toEqual(['Allowed', 'Interrupted']);
   // The same can be asked for again.
   expect(await server.ok('POST', '/toil/killed', { steps: [{ say: 'done' }] })).toEqual(['done']);
 });
@@ -77,6 +80,7 @@ test('a stop ends long work at once, and the next muster shows it as interrupted
   expect(existsSync(staging)).toBe(false);
   server = await start();
   expect(await server.ok('GET', `/runs/${run}`)).toMatchObject({ state: 'interrupted', errorcode: 5 });
+  expect((await auditedStatuses()).slice(-2)).toEqual(['Allowed', 'Interrupted']);
 });
 
 test('a record that cannot be read keeps nobody from starting', { timeout: 60_000 }, async () => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault, type FaultData } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
@@ -40,7 +41,7 @@ export async function doInChild(order: Order, watcher: ChildWatcher): Promise<un
   });
   let timer: NodeJS.Timeout | undefined;
   const endSoon = (): void => {
-    timer ??= setTimeout(() => killGroup(child), patience);
+    timer ??= setTimeout(() => kill(child, order.isolated), patience);
   };
   const abort = (): void => {
     tell(child, { abort: dataOf(signal.reason) });
@@ -71,11 +72,17 @@ const dataOf = (reason: unknown): FaultData =>
     ? { kind: reason.kind, sentences: reason.sentences }
     : { kind: 'unavailable', sentences: [String(reason)] };
 
-function killGroup({ pid }: ChildProcess): void {
+/**
+ * With a namespace the process is the only child of the one that made it, which ends when all that were in the namespace have.
+ * Killing both would tell us too early.
+ */
+function kill({ pid }: ChildProcess, isolated: boolean): void {
   try {
-    process.kill(-pid!, 'SIGKILL');
+    const first = isolated ? Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1')) : -pid!;
+    if (first !== 0) process.kill(first, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ESRCH' && code !== 'ENOENT') throw error;
   }
 }
 
@@ -87,7 +94,7 @@ async function endOf(child: ChildProcess): Promise<string> {
     child.once('exit', (code, signal) => resolve(signal === null ? `with code ${code}` : `by ${signal}`));
   });
   // Without a namespace of its own, what it has started may still be there.
-  killGroup(child);
+  kill(child, false);
   await disconnected;
   return how;
 }

@@ -29,6 +29,7 @@ export async function runProgram(
   const { signal } = place;
   signal.throwIfAborted();
   const program = await findProgram(file);
+  signal.throwIfAborted();
   const child = start(program, args, options, place.isolated);
   const kill = (): boolean => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
@@ -121,6 +122,7 @@ interface Ended {
 }
 
 const quietFor = 500;
+const noisyFor = 10_000;
 
 /** When it has ended and what it printed is read. What it has left running may keep the pipes open; that is not waited for. */
 async function endOf(
@@ -138,12 +140,13 @@ async function endOf(
   });
   const hasRead = beginReading();
   const ended = await exited;
+  const until = performance.now() + noisyFor;
   for (;;) {
     if (signal.aborted || (await Promise.race([closed.then(() => true), pause(quietFor, false)]))) return ended;
     // What has come while this process was busy is read before the answer counts.
     await turn();
     await turn();
-    if (hasRead()) continue;
+    if (hasRead() && performance.now() < until) continue;
     child.stdout!.destroy();
     child.stderr!.destroy();
   }

@@ -64,8 +64,9 @@ export class Undertaking {
   /** Notes the run on disk: if muster is killed, the next one knows of it. */
   async record(about: Omit<RunRecord, 'run' | 'command' | 'user' | 'started' | 'stagings'>): Promise<void> {
     const { run, command, user, started } = this.claim;
-    this.#record = { ...about, run, command, user, started, stagings: [] };
-    await writeRecord(this.#house.directory, this.#record);
+    const record = { ...about, run, command, user, started, stagings: [] };
+    await writeRecord(this.#house.directory, record);
+    this.#record = record;
   }
 
   /** Does work when its turn comes; `waits` is called if that is not now. */
@@ -103,8 +104,8 @@ export class Undertaking {
     }
   }
 
-  /** Leaves nothing behind, whatever came of it. */
-  async end(): Promise<void> {
+  /** Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. */
+  async end(isDone: boolean): Promise<void> {
     const { directory, log } = this.#house;
     const { run } = this.claim;
     try {
@@ -112,7 +113,7 @@ export class Undertaking {
       const record = await readRecord(directory, run);
       const removed = (signal?: AbortSignal): Promise<unknown> =>
         Promise.all(record.stagings.map((path) => removeStaging(path, run, signal)));
-      if (this.isStopped) {
+      if (this.isStopped && !isDone) {
         const interrupted = { ...record, interrupted: Date.now() };
         await writeRecord(directory, interrupted);
         await removed(AbortSignal.timeout(patience));

@@ -50,15 +50,17 @@ function begin(work: LongWork, { user = 'anna', subject, signal = new AbortContr
 async function doSteps(undertaking: Undertaking, steps: readonly Step[]) {
   const lines: string[] = [];
   let waited = false;
+  let isDone = false;
   try {
     await undertaking.record({ client: '127.0.0.1', range: '', line: '', request: 'q' });
     const made = await undertaking.inTurn(
       () => (waited = true),
       () => undertaking.do(module, { steps }, (batch) => lines.push(...batch.lines)),
     );
+    isDone = true;
     return { ...(made as Made), lines, waited };
   } finally {
-    await undertaking.end();
+    await undertaking.end(isDone);
   }
 }
 const toil = (work: LongWork, steps: readonly Step[], how?: Toil) => doSteps(begin(work, how), steps);
