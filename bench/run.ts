@@ -6,6 +6,7 @@ import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
 import { hosts } from './hosts.ts';
+import { images } from './images.ts';
 import { imagesBuild } from './images-build.ts';
 import { large } from './large.ts';
 import { listing } from './listing.ts';
@@ -33,6 +34,7 @@ const benchmarks: Benchmark[] = [
   dns,
   dhcp,
   imagesBuild,
+  images,
   stalls,
 ];
 

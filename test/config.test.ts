@@ -47,6 +47,8 @@ describe('loadConfig', () => {
         networks: undefined,
         postscripts: undefined,
       },
+      images: { directories: undefined },
+      longWork: { seconds: 14_400, atOnce: 4, reserve: 1_073_741_824 },
       rangeFiles: undefined,
       logLevel: 'info',
       audit: true,
@@ -105,6 +107,12 @@ describe('loadConfig', () => {
       sources = ["files", "/srv/files"]
       networks = ["10.2.0.0/16"]
       postscripts = "scripts"
+      [images]
+      directories = ["images", "/srv/images"]
+      [longWork]
+      seconds = 5
+      atOnce = 6
+      reserve = 7
     `);
     expect(loadConfig({ config }, {})).toEqual({
       data: join(directory, 'state'),
@@ -149,6 +157,8 @@ describe('loadConfig', () => {
         networks: ['10.2.0.0/16'],
         postscripts: join(directory, 'scripts'),
       },
+      images: { directories: [join(directory, 'images'), '/srv/images'] },
+      longWork: { seconds: 5, atOnce: 6, reserve: 7 },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
       audit: false,

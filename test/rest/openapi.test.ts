@@ -10,6 +10,7 @@ import { endpoints } from '../../src/rest/endpoints/index.ts';
 import { openApiDocument } from '../../src/rest/openapi.ts';
 import { publicPaths } from '../../src/rest/public-paths.ts';
 import { roots, statusAt } from '../../src/rest/roots.ts';
+import { toilRow } from '../lab/toil/command.ts';
 
 interface Parameter {
   name: string;
@@ -187,6 +188,21 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     }
   });
 
+  it('says of long work that it need not be waited for, and of nothing else', () => {
+    const described = (row: Endpoint): Operation =>
+      (JSON.parse(JSON.stringify(openApiDocument(root, [...endpoints, row], '1.2.3'))) as Document).paths[row.path]![
+        row.method.toLowerCase()
+      ]!;
+    const { parameters, responses } = described(toilRow);
+    expect(parameters!.map((parameter) => resolved(parameter).name)).toContain('Prefer');
+    expect(Object.keys(responses['202']!.headers!)).toEqual(expect.arrayContaining(['Location', 'Preference-Applied']));
+    expect(Object.keys(responses)).toEqual(expect.arrayContaining([String(statusAt(root, 'conflict')), '408']));
+    for (const row of rows.filter(({ command }) => command.kind !== 'long')) {
+      expect(Object.keys(operationOf(row).responses)).not.toContain('202');
+      expect(operationOf(row).parameters!.map((parameter) => resolved(parameter).name)).not.toContain('Prefer');
+    }
+  });
+
   it('explains every status the root can send', () => {
     const statuses = Object.entries(document.components['responses'] as Record<string, Response>);
     const kinds = (Object.keys(errorKinds) as ErrorKind[]).filter(
@@ -207,7 +223,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
         String(statusAt(root, kind)),
       );
       expect(statuses).toEqual(expect.arrayContaining(always));
-      expect(statuses.includes('408'), nameOf(row)).toBe(row.command.kind === 'per-node');
+      expect(statuses.includes('408'), nameOf(row)).toBe(['per-node', 'long'].includes(row.command.kind));
       expect(statuses.includes('405'), nameOf(row)).toBe(row.needsToken === true);
     }
   });
@@ -225,7 +241,8 @@ describe('examples that belong to no row', () => {
       { changes: [{ table: 't', key: {}, before: null, after: {} }], nodes: 0 },
       true,
     ],
-    ...examples.stream.map(
+    ['an error that ends long work', streamLine.schema, examples.workFails, true],
+    ...[...examples.stream, ...examples.work].map(
       (line) =>
         [`the line ${JSON.stringify(line)}`, streamLine.schema, line, true] as [string, object, unknown, boolean],
     ),

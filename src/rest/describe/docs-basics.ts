@@ -105,6 +105,18 @@ before the first line is an ordinary error reply.</p>`,
     example: html`${codeBox('Request', curlLine(`${baseUrl(root)}/nodes/compute/attrs/mgt`, { headers: ['Accept: application/x-ndjson'] }))}
 ${codeBox('Reply', examples.stream.map((line) => JSON.stringify(line)).join('\n'))}`,
   },
+  {
+    id: 'longwork',
+    title: 'Long work',
+    text: html`<p>Some endpoints do work that takes minutes. A plain request waits for its end. With
+<code>Prefer: respond-async</code> the status is 202 as soon as everything has been checked, and <code>Location</code> is the path of
+the run: <code>GET</code> shows its state (<code>running</code>, <code>finished</code>, <code>cancelled</code> or
+<code>interrupted</code>, if the service was killed), its progress, its last lines and, if it failed, the errors. With
+<code>Accept: application/x-ndjson</code> each line comes as it is told; an error is a line before the summary.</p>
+<p>It goes on when the client leaves, and <code>DELETE</code> of the run cancels it. There is one run at a time on each thing: another
+request is refused with a sentence that says who works on it since when. What is too much at once waits for its turn.</p>`,
+    example: codeBox('Lines of long work', examples.work.map((line) => JSON.stringify(line)).join('\n')),
+  },
 ];
 
 const definitions = (entries: readonly (readonly [string, string])[]): Html =>

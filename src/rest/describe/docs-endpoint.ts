@@ -4,7 +4,7 @@ import { describedAs, isOpen, membersOf } from './body-members.ts';
 import { exampleCurl } from './curl.ts';
 import { type Html, html, nothing } from './html.ts';
 import { replies } from './reply-schemas.ts';
-import { canDryRun, operationId } from './rows.ts';
+import { canDryRun, operationId, takesLong } from './rows.ts';
 
 export const methodBadge = (method: string): Html =>
   html`<span class="method ${method.toLowerCase()}">${method}</span>`;
@@ -47,6 +47,7 @@ function facts(endpoint: Endpoint): Html {
     ...(needsToken ? ['Needs the header X-Auth-Token.'] : []),
     ...(only === undefined ? [] : [`Offered at ${only} only.`]),
     ...(bulk ? ['Takes large bodies.'] : []),
+    ...(takesLong(endpoint) ? ['Long work: takes Prefer: respond-async.'] : []),
     ...(canDryRun(endpoint) ? ['Can be tried with dryRun=1.'] : []),
   ];
   return html`<dl>

@@ -1,7 +1,7 @@
 import { type ErrorKind, errorKinds } from '../../core/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type Root, statusAt } from '../roots.ts';
-import { parameterNames, requiresMembers } from './rows.ts';
+import { parameterNames, requiresMembers, takesLong } from './rows.ts';
 
 interface Meaning {
   /** A sentence on what leads to it. */
@@ -15,7 +15,6 @@ interface Meaning {
 const hasBody = ({ body }: Endpoint): boolean => body !== undefined;
 const namesObjects = ({ path }: Endpoint): boolean => parameterNames(path).length > 0;
 const worksOnNodes = ({ command }: Endpoint): boolean => command.kind === 'per-node';
-const takesLong = ({ command }: Endpoint): boolean => command.kind === 'long';
 const worksOutside = (endpoint: Endpoint): boolean => worksOnNodes(endpoint) || takesLong(endpoint);
 
 const meanings: Readonly<Record<ErrorKind, Meaning>> = {

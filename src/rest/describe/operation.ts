@@ -4,7 +4,15 @@ import type { Root } from '../roots.ts';
 import { statusesAt } from './errors.ts';
 import { commonParameters, pathParameters, type responseHeaders } from './parameters.ts';
 import { dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
-import { canDryRun, carriesAccount, exampleParameters, groupOf, operationId, requiresMembers } from './rows.ts';
+import {
+  canDryRun,
+  carriesAccount,
+  exampleParameters,
+  groupOf,
+  operationId,
+  requiresMembers,
+  takesLong,
+} from './rows.ts';
 
 type HeaderName = keyof typeof responseHeaders;
 
@@ -24,7 +32,7 @@ export function operation(root: Root, endpoint: Endpoint): object {
     ...security(endpoint),
     parameters: parameters(endpoint),
     ...requestBody(endpoint),
-    responses: { ...successes(endpoint), ...failures(root, endpoint) },
+    responses: { ...successes(endpoint), ...begun(endpoint), ...failures(root, endpoint) },
   };
 }
 
@@ -123,6 +131,16 @@ function successes(endpoint: Endpoint): Record<number, object> {
     };
   }
 }
+
+const begun = (endpoint: Endpoint): Record<number, object> =>
+  takesLong(endpoint)
+    ? {
+        202: {
+          description: 'With Prefer: respond-async: the work has begun; GET the run to see how it goes on. No body.',
+          headers: headerRefs('Location', 'Preference-Applied', 'X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision'),
+        },
+      }
+    : {};
 
 const failures = (root: Root, endpoint: Endpoint): Record<string, object> =>
   Object.fromEntries(statusesAt(root, endpoint).map((status) => [status, ref('responses', `Status${status}`)]));

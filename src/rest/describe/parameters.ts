@@ -1,5 +1,5 @@
 import type { Endpoint } from '../endpoint.ts';
-import { canDryRun } from './rows.ts';
+import { canDryRun, takesLong } from './rows.ts';
 
 /** Segments of paths, by name. */
 export const pathParameters: Readonly<Record<string, string>> = {
@@ -102,6 +102,16 @@ export const commonParameters: readonly CommonParameter[] = [
     description: 'Answer from this revision or a later one: what an earlier reply showed or changed is seen.',
   },
   {
+    key: 'prefer',
+    name: 'Prefer',
+    in: 'header',
+    schema: { type: 'string' },
+    example: 'respond-async',
+    description:
+      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run.',
+    takenBy: takesLong,
+  },
+  {
     key: 'ifNoneMatch',
     name: 'If-None-Match',
     in: 'header',
@@ -119,6 +129,11 @@ export const responseHeaders = {
   'X-Muster-Run': { schema: { type: 'string' }, description: 'The id of the run; GET /runs/{id} shows it for a day.' },
   'X-Muster-Revision': { schema: count, description: 'The revision of the database that was read or written.' },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
+  Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },
+  'Preference-Applied': {
+    schema: { type: 'string' },
+    description: 'respond-async, if the reply did not wait for the end of long work.',
+  },
   Allow: { schema: { type: 'string' }, description: 'The methods the path offers.' },
   'Retry-After': { schema: count, description: 'Seconds after which trying again makes sense.' },
 } as const;

@@ -71,11 +71,23 @@ export const dryRunReply: Reply = {
 export const streamLine: Reply = {
   key: 'StreamLine',
   description:
-    'One line: the value or the error of a node, a value that belongs to no node, or, as the last line, the summary.',
+    'One line: the value or the error of a node, a value or an error that belongs to no node, how far long work is and what it said, or, as the last line, the summary.',
   schema: {
     anyOf: [
       { type: 'object', properties: { node: text, value: {} }, required: ['value'] },
       { type: 'object', properties: { node: text, error: text }, required: ['node', 'error'] },
+      errorReply.schema,
+      {
+        type: 'object',
+        properties: {
+          progress: {
+            type: 'object',
+            properties: { done: { type: 'number' }, of: { type: 'number' }, line: text },
+            required: ['done', 'of', 'line'],
+          },
+        },
+        required: ['progress'],
+      },
       {
         type: 'object',
         properties: {
@@ -109,4 +121,10 @@ export const examples = {
     { node: 'n2', value: { mgt: 'ipmi' } },
     { summary: { nodes: 2, ok: 2, failed: 0, errorcode: 0 } },
   ],
+  work: [
+    { progress: { done: 40, of: 100, line: 'Copying the medium' } },
+    { progress: { done: 100, of: 100, line: 'Done' } },
+    { summary: { nodes: 1, ok: 1, failed: 0, errorcode: 0 } },
+  ],
+  workFails: { error: ['The medium is not known.'], errorcode: 1 },
 } as const;

@@ -53,4 +53,6 @@ export const requiresMembers = ({ body }: Endpoint): boolean => {
   return required !== undefined;
 };
 
+export const takesLong = ({ command }: Endpoint): boolean => command.kind === 'long';
+
 export const canDryRun = ({ command }: Endpoint): boolean => command.kind === 'change';

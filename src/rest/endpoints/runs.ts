@@ -12,6 +12,8 @@ export const runs: Endpoint[] = [
     reply: 'object',
     args: ({ params }) => ({ id: params['id']! }),
     summary: 'Progress and results of a run; its id is in the header X-Muster-Run of the reply.',
+    description:
+      'Of long work also progress (done, of, line), its last lines, and error if it failed; its state may be cancelled or interrupted too.',
     example: {
       path: `/runs/${id}`,
       reply: {

@@ -51,7 +51,8 @@ export async function doInChild(order: Order, watcher: ChildWatcher): Promise<un
   try {
     tell(child, { order });
     const how = await endOf(child);
-    signal.throwIfAborted();
+    // What was all made before it heard that it should end counts.
+    if (!last || !('made' in last)) signal.throwIfAborted();
     if (!last) throw died(how, complaints(), order, log);
     return valueOf(last, order, log);
   } finally {

@@ -39,8 +39,9 @@ function failure(error: unknown): FromChild {
   return { error: { text: error.stack ?? error.message, code: (error as NodeJS.ErrnoException).code } };
 }
 
-/** Whoever waits for the service goes first; if memory runs out, this process goes and not the service. */
+/** What muster was started with counts no more: whoever waits for the service goes first, and if memory runs out this process goes. */
 function standBack(): void {
+  process.umask(0o022);
   setPriority(priority);
   for (const [file, value] of [
     // The kernel weighs sessions, and this one is of its own.

@@ -8,11 +8,15 @@ export const fixedEnvironment: Readonly<Record<string, string>> = {
   HOME: '/root',
 };
 
+// By their paths: a program may be given another PATH.
+const unshare = '/usr/bin/unshare';
+const setpriv = '/usr/bin/setpriv';
+
 // Whatever a process starts ends with it: its namespace of processes ends with the first one in it.
-const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--'];
-const withoutNetwork = ['unshare', '--net', '--'];
+const apart = [unshare, '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--'];
+const withoutNetwork = [unshare, '--net', '--'];
 /** The kernel ends it when whoever started it is gone, also after SIGKILL. */
-const notLongerThanUs = ['setpriv', '--pdeathsig', 'KILL', '--'];
+const notLongerThanUs = [setpriv, '--pdeathsig', 'KILL', '--'];
 
 export const childCommand = (isolated: boolean, command: readonly string[]): string[] => [
   ...notLongerThanUs,

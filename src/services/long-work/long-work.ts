@@ -75,7 +75,7 @@ export class LongWork {
     return kept;
   }
 
-  /** Ends all that is under way; it counts as interrupted. */
+  /** Ends all that is under way; it counts as interrupted. What is still to be removed then, the next muster removes. */
   async close(): Promise<void> {
     this.#stop.abort(new Fault('unavailable', 'muster was stopped meanwhile; send the request again.'));
     await Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
@@ -103,9 +103,12 @@ export class LongWork {
   }
 
   #cleanUp(record: RunRecord): void {
-    const cleaning = Promise.all(record.stagings.map((path) => removeStaging(path, record.run)))
+    const { signal } = this.#stop;
+    const cleaning = Promise.all(record.stagings.map((path) => removeStaging(path, record.run, signal)))
       .then(() => writeRecord(this.#directory, { ...record, stagings: [] }))
-      .catch((error: unknown) => this.#log.error({ err: error, run: record.run }, 'what a run left is still there'))
+      .catch((error: unknown) => {
+        if (!signal.aborted) this.#log.error({ err: error, run: record.run }, 'what a run left could not be removed');
+      })
       .finally(() => this.#cleaning.delete(cleaning));
     this.#cleaning.add(cleaning);
   }

@@ -35,7 +35,7 @@ export async function runProgram(
   const last: string[] = [];
   try {
     const [ended] = await Promise.all([
-      endOf(child, file, () => read(child, options, place, last)),
+      endOf(child, file, signal, () => read(child, options, place, last)),
       feed(child, options.input).catch((error: unknown) => {
         kill();
         throw error;
@@ -120,10 +120,15 @@ interface Ended {
   readonly killedBy: NodeJS.Signals | null;
 }
 
-const quietFor = 2_000;
+const quietFor = 500;
 
 /** When it has ended and what it printed is read. What it has left running may keep the pipes open; that is not waited for. */
-async function endOf(child: ChildProcess, file: string, beginReading: () => () => boolean): Promise<Ended> {
+async function endOf(
+  child: ChildProcess,
+  file: string,
+  signal: AbortSignal,
+  beginReading: () => () => boolean,
+): Promise<Ended> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const exited = new Promise<Ended>((resolve, reject) => {
     child.once('exit', (code, killedBy) => resolve({ code, killedBy }));
@@ -134,7 +139,7 @@ async function endOf(child: ChildProcess, file: string, beginReading: () => () =
   const hasRead = beginReading();
   const ended = await exited;
   for (;;) {
-    if (await Promise.race([closed.then(() => true), pause(quietFor, false)])) return ended;
+    if (signal.aborted || (await Promise.race([closed.then(() => true), pause(quietFor, false)]))) return ended;
     // What has come while this process was busy is read before the answer counts.
     await turn();
     await turn();

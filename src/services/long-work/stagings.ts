@@ -8,8 +8,12 @@ import { Fault } from '../../core/errors.ts';
 export const stagingName = (run: string, number: number): string => `.muster-${run}-${number}`;
 
 /** Where a staging of a run is to be made. */
-export const stagingPath = async (beside: string, run: string, number: number): Promise<string> =>
-  join(await realpath(beside), stagingName(run, number));
+export async function stagingPath(beside: string, run: string, number: number): Promise<string> {
+  const directory = await realpath(beside).catch((error: Error) => {
+    throw new Fault('invalid', `${beside} is no directory to work in: ${error.message}.`);
+  });
+  return join(directory, stagingName(run, number));
+}
 
 export const makeStaging = (path: string): Promise<unknown> => mkdir(path, { mode: 0o700 });
 
@@ -28,18 +32,19 @@ const betweenAttempts = 200;
 
 /**
  * Removes a staging of a run, and nothing else whatever its path has become: it must have the name of one, be a directory and lie
- * where it was made. It may be large, so another process does it; that does not follow links.
+ * where it was made. It may be large, so another process does it, until the signal says that it takes too long; that process does
+ * not follow links.
  */
-export async function removeStaging(path: string, run: string): Promise<void> {
+export async function removeStaging(path: string, run: string, signal?: AbortSignal): Promise<void> {
   const [, number = ''] = basename(path).split(`${run}-`);
   if (basename(path) !== stagingName(run, Number(number))) throw new Error(`${path} is no staging of run ${run}.`);
   for (let attempt = 1; ; attempt++) {
     if (!(await isThere(path))) return;
     try {
-      return await removeTree(path);
+      return await removeTree(path, signal);
     } catch (error) {
       // Processes that were killed a moment ago may still have made a file in it.
-      if (attempt === attempts) throw error;
+      if (attempt === attempts || signal?.aborted) throw error;
       await pause(betweenAttempts * attempt);
     }
   }
@@ -55,9 +60,10 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-async function removeTree(path: string): Promise<void> {
+async function removeTree(path: string, signal: AbortSignal | undefined): Promise<void> {
   const child = spawn('nice', ['-n', '10', 'rm', '-rf', '--one-file-system', '--', path], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    ...(signal ? { signal } : {}),
   });
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

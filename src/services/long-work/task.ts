@@ -25,8 +25,8 @@ export function openTask(
     staging: (beside) =>
       turns.take(async () => {
         signal.throwIfAborted();
-        await checkReserve(beside, reserve);
         const path = await stagingPath(beside, record.run, recorded.stagings.length + 1);
+        await checkReserve(beside, reserve);
         // Noted before it is there: whatever happens, the next muster knows what to remove.
         recorded = { ...recorded, stagings: [...recorded.stagings, path] };
         await writeRecord(directory, recorded);

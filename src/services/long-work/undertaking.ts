@@ -32,6 +32,8 @@ export interface House {
 /** Milliseconds between two looks at the room that is left. */
 const lookEvery = 250;
 const longestTimer = 2 ** 31 - 1;
+/** Milliseconds that a stop of muster waits for stagings to be removed. */
+const patience = 15_000;
 
 /** One run of long work from its claim to the moment when nothing of it is left. */
 export class Undertaking {
@@ -108,9 +110,17 @@ export class Undertaking {
     try {
       if (!this.#record) return;
       const record = await readRecord(directory, run);
-      await Promise.all(record.stagings.map((path) => removeStaging(path, run)));
-      if (this.isStopped) await writeRecord(directory, { ...record, stagings: [], interrupted: Date.now() });
-      else await removeRecord(directory, run);
+      const removed = (signal?: AbortSignal): Promise<unknown> =>
+        Promise.all(record.stagings.map((path) => removeStaging(path, run, signal)));
+      if (this.isStopped) {
+        const interrupted = { ...record, interrupted: Date.now() };
+        await writeRecord(directory, interrupted);
+        await removed(AbortSignal.timeout(patience));
+        await writeRecord(directory, { ...interrupted, stagings: [] });
+      } else {
+        await removed();
+        await removeRecord(directory, run);
+      }
     } catch (error) {
       // The record stays, and the next start tries again.
       log.error({ err: error, run }, 'what a run left could not be removed');

@@ -16,7 +16,7 @@ const isContent = (entry: Tree[string]): entry is string | Buffer =>
 /** The list of checksums that Debian and Ubuntu put on their media. */
 export function withMd5Sums(tree: Tree): Tree {
   const lines = Object.entries(tree).flatMap(([path, entry]) =>
-    isContent(entry) ? `${digest('md5', entry)}  ./${path}\n` : [],
+    isContent(entry) && path !== 'md5sum.txt' ? `${digest('md5', entry)}  ./${path}\n` : [],
   );
   return { ...tree, 'md5sum.txt': lines.join('') };
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type ErrorKind, Fault } from '../../../src/core/errors.ts';
@@ -14,7 +14,7 @@ export type Step =
       readonly program: readonly string[];
       readonly options?: Pick<ProgramOptions, 'network' | 'env' | 'cwd' | 'expect'>;
     }
-  /** A staging with a tree in it. */
+  /** A staging with a file in it, and a link that leads out of it. */
   | { readonly staging: string }
   /** Waits until there is such a file. */
   | { readonly wait: string }
@@ -23,6 +23,8 @@ export type Step =
   | { readonly fault: readonly [kind: ErrorKind, ...sentences: string[]] }
   | { readonly error: string }
   | { readonly exit: number }
+  /** Never lets anybody else have a turn. */
+  | { readonly spin: true }
   /** A value for the database. */
   | { readonly profile: string };
 
@@ -42,11 +44,13 @@ export async function work({ steps }: { readonly steps: readonly Step[] }, task:
     else if ('staging' in step) {
       staging = await task.staging(step.staging);
       await writeFile(join(staging, 'file'), 'content');
+      await symlink(step.staging, join(staging, 'link'));
     } else if ('wait' in step) while (!existsSync(step.wait)) await pause(10, undefined, { signal: task.signal });
     else if ('fill' in step) await fill(join(staging, 'filled'), step.fill, task);
     else if ('fault' in step) throw new Fault(step.fault[0], step.fault.slice(1));
     else if ('error' in step) throw new Error(step.error);
     else if ('exit' in step) process.exit(step.exit);
+    else if ('spin' in step) for (;;);
     else made.profile = step.profile;
   }
   return made;

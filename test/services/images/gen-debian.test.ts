@@ -144,7 +144,10 @@ describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
     const of = {
       ...packJob(job.directory),
       osarch: job.osarch,
-      exclusions: { out: ['./boot/*', './usr/share/doc/*', './usr/lib/*', './usr/bin/*'], kept: ['./usr/share/doc/apt/*'] },
+      exclusions: {
+        out: ['./boot/*', './usr/share/doc/*', './usr/lib/*', './usr/bin/*'],
+        kept: ['./usr/share/doc/apt/*'],
+      },
     };
     const [one, two] = [await during((task) => pack(of, task)), await during((task) => pack(of, task))];
     expect(two.parts).toEqual(one.parts);

@@ -2,8 +2,8 @@ import { lstatSync, linkSync, mkdirSync, rmSync, statfsSync, symlinkSync } from 
 import { join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
-import type { MediumChecksums } from './checksums.ts';
-import { copyFiles } from './copy-files.ts';
+import type { Checksum, MediumChecksums } from './checksums.ts';
+import { copyFiles, differs } from './copy-files.ts';
 import { type MediumFile, placeKey } from './iso/scan.ts';
 import type { Medium } from './medium.ts';
 import type { WholeSum } from './whole-sum.ts';
@@ -25,7 +25,7 @@ export async function buildTree(
   task: Work,
 ): Promise<void> {
   const { contents, iso } = medium;
-  const { first, further } = byPlace(contents.files, files);
+  const { first, further } = byPlace(iso.name, contents.files, files);
   const total = first.reduce((sum, { size }) => sum + size, 0);
   checkRoom(root, total, iso.name);
   for (const path of contents.directories) provideDirectory(join(root, path));
@@ -55,7 +55,7 @@ interface ByPlace {
 }
 
 /** Files that are one on the medium become one here; of their names the one whose content can be verified is copied. */
-function byPlace(files: readonly MediumFile[], { ofFiles }: MediumChecksums): ByPlace {
+function byPlace(name: string, files: readonly MediumFile[], { ofFiles }: MediumChecksums): ByPlace {
   const places = new Map<string, MediumFile[]>();
   const first: MediumFile[] = [];
   for (const file of files) {
@@ -71,9 +71,18 @@ function byPlace(files: readonly MediumFile[], { ofFiles }: MediumChecksums): By
   for (const same of places.values()) {
     const chosen = same.find(({ path }) => ofFiles.has(path)) ?? same[0]!;
     first.push(chosen);
-    for (const file of same) if (file !== chosen) further.push([file.path, chosen.path]);
+    for (const file of same) {
+      if (file === chosen) continue;
+      checkSame(name, file.path, ofFiles.get(file.path), ofFiles.get(chosen.path));
+      further.push([file.path, chosen.path]);
+    }
   }
   return { first, further };
+}
+
+/** The content of one place cannot have two checksums. */
+function checkSame(name: string, path: string, own: Checksum | undefined, chosen: Checksum | undefined): void {
+  if (own && own.algorithm === chosen?.algorithm && own.digest !== chosen.digest) throw differs(name, path);
 }
 
 function checkRoom(root: string, needed: number, name: string): void {

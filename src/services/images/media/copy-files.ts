@@ -73,10 +73,13 @@ function* requestsFor(files: readonly FileToCopy[], whole: WholeSum | undefined)
   if (batch.length > 0) yield { kind: 'files', files: batch };
 }
 
+/** Of a file, or of the medium as a whole. */
+export function differs(name: string, path: string | undefined): Fault {
+  const what = path === undefined ? 'its MD5 sum' : `the checksum of "${path}"`;
+  return new Fault('invalid', `${name} is damaged: ${what} is not as the medium itself says. Fetch it again.`);
+}
+
 function problem({ name }: Copying, note: Extract<CopyNote, { kind: 'differs' | 'failed' }>): Error {
-  if (note.kind === 'differs') {
-    const what = note.path === undefined ? 'its MD5 sum' : `the checksum of "${note.path}"`;
-    return new Fault('invalid', `${name} is damaged: ${what} is not as the medium itself says. Fetch it again.`);
-  }
+  if (note.kind === 'differs') return differs(name, note.path);
   return Object.assign(new Error(note.message), { code: note.code });
 }

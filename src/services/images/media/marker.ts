@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Fault } from '../../../core/errors.ts';
 import { placeKey } from './iso/scan.ts';
 import type { Medium } from './medium.ts';
 
@@ -31,8 +32,14 @@ export function readMarker(tree: string): TreeMarker | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
-  const { os, arch, media } = JSON.parse(text) as TreeMarker;
-  return { os, arch, media };
+  try {
+    const { os, arch, media } = JSON.parse(text) as TreeMarker;
+    return { os, arch, media: { ...media } };
+  } catch (error) {
+    throw new Fault('invalid', `${join(tree, markerName)} cannot be read: remove it with its directory.`, {
+      cause: error,
+    });
+  }
 }
 
 /** The directories of further discs below a tree. */

@@ -246,6 +246,15 @@ test('files in several pieces and files that are one are read as they are', asyn
   rmSync(join(installdir, 'rocky9.6'), { recursive: true });
 });
 
+test('names that share a place cannot have different checksums', async () => {
+  const sums = ['a', 'b'].map((name, index) => `${String(index).repeat(32)}  ${name}.txt\n`).join('');
+  const tampered = plain({ 'a.txt': 'same', 'b.txt': 'same', 'md5sum.txt': sums });
+  tampered.setExtent(tampered.record('B.TXT;1'), { block: tampered.blockOf(tampered.record('A.TXT;1')) });
+  const copy = copyMedium(tampered.save(), installdir, { name: 'rocky9.6', arch: 'x86_64' });
+  await expect(copy).rejects.toThrow('the checksum of "b.txt" is not as');
+  expect(treeOf(installdir)).toEqual({});
+});
+
 test('what bsdtar reads from a medium is what is copied', async () => {
   const deep = 'a/b/c/d/e/f/g/h/i/j/k/l/file';
   const long = `${'x'.repeat(120)}/${'y'.repeat(200)}.rpm`;

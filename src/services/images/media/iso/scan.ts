@@ -171,7 +171,9 @@ class Scan {
   #addLink(path: string, parts: readonly string[]): void {
     this.#claim(path);
     if (!isInside(path, parts))
-      throw this.#iso.broken(`the link "${path}" leads to "${targetOf(parts)}", which is not surely inside the medium`);
+      throw this.#iso.broken(
+        `the link "${path}" leads to ${shown(targetOf(parts))}, which is not surely inside the medium`,
+      );
     this.#links.push({ path, target: targetOf(parts) });
   }
 
@@ -198,6 +200,9 @@ class Scan {
 /** Files of the same place have the same content. */
 export const placeKey = ({ extents }: MediumFile): string =>
   extents.map(({ position, length }) => `${position}+${length}`).join();
+
+/** What is refused may hold anything. */
+const shown = (text: string): string => JSON.stringify(text.slice(0, 200));
 
 const targetOf = (parts: readonly string[]): string => parts.join('/').replace(/^\/\//, '/');
 

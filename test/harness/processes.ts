@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Processes that have the word among their arguments, in whatever namespace. */
+export const processesWith = (word: string): string[] =>
+  readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
+    } catch {
+      return false;
+    }
+  });
+
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await pause(20);
+}

@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { LongWork } from '../../../src/services/long-work/long-work.ts';
+import type { LongWorkSettings } from '../../../src/services/long-work/settings.ts';
+import type { Undertaking } from '../../../src/services/long-work/undertaking.ts';
+import { until } from '../../harness/processes.ts';
+import { scratchDirectory } from '../../harness/store.ts';
+import type { Made, Step } from '../../lab/toil/work.ts';
+
+const module = new URL('../../lab/toil/work.ts', import.meta.url);
+const scratch = scratchDirectory();
+/** A file system that nobody else writes to. */
+const memory = mkdtempSync('/dev/shm/muster-test-');
+afterAll(() => {
+  rmSync(scratch, { recursive: true });
+  rmSync(memory, { recursive: true });
+});
+
+const defaults: LongWorkSettings = { seconds: 600, atOnce: 2, reserve: 1 };
+let data: string;
+let logged: string;
+const log = pino({ level: 'info' }, { write: (line: string) => (logged += line) });
+beforeEach(() => {
+  data = scratchDirectory();
+  logged = '';
+  return () => rmSync(data, { recursive: true, force: true });
+});
+
+const open = (settings: Partial<LongWorkSettings> = {}): LongWork =>
+  new LongWork({ ...defaults, ...settings }, { data, log });
+
+let begun = 0;
+interface Toil {
+  readonly user?: string;
+  readonly subject?: string;
+  readonly signal?: AbortSignal;
+}
+function begin(work: LongWork, { user = 'anna', subject, signal = new AbortController().signal }: Toil = {}) {
+  const run = `run-${++begun}`;
+  return work.begin(
+    { subject: subject ?? run, run, command: 'toil', user, started: Date.now(), seesAll: false },
+    signal,
+  );
+}
+
+/** Lines that were told, and what was made. */
+async function doSteps(undertaking: Undertaking, steps: readonly Step[]) {
+  const lines: string[] = [];
+  let waited = false;
+  try {
+    await undertaking.record({ client: '127.0.0.1', range: '', line: '', request: 'q' });
+    const made = await undertaking.inTurn(
+      () => (waited = true),
+      () => undertaking.do(module, { steps }, (batch) => lines.push(...batch.lines)),
+    );
+    return { ...(made as Made), lines, waited };
+  } finally {
+    await undertaking.end();
+  }
+}
+const toil = (work: LongWork, steps: readonly Step[], how?: Toil) => doSteps(begin(work, how), steps);
+
+describe('long work', () => {
+  test('is done in its own namespaces by a process that stands back, and leaves no record', async () => {
+    const { lines } = await toil(open(), [
+      { program: ['readlink', '/proc/1/exe'] },
+      { program: ['nice'] },
+      { program: ['cat', '/proc/self/oom_score_adj'] },
+      { program: ['mount', '-t', 'tmpfs', 'none', scratch] },
+      { program: ['touch', join(scratch, 'in-its-own-mount')] },
+      { program: ['ls', scratch] },
+    ]);
+    expect(lines).toEqual([process.execPath, '10', '500', 'in-its-own-mount']);
+    expect(readdirSync(scratch)).toEqual([]);
+    expect(readdirSync(join(data, 'long-work'))).toEqual([]);
+  });
+
+  test('that takes too long is ended', async () => {
+    await expect(toil(open({ seconds: 1 }), [{ program: ['sleep', '3600'] }])).rejects.toMatchObject({
+      kind: 'deadline',
+      sentences: ['It took longer than 1 seconds (setting longWork.seconds) and was ended.'],
+    });
+  });
+
+  test('that does not heed that it should end is killed', async () => {
+    const controller = new AbortController();
+    const undertaking = begin(open(), { signal: controller.signal });
+    const steps: Step[] = [{ staging: scratch }, { spin: true }];
+    const done = doSteps(undertaking, steps);
+    done.catch(() => undefined);
+    await until(() => readdirSync(scratch).length > 0);
+    controller.abort(new Error('enough'));
+    await expect(done).rejects.toThrow('enough');
+    expect(readdirSync(scratch)).toEqual([]);
+  });
+
+  test('ends before it fills a file system, and what it had written is gone', async () => {
+    const { bavail, bsize } = statfsSync(memory);
+    const free = bavail * bsize;
+    const sentence =
+      /^The file system of \/dev\/shm\/muster-test-\w+ has \d+ bytes left, and long work leaves \d+ free/;
+    await expect(
+      toil(open({ reserve: free - (16 << 20) }), [{ staging: memory }, { fill: 2 ** 40 }]),
+    ).rejects.toMatchObject({ kind: 'unavailable', sentences: [expect.stringMatching(sentence)] });
+    expect(readdirSync(memory)).toEqual([]);
+    await expect(toil(open({ reserve: free + (1 << 30) }), [{ staging: memory }])).rejects.toThrow(sentence);
+  });
+
+  test('may print without end: a bounded number of lines is told', async () => {
+    const { lines } = await toil(open(), [{ program: ['sh', '-c', 'yes "$0" | head -c 50000000', 'x'.repeat(100)] }]);
+    expect(lines.join('').length).toBeLessThan(10_000_000);
+    expect(lines.at(-1)).toMatch(/^x+$/);
+    expect(lines.some((line) => /^\(\d+ lines are left out here\)$/.test(line))).toBe(true);
+  });
+
+  test('that breaks tells the client where to look, and the log what it was', async () => {
+    await expect(toil(open(), [{ error: 'a bug' }])).rejects.toMatchObject({
+      kind: 'unavailable',
+      message: expect.stringContaining('Something went wrong inside muster'),
+    });
+    expect(logged).toContain('a bug');
+    await expect(toil(open(), [{ exit: 7 }])).rejects.toThrow(
+      /The process that did the work of toil ended with code 7;/,
+    );
+  });
+
+  test('waits for its turn when there is much of it, and a user leaves a slot to others', async () => {
+    const work = open({ atOnce: 2 });
+    const flag = join(data, 'flag');
+    const first = toil(work, [{ program: ['touch', `${flag}-of-first`] }, { wait: flag }]);
+    await until(() => existsSync(`${flag}-of-first`));
+    const second = toil(work, [{ say: 'second' }]);
+    expect(await toil(work, [{ say: 'other' }], { user: 'bert' })).toMatchObject({ said: ['other'], waited: false });
+    writeFileSync(flag, '');
+    expect(await first).toMatchObject({ waited: false });
+    expect(await second).toMatchObject({ said: ['second'], waited: true });
+  });
+
+  test('that waits for its turn can be cancelled', async () => {
+    const work = open({ atOnce: 1 });
+    const flag = join(data, 'flag');
+    const first = toil(work, [{ program: ['touch', `${flag}-of-first`] }, { wait: flag }]);
+    await until(() => existsSync(`${flag}-of-first`));
+    const controller = new AbortController();
+    const second = toil(work, [], { signal: controller.signal, user: 'bert' });
+    controller.abort(new Error('enough'));
+    await expect(second).rejects.toThrow('enough');
+    writeFileSync(flag, '');
+    await first;
+  });
+
+  test('of one user is bounded', () => {
+    const work = open();
+    for (let i = 0; i < 16; i++) begin(work);
+    expect(() => begin(work)).toThrow('User "anna" has 16 long commands under way');
+    begin(work, { user: 'bert' });
+  });
+
+  test('ends with muster, and nothing new is begun', async () => {
+    const work = open();
+    mkdirSync(join(data, 'place'));
+    const done = toil(work, [{ staging: join(data, 'place') }, { program: ['sleep', '3600'] }]);
+    done.catch(() => undefined);
+    await until(() => readdirSync(join(data, 'place')).length > 0);
+    await work.close();
+    await expect(done).rejects.toThrow('muster was stopped meanwhile');
+    expect(readdirSync(join(data, 'place'))).toEqual([]);
+    expect(() => begin(work)).toThrow('muster was stopped meanwhile');
+    const found: string[] = [];
+    const kept = await open().resume(async ({ run }) => void found.push(run));
+    expect([kept.length, found]).toEqual([1, []]);
+  });
+});
