@@ -108,6 +108,10 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
         expect(errorOf(reply)).toEqual([403, 1]);
         return;
       }
+      if (row.command.name === 'lsimage') {
+        expect(errorOf(reply)).toEqual([404, 1]);
+        return;
+      }
       // Nor is there a DHCP server; test/services/dhcp has one.
       if (row.path === '/nodes/{noderange}/dhcp') {
         expect(errorOf(reply)).toEqual([503, 5]);

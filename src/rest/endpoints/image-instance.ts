@@ -55,7 +55,7 @@ function chosenBy(input: Input): Chosen {
 }
 
 const path = '/osimages/{imgname}/instance';
-const name = 'debian12-x86_64-netboot-compute';
+const name = 'rocky9-x86_64-netboot-compute';
 const example = `/osimages/${name}/instance`;
 const made = { when: '2026-11-15T19:00:00.000Z', by: 'root', run: '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11' };
 
@@ -98,15 +98,15 @@ export const imageInstance: Endpoint[] = [
     example: {
       path: example,
       reply: {
-        directory: '/install/netboot/debian12/x86_64/compute',
+        directory: '/install/netboot/rocky9.2/x86_64/compute',
         image: name,
-        osvers: 'debian12',
+        osvers: 'rocky9.2',
         osarch: 'x86_64',
         profile: 'compute',
         made,
-        packages: [{ name: 'apt', version: '2.6.1', arch: 'amd64' }],
+        packages: [{ name: 'bash', version: '5.1.8-6.el9', arch: 'x86_64' }],
         runs: [],
-        kernel: '6.1.0-50-amd64',
+        kernel: '5.14.0-284.11.1.el9_2.x86_64',
         files: ['kernel', 'initrd-stateless.gz'],
         packs: [
           {
@@ -130,7 +130,7 @@ export const imageInstance: Endpoint[] = [
           kind: 'packages',
           lists: [
             {
-              path: '/install/custom/netboot/debian/compute.pkglist',
+              path: '/install/custom/netboot/rocky/compute.pkglist',
               sha256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
             },
           ],
