@@ -10,7 +10,7 @@ import { buildTree, type Verification } from './build-tree.ts';
 import { mediumChecksums } from './checksums.ts';
 import { type ImageMade, imagesFor } from './images-made.ts';
 import { IsoFile } from './iso/iso-file.ts';
-import { fingerprintOf, isComplete, markerName } from './marker.ts';
+import { fingerprintOf, isComplete, lastOf, markerName } from './marker.ts';
 import { Medium } from './medium.ts';
 import { ownSystem } from './own-system.ts';
 import { directoriesOf, discPlace, existingAbove, type Present, presentAt, putInPlace } from './place.ts';
@@ -96,7 +96,8 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
   const present = presentAt(place);
   const marker = present.kind === 'tree' ? present.marker : undefined;
   const fingerprint = fingerprintOf(medium);
-  if (marker?.media[fingerprint] !== undefined && isComplete(place, medium)) {
+  const { [fingerprint]: _, ...others } = marker?.media ?? {};
+  if (lastOf(marker) === fingerprint && isComplete(place, medium)) {
     const line = `All of it is in ${place} already.`;
     task.tell(line);
     return [line];
@@ -111,7 +112,7 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
   const made = join(await task.staging(existingAbove(place)), 'tree');
   await beginWith(present, place, made, task);
   await buildTree(made, medium, verification, task);
-  const media = { ...marker?.media, [fingerprint]: new Date().toISOString() };
+  const media = { ...others, [fingerprint]: new Date().toISOString() };
   const content = { os: osName(release), arch: release.arch, media };
   writeFileAtomically(join(made, markerName), `${JSON.stringify(content, undefined, 2)}\n`, 0o644);
   task.signal.throwIfAborted();

@@ -8,7 +8,8 @@ import type { WholeSum } from './whole-sum.ts';
 // Reading, hashing and writing one file after the other keeps one processor busy; there are several of these threads.
 
 const { fd, root } = workerData as CopyThreadData;
-const buffer = Buffer.allocUnsafeSlow(1_048_576);
+// What stays in the processor's cache is hashed and written for less.
+const buffer = Buffer.allocUnsafeSlow(65_536);
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 /** Bytes after which progress is told. */
 const progressStep = 8 * 1_048_576;

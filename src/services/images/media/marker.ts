@@ -11,17 +11,32 @@ export const markerName = '.muster-medium.json';
 export interface TreeMarker {
   readonly os: string;
   readonly arch: string;
-  /** Fingerprints of the media, and when they were copied. */
+  /** Fingerprints of the media and when they were copied, the latest last. */
   readonly media: Readonly<Record<string, string>>;
 }
 
-/** What tells a medium from others without reading all of it: when it was made, and every file's name, size and place. */
+const smallFile = 64 * 1_024;
+const mostRead = 32 * 1_048_576;
+
+/**
+ * What tells a medium from others without reading all of it: when it was made, every file's name, size, place and time, and the
+ * content of small files, among which are indexes and lists of checksums.
+ */
 export function fingerprintOf({ iso, contents }: Medium): string {
   const hash = createHash('sha256').update(contents.volume.descriptors).update(`${iso.size}\n`);
-  for (const file of contents.files) hash.update(`${file.path}\0${placeKey(file)}\n`);
+  let read = 0;
+  for (const file of contents.files) {
+    hash.update(`${file.path}\0${placeKey(file)}\0${file.time}\n`);
+    if (file.size > smallFile || read > mostRead) continue;
+    read += file.size;
+    for (const { position, length } of file.extents) hash.update(iso.read(position, length, `"${file.path}"`));
+  }
   for (const { path, target } of contents.links) hash.update(`${path}\0${target}\n`);
   return hash.digest('hex');
 }
+
+/** The medium that was put over the others. */
+export const lastOf = (marker: TreeMarker | undefined): string | undefined => Object.keys(marker?.media ?? {}).at(-1);
 
 export function readMarker(tree: string): TreeMarker | undefined {
   let text: string;

@@ -9,17 +9,21 @@ import { discDirectories, readMarker, type TreeMarker } from './marker.ts';
 export type Present =
   | { readonly kind: 'nothing' }
   /** Made from media; without a marker it has further discs only. */
-  | { readonly kind: 'tree'; readonly marker: TreeMarker | undefined };
+  | {
+      readonly kind: 'tree';
+      readonly marker: TreeMarker | undefined;
+      readonly discs: readonly (TreeMarker | undefined)[];
+    };
 
 export function presentAt(place: string): Present {
   const status = lstatSync(place, { throwIfNoEntry: false });
   if (!status) return { kind: 'nothing' };
   if (!status.isDirectory()) throw new Fault('invalid', `${place} exists and is not a directory: move it away.`);
   const marker = readMarker(place);
-  if (marker) return { kind: 'tree', marker };
   const names = readdirSync(place);
   if (names.length === 0) return { kind: 'nothing' };
-  if (discDirectories(place).length === names.length) return { kind: 'tree', marker: undefined };
+  const discs = discDirectories(place);
+  if (marker || discs.length === names.length) return { kind: 'tree', marker, discs: discs.map(readMarker) };
   throw new Fault(
     'invalid',
     `${place} exists and was not made by copycds of this service, so it is left alone: move it away, or give another path with -p.`,

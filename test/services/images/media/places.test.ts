@@ -92,6 +92,32 @@ test('another medium of the same release is put over what is there, and both are
   expect(Object.keys(marker.media)).toHaveLength(2);
 });
 
+test('a medium that another was put over is copied again, also where nothing but content differs', async () => {
+  const [one, two] = ['one', 'two'].map((word) => burn(directory, word, { ...ubuntuTree(), index: word }));
+  for (const [iso, word] of [
+    [one, 'one'],
+    [two, 'two'],
+    [one, 'one'],
+  ] as const) {
+    await copyMedium(iso!, installdir);
+    expect(treeOf(join(installdir, 'ubuntu24.04.3/x86_64'))).toHaveProperty('index', `644 ${word}`);
+  }
+});
+
+test('a disc that came while the tree was copied is not lost', async () => {
+  await copyMedium(first, installdir);
+  rmSync(join(tree, '.disk/info'));
+  const again = copyMedium(first, installdir, {}, (task) => ({
+    ...task,
+    async staging(beside) {
+      await copyMedium(second, installdir);
+      return task.staging(beside);
+    },
+  }));
+  await expect(again).rejects.toThrow('was changed by another copy meanwhile');
+  expect(treeOf(tree)).toHaveProperty('2/.disk/info');
+});
+
 test('-w leaves a tree that exists as it is', async () => {
   await copyMedium(burn(directory, 'minimal', ubuntuTree()), installdir);
   const before = treeOf(installdir);
