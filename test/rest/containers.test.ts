@@ -5,6 +5,7 @@ import { errorOf } from '../harness/errors.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { writeLayout } from '../lab/oci/layout.ts';
 import { type LabRegistry, labLogin, startRegistry } from '../lab/oci/registry.ts';
+import { isBlob, type RoughRegistry, startRoughRegistry } from '../lab/oci/rough-registry.ts';
 import { file } from '../lab/oci/tar.ts';
 
 // Programs are started and images are fetched: a busy machine takes its time.
@@ -13,6 +14,8 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const osarch = process.arch === 'x64' ? 'x86_64' : 'aarch64';
 const [data, installdir, scratch] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
 let registry: LabRegistry;
+let rough: RoughRegistry;
+let config: string;
 let server: TestServer;
 
 const layers = [[file('etc/os-release', 'ID=rocky\nVERSION_ID=9.4\n')], [file('etc/motd', 'hello\n')]];
@@ -23,10 +26,9 @@ beforeAll(async () => {
   const ca = join(scratch, 'ca.pem');
   writeFileSync(ca, registry.ca);
   const named = [registry.https, registry.basic, registry.bearer, registry.tokens].map((each) => JSON.stringify(each));
-  server = await startServer({
-    data,
-    config: `[images]\nregistries = [${named.join(', ')}]\nregistryCa = ${JSON.stringify(ca)}\n`,
-  });
+  rough = await startRoughRegistry(scratch);
+  config = `[images]\nregistries = [${named.join(', ')}]\ninsecureRegistries = ["${rough.address}"]\nregistryCa = ${JSON.stringify(ca)}\n`;
+  server = await startServer({ data, config });
   await server.ok('PUT', '/globalconf/attrs/installdir', { installdir });
   writeLayout(join(scratch, 'layout'), layers);
   registry.push(`${join(scratch, 'layout')}:t`, 'private/rocky:9');
@@ -34,6 +36,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server?.stop();
   await registry?.stop();
+  await rough?.stop();
   for (const directory of [data, installdir, scratch]) rmSync(directory, { recursive: true });
 });
 
@@ -118,4 +121,29 @@ test('an image of another architecture or of other make is not replaced', async 
     imagetype: 'linux',
   });
   expect((await make({ file: layout, name: 'bare' })).text).toContain('only images of netboot and statelite');
+});
+
+test('a kill in the middle leaves nothing half made, and the same command works afterwards', async () => {
+  // Layers that are not kept yet.
+  writeLayout(join(scratch, 'stalled'), [[...layers[0]!, file('etc/motd', 'stalled\n')]]);
+  const body = { oci: `${rough.address}/stalled:t`, name: 'killed' };
+  const arrived = new Promise<void>((resolve) => {
+    rough.trick = (request, response, bytes) => {
+      if (!isBlob(request) || bytes[0] !== 0x1f) return undefined;
+      response.write(bytes.subarray(0, 50), () => resolve());
+      return true;
+    };
+  });
+  await make(body, { headers: { Prefer: 'respond-async' } });
+  await arrived;
+  const left = (): string[] =>
+    [installdir, join(data, 'blobs')].flatMap((each) => readdirSync(each)).filter((name) => name.startsWith('.'));
+  expect(left().length).toBeGreaterThan(0);
+  server.child.kill('SIGKILL');
+  await new Promise((resolve) => server.child.once('exit', resolve));
+  server = await startServer({ data, config });
+  expect(left()).toEqual([]);
+  rough.trick = undefined;
+  expect((await make(body)).status).toBe(201);
+  expect(readFileSync(join(place('killed'), 'rootimg/etc/motd'), 'utf8')).toBe('stalled\n');
 });
