@@ -118,7 +118,7 @@ describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
     expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
   });
 
-  it('boots by an initial RAM disk with the drivers of that kernel', async () => {
+  it('has an initial RAM disk with the drivers of that kernel and all that they need', async () => {
     const into = join(top, 'initrd');
     mkdirSync(into);
     const input = gunzipSync(readFileSync(join(job.directory, 'initrd-stateless.gz')));
