@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { Fault } from '../../../core/errors.ts';
-import { tarEnd, tarHeader, tarPadding } from '../../../core/tar/write.ts';
+import { tarEnd, tarHeader, tarPadding } from '../../../protocols/tar/write.ts';
 import type { Work } from '../../long-work/work.ts';
 import { entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { readManifestOf } from '../manifest.ts';

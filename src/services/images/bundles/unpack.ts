@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto';
-import { mkdir, open } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { Fault } from '../../../core/errors.ts';
 import { openReal } from '../../../core/open-real.ts';
-import { memberPath, readTar, type TarEntry } from '../../../core/tar/read.ts';
+import { type TarEntry, TarError } from '../../../protocols/tar/entry.ts';
+import { TarReader, type TarSink } from '../../../protocols/tar/reader.ts';
 import type { Work } from '../../long-work/work.ts';
 import { type Bundle, bundleFile, longestBundleFile, mostMembers, parseBundle } from './bundle.ts';
 import { parseReferenceManifest } from './reference-manifest.ts';
@@ -30,50 +31,139 @@ const mostBytes = 64 * 1024 ** 3;
 
 /** Unpacks a bundle into an empty directory. It comes from elsewhere: nothing in it decides where anything is written. */
 export async function unpackBundle(file: string, into: string, task: Work): Promise<Contents> {
-  const files = new Map<string, Unpacked>();
-  let bundle: Bundle | undefined;
-  let reference: Record<string, string> | undefined;
-  let all = 0;
-  let first = true;
-  for await (const entry of readTar(bytesOf(file), file, mostMembers)) {
-    task.signal.throwIfAborted();
-    const name = checkedName(entry, file);
-    if (name === '' || entry.kind === 'directory') continue;
-    if (entry.kind !== 'file')
-      throw new Fault(
-        'invalid',
-        `${file}: ${JSON.stringify(entry.name)} is a link or a device; bundles hold files only.`,
-      );
-    if (files.has(name)) throw new Fault('invalid', `${file} has ${name} twice.`);
-    if (name === bundleFile && first) bundle = parseBundle(await textOf(entry, file), file);
-    else if (name === referenceFile && !bundle) reference = parseReferenceManifest(await textOf(entry, file), file);
-    else {
-      all += entry.size;
-      if (all > mostBytes) throw new Fault('invalid', `${file} has more than ${mostBytes} bytes in it.`);
-      const listed = bundle?.members.find((member) => member.name === name);
-      if (bundle && listed?.size !== entry.size)
-        throw new Fault('invalid', `${file}: ${name} is not what ${bundleFile} says.`);
-      const unpacked = await write(entry, join(into, String(files.size)));
-      if (listed && listed.sha256 !== unpacked.sha256)
-        throw new Fault('invalid', `${file} is damaged: ${name} is not what its checksum says.`);
-      files.set(name, unpacked);
+  const members = new BundleMembers(file, into);
+  const reader = new TarReader(members);
+  try {
+    for await (const chunk of bytesOf(file)) {
+      task.signal.throwIfAborted();
+      reader.push(chunk);
     }
-    first = false;
+    reader.finish();
+  } catch (error) {
+    if (!(error instanceof TarError)) throw error;
+    throw new Fault('invalid', `${file} is not a tar archive, or it is damaged or cut off: ${error.message}.`);
+  } finally {
+    members.close();
   }
-  const missing = bundle?.members.find(({ name }) => !files.has(name));
-  if (missing) throw new Fault('invalid', `${file} is incomplete: ${missing.name} is missing.`);
-  if (!bundle && !reference)
-    throw new Fault(
-      'invalid',
-      `${file} is no bundle of an image: there is neither ${bundleFile} nor ${referenceFile} in it.`,
-    );
-  return { files, ...(bundle ? { bundle } : {}), ...(reference ? { reference } : {}) };
+  return members.contents();
 }
 
-function checkedName({ name }: TarEntry, file: string): string {
-  const path = memberPath(name);
-  if (path !== undefined) return path;
-  throw new Fault('invalid', `${file}: the name ${JSON.stringify(name.slice(0, 200))} leads out of the archive.`);
+/** Takes the members of a bundle as they come; this process does nothing else. */
+class BundleMembers implements TarSink {
+  readonly #file: string;
+  readonly #into: string;
+  readonly #files = new Map<string, Unpacked>();
+  #bundle: Bundle | undefined;
+  #reference: Record<string, string> | undefined;
+  #bytes = 0;
+  #count = 0;
+  #member: Member | undefined;
+
+  constructor(file: string, into: string) {
+    this.#file = file;
+    this.#into = into;
+  }
+
+  entry({ kind, path, size, pieces }: TarEntry): void {
+    const name = this.#checkedName(Buffer.from(path, 'latin1').toString());
+    if (++this.#count > mostMembers) throw this.#wrong(` has more than ${mostMembers} members.`);
+    if (name === '' || kind === 'directory') return;
+    if (kind !== 'file' || pieces)
+      throw this.#wrong(
+        `: ${JSON.stringify(name)} is a link or a device, or has holes; bundles hold whole files only.`,
+      );
+    if (this.#files.has(name)) throw this.#wrong(` has ${name} twice.`);
+    if (this.#isText(name)) {
+      if (size > longestBundleFile) throw this.#wrong(`: ${name} has more than ${longestBundleFile} bytes.`);
+      this.#member = { name, size, chunks: [] };
+      return;
+    }
+    this.#bytes += size;
+    if (this.#bytes > mostBytes) throw this.#wrong(` has more than ${mostBytes} bytes in it.`);
+    const listed = this.#bundle?.members.find((member) => member.name === name);
+    if (this.#bundle && listed?.size !== size) throw this.#wrong(`: ${name} is not what ${bundleFile} says.`);
+    const target = join(this.#into, String(this.#files.size));
+    const hash = createHash('sha256');
+    this.#member = { name, size, path: target, fd: openSync(target, 'wx', 0o644), hash, wanted: listed?.sha256 };
+  }
+
+  data(bytes: Buffer): void {
+    const member = this.#member!;
+    // They are only lent.
+    if ('chunks' in member) member.chunks.push(Buffer.from(bytes));
+    else {
+      member.hash.update(bytes);
+      for (let at = 0; at < bytes.length; ) at += writeSync(member.fd, bytes, at);
+    }
+  }
+
+  end(): void {
+    const member = this.#member;
+    if (!member) return;
+    if ('chunks' in member) {
+      const text = Buffer.concat(member.chunks).toString();
+      if (member.name === bundleFile) this.#bundle = parseBundle(text, this.#file);
+      else this.#reference = parseReferenceManifest(text, this.#file);
+    } else {
+      fsyncSync(member.fd);
+      const { name, path, size, wanted } = member;
+      const sha256 = member.hash.digest('hex');
+      if (wanted !== undefined && wanted !== sha256)
+        throw this.#wrong(` is damaged: ${name} is not what its checksum says.`);
+      this.#files.set(name, { path, sha256, size });
+    }
+    this.close();
+  }
+
+  close(): void {
+    if (this.#member && 'fd' in this.#member) closeSync(this.#member.fd);
+    this.#member = undefined;
+  }
+
+  contents(): Contents {
+    const [files, bundle, reference] = [this.#files, this.#bundle, this.#reference];
+    const missing = bundle?.members.find(({ name }) => !files.has(name));
+    if (missing) throw this.#wrong(` is incomplete: ${missing.name} is missing.`);
+    if (!bundle && !reference)
+      throw this.#wrong(` is no bundle of an image: there is neither ${bundleFile} nor ${referenceFile} in it.`);
+    return { files, ...(bundle ? { bundle } : {}), ...(reference ? { reference } : {}) };
+  }
+
+  /** What says what else is in it: ours comes first. */
+  #isText(name: string): boolean {
+    const isFirst = this.#files.size === 0 && !this.#bundle && !this.#reference;
+    return (name === bundleFile && isFirst) || (name === referenceFile && !this.#bundle);
+  }
+
+  #checkedName(name: string): string {
+    const path = memberPath(name);
+    if (path === undefined)
+      throw this.#wrong(`: the name ${JSON.stringify(name.slice(0, 200))} leads out of the archive.`);
+    return path;
+  }
+
+  #wrong(what: string): Fault {
+    return new Fault('invalid', `${this.#file}${what}`);
+  }
+}
+
+/** The member that is being read: one that is understood here, or one that is kept. */
+type Member =
+  | { readonly name: string; readonly size: number; readonly chunks: Buffer[] }
+  | {
+      readonly name: string;
+      readonly size: number;
+      readonly path: string;
+      readonly fd: number;
+      readonly hash: Hash;
+      readonly wanted: string | undefined;
+    };
+
+/** The name of a member as a relative path without detours; undefined for one that leads elsewhere. */
+function memberPath(name: string): string | undefined {
+  if (name.startsWith('/') || /[\p{Cc}\\]/u.test(name)) return undefined;
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.');
+  return parts.includes('..') ? undefined : parts.join('/');
 }
 
 async function* bytesOf(file: string): AsyncIterable<Buffer> {
@@ -90,28 +180,4 @@ async function* bytesOf(file: string): AsyncIterable<Buffer> {
     plain.destroy();
     unzipped.destroy();
   }
-}
-
-async function textOf(entry: TarEntry, file: string): Promise<string> {
-  if (entry.size > longestBundleFile)
-    throw new Fault('invalid', `${file}: ${entry.name} has more than ${longestBundleFile} bytes.`);
-  const chunks: Buffer[] = [];
-  for await (const chunk of entry.content()) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
-async function write(entry: TarEntry, path: string): Promise<Unpacked> {
-  await mkdir(dirname(path), { recursive: true });
-  const hash = createHash('sha256');
-  const handle = await open(path, 'wx', 0o644);
-  try {
-    for await (const chunk of entry.content()) {
-      hash.update(chunk);
-      await handle.writeFile(chunk);
-    }
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  return { path, sha256: hash.digest('hex'), size: entry.size };
 }
