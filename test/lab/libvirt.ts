@@ -113,7 +113,7 @@ export async function startLibvirt(): Promise<LibvirtLab> {
     virsh,
     async killDaemon() {
       const pid = await readFile(file('run', 'libvirtd.pid'), 'utf8');
-      await run('nsenter', ['-t', String(await innerProcess(child.process.pid!)), '-p', 'kill', '-KILL', pid.trim()]);
+      await run('nsenter', ['-t', await innerProcess(child.process.pid!), '-p', 'kill', '-KILL', pid.trim()]);
       await ready();
     },
     stop,

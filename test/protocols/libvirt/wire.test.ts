@@ -87,18 +87,20 @@ test.each([
   expect(bytesOf(write)).toBe(hex);
 });
 
+const reader = (words: string): XdrReader => new XdrReader(Buffer.from(words.replaceAll(' ', ''), 'hex'));
+
 test('values of every type are read', () => {
-  const hex = [
+  const words = [
     '00000007',
-    '00000001' + '61000000' + '00000001' + 'ffffffff',
-    '00000001' + '62000000' + '00000002' + 'ffffffff',
-    '00000001' + '63000000' + '00000003' + 'ffffffffffffffff',
-    '00000001' + '64000000' + '00000004' + 'ffffffffffffffff',
-    '00000001' + '65000000' + '00000005' + '3ff8000000000000',
-    '00000001' + '66000000' + '00000006' + '00000001',
-    '00000001' + '67000000' + '00000007' + '00000002' + '68690000',
+    '00000001 61000000 00000001 ffffffff',
+    '00000001 62000000 00000002 ffffffff',
+    '00000001 63000000 00000003 ffffffff ffffffff',
+    '00000001 64000000 00000004 ffffffff ffffffff',
+    '00000001 65000000 00000005 3ff80000 00000000',
+    '00000001 66000000 00000006 00000001',
+    '00000001 67000000 00000007 00000002 68690000',
   ].join('');
-  expect([...readParameters(new XdrReader(Buffer.from(hex, 'hex')))]).toEqual([
+  expect([...readParameters(reader(words))]).toEqual([
     ['a', -1],
     ['b', 0xffff_ffff],
     ['c', -1n],
@@ -108,8 +110,6 @@ test('values of every type are read', () => {
     ['g', 'hi'],
   ]);
 });
-
-const reader = (hex: string): XdrReader => new XdrReader(Buffer.from(hex, 'hex'));
 
 test.each([
   ['a word that is not there', () => reader('0000').int(), 'it ends too early'],
@@ -121,7 +121,7 @@ test.each([
   ['neither yes nor no', () => reader('00000002').bool(), '2 where yes or no belongs'],
   [
     'a value of an unknown type',
-    () => readParameters(reader('000000010000000161000000' + '00000008')),
+    () => readParameters(reader('00000001 00000001 61000000 00000008')),
     'a value of type 8',
   ],
   [
