@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { within } from '../../core/waiting.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
 import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi-controller.ts';
@@ -22,7 +23,6 @@ import {
 } from '../../protocols/ipmi/commands/users.ts';
 import { type Check, verifyKept } from '../bmc/kept-settings.ts';
 import type { Bmc } from './bmc.ts';
-import { within } from './deadline.ts';
 import { difference, readIdentity } from './identity.ts';
 import { lanAttributes } from './sp-get.ts';
 import { type AccountChange, planSettings, type SettingsPlan } from './sp-settings.ts';

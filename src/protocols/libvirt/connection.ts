@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
+import { cancelled } from '../../core/waiting.ts';
 import { garbled, LibvirtFault } from './faults.ts';
 import { Keepalive } from './keepalive.ts';
 import { encodeMessage, Framer, type Message, messageTypes, programs, statuses } from './message.ts';
@@ -73,9 +74,9 @@ export class LibvirtConnection {
   /** Sends a call when fewer than the daemon's number are under way. Who waits no longer leaves the daemon at work on it. */
   call(procedure: number, body: XdrWriter, { signal, timeout = usualTimeout }: CallOptions): Promise<XdrReader> {
     if (this.#ended) return Promise.reject(this.#ended);
-    if (signal.aborted) return Promise.reject(abortFault(signal));
+    if (signal.aborted) return Promise.reject(cancelled(signal));
     return new Promise((resolve, reject) => {
-      const watch = { aborted: () => this.#abandon(call, abortFault(signal)) };
+      const watch = { aborted: () => this.#abandon(call, cancelled(signal)) };
       const call: Call = {
         procedure,
         body: body.bytes(),
@@ -184,9 +185,4 @@ export class LibvirtConnection {
     for (const call of waiting) call.settle(reason);
     this.onEnd?.(reason);
   }
-}
-
-function abortFault(signal: AbortSignal): Fault {
-  if (signal.reason instanceof Fault) return signal.reason;
-  return new Fault('invalid', 'the command was cancelled.', { cause: signal.reason });
 }
