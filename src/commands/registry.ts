@@ -22,6 +22,7 @@ import { makedns } from './makedns.ts';
 import { makehosts } from './makehosts.ts';
 import { makenetworks } from './makenetworks.ts';
 import { mkdef } from './mkdef.ts';
+import { mkvm } from './mkvm.ts';
 import { nodels } from './nodels.ts';
 import { nodestat } from './nodestat.ts';
 import { rbeacon } from './rbeacon.ts';
@@ -31,6 +32,7 @@ import { reventlog } from './reventlog.ts';
 import { rinv } from './rinv.ts';
 import { rmdef } from './rmdef.ts';
 import { rmtoken } from './rmtoken.ts';
+import { rmvm } from './rmvm.ts';
 import { rpower } from './rpower.ts';
 import { rscan } from './rscan.ts';
 import { rsetboot } from './rsetboot.ts';
@@ -67,6 +69,7 @@ export const commands = {
   makehosts,
   makenetworks,
   mkdef,
+  mkvm,
   nodels,
   nodestat,
   rbeacon,
@@ -76,6 +79,7 @@ export const commands = {
   rinv,
   rmdef,
   rmtoken,
+  rmvm,
   rpower,
   rscan,
   rsetboot,

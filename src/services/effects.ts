@@ -2,6 +2,7 @@ import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
 import type { Origin } from '../database/changeset.ts';
 import type { Store } from '../database/store.ts';
+import { keepIdentity } from './made-machine.ts';
 import type { NodeStatus } from './node-status.ts';
 import { followMove } from './service-processor-address.ts';
 import type { ServiceProcessorTrust } from './service-processor-trust.ts';
@@ -37,6 +38,8 @@ export class Effects {
         return undefined;
       case 'moved':
         return this.#follow(node, effect.from, effect.to, origin);
+      case 'machine':
+        return keepIdentity(this.#services.store, origin, node, effect);
       case 'certificate':
         return certificates.learn(node, effect.fingerprint);
       case 'host-key':

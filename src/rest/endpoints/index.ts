@@ -15,12 +15,14 @@ import { tables } from './tables.ts';
 import { templates } from './templates.ts';
 import { tokens } from './tokens.ts';
 import { update } from './update.ts';
+import { vm } from './vm.ts';
 
 /** Every endpoint of the service. */
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...nodes,
   ...hardware,
+  ...vm,
   ...nodeState,
   ...remote,
   ...update,
