@@ -1,18 +1,21 @@
-import { Fault } from '../../core/errors.ts';
+import { Fault, Unreachable } from '../../core/errors.ts';
 import { unlessAborted, within } from '../../core/waiting.ts';
 import { Hypervisor } from './hypervisor.ts';
 import type { HypervisorWays } from './ways.ts';
 
-const openTimeout = 20_000;
+/** Milliseconds until a daemon must have answered the first calls. */
+const usualTimeout = 20_000;
 
 /** Connections to hypervisors: one each, opened once for all who wait for it, and kept. */
 export class Hypervisors {
   readonly #ways: HypervisorWays;
+  readonly #openTimeout: number;
   readonly #opened = new Map<string, Promise<Hypervisor>>();
   readonly #closed = new AbortController();
 
-  constructor(ways: HypervisorWays) {
+  constructor(ways: HypervisorWays, openTimeout = usualTimeout) {
     this.#ways = ways;
+    this.#openTimeout = openTimeout;
   }
 
   wayTo(host: string): Promise<unknown> {
@@ -36,9 +39,9 @@ export class Hypervisors {
   async #open(key: string, host: string, way: unknown): Promise<Hypervisor> {
     const forget = (): void => void this.#opened.delete(key);
     const late = (): Fault =>
-      new Fault('deadline', `libvirt on ${host} was not ready within ${openTimeout / 1_000} s.`);
+      new Unreachable(`libvirt on ${host} was not ready within ${this.#openTimeout / 1_000} s.`);
     try {
-      const opened = await within(openTimeout, late, this.#closed.signal, (signal) =>
+      const opened = await within(this.#openTimeout, late, this.#closed.signal, (signal) =>
         unlessAborted(Hypervisor.open(this.#ways, host, way, signal), signal),
       );
       opened.connection.onEnd = forget;
