@@ -1,8 +1,6 @@
 /** The calls of libvirt's program `remote` that are used, by its numbers. */
 export const procedures = {
   connectOpen: 1,
-  connectClose: 2,
-  nodeGetInfo: 6,
   domainGetXml: 14,
   domainLookupByName: 23,
   domainLookupByUuid: 24,
@@ -10,16 +8,12 @@ export const procedures = {
   connectSupportsFeature: 60,
   authList: 66,
   storagePoolCreateXml: 76,
-  storagePoolDestroy: 80,
   storagePoolRefresh: 83,
   storagePoolLookupByName: 84,
   storageVolCreateXml: 93,
   storageVolDelete: 94,
   storageVolLookupByName: 95,
-  storageVolLookupByPath: 97,
-  storageVolGetInfo: 98,
   storageVolGetPath: 100,
-  storageVolCreateXmlFrom: 125,
   domainCreateWithFlags: 196,
   domainInjectNmi: 210,
   domainGetState: 212,
@@ -46,8 +40,6 @@ export const authentications = { none: 0, sasl: 1, polkit: 2 } as const;
 
 /** Numbers of errors that something is made of; the others are told in libvirt's words. */
 export const errorCodes = {
-  invalidArgument: 8,
-  operationFailed: 9,
   noDomain: 42,
   noStoragePool: 49,
   noStorageVolume: 50,

@@ -9,7 +9,7 @@ import {
   listDomains,
   statistics,
 } from '../../../src/protocols/libvirt/calls/domains.ts';
-import { closeDriver, openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
+import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
 import {
   createVolume,
   deleteVolume,
@@ -17,7 +17,6 @@ import {
   findVolume,
   refreshPool,
   volumePath,
-  volumeSize,
 } from '../../../src/protocols/libvirt/calls/storage.ts';
 import type { LibvirtConnection } from '../../../src/protocols/libvirt/connection.ts';
 
@@ -43,10 +42,8 @@ export async function converse(connection: LibvirtConnection) {
   const pool = await findPool(connection, { name: 'default-pool' }, options);
   await refreshPool(connection, pool!, options);
   const volume = await createVolume(connection, pool!, volumeXml, options);
-  const size = await volumeSize(connection, volume, options);
   const path = await volumePath(connection, volume, options);
   await deleteVolume(connection, volume, options);
   const gone = await findVolume(connection, pool!, 'v1', options);
-  await closeDriver(connection, options);
-  return { domain, found, byUuid, absent, state, stats, refusal, xml, events, pool, volume, size, path, gone };
+  return { domain, found, byUuid, absent, state, stats, refusal, xml, events, pool, volume, path, gone };
 }

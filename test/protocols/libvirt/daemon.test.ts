@@ -13,13 +13,7 @@ import {
   undefineDomain,
 } from '../../../src/protocols/libvirt/calls/domains.ts';
 import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
-import {
-  copyVolume,
-  createPool,
-  createVolume,
-  findPool,
-  volumeSize,
-} from '../../../src/protocols/libvirt/calls/storage.ts';
+import { createPool, createVolume, findPool } from '../../../src/protocols/libvirt/calls/storage.ts';
 import { LibvirtConnection } from '../../../src/protocols/libvirt/connection.ts';
 import { domainStates, lifecycles } from '../../../src/protocols/libvirt/domain.ts';
 import type { LibvirtFault } from '../../../src/protocols/libvirt/faults.ts';
@@ -84,7 +78,7 @@ test('many machines are told in one call', async () => {
   expect(await listDomains(connection, options)).toEqual([]);
 });
 
-test('disks are made and copied in a directory', async () => {
+test('disks are made in a directory', async () => {
   const connection = await open('qemu:///system');
   expect(await findPool(connection, { directory: lab.images }, options)).toBeUndefined();
   const xml = `<pool type='dir'><name>p1</name><target><path>${lab.images}</path></target></pool>`;
@@ -92,9 +86,8 @@ test('disks are made and copied in a directory', async () => {
   expect(await findPool(connection, { directory: lab.images }, options)).toEqual(pool);
   const disk = (name: string): string =>
     `<volume><name>${name}</name><capacity unit='MiB'>4</capacity><target><format type='qcow2'/></target></volume>`;
-  const first = await createVolume(connection, pool, disk('a.qcow2'), options);
-  const copy = await copyVolume(connection, pool, disk('b.qcow2'), first, options);
-  expect(await volumeSize(connection, copy, options)).toMatchObject({ capacity: 4n << 20n });
+  const { key } = await createVolume(connection, pool, disk('a.qcow2'), options);
+  expect(await lab.virsh('vol-info', key)).toMatch(/Capacity: +4.00 MiB/);
   const again = await createVolume(connection, pool, disk('a.qcow2'), options).catch((error: LibvirtFault) => error);
   expect(again).toMatchObject({ code: 90 });
 });

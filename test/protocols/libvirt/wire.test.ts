@@ -45,7 +45,6 @@ test.each([1, 3, 64, 100_000])(
       ],
       pool: { name: 'default-pool', uuid: 'dfe224cb-28fb-8dd0-c4b2-64eb3f0f4566' },
       volume: { pool: 'default-pool', name: 'v1', key: '/default-pool/v1' },
-      size: { capacity: 8_388_608n },
       path: '/default-pool/v1',
       gone: undefined,
     });

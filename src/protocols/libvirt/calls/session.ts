@@ -21,8 +21,3 @@ export async function openDriver(connection: LibvirtConnection, uri: string, opt
   const asked = new XdrWriter().int(features.keepalive);
   if ((await connection.call(procedures.connectSupportsFeature, asked, options)).bool()) connection.watchLife();
 }
-
-/** Says goodbye; the daemon forgets what was opened. */
-export async function closeDriver(connection: LibvirtConnection, options: CallOptions): Promise<void> {
-  await connection.call(procedures.connectClose, new XdrWriter(), options);
-}

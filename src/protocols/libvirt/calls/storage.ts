@@ -70,15 +70,6 @@ export function findVolume(
   return unlessAbsent(found, errorCodes.noStorageVolume);
 }
 
-export function volumeAt(
-  connection: LibvirtConnection,
-  path: string,
-  options: CallOptions,
-): Promise<Volume | undefined> {
-  const found = connection.call(procedures.storageVolLookupByPath, new XdrWriter().string(path), options);
-  return unlessAbsent(found.then(readVolume), errorCodes.noStorageVolume);
-}
-
 /** Empty, as the XML says. */
 export async function createVolume(
   connection: LibvirtConnection,
@@ -88,30 +79,6 @@ export async function createVolume(
 ): Promise<Volume> {
   const body = writePool(new XdrWriter(), pool).string(xml).uint(none);
   return readVolume(await connection.call(procedures.storageVolCreateXml, body, options));
-}
-
-/** With all that is in another. */
-export async function copyVolume(
-  connection: LibvirtConnection,
-  pool: Pool,
-  xml: string,
-  from: Volume,
-  options: CallOptions,
-): Promise<Volume> {
-  const body = writeVolume(writePool(new XdrWriter(), pool).string(xml), from).uint(none);
-  return readVolume(await connection.call(procedures.storageVolCreateXmlFrom, body, options));
-}
-
-/** Bytes that a guest sees, and bytes that it takes. */
-export async function volumeSize(
-  connection: LibvirtConnection,
-  volume: Volume,
-  options: CallOptions,
-): Promise<{ readonly capacity: bigint; readonly allocation: bigint }> {
-  const reply = await connection.call(procedures.storageVolGetInfo, writeVolume(new XdrWriter(), volume), options);
-  /* File, block device and so on. */
-  reply.int();
-  return { capacity: reply.uhyper(), allocation: reply.uhyper() };
 }
 
 export async function volumePath(connection: LibvirtConnection, volume: Volume, options: CallOptions): Promise<string> {
