@@ -32,6 +32,7 @@ import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
 import { Effects } from './services/effects.ts';
 import { Hosts } from './services/hosts/hosts.ts';
+import { HypervisorLinks } from './services/hypervisor-ways.ts';
 import { Images } from './services/images/images.ts';
 import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
@@ -75,10 +76,18 @@ export async function openContext(config: Config): Promise<Context> {
     const keys = openSshKeys(config.data);
     const remote = new Remote(config.remote, { data: config.data, hosts, keys });
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
-    const { ca, powerDeadline, ipmiSuites, networks } = config.hardware;
+    const nodes = openRemoteNodes(config.remote, keys, hostKeys);
+    const { ca, powerDeadline, ipmiSuites, networks, libvirtSocket: socket, accelerator } = config.hardware;
     const guard = new AddressGuard(networks);
     const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
-    const drivers = makeDrivers({ trust: certificates, guard, ipmiSuites, powerTimeout: powerDeadline * 1_000 });
+    const drivers = makeDrivers({
+      trust: certificates,
+      guard,
+      ipmiSuites,
+      powerTimeout: powerDeadline * 1_000,
+      accelerator,
+      hypervisors: new HypervisorLinks({ store, remote, nodes, socket }),
+    });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     return {
@@ -94,7 +103,7 @@ export async function openContext(config: Config): Promise<Context> {
       hardware: new Hardware(drivers, box),
       means: {
         devices: new Devices(drivers, new Governor()),
-        remote: openRemoteNodes(config.remote, keys, hostKeys),
+        remote: nodes,
         probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
       },
       effects: new Effects({ store, status, certificates, hostKeys }),

@@ -24,7 +24,14 @@ describe('loadConfig', () => {
       listen: [{ host: '127.0.0.1', port: 8443 }],
       tls: undefined,
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
-      hardware: { powerDeadline: 60, ca: undefined, ipmiSuites: [17, 3], networks: undefined },
+      hardware: {
+        powerDeadline: 60,
+        ca: undefined,
+        ipmiSuites: [17, 3],
+        libvirtSocket: '/run/libvirt/libvirt-sock',
+        accelerator: 'kvm',
+        networks: undefined,
+      },
       discovery: { interfaces: undefined, addresses: undefined, seconds: 5 },
       names: { hostsFile: '/etc/hosts', lookup: true },
       dns: { daemon: 'auto', directory: undefined, configuration: undefined, user: undefined, listen: undefined },
@@ -76,6 +83,8 @@ describe('loadConfig', () => {
       powerDeadline = 5
       ca = "bmc-ca.pem"
       ipmiSuites = [17]
+      libvirtSocket = "/srv/libvirt-sock"
+      accelerator = "qemu"
       networks = ["10.1.0.0/16", "fd00::/8"]
       [discovery]
       interfaces = ["eth1"]
@@ -127,6 +136,8 @@ describe('loadConfig', () => {
         powerDeadline: 5,
         ca: join(directory, 'bmc-ca.pem'),
         ipmiSuites: [17],
+        libvirtSocket: '/srv/libvirt-sock',
+        accelerator: 'qemu',
         networks: ['10.1.0.0/16', 'fd00::/8'],
       },
       discovery: { interfaces: ['eth1'], addresses: ['10.1.0.1-10.1.0.20'], seconds: 3 },

@@ -9,6 +9,8 @@ export type Effect =
   | { readonly kind: 'moved'; readonly from: string; readonly to: string }
   /** Its service processor has shown its first certificate. */
   | { readonly kind: 'certificate'; readonly fingerprint: string }
+  /** Its virtual machine was made; `mac` if addresses were made for it. */
+  | { readonly kind: 'machine'; readonly uuid: string; readonly mac?: string | undefined }
   /** Its sshd has shown its first host key. */
   | { readonly kind: 'host-key'; readonly key: string };
 

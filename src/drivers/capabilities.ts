@@ -119,7 +119,33 @@ export interface Subnodes {
   list(signal: AbortSignal): Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
 }
 
+export interface MachineRequest {
+  /** Undefined: as the attributes say. */
+  readonly cpus?: string | undefined;
+  readonly memory?: string | undefined;
+  /** Sizes of disks to make. */
+  readonly disks: readonly string[];
+  /** Disks that are in the way are replaced. */
+  readonly force: boolean;
+  /** Undefined: a new one. */
+  readonly uuid?: string | undefined;
+}
+
+export interface MadeMachine {
+  readonly uuid: string;
+  /** What the attribute mac is to be, if addresses had to be made. */
+  readonly mac?: string | undefined;
+}
+
+export interface VirtualMachine {
+  /** Defines the machine, switched off. A failure leaves nothing behind. */
+  create(request: MachineRequest, signal: AbortSignal): Promise<MadeMachine>;
+  /** One that runs, or that was made by somebody else, only with `force`; its disks only with `purge`. */
+  remove(request: { readonly purge: boolean; readonly force: boolean }, signal: AbortSignal): Promise<void>;
+}
+
 export interface Capabilities {
+  readonly virtualMachine?: VirtualMachine;
   readonly power?: Power;
   readonly vitals?: Vitals;
   readonly inventory?: Inventory;

@@ -26,6 +26,7 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   energy: 'energy control',
   serviceProcessor: 'settings of the service processor',
   subnodes: 'nodes behind a node',
+  virtualMachine: 'virtual machine',
 };
 
 /** The devices that this process works on, in the order that the governor allows. */

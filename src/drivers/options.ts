@@ -1,5 +1,6 @@
 import type { AddressGuard } from '../core/address-guard.ts';
 import type { Trust } from '../protocols/redfish/client.ts';
+import type { HypervisorWays } from './kvm/ways.ts';
 
 /** What drivers are made with; each takes what it needs. */
 export interface DriverOptions {
@@ -11,4 +12,8 @@ export interface DriverOptions {
   readonly ipmiSuites?: readonly (17 | 3)[];
   /** How long a power command may take to reach its state, in milliseconds. */
   readonly powerTimeout: number;
+  /** What runs virtual machines; without it the processor itself. */
+  readonly accelerator?: 'kvm' | 'qemu';
+  /** How hypervisors are reached; without it this machine is the only one. */
+  readonly hypervisors?: HypervisorWays;
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { Count, kind, Networks, Path, setting } from '../core/settings.ts';
+import { Count, kind, Networks, oneOf, Path, setting } from '../core/settings.ts';
+import { defaultSocket } from './kvm/ways.ts';
 
 const CipherSuites = kind('a list of the IPMI cipher suites 17 and 3', Type.Array(Type.Enum([17, 3]), { minItems: 1 }));
 
@@ -12,6 +13,18 @@ export const hardwareSettings = Type.Object({
     default: [17, 3],
     variable: 'MUSTER_IPMI_SUITES',
   }),
+  libvirtSocket: setting(Path, 'the socket of libvirt on hypervisors, here and elsewhere', {
+    default: defaultSocket,
+    variable: 'MUSTER_LIBVIRT_SOCKET',
+  }),
+  accelerator: setting(
+    oneOf('kvm', 'qemu'),
+    'what runs virtual machines: the processor itself, or an emulation of it',
+    {
+      default: 'kvm',
+      variable: 'MUSTER_ACCELERATOR',
+    },
+  ),
   networks: setting(Networks, 'networks that service processors are in; elsewhere no account is sent', {
     defaultText: 'anywhere, which the log tells at the start',
   }),

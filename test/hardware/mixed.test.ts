@@ -49,7 +49,7 @@ describe('a mixed range', () => {
     expect((await services.state(1)).boot.target).toBe('Pxe');
   });
 
-  const known = 'known are ipmi, redfish, openbmc';
+  const known = 'known are ipmi, redfish, openbmc, kvm';
   const problems = [
     'bare: rpower is not possible: its attribute mgt is not set.',
     'nobmc: its attribute bmc, the address of its service processor, is not set.',

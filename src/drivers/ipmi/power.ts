@@ -1,9 +1,9 @@
 import { Fault } from '../../core/errors.ts';
+import { within } from '../../core/waiting.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { chassisControl, type ChassisControl, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
 import type { Power, PowerAction } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
-import { within } from './timeout.ts';
 
 const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
 type KnownAction = (typeof known)[number];

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { within } from '../../core/waiting.ts';
 import { pause, unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { byteAt } from '../../protocols/ipmi/commands/bytes.ts';
 import { getControllerId, setControllerId } from '../../protocols/ipmi/commands/dcmi.ts';
@@ -25,7 +26,6 @@ import type { Bmc } from './bmc.ts';
 import { difference, readIdentity } from './identity.ts';
 import { lanAttributes } from './sp-get.ts';
 import { type AccountChange, planSettings, type SettingsPlan } from './sp-settings.ts';
-import { within } from './timeout.ts';
 
 /** IPMI 2.0 table 23-4, parameter 4. */
 const addressSources = ['unspecified', 'static', 'dhcp', 'set by the BIOS'] as const;

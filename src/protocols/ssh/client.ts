@@ -42,7 +42,13 @@ export class SshClient implements Transport {
   }
 
   subsystem(target: Target, name: string, options: OpenOptions): Promise<Duplex> {
-    return this.#on(target, options, (connection): Promise<ClientChannel> => openSubsystem(connection, name, options));
+    const open: OpenChannel = (connection, done) => connection.subsystem(name, done);
+    return this.#on(target, options, (connection) => openStream(connection, open, name, options));
+  }
+
+  socket(target: Target, path: string, options: OpenOptions): Promise<Duplex> {
+    const open: OpenChannel = (connection, done) => connection.socket(path, done);
+    return this.#on(target, options, (connection) => openStream(connection, open, path, options));
   }
 
   async close(): Promise<void> {
@@ -71,8 +77,15 @@ function parsedKey(text: string): ParsedKey {
   return Array.isArray(key) ? key[0]! : key;
 }
 
-/** Opens a subsystem on a connection that was claimed for it; that is given back when the stream is closed. */
-function openSubsystem(connection: Connection, name: string, options: OpenOptions): Promise<ClientChannel> {
+type OpenChannel = (connection: Connection, done: Parameters<Connection['subsystem']>[1]) => void;
+
+/** Opens a stream on a connection that has a place for it; the place is given back when the stream is closed. */
+function openStream(
+  connection: Connection,
+  open: OpenChannel,
+  name: string,
+  options: OpenOptions,
+): Promise<ClientChannel> {
   const { signal, connectTimeout = defaultConnectTimeout } = options;
   const { target } = connection;
   return new Promise((resolve, reject) => {
@@ -97,13 +110,14 @@ function openSubsystem(connection: Connection, name: string, options: OpenOption
       settle(() => reject(isOpen ? new Fault('invalid', sentence) : lostFault(target, error)));
     };
     try {
-      connection.subsystem(name, (error, channel) => {
+      open(connection, (error, channel) => {
         if (error) {
           refused(error);
           return;
         }
         channel.on('error', () => undefined).once('close', () => connection.release());
-        channel.stderr.on('error', () => undefined).resume();
+        // A socket has none.
+        (channel as Partial<ClientChannel>).stderr?.on('error', () => undefined).resume();
         if (over) channel.destroy();
         else settle(() => resolve(channel));
       });

@@ -85,6 +85,11 @@ export class Connection {
     this.#client.subsys(name, done);
   }
 
+  /** A stream to a UNIX socket of the peer. */
+  socket(path: string, done: (error: Error | undefined, channel: ClientChannel) => void): void {
+    this.#client.openssh_forwardOutStreamLocal(path, done);
+  }
+
   /** A stream to a port that the peer can reach; it gives back the use that the caller has claimed. */
   forward(target: Target): Promise<Duplex> {
     return new Promise((resolve, reject) => {

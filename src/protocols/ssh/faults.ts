@@ -2,10 +2,7 @@ import { Fault, Unreachable } from '../../core/errors.ts';
 import { hostAndPort, type Target } from './target.ts';
 
 /** Why work was ended from outside. */
-export function abortFault(signal: AbortSignal): Fault {
-  if (signal.reason instanceof Fault) return signal.reason;
-  return new Fault('invalid', 'the command was cancelled.', { cause: signal.reason });
-}
+export { cancelled as abortFault } from '../../core/waiting.ts';
 
 export function closedFault(): Fault {
   return new Fault('unavailable', 'the service is being stopped.');

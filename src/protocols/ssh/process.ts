@@ -88,6 +88,11 @@ export class SshProcesses implements Transport {
     return stream.on('error', () => undefined);
   }
 
+  socket(): Promise<never> {
+    const sentence = 'the ssh program cannot reach a socket there; set remote.transport to ssh2.';
+    return Promise.reject(new Fault('invalid', sentence));
+  }
+
   async close(): Promise<void> {
     // What is being ended already is not to be killed a second time.
     await Promise.all(this.#leaving);

@@ -54,6 +54,8 @@ export interface Transport {
   exec(target: Target, command: string, output: Output, options: ExecOptions): Promise<Exit>;
   /** A subsystem such as `sftp` as a stream of bytes; destroying it ends it. */
   subsystem(target: Target, name: string, options: OpenOptions): Promise<Duplex>;
+  /** A UNIX socket of the node as a stream of bytes. */
+  socket(target: Target, path: string, options: OpenOptions): Promise<Duplex>;
   close(): Promise<void>;
 }
 

@@ -14,6 +14,7 @@ import { services, slp } from './services.ts';
 import { tables } from './tables.ts';
 import { tokens } from './tokens.ts';
 import { update } from './update.ts';
+import { vm } from './vm.ts';
 
 /** Every endpoint of the service. */
 export const endpoints: readonly Endpoint[] = [
@@ -21,6 +22,7 @@ export const endpoints: readonly Endpoint[] = [
   ...nodes,
   ...hardware,
   ...boot,
+  ...vm,
   ...nodeState,
   ...remote,
   ...update,

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault, type FaultData, unlessFault } from '../../core/errors.ts';
 import { NamedSlots } from '../../core/slots.ts';
@@ -49,6 +50,12 @@ export class RemoteNodes {
   /** The same, when no other update of the node is under way. */
   update<T>(target: Target | FaultData, by: RemoteUser, work: (node: RemoteNode) => Promise<T>): Promise<T> {
     return this.#updates.take(by.node, by.signal, () => this.use(target, by, work));
+  }
+
+  /** A UNIX socket of a node as a stream, which is kept open for as long as it is used and takes no slot. */
+  async socket(target: Target | FaultData, path: string, signal: AbortSignal): Promise<Duplex> {
+    const { transport, connectTimeout } = this.#options;
+    return transport.socket(unlessFault(target), path, { signal, connectTimeout });
   }
 
   close(): Promise<void> {

@@ -413,7 +413,7 @@ describe('the service processor', () => {
 });
 
 describe('a hostile service', () => {
-  const uses: readonly ((capabilities: Required<Capabilities>) => Promise<unknown>)[] = [
+  const uses: readonly ((capabilities: Required<Omit<Capabilities, 'virtualMachine'>>) => Promise<unknown>)[] = [
     ({ power }) => power.state(signal),
     ({ power }) => power.set('softoff', signal),
     ({ power }) => power.set('nmi', signal),

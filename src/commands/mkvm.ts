@@ -1,0 +1,52 @@
+import { type Static, Type } from 'typebox';
+import { tableNamed } from '../database/tables.ts';
+import type { DeviceTarget } from '../drivers/devices.ts';
+import { effectiveReader } from '../objects/effective.ts';
+import { nodeArguments, selectNodes } from './command.ts';
+import { perNode } from './per-node.ts';
+
+const args = Type.Object({
+  ...nodeArguments,
+  cpus: Type.Optional(Type.String()),
+  memory: Type.Optional(Type.String({ description: 'megabytes, or a number with its unit' })),
+  disks: Type.Array(Type.String(), { description: 'sizes of disks to make: gigabytes, or numbers with their units' }),
+  force: Type.Optional(Type.Boolean({ description: 'disks that are in the way are replaced' })),
+});
+
+interface Target {
+  readonly device: DeviceTarget;
+  /** Of the machine that the node was before. */
+  readonly uuid: string | undefined;
+}
+
+/** Makes virtual machines of nodes, as their attributes say. */
+export const mkvm = perNode({
+  name: 'mkvm',
+  args,
+  line: ({ cpus, memory, disks, force }: Static<typeof args>) => [
+    ...(disks.length > 0 ? ['-s', disks.join(',')] : []),
+    ...(memory === undefined ? [] : ['--mem', memory]),
+    ...(cpus === undefined ? [] : ['--cpus', cpus]),
+    ...(force ? ['-f'] : []),
+  ],
+  outlivesClient: () => true,
+  select: selectNodes,
+  prepare(snapshot, shared, { hardware }) {
+    const deviceOf = hardware.targets(snapshot, 'mkvm', 'virtualMachine');
+    const reader = effectiveReader(snapshot);
+    return {
+      shared,
+      target: async (node): Promise<Target> => ({
+        device: await deviceOf(node),
+        uuid: reader.row(tableNamed('vpd'), node)?.['uuid'],
+      }),
+    };
+  },
+  async work({ cpus, memory, disks, force = false }, { device, uuid }: Target, task) {
+    const made = await task.devices.use(device, 'virtualMachine', task, (machine) =>
+      machine.create({ cpus, memory, disks, force, uuid: uuid?.toLowerCase() }, task.signal),
+    );
+    task.tell({ kind: 'machine', uuid: made.uuid, mac: made.mac });
+    return { node: task.node, value: {} };
+  },
+});

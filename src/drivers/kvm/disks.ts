@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { Fault } from '../../core/errors.ts';
+import {
+  createPool,
+  createVolume,
+  deleteVolume,
+  findPool,
+  findVolume,
+  type Pool,
+  refreshPool,
+  volumePath,
+} from '../../protocols/libvirt/calls/storage.ts';
+import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
+import { isRefusal } from '../../protocols/libvirt/faults.ts';
+import { errorCodes } from '../../protocols/libvirt/procedures.ts';
+import { element, writeXml } from '../../protocols/libvirt/xml.ts';
+import type { Disk } from './definition.ts';
+import type { Hypervisor } from './hypervisor.ts';
+import type { Location } from './locations.ts';
+import type { MachineSettings } from './machine-settings.ts';
+
+/** What disks of each kind of bus are called. */
+const prefixes: Readonly<Record<string, string>> = { ide: 'hd', virtio: 'vd' };
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+/** The third on IDE is left to a CD drive. */
+const ideLetters = 'abd';
+/** Making a disk may mean to write all of it. */
+export const diskTimeout = 600_000;
+
+/** Called to take back what was done. */
+export type Undo = () => Promise<void>;
+
+interface Place {
+  readonly location: Location;
+  readonly bus: string;
+  readonly device: string;
+  /** Bytes to make; undefined: what is there is taken. */
+  readonly size: bigint | undefined;
+}
+
+function deviceOn(bus: string, number: number): string | undefined {
+  const letter = (bus === 'ide' ? ideLetters : letters)[number];
+  return letter && `${prefixes[bus] ?? 'sd'}${letter}`;
+}
+
+/** One disk for each location and, where sizes are asked for, one for each of these: the last location has the rest. */
+export function placesOf(settings: MachineSettings, sizes: readonly bigint[]): readonly Place[] {
+  const { locations } = settings;
+  if (sizes.length > 0 && locations.length === 0) {
+    throw new Fault('invalid', 'its attribute vmstorage is not set, so that no disk can be made.');
+  }
+  const taken = new Map<string, number>();
+  return Array.from({ length: Math.max(locations.length, sizes.length) }, (_, index) => {
+    const location = locations[Math.min(index, locations.length - 1)]!;
+    const size = sizes[index];
+    if (size !== undefined && (location.kind === 'file' || location.kind === 'device')) {
+      throw new Fault('invalid', `no disk can be made at ${location.path}: it is no directory and no pool.`);
+    }
+    const bus = location.bus ?? settings.bus;
+    const number = taken.get(bus) ?? 0;
+    taken.set(bus, number + 1);
+    const device = deviceOn(bus, number);
+    if (device === undefined) throw new Fault('invalid', `it has more disks than the model ${bus} takes.`);
+    return { location, bus, device, size };
+  });
+}
+
+export interface DiskRequest {
+  readonly node: string;
+  readonly settings: MachineSettings;
+  readonly sizes: readonly bigint[];
+  /** Disks that are there under the same name are replaced. */
+  readonly force: boolean;
+}
+
+/** Finds or makes the disks of a machine. What was made is told to `undo` as soon as it may be there. */
+export async function prepareDisks(
+  hypervisor: Hypervisor,
+  { node, settings, sizes, force }: DiskRequest,
+  undo: Undo[],
+  signal: AbortSignal,
+): Promise<readonly Disk[]> {
+  const { connection } = hypervisor;
+  const { format } = settings;
+  const disks: Disk[] = [];
+  const add = async ({ location, bus, device, size }: Place): Promise<boolean> => {
+    if (location.kind === 'file') disks.push({ path: location.path, kind: 'file', format, device, bus });
+    else if (location.kind === 'device') disks.push({ path: location.path, kind: 'block', format: 'raw', device, bus });
+    else {
+      const request = { name: `${node}.${device}.${format}`, size, format, force };
+      const path = await hypervisor.pools.take(placeOf(location), signal, async () =>
+        volumeIn(connection, await poolAt(connection, location, signal), request, undo, signal),
+      );
+      if (path === undefined) return false;
+      disks.push({ path, kind: 'file', format, device, bus });
+    }
+    return true;
+  };
+  const places = placesOf(settings, sizes);
+  for (const place of places) await add(place);
+  // Where none are to be made, all that were made before are taken.
+  const last = places.at(-1);
+  if (sizes.length > 0 || last === undefined || last.location.kind === 'file' || last.location.kind === 'device')
+    return disks;
+  for (let number = places.filter(({ bus }) => bus === last.bus).length; ; number++) {
+    const device = deviceOn(last.bus, number);
+    if (device === undefined || !(await add({ ...last, device }))) return disks;
+  }
+}
+
+/** A name for it among those of the hypervisor. */
+export const placeOf = (location: Location): string => (location.kind === 'pool' ? location.name : location.path);
+
+/** A directory becomes a pool for as long as the daemon lives: libvirt makes disks in nothing else. */
+export async function poolAt(connection: LibvirtConnection, location: Location, signal: AbortSignal): Promise<Pool> {
+  const by = location.kind === 'pool' ? { name: location.name } : { directory: location.path };
+  const found = await findPool(connection, by, { signal });
+  if (found) {
+    await refreshPool(connection, found, { signal, timeout: diskTimeout });
+    return found;
+  }
+  if (location.kind === 'pool') {
+    throw new Fault(
+      'invalid',
+      `its attribute vmstorage names the pool ${location.name}, which ${connection.where} has not.`,
+    );
+  }
+  const name = `muster-${createHash('sha256').update(location.path).digest('hex').slice(0, 16)}`;
+  const xml = element(
+    'pool',
+    { type: 'dir' },
+    element('name', {}, name),
+    element('target', {}, element('path', {}, location.path)),
+  );
+  return createPool(connection, writeXml(xml), { signal });
+}
+
+interface VolumeRequest {
+  readonly name: string;
+  readonly size: bigint | undefined;
+  readonly format: string;
+  readonly force: boolean;
+}
+
+async function volumeIn(
+  connection: LibvirtConnection,
+  pool: Pool,
+  { name, size, format, force }: VolumeRequest,
+  undo: Undo[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const options = { signal, timeout: diskTimeout };
+  const existing = await findVolume(connection, pool, name, options);
+  if (size === undefined) return existing && volumePath(connection, existing, options);
+  if (existing && !force) {
+    throw new Fault(
+      'invalid',
+      `there is a disk ${existing.key} on ${connection.where} already; with force it is replaced.`,
+    );
+  }
+  if (existing) await deleteVolume(connection, existing, options);
+  const remove: Undo = async () => {
+    const later = { signal: AbortSignal.timeout(diskTimeout) };
+    const made = await findVolume(connection, pool, name, later);
+    if (made) await deleteVolume(connection, made, later);
+  };
+  undo.push(remove);
+  const xml = element(
+    'volume',
+    {},
+    element('name', {}, name),
+    element('capacity', { unit: 'bytes' }, String(size)),
+    element('allocation', { unit: 'bytes' }, '0'),
+    element('target', {}, element('format', { type: format })),
+  );
+  try {
+    return await volumePath(connection, await createVolume(connection, pool, writeXml(xml), options), options);
+  } catch (error) {
+    // Somebody else has made it in this moment.
+    if (isRefusal(error, errorCodes.storageVolumeExists)) undo.splice(undo.indexOf(remove), 1);
+    throw error;
+  }
+}

@@ -1,0 +1,56 @@
+import { Fault } from '../../core/errors.ts';
+import { NamedSlots } from '../../core/slots.ts';
+import { findDomain, followDomains } from '../../protocols/libvirt/calls/domains.ts';
+import { openDriver } from '../../protocols/libvirt/calls/session.ts';
+import { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
+import type { Domain } from '../../protocols/libvirt/domain.ts';
+import type { HypervisorWays } from './ways.ts';
+
+const driverUri = 'qemu:///system';
+
+/** A hypervisor that is connected to, with the machines that are known there by name. */
+export class Hypervisor {
+  readonly host: string;
+  readonly connection: LibvirtConnection;
+  /** Work on a pool, one at a time: libvirt does not look at what is in a pool while something is being made there. */
+  readonly pools = new NamedSlots(1);
+  readonly #known = new Map<string, Domain>();
+
+  private constructor(host: string, connection: LibvirtConnection) {
+    this.host = host;
+    this.connection = connection;
+  }
+
+  static async open(ways: HypervisorWays, host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
+    const connection = new LibvirtConnection(await ways.open(way, signal), { where: host });
+    const hypervisor = new Hypervisor(host, connection);
+    try {
+      await openDriver(connection, driverUri, { signal });
+      await followDomains(connection, ({ domain }) => hypervisor.#known.delete(domain.name), { signal });
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+    return hypervisor;
+  }
+
+  /** Looked up once; what happens to a machine makes it be looked up again. */
+  async find(name: string, signal: AbortSignal): Promise<Domain | undefined> {
+    const known = this.#known.get(name);
+    if (known) return known;
+    const found = await findDomain(this.connection, { name }, { signal });
+    if (found) this.#known.set(name, found);
+    return found;
+  }
+
+  async machine(name: string, signal: AbortSignal): Promise<Domain> {
+    const found = await this.find(name, signal);
+    if (found) return found;
+    throw new Fault('invalid', `there is no virtual machine ${name} on ${this.host}.`);
+  }
+
+  /** It is no longer as it was known. */
+  forget(name: string): void {
+    this.#known.delete(name);
+  }
+}

@@ -1,0 +1,55 @@
+import { Fault, Unreachable } from '../../core/errors.ts';
+import { unlessAborted, within } from '../../core/waiting.ts';
+import { Hypervisor } from './hypervisor.ts';
+import type { HypervisorWays } from './ways.ts';
+
+/** Milliseconds until a daemon must have answered the first calls. */
+const usualTimeout = 20_000;
+
+/** Connections to hypervisors: one each, opened once for all who wait for it, and kept. */
+export class Hypervisors {
+  readonly #ways: HypervisorWays;
+  readonly #openTimeout: number;
+  readonly #opened = new Map<string, Promise<Hypervisor>>();
+  readonly #closed = new AbortController();
+
+  constructor(ways: HypervisorWays, openTimeout = usualTimeout) {
+    this.#ways = ways;
+    this.#openTimeout = openTimeout;
+  }
+
+  wayTo(host: string): Promise<unknown> {
+    return this.#ways.find(host);
+  }
+
+  at(host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
+    const key = `${host} ${JSON.stringify(way)}`;
+    let opened = this.#opened.get(key);
+    if (!opened) this.#opened.set(key, (opened = this.#open(key, host, way)));
+    return unlessAborted(opened, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new Fault('unavailable', 'the service is being stopped.'));
+    const all = await Promise.allSettled(this.#opened.values());
+    for (const each of all) if (each.status === 'fulfilled') each.value.connection.close();
+  }
+
+  /** It belongs to all who wait, so none of them ends it. */
+  async #open(key: string, host: string, way: unknown): Promise<Hypervisor> {
+    const forget = (): void => void this.#opened.delete(key);
+    const late = (): Fault =>
+      new Unreachable(`libvirt on ${host} was not ready within ${this.#openTimeout / 1_000} s.`);
+    try {
+      const opened = await within(this.#openTimeout, late, this.#closed.signal, (signal) =>
+        unlessAborted(Hypervisor.open(this.#ways, host, way, signal), signal),
+      );
+      opened.connection.onEnd = forget;
+      if (!opened.connection.isOpen) forget();
+      return opened;
+    } catch (error) {
+      forget();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { domainXml } from '../../protocols/libvirt/calls/domains.ts';
+import { childElements, type Element, elementAt, readXml, textOf } from '../../protocols/libvirt/xml.ts';
+import type { Inventory, InventoryKind, Labelled } from '../capabilities.ts';
+import { type Machine, readMachine } from './machine.ts';
+
+interface Line {
+  readonly label: string;
+  readonly value: string;
+  readonly kinds: readonly InventoryKind[];
+}
+
+/** Libvirt writes all sizes of memory in KiB. */
+const megabytes = (at: Element | undefined): string => `${Math.round(Number(textOf(at) ?? 0) / 1024)} MB`;
+
+function* linesOf(domain: Element): Generator<Line> {
+  yield { label: 'UUID/GUID', value: textOf(elementAt(domain, 'uuid')) ?? '', kinds: ['uuid', 'guid', 'vpd'] };
+  yield { label: 'CPUs', value: processors(elementAt(domain, 'vcpu')), kinds: ['cpu'] };
+  const memory = elementAt(domain, 'memory');
+  yield { label: 'Memory', value: megabytes(elementAt(domain, 'currentMemory') ?? memory), kinds: ['dimm'] };
+  yield { label: 'Maximum Memory', value: megabytes(elementAt(domain, 'maxMemory') ?? memory), kinds: ['dimm'] };
+  const devices = elementAt(domain, 'devices') ?? domain;
+  for (const disk of childElements(devices, 'disk')) {
+    const target = elementAt(disk, 'target')?.attributes ?? {};
+    const source = Object.entries(elementAt(disk, 'source')?.attributes ?? {}).find(([name]) => places.includes(name));
+    const value = [source?.[1] ?? 'empty', target['bus'] && `(${target['bus']})`].filter(Boolean).join(' ');
+    yield { label: `Disk ${target['dev'] ?? ''}`, value, kinds: ['hw'] };
+  }
+  for (const [index, nic] of childElements(devices, 'interface').entries()) {
+    const source = elementAt(nic, 'source')?.attributes ?? {};
+    const on = source['bridge'] ?? source['network'] ?? source['dev'];
+    const mac = elementAt(nic, 'mac')?.attributes['address'] ?? '';
+    yield { label: `Network adapter ${index + 1}`, value: on === undefined ? mac : `${mac} on ${on}`, kinds: ['hw'] };
+  }
+}
+
+/** Attributes that say where a disk is. */
+const places: readonly string[] = ['file', 'dev', 'volume', 'name'];
+
+/** Those it has now; without a number of its own, all. */
+const processors = (vcpu: Element | undefined): string => vcpu?.attributes['current'] ?? textOf(vcpu) ?? '';
+
+export function kvmInventory(machine: Machine): Inventory {
+  return {
+    async read(kinds, signal): Promise<Labelled> {
+      const xml = await readMachine(machine, signal, (connection, domain) =>
+        domainXml(connection, domain, 'now', { signal }),
+      );
+      const wanted = [...linesOf(readXml(xml))].filter(
+        (line) => kinds.length === 0 || line.kinds.some((kind) => kinds.includes(kind)),
+      );
+      return Object.fromEntries(wanted.map(({ label, value }) => [label, value]));
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { posix } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+
+/** Where disks are: in a directory or in a pool that libvirt has, where they can be made, or a file or a device that is there. */
+export type Location =
+  | { readonly kind: 'directory' | 'file' | 'device'; readonly path: string; readonly bus?: string | undefined }
+  | { readonly kind: 'pool'; readonly name: string; readonly bus?: string | undefined };
+
+const word = /^[A-Za-z0-9][\w.-]{0,62}$/;
+const pathShape = /^\/[\w./@+:-]{1,1000}$/;
+
+/** The attribute vmstorage: `dir:///images`, `phy:/dev/sdb`, `/images/n1.img`, or the name of a pool; several joined by `|`. */
+export function locationsIn(vmstorage: string): readonly Location[] {
+  return vmstorage
+    .split('|')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .map((text) => locationOf(text));
+}
+
+function locationOf(text: string): Location {
+  const [place = '', bus] = text.split('=', 2);
+  if (bus !== undefined && !word.test(bus)) throw wrong(text, `"${bus}" is no model`);
+  if (place.includes(',')) throw wrong(text, 'options after a comma are not known');
+  if (place.startsWith('dir://')) return { kind: 'directory', path: pathOf(text, place.slice('dir://'.length)), bus };
+  if (place.startsWith('phy:')) return { kind: 'device', path: pathOf(text, place.slice('phy:'.length)), bus };
+  if (place.startsWith('/')) return { kind: 'file', path: pathOf(text, place), bus };
+  if (word.test(place)) return { kind: 'pool', name: place, bus };
+  throw wrong(text, 'use dir:///DIRECTORY, phy:/dev/DEVICE, the path of a file, or the name of a pool of libvirt');
+}
+
+function pathOf(text: string, path: string): string {
+  if (pathShape.test(path) && posix.normalize(path) === path) return path.length > 1 ? path.replace(/\/$/, '') : path;
+  throw wrong(text, `"${path}" is no path`);
+}
+
+const wrong = (text: string, what: string): Fault =>
+  new Fault('invalid', `its attribute vmstorage has "${text}", which is wrong: ${what}.`);

@@ -1,0 +1,174 @@
+import { Fault } from '../../core/errors.ts';
+import { bytesOf, mebi } from './sizes.ts';
+import { type Location, locationsIn } from './locations.ts';
+
+/** The attributes that a machine is made from. */
+export const machineAttributes = [
+  'arch',
+  'mac',
+  'vmbootorder',
+  'vmcpus',
+  'vmmemory',
+  'vmnicnicmodel',
+  'vmnics',
+  'vmothersetting',
+  'vmstorage',
+  'vmstoragecache',
+  'vmstorageformat',
+  'vmstoragemodel',
+] as const;
+
+export type MachineAttributes = Readonly<Partial<Record<(typeof machineAttributes)[number], string | undefined>>>;
+
+export interface NicSettings {
+  readonly kind: 'bridge' | 'network' | 'direct';
+  readonly source: string;
+  readonly model: string;
+}
+
+/** What a machine is to be, checked. */
+export interface MachineSettings {
+  readonly arch: string | undefined;
+  readonly machineType: string | undefined;
+  readonly cpuMode: string | undefined;
+  /** Bytes. */
+  readonly memory: bigint;
+  readonly cpus: number;
+  readonly bootOrder: readonly string[];
+  readonly nics: readonly NicSettings[];
+  readonly macs: readonly string[];
+  readonly locations: readonly Location[];
+  readonly bus: string;
+  readonly format: 'qcow2' | 'raw';
+  readonly cache: string;
+}
+
+const defaultMemory = '512';
+const leastMemory = 4n * mebi;
+const mostCpus = 4_096;
+
+const bootDevices: Readonly<Record<string, string>> = {
+  net: 'network',
+  network: 'network',
+  n: 'network',
+  hd: 'hd',
+  c: 'hd',
+  cd: 'cdrom',
+  cdrom: 'cdrom',
+  d: 'cdrom',
+  floppy: 'fd',
+  fd: 'fd',
+  a: 'fd',
+};
+
+const word = /^[A-Za-z0-9][\w.-]{0,62}$/;
+const macShape = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
+
+const wrong = (attribute: string, value: string, what: string): Fault =>
+  new Fault('invalid', `its attribute ${attribute}, "${value}", is wrong: ${what}.`);
+
+const listOf = (text: string | undefined, separator: string): string[] =>
+  (text ?? '')
+    .split(separator)
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+
+/** One of the words that are known, or any word. */
+function choice(
+  attributes: MachineAttributes,
+  name: keyof MachineAttributes,
+  known?: readonly string[],
+): string | undefined {
+  const value = attributes[name];
+  if (value === undefined || value === '') return undefined;
+  if (known ? !known.includes(value) : !word.test(value)) {
+    throw wrong(name, value, known ? `known are ${known.join(', ')}` : 'it is no word');
+  }
+  return value;
+}
+
+/** A processor count and a size of memory that were asked for go before those of the attributes. */
+export function machineSettings(
+  attributes: MachineAttributes,
+  asked: { readonly cpus?: string | undefined; readonly memory?: string | undefined } = {},
+): MachineSettings {
+  const { machine, cpumode } = otherSettings(attributes.vmothersetting ?? '');
+  const format = choice(attributes, 'vmstorageformat', ['qcow2', 'raw']) as 'qcow2' | 'raw' | undefined;
+  return {
+    arch: choice(attributes, 'arch'),
+    machineType: machine,
+    cpuMode: cpumode,
+    memory: memoryOf(asked.memory ?? attributes.vmmemory ?? defaultMemory),
+    cpus: cpusOf(asked.cpus ?? attributes.vmcpus ?? '1'),
+    bootOrder: bootOrderOf(attributes.vmbootorder ?? 'net,hd'),
+    nics: listOf(attributes.vmnics, ',').map((text) => nicOf(text, choice(attributes, 'vmnicnicmodel') ?? 'virtio')),
+    macs: macsOf(attributes.mac),
+    locations: locationsIn(attributes.vmstorage ?? ''),
+    bus: choice(attributes, 'vmstoragemodel', ['ide', 'scsi', 'virtio', 'sata']) ?? 'ide',
+    format: format ?? 'qcow2',
+    cache: choice(attributes, 'vmstoragecache') ?? 'none',
+  };
+}
+
+function memoryOf(text: string): bigint {
+  const bytes = bytesOf(text, 'M');
+  if (bytes === undefined || bytes < leastMemory) {
+    throw new Fault(
+      'invalid',
+      `"${text}" is no size of memory: megabytes, or a number with K, M, G or T, at least 4M.`,
+    );
+  }
+  return bytes;
+}
+
+function cpusOf(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= mostCpus) return count;
+  throw new Fault('invalid', `"${text}" is no number of processors: 1 to ${mostCpus}.`);
+}
+
+function bootOrderOf(text: string): readonly string[] {
+  return listOf(text, ',').map((name) => {
+    const device = Object.hasOwn(bootDevices, name) ? bootDevices[name] : undefined;
+    if (device === undefined) throw wrong('vmbootorder', text, `"${name}" cannot be booted; use net, hd, cd, floppy`);
+    return device;
+  });
+}
+
+/** `br0`, `br0=e1000`, `eth1|direct`, `default|network`; what stands before a colon is the hypervisor's own interface. */
+function nicOf(text: string, usualModel: string): NicSettings {
+  const [place = '', model = usualModel] = text.split('=', 2);
+  const [name = '', kind = 'bridge'] = place.slice(place.lastIndexOf(':') + 1).split('|', 2);
+  const isKnown = kind === 'bridge' || kind === 'network' || kind === 'direct';
+  if (!isKnown || !word.test(name) || !word.test(model)) {
+    throw wrong('vmnics', text, 'use bridges like br0, br0=e1000, and eth1|direct or name|network');
+  }
+  return { kind, source: name, model };
+}
+
+function macsOf(text: string | undefined): readonly string[] {
+  return listOf(text, '|').map((entry) => {
+    const [mac = ''] = entry.split('!', 1);
+    if (!macShape.test(mac)) throw wrong('mac', text!, `"${mac}" is no address of an Ethernet adapter`);
+    return mac.toLowerCase();
+  });
+}
+
+const cpuModes: readonly string[] = ['host-model', 'host-passthrough'];
+
+function otherSettings(text: string): { machine?: string; cpumode?: string } {
+  const found: { machine?: string; cpumode?: string } = {};
+  for (const item of listOf(text, ';')) {
+    const colon = item.indexOf(':');
+    const [name, value] = [item.slice(0, colon), item.slice(colon + 1)];
+    if (name === 'machine' && word.test(value)) found.machine = value;
+    else if (name === 'cpumode' && cpuModes.includes(value)) found.cpumode = value;
+    else
+      throw wrong(
+        'vmothersetting',
+        text,
+        `of "${item}" nothing can be made; known are machine:TYPE and cpumode:${cpuModes.join(' or ')}`,
+      );
+  }
+  return found;
+}

@@ -1,0 +1,12 @@
+export const mebi = 1024n * 1024n;
+
+const units: Readonly<Record<string, bigint>> = { K: 1024n, M: mebi, G: 1024n * mebi, T: mebi * mebi };
+
+/** Bytes of `20`, `20G`, `1.5T`, `512MB`; undefined if it is no size. */
+export function bytesOf(text: string, usualUnit: string): bigint | undefined {
+  const [, whole, part = '', unit = usualUnit] =
+    /^(\d{1,9})(?:\.(\d{1,3}))?\s*([KMGT])?(?:i?B)?$/i.exec(text.trim()) ?? [];
+  const factor = units[unit.toUpperCase()];
+  if (whole === undefined || factor === undefined) return undefined;
+  return (BigInt(whole + part.padEnd(3, '0')) * factor) / 1000n;
+}

@@ -1,0 +1,152 @@
+import type { CallOptions, LibvirtConnection } from '../connection.ts';
+import { type Domain, readDomain, uuidBytes, writeDomain } from '../domain.ts';
+import { errorCodes, eventKinds, eventProcedures, procedures } from '../procedures.ts';
+import { isRefusal } from '../faults.ts';
+import { longestList } from '../limits.ts';
+import { type Parameters, readParameters } from '../parameters.ts';
+import type { XdrReader } from '../xdr-reader.ts';
+import { XdrWriter } from '../xdr-writer.ts';
+
+const aboutDomain = (domain: Domain): XdrWriter => writeDomain(new XdrWriter(), domain);
+
+const none = 0;
+
+/** All, running or not. */
+export async function listDomains(connection: LibvirtConnection, options: CallOptions): Promise<Domain[]> {
+  const wantsThem = 1;
+  const reply = await connection.call(
+    procedures.connectListAllDomains,
+    new XdrWriter().int(wantsThem).uint(none),
+    options,
+  );
+  return reply.list(longestList, () => readDomain(reply));
+}
+
+/** Undefined where there is none. */
+export async function findDomain(
+  connection: LibvirtConnection,
+  by: { readonly name: string } | { readonly uuid: string },
+  options: CallOptions,
+): Promise<Domain | undefined> {
+  try {
+    const reply = await ('name' in by
+      ? connection.call(procedures.domainLookupByName, new XdrWriter().string(by.name), options)
+      : connection.call(procedures.domainLookupByUuid, new XdrWriter().opaque(uuidBytes(by.uuid)), options));
+    return readDomain(reply);
+  } catch (error) {
+    if (isRefusal(error, errorCodes.noDomain)) return undefined;
+    throw error;
+  }
+}
+
+/** One of `domainStates`, and libvirt's reason for it. */
+export async function domainState(
+  connection: LibvirtConnection,
+  domain: Domain,
+  options: CallOptions,
+): Promise<{ readonly state: number; readonly reason: number }> {
+  const reply = await connection.call(procedures.domainGetState, aboutDomain(domain).uint(none), options);
+  return { state: reply.int(), reason: reply.int() };
+}
+
+/** What statistics tell, to be added up. */
+export const statistics = { state: 1, cpu: 2, balloon: 4, vcpu: 8, interface: 16, block: 32 } as const;
+
+export interface DomainStatistics {
+  readonly domain: Domain;
+  readonly values: Parameters;
+}
+
+/** Of the machines that are named, or of all; one call for any number of them. */
+export async function domainStatistics(
+  connection: LibvirtConnection,
+  kinds: number,
+  domains: readonly Domain[],
+  options: CallOptions,
+): Promise<DomainStatistics[]> {
+  const body = new XdrWriter();
+  body
+    .list(domains, (domain) => writeDomain(body, domain))
+    .uint(kinds)
+    .uint(none);
+  const reply = await connection.call(procedures.connectGetAllDomainStats, body, options);
+  return reply.list(longestList, () => ({ domain: readDomain(reply), values: readParameters(reply) }));
+}
+
+export async function domainXml(
+  connection: LibvirtConnection,
+  domain: Domain,
+  which: 'now' | 'next start',
+  options: CallOptions,
+): Promise<string> {
+  const inactive = 2;
+  const flags = which === 'now' ? none : inactive;
+  return (await connection.call(procedures.domainGetXml, aboutDomain(domain).uint(flags), options)).string();
+}
+
+/** A new machine, or a new definition of the one with the same UUID and name. */
+export async function defineDomain(connection: LibvirtConnection, xml: string, options: CallOptions): Promise<Domain> {
+  const body = new XdrWriter().string(xml).uint(none);
+  return readDomain(await connection.call(procedures.domainDefineXmlFlags, body, options));
+}
+
+/** With all that libvirt itself keeps of it: a saved state, firmware variables, what it knows of snapshots. */
+export async function undefineDomain(
+  connection: LibvirtConnection,
+  domain: Domain,
+  options: CallOptions,
+): Promise<void> {
+  const withSavedState = 1;
+  const withSnapshots = 2;
+  const withFirmwareVariables = 4;
+  const flags = withSavedState + withSnapshots + withFirmwareVariables;
+  await connection.call(procedures.domainUndefineFlags, aboutDomain(domain).uint(flags), options);
+}
+
+const acts = {
+  start: procedures.domainCreateWithFlags,
+  destroy: procedures.domainDestroyFlags,
+  shutdown: procedures.domainShutdownFlags,
+  reset: procedures.domainReset,
+  nmi: procedures.domainInjectNmi,
+} as const;
+export type DomainAct = keyof typeof acts;
+
+/** `shutdown` only asks the guest, and it is a success where nobody listens. */
+export async function actOnDomain(
+  connection: LibvirtConnection,
+  act: DomainAct,
+  domain: Domain,
+  options: CallOptions,
+): Promise<void> {
+  await connection.call(acts[act], aboutDomain(domain).uint(none), options);
+}
+
+/** Of one that is paused. */
+export async function resumeDomain(connection: LibvirtConnection, domain: Domain, options: CallOptions): Promise<void> {
+  await connection.call(procedures.domainResume, aboutDomain(domain), options);
+}
+
+export interface LifecycleEvent {
+  readonly domain: Domain;
+  /** One of `lifecycles`. */
+  readonly event: number;
+  readonly detail: number;
+}
+
+/** Has every machine's life told from now on. */
+export async function followDomains(
+  connection: LibvirtConnection,
+  heard: (event: LifecycleEvent) => void,
+  options: CallOptions,
+): Promise<void> {
+  connection.listen(eventProcedures.lifecycle, (body) => heard(readLifecycle(body)));
+  const ofAll = new XdrWriter().int(eventKinds.lifecycle).optional(undefined, () => undefined);
+  await connection.call(procedures.eventRegister, ofAll, options);
+}
+
+export function readLifecycle(body: XdrReader): LifecycleEvent {
+  /* The number of our registration, of which there is one. */
+  body.int();
+  return { domain: readDomain(body), event: body.int(), detail: body.int() };
+}

@@ -1,0 +1,90 @@
+import type { CallOptions, LibvirtConnection } from '../connection.ts';
+import { uuidBytes, uuidText } from '../domain.ts';
+import { isRefusal } from '../faults.ts';
+import { errorCodes, procedures } from '../procedures.ts';
+import type { XdrReader } from '../xdr-reader.ts';
+import { XdrWriter } from '../xdr-writer.ts';
+
+export interface Pool {
+  readonly name: string;
+  readonly uuid: string;
+}
+
+export interface Volume {
+  readonly pool: string;
+  readonly name: string;
+  /** Of a file: its path. */
+  readonly key: string;
+}
+
+const none = 0;
+
+const readPool = (body: XdrReader): Pool => ({ name: body.string(), uuid: uuidText(body.uuid()) });
+const writePool = (body: XdrWriter, { name, uuid }: Pool): XdrWriter => body.string(name).opaque(uuidBytes(uuid));
+const readVolume = (body: XdrReader): Volume => ({ pool: body.string(), name: body.string(), key: body.string() });
+const writeVolume = (body: XdrWriter, { pool, name, key }: Volume): XdrWriter =>
+  body.string(pool).string(name).string(key);
+
+async function unlessAbsent<T>(work: Promise<T>, code: number): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isRefusal(error, code)) return undefined;
+    throw error;
+  }
+}
+
+/** By its name, or by the directory that it is. */
+export function findPool(
+  connection: LibvirtConnection,
+  by: { readonly name: string } | { readonly directory: string },
+  options: CallOptions,
+): Promise<Pool | undefined> {
+  const [procedure, text] =
+    'name' in by
+      ? ([procedures.storagePoolLookupByName, by.name] as const)
+      : ([procedures.storagePoolLookupByTargetPath, by.directory] as const);
+  const found = connection.call(procedure, new XdrWriter().string(text), options).then(readPool);
+  return unlessAbsent(found, errorCodes.noStoragePool);
+}
+
+/** Active at once, and forgotten when the hypervisor starts anew. */
+export async function createPool(connection: LibvirtConnection, xml: string, options: CallOptions): Promise<Pool> {
+  const body = new XdrWriter().string(xml).uint(none);
+  return readPool(await connection.call(procedures.storagePoolCreateXml, body, options));
+}
+
+/** Looks at what is there: libvirt knows only of volumes that it has made or seen. */
+export async function refreshPool(connection: LibvirtConnection, pool: Pool, options: CallOptions): Promise<void> {
+  await connection.call(procedures.storagePoolRefresh, writePool(new XdrWriter(), pool).uint(none), options);
+}
+
+export function findVolume(
+  connection: LibvirtConnection,
+  pool: Pool,
+  name: string,
+  options: CallOptions,
+): Promise<Volume | undefined> {
+  const body = writePool(new XdrWriter(), pool).string(name);
+  const found = connection.call(procedures.storageVolLookupByName, body, options).then(readVolume);
+  return unlessAbsent(found, errorCodes.noStorageVolume);
+}
+
+/** Empty, as the XML says. */
+export async function createVolume(
+  connection: LibvirtConnection,
+  pool: Pool,
+  xml: string,
+  options: CallOptions,
+): Promise<Volume> {
+  const body = writePool(new XdrWriter(), pool).string(xml).uint(none);
+  return readVolume(await connection.call(procedures.storageVolCreateXml, body, options));
+}
+
+export async function volumePath(connection: LibvirtConnection, volume: Volume, options: CallOptions): Promise<string> {
+  return (await connection.call(procedures.storageVolGetPath, writeVolume(new XdrWriter(), volume), options)).string();
+}
+
+export async function deleteVolume(connection: LibvirtConnection, volume: Volume, options: CallOptions): Promise<void> {
+  await connection.call(procedures.storageVolDelete, writeVolume(new XdrWriter(), volume).uint(none), options);
+}

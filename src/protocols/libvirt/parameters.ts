@@ -1,0 +1,28 @@
+import { garbled } from './faults.ts';
+import { mostParameters } from './limits.ts';
+import type { XdrReader } from './xdr-reader.ts';
+
+export type ParameterValue = number | bigint | boolean | string;
+export type Parameters = ReadonlyMap<string, ParameterValue>;
+
+/** How values of unlike types are read, by the number of the type. */
+const readers: Readonly<Record<number, (body: XdrReader) => ParameterValue>> = {
+  1: (body) => body.int(),
+  2: (body) => body.uint(),
+  3: (body) => body.hyper(),
+  4: (body) => body.uhyper(),
+  5: (body) => body.double(),
+  6: (body) => body.bool(),
+  7: (body) => body.string(),
+};
+
+export function readParameters(body: XdrReader): Parameters {
+  const entries = body.list(mostParameters, (): readonly [string, ParameterValue] => {
+    const name = body.string();
+    const type = body.int();
+    const read = readers[type];
+    if (!read) throw garbled(`a value of type ${type}`);
+    return [name, read(body)];
+  });
+  return new Map(entries);
+}

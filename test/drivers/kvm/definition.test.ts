@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { Fault } from '../../../src/core/errors.ts';
+import { definitionOf } from '../../../src/drivers/kvm/definition.ts';
+import { placesOf } from '../../../src/drivers/kvm/disks.ts';
+import { type MachineAttributes, machineSettings } from '../../../src/drivers/kvm/machine-settings.ts';
+import { bytesOf } from '../../../src/drivers/kvm/sizes.ts';
+import { writeXml } from '../../../src/protocols/libvirt/xml.ts';
+
+test.each([
+  ['20', 'G', 20n << 30n],
+  ['20', 'M', 20n << 20n],
+  ['1.5G', 'M', 1536n << 20n],
+  ['512MB', 'G', 512n << 20n],
+  ['4GiB', 'M', 4n << 30n],
+  ['2t', 'M', 2n << 40n],
+  ['-1', 'G', undefined],
+  ['1e3', 'G', undefined],
+  ['', 'G', undefined],
+  ['9999999999', 'G', undefined],
+])('%j counted in %s is %s bytes', (text, unit, bytes) => {
+  expect(bytesOf(text, unit)).toBe(bytes);
+});
+
+const identity = { name: 'n1', uuid: '00000000-1111-2222-3333-444444444444', macs: ['42:00:00:00:00:01'] };
+
+test('a definition holds what the attributes say', () => {
+  const settings = machineSettings(
+    {
+      arch: 'x86_64',
+      vmmemory: '1G',
+      vmcpus: '1',
+      vmnics: 'eth0:br0=e1000',
+      vmbootorder: 'hd,net',
+      vmstorage: 'dir:///images',
+      vmstoragemodel: 'virtio',
+      vmothersetting: 'machine:q35;cpumode:host-model',
+    },
+    { cpus: '2' },
+  );
+  const disk = { path: '/images/n1.vda.qcow2', kind: 'file', format: 'qcow2', device: 'vda', bus: 'virtio' } as const;
+  expect(writeXml(definitionOf(identity, settings, [disk], 'kvm'))).toBe(
+    [
+      "<domain type='kvm'><name>n1</name><uuid>00000000-1111-2222-3333-444444444444</uuid>",
+      "<metadata><muster:machine xmlns:muster='urn:muster:machine'/></metadata>",
+      "<memory unit='B'>1073741824</memory><vcpu>2</vcpu>",
+      "<os><type arch='x86_64' machine='q35'>hvm</type><boot dev='hd'/><boot dev='network'/></os>",
+      "<features><acpi/></features><cpu mode='host-model'/><clock offset='utc'/>",
+      '<on_poweroff>destroy</on_poweroff><on_reboot>restart</on_reboot><on_crash>destroy</on_crash>',
+      "<devices><disk type='file' device='disk'><driver name='qemu' type='qcow2' cache='none'/>",
+      "<source file='/images/n1.vda.qcow2'/><target dev='vda' bus='virtio'/></disk>",
+      "<interface type='bridge'><mac address='42:00:00:00:00:01'/><source bridge='br0'/><model type='e1000'/></interface>",
+      "<serial type='pty'/><console type='pty'/></devices></domain>",
+    ].join(''),
+  );
+});
+
+const hostile = `'/><disk type="file"><source file="/etc/shadow"/></disk><x a='`;
+
+test.each([
+  [{ vmmemory: '0' }, '"0" is no size of memory'],
+  [{ vmmemory: hostile }, 'is no size of memory'],
+  [{ vmcpus: '0' }, '"0" is no number of processors: 1 to 4096.'],
+  [{ vmbootorder: 'hd,tape' }, '"tape" cannot be booted'],
+  [{ vmbootorder: 'toString' }, '"toString" cannot be booted'],
+  [{ vmnics: hostile }, 'its attribute vmnics'],
+  [{ vmnics: 'br0|hub' }, 'use bridges like br0'],
+  [{ vmnicnicmodel: hostile, vmnics: 'br0' }, 'its attribute vmnicnicmodel'],
+  [{ arch: hostile }, 'its attribute arch'],
+  [{ mac: 'xx!n1' }, '"xx" is no address of an Ethernet adapter'],
+  [{ vmstorage: `dir://${hostile}` }, 'its attribute vmstorage'],
+  [{ vmstorage: 'dir:///images/../etc' }, '"/images/../etc" is no path'],
+  [{ vmstorage: 'lvm://vg' }, 'use dir:///DIRECTORY'],
+  [{ vmstorage: 'dir:///a,dev:cdrom' }, 'options after a comma are not known'],
+  [{ vmstoragemodel: 'floppy' }, 'known are ide, scsi, virtio, sata'],
+  [{ vmstorageformat: 'vmdk' }, 'known are qcow2, raw'],
+  [{ vmothersetting: 'devpassthrough:pci_0000_00_00_0' }, 'nothing can be made'],
+] satisfies [MachineAttributes, string][])('%j is refused', (attributes, sentence) => {
+  const read = (): unknown => machineSettings(attributes);
+  expect(read).toThrow(Fault);
+  expect(read).toThrow(sentence);
+});
+
+test.each([
+  [{ vmstorage: 'dir:///a' }, ['1', '2', '3'], ['hda', 'hdb', 'hdd']],
+  [{ vmstorage: 'pool1=virtio|dir:///b' }, ['1'], ['vda', 'hda']],
+  [{ vmstorage: 'phy:/dev/sdb|/images/x.img', vmstoragemodel: 'scsi' }, [], ['sda', 'sdb']],
+  [{}, [], []],
+] satisfies [MachineAttributes, string[], string[]][])('%j with disks %j are %j', (attributes, sizes, devices) => {
+  const places = placesOf(
+    machineSettings(attributes),
+    sizes.map((size) => BigInt(size)),
+  );
+  expect(places.map(({ device }) => device)).toEqual(devices);
+});
+
+test.each([
+  [{}, 1, 'its attribute vmstorage is not set'],
+  [{ vmstorage: 'phy:/dev/sdb' }, 1, 'no disk can be made at /dev/sdb'],
+  [{ vmstorage: 'dir:///a' }, 4, 'it has more disks than the model ide takes'],
+] satisfies [MachineAttributes, number, string][])('%j has no room for %d disks', (attributes, count, sentence) => {
+  expect(() => placesOf(machineSettings(attributes), new Array<bigint>(count).fill(1n))).toThrow(sentence);
+});

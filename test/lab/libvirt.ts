@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { hasEnded, startChild } from './child.ts';
+import { bootSector } from './libvirt/guest.ts';
+
+/**
+ * A hypervisor of its own inside this machine: libvirtd with the directories that it knows by name replaced by others, and without a
+ * network. Its machines are QEMU's, emulated, and end with it. Needs root.
+ */
+export interface LibvirtLab {
+  readonly directory: string;
+  /** The path here of the daemon's socket. */
+  readonly socket: string;
+  /** A path that is the same here and there, for disks. */
+  readonly images: string;
+  /** A disk to boot from: the machine switches itself off when its power button is pressed. */
+  readonly bootDisk: string;
+  /** What virsh prints; an error with what it says when it fails. */
+  virsh(...words: string[]): Promise<string>;
+  /** Kills the daemon; its machines go on. Another is started. */
+  killDaemon(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const run = promisify(execFile);
+
+const daemonConfiguration = (): string => `listen_tls = 0
+auth_unix_rw = "none"
+unix_sock_rw_perms = "0700"
+host_uuid = "${randomUUID()}"
+log_outputs = "3:stderr"
+`;
+
+/** What confines machines needs more of the system than tests have. */
+const emulatorConfiguration = `user = "root"
+group = "root"
+security_driver = "none"
+namespaces = []
+cgroup_controllers = []
+remember_owner = 0
+stdio_handler = "file"
+`;
+
+/** The directories that libvirt knows by name, and what stands in for each. */
+const places = {
+  etc: '/etc/libvirt',
+  lib: '/var/lib/libvirt',
+  log: '/var/log/libvirt',
+  cache: '/var/cache/libvirt',
+  run: '/run',
+} as const;
+
+const init = `set -e
+for place in ${Object.entries(places)
+  .map(([name, path]) => `${name}:${path}`)
+  .join(' ')}; do mount --bind "$1/\${place%%:*}" "\${place#*:}"; done
+while :; do libvirtd --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirtd.pid || :; sleep 0.2; done
+`;
+
+export async function startLibvirt(): Promise<LibvirtLab> {
+  const directory = await mkdtemp(join(tmpdir(), 'muster-libvirt-'));
+  const file = (...names: string[]): string => join(directory, ...names);
+  await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
+  await Promise.all([
+    writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration()),
+    writeFile(file('etc', 'qemu.conf'), emulatorConfiguration),
+    writeFile(file('init'), init),
+    writeFile(file('images', 'boot.img'), bootSector()),
+  ]);
+  // A process namespace, so that machines end with the lab; libvirt lets them outlive its daemon.
+  const apart = ['--mount', '--net', '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
+  // unshare does not end when it is asked to.
+  const args = ['--pdeathsig', 'KILL', 'unshare', ...apart, 'bash', file('init'), directory];
+  const child = startChild('setpriv', args, { directory, logFile: file('out') });
+  const socket = file('run', 'libvirt', 'libvirt-sock');
+  const virsh = async (...words: string[]): Promise<string> => {
+    const { stdout } = await run('virsh', ['-q', '-c', `qemu+unix:///system?socket=${socket}`, ...words]);
+    return stdout.trim();
+  };
+  const stop = async (): Promise<void> => {
+    child.process.kill('SIGKILL');
+    await child.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  const answers = (): Promise<boolean> =>
+    virsh('list').then(
+      () => true,
+      () => false,
+    );
+  const ready = async (): Promise<void> => {
+    while (!existsSync(socket) || !(await answers())) {
+      if (hasEnded(child)) throw new Error(`The libvirt lab has ended: ${child.log()}`);
+      await pause(50);
+    }
+  };
+  try {
+    await ready();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    directory,
+    socket,
+    images: file('images'),
+    bootDisk: file('images', 'boot.img'),
+    virsh,
+    async killDaemon() {
+      const pid = await readFile(file('run', 'libvirtd.pid'), 'utf8');
+      await run('nsenter', ['-t', await innerProcess(child.process.pid!), '-p', 'kill', '-KILL', pid.trim()]);
+      await ready();
+    },
+    stop,
+  };
+}
+
+/** The first process of the namespace that unshare has made. */
+async function innerProcess(unshare: number): Promise<string> {
+  return (await readFile(`/proc/${unshare}/task/${unshare}/children`, 'utf8')).trim();
+}
