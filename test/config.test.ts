@@ -55,7 +55,15 @@ describe('loadConfig', () => {
         networks: undefined,
         postscripts: undefined,
       },
-      images: { directories: undefined },
+      images: {
+        directories: undefined,
+        keptPacks: 3,
+        registries: undefined,
+        insecureRegistries: undefined,
+        registryCa: undefined,
+        blobs: undefined,
+        largestContainer: 68_719_476_736,
+      },
       longWork: { seconds: 14_400, atOnce: 4, reserve: 1_073_741_824 },
       rangeFiles: undefined,
       logLevel: 'info',
@@ -119,6 +127,12 @@ describe('loadConfig', () => {
       postscripts = "scripts"
       [images]
       directories = ["images", "/srv/images"]
+      keptPacks = 5
+      registries = ["registry.example"]
+      insecureRegistries = ["127.0.0.1:5000"]
+      registryCa = "registry.pem"
+      blobs = "blobs"
+      largestContainer = 1000
       [longWork]
       seconds = 5
       atOnce = 6
@@ -169,7 +183,15 @@ describe('loadConfig', () => {
         networks: ['10.2.0.0/16'],
         postscripts: join(directory, 'scripts'),
       },
-      images: { directories: [join(directory, 'images'), '/srv/images'] },
+      images: {
+        directories: [join(directory, 'images'), '/srv/images'],
+        keptPacks: 5,
+        registries: ['registry.example'],
+        insecureRegistries: ['127.0.0.1:5000'],
+        registryCa: join(directory, 'registry.pem'),
+        blobs: join(directory, 'blobs'),
+        largestContainer: 1_000,
+      },
       longWork: { seconds: 5, atOnce: 6, reserve: 7 },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
