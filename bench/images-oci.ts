@@ -17,7 +17,7 @@ export const imagesOci: Benchmark = {
     const directory = newDirectory();
     const layout = join(directory, 'install', 'bench.oci');
     await makeLayout(join(directory, 'tree'), layout);
-    const muster = await startMuster({});
+    const muster = await startMuster({ allCores: true });
     const client = await muster.connect();
     const call = (method: 'POST' | 'PUT', path: string, body: object) =>
       client.expect({ method, path: root + path, body });
