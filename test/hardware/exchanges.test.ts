@@ -36,10 +36,10 @@ describe.each(['ipmi', 'hardware'])('answers at /xcatws as the reference system 
   );
 });
 
-const remote = ['xdsh', 'xdcp', 'updatenode'];
-/** Rows that want hardware; everything else is tried with the other rows or on nodes with SSH. */
+const elsewhere = ['xdsh', 'xdcp', 'updatenode', 'mkvm', 'rmvm'];
+/** Rows that want hardware; everything else is tried with the other rows, on nodes with SSH or on hypervisors. */
 const rows = endpoints.filter(
-  ({ command: { kind, name } }) => (kind === 'per-node' && !remote.includes(name)) || name === 'bmcdiscover',
+  ({ command: { kind, name } }) => (kind === 'per-node' && !elsewhere.includes(name)) || name === 'bmcdiscover',
 );
 
 describe.each(roots.map(({ prefix: root }) => root))('every example works on hardware at %s', (root) => {
