@@ -3,6 +3,7 @@ import { readLifetime } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
 import type { Sliced } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
 import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
@@ -24,6 +25,7 @@ import {
   change,
   noSelection,
   nothing,
+  type Question,
   type Scope,
   type Selection,
   textMap,
@@ -75,13 +77,7 @@ export const chdef = change({
   },
   /** Each object is judged by what is said of it alone. */
   questions(snapshot, args) {
-    if (!('definitions' in args)) return undefined;
-    const type = typeNamed(args.type);
-    return Object.entries(args.definitions).map(([name, attributes]) => ({
-      words: definitionWords(type.name, name, attributes),
-      objects: [name],
-      nodes: policyNodes(snapshot, type, [name]),
-    }));
+    return 'definitions' in args ? questionsOfAll(snapshot, typeNamed(args.type), args.definitions) : undefined;
   },
   *plan(draft, args, scope): Sliced<Answer> {
     const type = typeNamed(args.type);
@@ -149,6 +145,16 @@ function rename(draft: Draft, args: { names: string; rename: string }, { selecti
   if (node === undefined || more.length > 0)
     throw new Fault('invalid', `"${args.names}" must name one node to rename.`);
   renameNode(draft, node, args.rename);
+}
+
+function* questionsOfAll(snapshot: Snapshot, type: ObjectType, definitions: Definitions): Sliced<readonly Question[]> {
+  const questions: Question[] = [];
+  for (const name in definitions) {
+    const words = definitionWords(type.name, name, definitions[name]);
+    questions.push({ words, objects: [name], nodes: policyNodes(snapshot, type, [name]) });
+    yield;
+  }
+  return questions;
 }
 
 function* wordsOfAll(type: string, definitions: Definitions): Sliced<string[]> {

@@ -152,7 +152,7 @@ export interface CommandBase<Args> {
   /** Every account may run it for itself; no rule is asked. */
   readonly free?: boolean;
   /** What the policy is asked, where one line for all that was selected does not tell it. */
-  questions?(snapshot: Snapshot, args: Args): readonly Question[] | undefined;
+  questions?(snapshot: Snapshot, args: Args): Sliced<readonly Question[]> | undefined;
   /** What is read on the way, for which the policy is asked whether the caller may list it. */
   reads?(snapshot: Snapshot, args: Args): Question | undefined;
   /** The address that it gives to the machine it selects; another's is refused to those who have no rights on that node. */

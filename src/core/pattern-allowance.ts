@@ -8,8 +8,11 @@ interface PatternLimits extends PatternSize {
   readonly work: number;
 }
 
+/** The same of one text for which there are tables at its beginning. */
+const mostOfOneText = 1_250_000;
+
 /** For one pattern: whatever has no counted repetitions and few Unicode classes fits. */
-const usual: PatternLimits = { steps: 2_000, ranges: 20_000, tables: 512 * 1024, work: 1_250_000 };
+const usual: PatternLimits = { steps: 2_000, ranges: 20_000, tables: 256 * 1024, work: 500_000 };
 
 /** What patterns that come together, such as all of one range, may cost together: by default as much as one alone. */
 export class PatternAllowance {
@@ -62,7 +65,7 @@ export class PatternAllowance {
 
   /** Before a text is matched that may cost so much work. */
   checkWork(work: number, where: string): void {
-    if (work <= this.#work) return;
+    if (work <= (this.#tables > 0 ? Math.max(mostOfOneText, this.#work) : this.#work)) return;
     throw new Fault(
       'invalid',
       `${where}: matching the pattern would take too long; repeat less, use fewer alternatives, or ask about fewer nodes.`,

@@ -214,7 +214,8 @@ function* askPolicy(
   const read = command.reads?.(snapshot, request.args);
   if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
   if (command.free || policyOf(snapshot).alwaysAllows(request.user, command.name)) return whole;
-  const questions = command.questions?.(snapshot, request.args) ?? whole;
+  const making = command.questions?.(snapshot, request.args);
+  const questions = making ? yield* making : whole;
   for (const { words, nodes, every } of questions) {
     checkPermission(snapshot, { ...permission, words }, nodes, every);
     yield;
