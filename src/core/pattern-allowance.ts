@@ -12,7 +12,7 @@ interface PatternLimits extends PatternSize {
 const mostOfOneText = 1_250_000;
 
 /** For one pattern: whatever has no counted repetitions and few Unicode classes fits. */
-const usual: PatternLimits = { steps: 2_000, ranges: 20_000, tables: 256 * 1024, work: 500_000 };
+const usual: PatternLimits = { steps: 2_000, ranges: 20_000, tables: 64 * 1024, work: 150_000 };
 
 /** What patterns that come together, such as all of one range, may cost together: by default as much as one alone. */
 export class PatternAllowance {

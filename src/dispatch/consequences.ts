@@ -10,7 +10,7 @@ import { addressClaim, claimsOf, claimsOfSite, isNameClaim } from '../objects/cl
 import { rangeOfRule } from '../objects/cluster.ts';
 import { effectiveReader, listItems } from '../objects/effective.ts';
 import { foreignNames } from '../objects/foreign-names.ts';
-import { allNodes, staticMembers } from '../objects/groups.ts';
+import { allNodes, indexGroups, staticMembers } from '../objects/groups.ts';
 import { policyOf } from '../objects/policy.ts';
 import { type TrustChange, trustChanges, trustObjection } from '../objects/trust.ts';
 import { calledNode, checkPermission, isAllowed, type Permission } from './permission.ts';
@@ -46,8 +46,12 @@ export function* checkConsequences(
   if (!isLimited && !changes.some(({ table }) => namingTables.has(table))) return;
   const after = made();
   yield;
+  indexGroups(after);
+  yield;
   const different = yield* differentQuestions(before, permission, questions);
-  const change = { before, after, changes, permission, questions, different, affected: affected(before, after) };
+  const found = affected(before, after);
+  yield;
+  const change = { before, after, changes, permission, questions, different, affected: found };
   yield* checkForeignNames(change);
   if (!isLimited) return;
   checkAffected(change);
@@ -161,7 +165,8 @@ function questionFinder(
 function* checkSets(change: Consequences): Sliced<void> {
   const { before, after } = change;
   const exists = (node: string): boolean => after.get('nodelist', node) !== undefined;
-  const sets = [...(yield* rangesOfRules(before, after)), ...groupsWithAttributes(change)];
+  const ranges = yield* rangesOfRules(before, after);
+  const sets = [...ranges, ...groupsWithAttributes(change)];
   for (const [was, willBe] of sets) {
     yield;
     const remaining = [...was].filter(exists);

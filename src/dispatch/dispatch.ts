@@ -20,7 +20,7 @@ import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import { allMembers } from '../objects/groups.ts';
+import { allMembers, indexGroups } from '../objects/groups.ts';
 import { policyOf } from '../objects/policy.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
@@ -214,6 +214,8 @@ function* askPolicy(
   const read = command.reads?.(snapshot, request.args);
   if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
   if (command.free || policyOf(snapshot).alwaysAllows(request.user, command.name)) return whole;
+  indexGroups(snapshot);
+  yield;
   const making = command.questions?.(snapshot, request.args);
   const questions = making ? yield* making : whole;
   for (const { words, nodes, every } of questions) {

@@ -27,6 +27,9 @@ function groupIndex(snapshot: Snapshot): GroupIndex {
   return index;
 }
 
+/** Finds out who is in which group, for whoever wants to do that by itself: it takes its time for the first who asks. */
+export const indexGroups = (snapshot: Snapshot): void => void groupIndex(snapshot);
+
 function nextIndex(rows: SortedMap<Row>): GroupIndex {
   const changes = new Map<string, Map<string, boolean | undefined>>();
   const note = (group: string, node: string, hidden: boolean | undefined): void => {
