@@ -65,7 +65,7 @@ async function ended(
   const last: string[] = [];
   const take = (line: string): void => {
     last.push(line);
-    if (last.length > 5) last.shift();
+    if (last.length > 10) last.shift();
     (output ?? tell)(line);
   };
   if (stdout) child.stdout.on('data', stdout);
