@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes, policyNodesInSlices } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
@@ -53,14 +53,8 @@ export const mkdef = change({
         `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Use the option -f to replace, or PUT to change.`,
       );
     }
-    for (const name of existing) {
-      removeObject(draft, type, name);
-      yield;
-    }
-    for (const name of [...existing, ...missing]) {
-      createObject(draft, type, name, attributes, ranges);
-      yield;
-    }
+    yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
+    yield* eachInSlices([...existing, ...missing], (name) => createObject(draft, type, name, attributes, ranges));
     return nothing;
   },
 });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import { removeObject } from '../objects/define.ts';
 import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
@@ -17,10 +17,7 @@ export const rmdef = change({
   },
   *plan(draft, { type: typeName }, { selection: { objects = [] } }): Sliced<Answer> {
     const type = typeNamed(typeName);
-    for (const name of objects) {
-      removeObject(draft, type, name);
-      yield;
-    }
+    yield* eachInSlices(objects, (name) => removeObject(draft, type, name));
     return nothing;
   },
 });
