@@ -17,6 +17,7 @@ import { handle } from './handler.ts';
 import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts';
 import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendFault } from './reply.ts';
+import { logRequest } from './request-log.ts';
 import { musterRoot, type Root, roots } from './roots.ts';
 import type { RestServices } from './route.ts';
 import { shownPath } from './path-secrets.ts';
@@ -95,7 +96,9 @@ const rootOf = (request: FastifyRequest): Root =>
 
 function refuse(services: RestServices, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
-  sendFault(reply.raw, rootOf(request), faultOf(error, services.log, request.id), { 'X-Request-Id': request.id });
+  const fault = faultOf(error, services.log, request.id);
+  sendFault(reply.raw, rootOf(request), fault, { 'X-Request-Id': request.id });
+  logRequest(services.log, request, reply, { fault });
 }
 
 /** Fastify refuses a type it cannot read; here every type but a form means JSON, so that such a one is as good as any. */
@@ -170,8 +173,8 @@ function refuseMethod(
     'method',
     `${request.method} is not offered here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`,
   );
-  services.log.debug({ request: request.id }, fault.message);
   sendFault(reply.raw, root, fault, { 'X-Request-Id': request.id, Allow: allowed.join(', ') });
+  logRequest(services.log, request, reply, { fault });
 }
 
 const routerPath = ({ path }: Endpoint): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
