@@ -37,7 +37,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.dhcp.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
-    process.stdout.write(`muster ready ${urls.join(' ')}\n`);
+    process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );
@@ -68,7 +68,8 @@ async function listen(context: Context, rows: readonly Endpoint[]): Promise<Fast
       await app.listen({ host: address, port });
     } catch (error) {
       await Promise.all(servers.map((server) => server.close()));
-      throw new Fault('unavailable', `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`);
+      const sentence = `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`;
+      throw new Fault('unavailable', [sentence, 'Choose where to listen with --listen HOST:PORT.']);
     }
   }
   return servers;

@@ -58,6 +58,7 @@ describe('a running server', () => {
     const { code, output } = await runMuster(['--data', directory(), '--listen', `127.0.0.1:${server.port}`]);
     expect(code).toBe(1);
     expect(output).toMatch(/Cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+    expect(output).toContain('--listen HOST:PORT');
   });
 
   it.each([

@@ -49,7 +49,7 @@ ${definitions(Object.entries(responseHeaders).map(([name, { description }]) => [
     id: 'replies',
     title: 'Replies',
     text: html`<p>A <code>POST</code> that succeeds has the status 201, everything else 200. <code>PUT</code>, <code>DELETE</code> and a
-<code>POST</code> that creates answer with no body. Names come in byte order; an empty list is <code>[]</code>.</p>
+<code>POST</code> that creates answer with no body. Names come in byte order; an empty list is <code>[]</code>.${root.answersHead ? html` <code>HEAD</code> is answered where <code>GET</code> is.` : nothing}</p>
 ${definitions(Object.values(replies).map(({ key, description }) => [key.toLowerCase(), description]))}`,
     example: html`${codeBox('attributes', prettyJson({ n1: { groups: 'all,compute', mgt: 'ipmi' } }))}
 ${codeBox('list', prettyJson(['n1', 'n2']))}
