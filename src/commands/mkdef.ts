@@ -6,7 +6,7 @@ import { emptyRange, namedObjects, policyNodes, policyNodesInSlices } from '../o
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
-import { typeNamed } from '../objects/types.ts';
+import { tablesBehind, typeNamed } from '../objects/types.ts';
 import { type Answer, change, nothing, type Selection, textMap } from './command.ts';
 
 export const mkdef = change({
@@ -25,6 +25,7 @@ export const mkdef = change({
     ];
     return definitionWords(type, names, attributes, flags);
   },
+  tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
   *select(snapshot, { type: typeName, names }, { ranges }): Sliced<Selection> {
     const type = typeNamed(typeName);
     const { existing, missing } = namedObjects(snapshot, type, names, ranges);

@@ -7,6 +7,7 @@ import { dispatch, type Request } from '../dispatch/dispatch.ts';
 import { shortenedLine } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
+import { preconditionOf } from './entity-tags.ts';
 import type { Endpoint, Input } from './endpoint.ts';
 import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
@@ -118,6 +119,7 @@ function* makeCall(
     dryRun: common.dryRun,
     expectNodes,
     revision: countHeader(request, 'x-muster-revision'),
+    precondition: endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']),
     signal: () => leftSignal(response),
     began: (run) => {
       headers['X-Muster-Run'] = run;
