@@ -51,7 +51,7 @@ export const mkdef = change({
       const sample = existing.slice(0, 10).join(', ');
       throw new Fault(
         'invalid',
-        `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Use the option -f to replace, or PUT to change.`,
+        `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Send "options":{"-f":""} along to replace, or PUT to change.`,
       );
     }
     for (const name of existing) {

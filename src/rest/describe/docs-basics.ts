@@ -21,7 +21,12 @@ export const basics = (root: Root): readonly Basics[] => [
     id: 'authentication',
     title: 'Authentication',
     text: html`<p>Every request says who sends it: by a token in the header <code>X-Auth-Token</code>, or by
-<code>userName</code> and <code>userPW</code> in the query or the body. If a token is sent, only the token counts.
+<code>userName</code> and <code>userPW</code> in the query or the body. If a token is sent, only the token counts.${
+      root.takesAuthorization
+        ? html` <code>Authorization: Bearer TOKEN</code>
+and <code>Authorization: Basic</code> with account and password are understood too.`
+        : nothing
+    }
 With a body of more than 64 KiB they must stand in the header or the query.
 <code>POST /tokens</code> gives a token; keep it in a variable for the examples on this page.</p>
 <p><code>-k</code> skips the check of the server's certificate; <code>--cacert tls/ca.pem</code>, with the file from the data
