@@ -21,6 +21,7 @@ import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
+import { checkPatterns } from '../objects/pattern-check.ts';
 import { policyOf } from '../objects/policy.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
@@ -274,6 +275,7 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     yield;
     if (!command.free) yield* checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
     checkStillGoverned(changes, () => draft.snapshot());
+    yield* checkPatterns(changes, () => draft.snapshot());
     return changes;
   };
   if (request.dryRun) {
