@@ -96,10 +96,13 @@ export function isInstalled(program: string): boolean {
   });
 }
 
+/** Seconds. */
+const lockTimeout = 600;
+
 function apt(...args: string[]) {
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   // Somebody else who installs something just now is waited for.
-  const wait = ['-o', 'DPkg::Lock::Timeout=600'];
+  const wait = ['-o', `DPkg::Lock::Timeout=${lockTimeout}`];
   const [program = '', ...rest] = [
     ...asRoot,
     'env',
@@ -112,6 +115,16 @@ function apt(...args: string[]) {
   return spawnSync(program, rest, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
 }
 
+/** Apt waits for the lock of packages, but not for that of their lists. */
+function update(): void {
+  for (const until = Date.now() + lockTimeout * 1_000; Date.now() < until; Atomics.wait(sleeper, 0, 0, 2_000)) {
+    const { status, stderr } = apt('update');
+    if (status === 0 || !/Could not get lock/.test(stderr)) return;
+  }
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
 function install(packages: readonly DebianPackage[], purpose: string): void {
   if (packages.length === 0) return;
   const reasons = packages.map(({ name, why }) => `${name} (${why})`).join(', ');
@@ -123,7 +136,7 @@ function install(packages: readonly DebianPackage[], purpose: string): void {
   const attempt = () => apt('install', '-y', '--no-install-recommends', ...packages.map(({ name }) => name));
   let result = attempt();
   if (result.status !== 0) {
-    apt('update');
+    update();
     result = attempt();
   }
   if (result.status === 0) return;

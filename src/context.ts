@@ -55,7 +55,8 @@ const secretKeyFile = (data: string): string => join(data, 'secret.key');
 
 /** Opens the data directory for this process alone and builds the service's parts on it. */
 export async function openContext(config: Config): Promise<Context> {
-  const log = createLog(config.logLevel);
+  const { logFile: path, logFileSize: size, logFilesKept: kept } = config;
+  const log = createLog(config.logLevel, path === undefined ? undefined : { path, size, kept });
   const lock = lockDataDirectory(config.data);
   try {
     if (existsSync(databaseFile(config.data)) && !existsSync(secretKeyFile(config.data))) {

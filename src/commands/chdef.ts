@@ -18,7 +18,7 @@ import {
 } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
-import { type ObjectType, typeNamed } from '../objects/types.ts';
+import { type ObjectType, tablesBehind, typeNamed } from '../objects/types.ts';
 import {
   type Answer,
   type Arguments,
@@ -60,6 +60,7 @@ export const chdef = change({
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
+  tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
   *select(snapshot, args, { ranges }): Sliced<Selection> {
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;

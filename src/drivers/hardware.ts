@@ -4,6 +4,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
+import { patternProblem, patternsIn } from '../objects/substitution/index.ts';
 import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../objects/types.ts';
 import type { Capabilities, Driver, DriverNode } from './capabilities.ts';
 import type { DeviceTarget } from './devices.ts';
@@ -84,13 +85,28 @@ function driverNode(
     }
     return undefined;
   };
+  // A broken pattern gives the node's own name, which is no address; one may have been stored before patterns were looked at.
+  const checked = (attribute: string, mappings: readonly Mapping[]): string | undefined => {
+    const value = first(mappings);
+    for (const { table, column, where } of value === name ? mappings : []) {
+      const stored = reader.explain(tableNamed(table), column, name, where)?.stored ?? '';
+      const problem = patternsIn(table, stored).map(patternProblem).find(Boolean);
+      if (problem !== undefined)
+        throw new Fault('invalid', `its attribute ${attribute} comes from the pattern "${stored}": ${problem}.`);
+    }
+    return value;
+  };
   const mgtHolds = ({ onlyIf }: Mapping): boolean =>
     !onlyIf || hasWord(nodeAttribute(reader, name, onlyIf[0]), onlyIf[1]);
   const attributes: Record<string, string | undefined> = {};
   for (const attribute of driver.attributes) {
     const { at } = attributeNamed(nodeType, attribute);
     // As it is stored for this driver, else as `mgt` says: a driver may be picked by another attribute than `mgt`.
-    attributes[attribute] = first(at.filter(({ onlyIf }) => onlyIf?.[1] === driver.name)) ?? first(at.filter(mgtHolds));
+    attributes[attribute] =
+      checked(
+        attribute,
+        at.filter(({ onlyIf }) => onlyIf?.[1] === driver.name),
+      ) ?? checked(attribute, at.filter(mgtHolds));
   }
   return { name, attributes, account: (key, username) => accountOf(reader, box, key, username) };
 }
