@@ -2,7 +2,7 @@ import { type Stats, lstatSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import type { Work } from '../long-work/work.ts';
+import type { StagingOptions, Work } from '../long-work/work.ts';
 import type { Act } from './manifest.ts';
 import { checkStillReal } from './paths.ts';
 
@@ -28,14 +28,14 @@ export const actNow = ({ by }: Pick<ImageJob, 'by'>, { run }: Work): Act => ({
 export const epochOf = ({ when }: Act): number => Math.floor(Date.parse(when) / 1_000);
 
 /** A directory on the file system on which `directory` lies or is going to lie. */
-export async function stagingFor(directory: string, task: Work): Promise<string> {
+export async function stagingFor(directory: string, task: Work, options?: StagingOptions): Promise<string> {
   checkStillReal(directory);
   let beside = dirname(directory);
   while (entryOf(beside) === undefined) beside = dirname(beside);
   const own = entryOf(directory);
   // A file system of its own: nothing can be renamed into it from beside.
   if (own && own.dev !== entryOf(beside)!.dev) beside = directory;
-  return task.staging(beside);
+  return task.staging(beside, options);
 }
 
 /** Puts a new directory in its place with the directories above it, or leaves nothing. */
@@ -48,7 +48,9 @@ export async function putInPlace(made: string, directory: string): Promise<void>
     await rename(made, directory);
   } catch (error) {
     for (const path of missing.toReversed()) await rmdir(path);
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+    throw new Fault('conflict', `${directory} was made by another meanwhile; nothing of this was kept.`);
   }
 }
 

@@ -1,10 +1,10 @@
-import { constants } from 'node:fs';
+import { constants, mkdtempSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { Check } from 'typebox/value';
 import { Fault } from '../../core/errors.ts';
-import { writeFileAtomically } from '../../core/files.ts';
+import { syncDirectory, writeFileAtomically } from '../../core/files.ts';
 
 /** Who did something to an image, and when. */
 const Act = Type.Object({ when: Type.String(), by: Type.String(), run: Type.String() });
@@ -89,7 +89,39 @@ export async function readManifestOf(image: string, directory: string): Promise<
 }
 
 export const writeManifest = (directory: string, manifest: Manifest): void =>
-  writeFileAtomically(join(directory, manifestFile), `${JSON.stringify(manifest, undefined, 1)}\n`, 0o644);
+  writeFileAtomically(join(directory, manifestFile), textOf(manifest), 0o644);
+
+const textOf = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 1)}\n`;
+
+/**
+ * Writes a manifest beside its place, in a staging on the same file system. What is returned puts it there, and fails for want of room no
+ * more: so nothing was changed if it does.
+ */
+export function stageManifest(staging: string, directory: string, manifest: Manifest): () => void {
+  const staged = join(mkdtempSync(join(staging, 'manifest-')), manifestFile);
+  writeFileAtomically(staged, textOf(manifest), 0o644);
+  return () => {
+    renameSync(staged, join(directory, manifestFile));
+    syncDirectory(directory);
+  };
+}
+
+/**
+ * Replaces parts of an image, then its manifest. Meanwhile that does not say what the tree was made from: if muster is killed, the image
+ * is made anew the next time.
+ */
+export async function replaceParts(
+  { staging, directory }: { readonly staging: string; readonly directory: string },
+  { before, after }: { readonly before: Manifest | undefined; readonly after: Manifest },
+  replace: () => void | Promise<void>,
+): Promise<void> {
+  const { fingerprint: _, digest: __, ...unsettled } = (before ?? after).source;
+  const begin = stageManifest(staging, directory, { ...(before ?? after), source: unsettled });
+  const end = stageManifest(staging, directory, after);
+  begin();
+  await replace();
+  end();
+}
 
 const parsed = (text: string): unknown => {
   try {

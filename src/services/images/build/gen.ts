@@ -5,7 +5,7 @@ import { exchange } from '../../../core/exchange.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
-import { type Manifest, readManifestOf, treeName, writeManifest } from '../manifest.ts';
+import { type Manifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
@@ -120,7 +120,7 @@ async function runPostinstall({ recipe, osvers, osarch, profile }: GenJob, task:
   }
 }
 
-/** A new image appears as a whole; of one that was there tree and files are replaced, the manifest last. */
+/** A new image, in a staging, appears as a whole; of one that was there tree and files are replaced, the manifest last. */
 export async function commit(
   directory: string,
   made: string,
@@ -133,11 +133,12 @@ export async function commit(
     return;
   }
   const tree = join(directory, treeName);
-  if (entryOf(tree)) exchange(join(made, treeName), tree);
-  else await rename(join(made, treeName), tree);
-  for (const file of manifest.files)
-    if (entryOf(join(made, file))) await rename(join(made, file), join(directory, file));
-  for (const file of before?.files ?? [])
-    if (!manifest.files.includes(file)) await rm(join(directory, file), { force: true });
-  writeManifest(directory, manifest);
+  await replaceParts({ staging: dirname(made), directory }, { before, after: manifest }, async () => {
+    if (entryOf(tree)) exchange(join(made, treeName), tree);
+    else await rename(join(made, treeName), tree);
+    for (const file of manifest.files)
+      if (entryOf(join(made, file))) await rename(join(made, file), join(directory, file));
+    for (const file of before?.files ?? [])
+      if (!manifest.files.includes(file)) await rm(join(directory, file), { force: true });
+  });
 }

@@ -99,8 +99,8 @@ async function applyAll(job: PullJob, { image, remote }: Source, tree: string, t
       task.tell(`Layer ${i + 1} of ${image.layers.length} is applied.`);
     }
   };
-  const fetching = { cache: new BlobCache(job.blobs), beside: job.blobs, passed };
-  if (remote) await withFetched(image.layers, fetching, task, apply);
+  if (remote)
+    await withFetched(image.layers, { cache: new BlobCache(job.blobs), beside: job.blobs, passed }, task, apply);
   else await apply();
   writer.finish();
   if (writer.unkept.length > 0)
