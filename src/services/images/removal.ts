@@ -19,7 +19,7 @@ export interface Removed {
  * nothing in it is touched.
  */
 export const work = (job: ImageJob, task: Work): Promise<Removed> =>
-  tellingDisk(`The image ${job.image} cannot be removed`, () => remove(job, task));
+  tellingDisk(`The image ${job.image} cannot be removed`, job.directory, () => remove(job, task));
 
 async function remove(job: ImageJob, task: Work): Promise<Removed> {
   const { image, directory } = job;

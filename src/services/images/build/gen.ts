@@ -27,7 +27,7 @@ const builders: Readonly<Record<Family, TreeBuilder>> = { apt: debian, dnf, zypp
 
 /** Builds an image's tree with kernel and initial RAM disk, or brings it up to date. */
 export const work = (job: GenJob, task: Work): Promise<GenMade> =>
-  tellingDisk(`The image ${job.image} cannot be built`, () => build(job, task));
+  tellingDisk(`The image ${job.image} cannot be built`, job.directory, () => build(job, task));
 
 async function build(job: GenJob, task: Work): Promise<GenMade> {
   const { image, directory, recipe } = job;

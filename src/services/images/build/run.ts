@@ -27,7 +27,7 @@ const keptLines = 1_000;
  * changed.
  */
 export const work = (job: RunJob, task: Work): Promise<RunMade> =>
-  tellingDisk(`Nothing can be run in the image ${job.image}`, async () => {
+  tellingDisk(`Nothing can be run in the image ${job.image}`, job.directory, async () => {
     const { image, directory, command, osarch, network } = job;
     const tree = join(directory, treeName);
     const manifest = await readManifestOf(image, directory);

@@ -36,7 +36,7 @@ interface Member {
 
 /** Writes an image with all that belongs to it into one file. */
 export const work = (job: ExportJob, task: Work): Promise<Exported> =>
-  tellingDisk(`The image ${job.image} cannot be exported`, () => exportImage(job, task));
+  tellingDisk(`The image ${job.image} cannot be exported`, job.destination, () => exportImage(job, task));
 
 async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
   const { image, directory, destination } = job;

@@ -47,7 +47,7 @@ interface Image {
 
 /** Makes an image of a bundle. */
 export const work = (job: ImportJob, task: Work): Promise<Imported> =>
-  tellingDisk(`${job.file} cannot be imported`, () => importImage(job, task));
+  tellingDisk(`${job.file} cannot be imported`, job.installDirectory, () => importImage(job, task));
 
 async function importImage(job: ImportJob, task: Work): Promise<Imported> {
   checkStillReal(job.installDirectory);

@@ -19,7 +19,7 @@ import { syncInto } from './sync-files.ts';
 
 /** Packs an image's tree for nodes. The tree itself stays as it is. */
 export const work = (job: PackJob, task: Work): Promise<Pack> =>
-  tellingDisk(`The image ${job.image} cannot be packed`, () => pack(job, task));
+  tellingDisk(`The image ${job.image} cannot be packed`, job.directory, () => pack(job, task));
 
 async function pack(job: PackJob, task: Work): Promise<Pack> {
   const { image, directory } = job;
@@ -29,13 +29,13 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
       'invalid',
       `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
     );
-  const before = (await readManifestOf(image, directory)) ?? (await adopted(job, task, tree));
   const staging = await stagingFor(directory, task);
   const root = join(staging, 'root');
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
+  const [known] = await Promise.all([readManifestOf(image, directory), linkTree(task, tree, root)]);
+  const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
-  await linkTree(task, tree, root);
   const gone = exclude(root, job.exclusions);
   if (gone > 0) task.tell(`${gone} entries are left out.`);
   await removeIdentity(root, time);

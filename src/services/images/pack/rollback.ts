@@ -13,7 +13,7 @@ export interface RollbackJob extends ImageJob {
 
 /** Puts an older pack of an image back in use. */
 export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
-  tellingDisk(`The image ${job.image} cannot be put back`, async () => {
+  tellingDisk(`The image ${job.image} cannot be put back`, job.directory, async () => {
     const { image, directory } = job;
     const manifest = await readManifestOf(image, directory);
     const packs = manifest?.packs ?? [];
