@@ -2,6 +2,7 @@ import { lstatSync, type Stats, statfsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Fault } from '../../core/errors.ts';
+import { syncDirectory } from '../../core/files.ts';
 import type { StagingOptions, Work } from '../long-work/work.ts';
 import type { Act } from './manifest.ts';
 import { checkStillReal } from './paths.ts';
@@ -49,6 +50,7 @@ export async function putInPlace(made: string, directory: string): Promise<void>
   for (const path of missing) await mkdir(path, { mode: 0o755 });
   try {
     await rename(made, directory);
+    syncDirectory(dirname(directory));
   } catch (error) {
     for (const path of missing.toReversed()) await rmdir(path);
     const { code } = error as NodeJS.ErrnoException;

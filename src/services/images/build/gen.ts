@@ -3,6 +3,7 @@ import { chmod, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { exchange } from '../../../core/exchange.ts';
 import { Fault } from '../../../core/errors.ts';
+import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
 import { type Manifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
@@ -127,6 +128,7 @@ export async function commit(
   manifest: Manifest,
   before: Manifest | undefined,
 ): Promise<void> {
+  await syncFileSystem(made);
   if (!entryOf(directory)) {
     writeManifest(made, manifest);
     await putInPlace(made, directory);

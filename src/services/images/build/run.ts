@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import { exchange } from '../../../core/exchange.ts';
+import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, entryOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { readManifestOf, replaceParts, treeName } from '../manifest.ts';
@@ -52,6 +53,7 @@ export const work = (job: RunJob, task: Work): Promise<RunMade> =>
       },
     });
     const packages = await installedIn(task, copy);
+    await syncFileSystem(copy);
     task.signal.throwIfAborted();
     const runs = [...manifest.runs, { command: [...command], made: actNow(job, task) }];
     const after = { ...manifest, packages, runs };

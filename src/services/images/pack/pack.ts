@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { link } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFile } from '../../../core/files.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { hashFile } from '../build/fingerprint.ts';
@@ -48,7 +49,10 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const file = await packRoot(task, job, root, made, time);
   const others = before.files.filter((name) => entryOf(join(directory, name)));
   for (const name of others) await link(join(directory, name), join(made, name));
-  const parts = await Promise.all([file, ...others].map((name) => partOf(made, name)));
+  const [parts] = await Promise.all([
+    Promise.all([file, ...others].map((name) => partOf(made, name))),
+    syncFile(join(made, file)),
+  ]);
   const { method, compress, lists } = job;
   const id = createHash('sha256')
     .update(parts.map(({ sha256 }) => sha256).join('\n'))
