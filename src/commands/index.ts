@@ -1,6 +1,7 @@
 /** Every command, by the name of its file. */
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
+export { chvm } from './chvm.ts';
 export { copycds } from './copycds.ts';
 export { delEntries } from './delEntries.ts';
 export { genimage } from './genimage.ts';

@@ -137,7 +137,28 @@ export interface MadeMachine {
   readonly mac?: string | undefined;
 }
 
+export interface MachineChange {
+  /** Undefined: as it is. */
+  readonly cpus?: string | undefined;
+  readonly memory?: string | undefined;
+  /** Sizes of disks to make. */
+  readonly add: readonly string[];
+  /** Devices of disks to delete. */
+  readonly purge: readonly string[];
+  /** Devices with their new sizes, `vdb=20G`. */
+  readonly resize: readonly string[];
+  /** Disks that are in the way are replaced, and disks that were not made for it deleted. */
+  readonly force: boolean;
+}
+
+export interface ChangedMachine {
+  /** Paths of disks that are no longer there. */
+  readonly deleted: readonly string[];
+}
+
 export interface VirtualMachine {
+  /** All of it or nothing. One that runs goes on running; what it and its guest cannot do meanwhile is a Fault. */
+  change(request: MachineChange, signal: AbortSignal): Promise<ChangedMachine>;
   /** Defines the machine, switched off. A failure leaves nothing behind. */
   create(request: MachineRequest, signal: AbortSignal): Promise<MadeMachine>;
   /** One that runs, or that was made by somebody else, only with `force`; its disks only with `purge`. */

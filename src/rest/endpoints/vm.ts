@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { mkvm, rmvm } from '../../commands/index.ts';
+import { chvm, mkvm, rmvm } from '../../commands/index.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
@@ -39,6 +39,30 @@ export const vm: Endpoint[] = [
     description:
       'As their attributes vmhost, vmcpus, vmmemory, vmstorage, vmstoragemodel, vmstorageformat, vmstoragecache, vmnics, vmnicnicmodel, vmbootorder, vmothersetting, arch and mac say. They are defined and stay off. UUID and MAC addresses that are missing are made and kept. What fails leaves nothing behind.',
     example: { body: { cpucount: '2', memorysize: '4096', disksize: '10,20' } },
+  }),
+  endpoint('PUT /nodes/{noderange}/vm', {
+    command: chvm,
+    body: members({
+      cpucount: size('processors'),
+      memorysize: size('megabytes, or with unit such as 4G'),
+      adddisk: size('disks to make: gigabytes, or with unit, several joined by commas'),
+      purgedisk: size('disks to delete by the names of their devices, such as vdb, several joined by commas'),
+      resizedisk: size('disks to grow: their devices with their new sizes, such as vdb=20, several joined by commas'),
+      force: yes('yes: disks in the way of new ones are replaced, and disks that were not made for the node deleted'),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      cpus: sizeIn(input, 'cpucount'),
+      memory: sizeIn(input, 'memorysize'),
+      add: [...listIn(input, 'adddisk')],
+      purge: [...listIn(input, 'purgedisk')],
+      resize: [...listIn(input, 'resizedisk')],
+      force: isYes(input, 'force'),
+    }),
+    summary: 'Change the virtual machines of nodes.',
+    description:
+      'All of it or nothing. Machines that run are changed as they run, as far as they and their guests allow: memory up to the size they were started with, processors up to the number they were started with room for, disks unless their model is ide or sata. The attributes vmcpus and vmmemory follow where they are set, and vmstorage where it names a disk that was deleted.',
+    example: { body: { memorysize: '2048', adddisk: '10' } },
   }),
   endpoint('DELETE /nodes/{noderange}/vm', {
     command: rmvm,
