@@ -50,6 +50,7 @@ export { rspconfig } from './rspconfig.ts';
 export { rvitals } from './rvitals.ts';
 export { setAttribs } from './setAttribs.ts';
 export { setNodesAttribs } from './setNodesAttribs.ts';
+export { snapvm } from './snapvm.ts';
 export { sshkey } from './sshkey.ts';
 export { stoprun } from './stoprun.ts';
 export { updatenode } from './updatenode.ts';

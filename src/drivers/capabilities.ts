@@ -165,7 +165,29 @@ export interface VirtualMachine {
   remove(request: { readonly purge: boolean; readonly force: boolean }, signal: AbortSignal): Promise<void>;
 }
 
+export interface SnapshotInfo {
+  /** As ISO 8601 has it. */
+  readonly created: string;
+  /** `on`, `off` or a word of the hardware's own: what the machine did then. */
+  readonly power: string;
+  /** The one that it follows. */
+  readonly parent?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+export interface Snapshots {
+  /** Oldest first. */
+  list(signal: AbortSignal): Promise<readonly string[]>;
+  show(name: string, signal: AbortSignal): Promise<SnapshotInfo>;
+  /** Of its disks and, if it runs, of its memory. */
+  create(name: string, description: string | undefined, signal: AbortSignal): Promise<void>;
+  /** What has changed since is lost. */
+  revert(name: string, signal: AbortSignal): Promise<void>;
+  remove(name: string, signal: AbortSignal): Promise<void>;
+}
+
 export interface Capabilities {
+  readonly snapshots?: Snapshots;
   readonly virtualMachine?: VirtualMachine;
   readonly power?: Power;
   readonly vitals?: Vitals;

@@ -24,7 +24,11 @@ export interface VmWorld {
   /** What qemu-img says of a file. */
   diskInfo(file: string): Promise<Record<string, unknown>>;
   /** Kills the daemon while a request is at work, as soon as `isReached`; the reply. */
-  killDuring(isReached: () => boolean | Promise<boolean>, request: Promise<Reply>): Promise<Reply>;
+  killDuring(
+    isReached: () => boolean | Promise<boolean>,
+    request: Promise<Reply>,
+    afterwards?: () => Promise<void>,
+  ): Promise<Reply>;
   /** What a node's request failed with. */
   complaints(method: string, path: string, body?: object): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -56,12 +60,13 @@ export async function startVmWorld(prefix: string, settings = ''): Promise<VmWor
       const { stdout } = await run('qemu-img', ['info', '-U', '--output=json', join(lab.images, file)]);
       return JSON.parse(stdout);
     },
-    async killDuring(isReached, request) {
+    async killDuring(isReached, request, afterwards) {
       let isOver = false;
       const reply = request.finally(() => (isOver = true));
       while (!isOver && !(await isReached())) await pause(5);
       if (isOver) throw new Error('The request was over before the daemon could be killed.');
       await lab.killDaemon();
+      await afterwards?.();
       return reply;
     },
     async complaints(method, path, body) {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { chvm, mkvm, rmvm } from '../../commands/index.ts';
+import { chvm, mkvm, rmvm, snapvm } from '../../commands/index.ts';
+import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
@@ -18,6 +19,19 @@ const listIn = (input: Input, member: string): readonly string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+function neededName({ body }: Input): string {
+  const { name } = body as { readonly name?: string };
+  if (name === undefined || name === '') throw new Fault('missing-member', 'The body lacks the member "name".');
+  return name;
+}
+
+function revertIn({ body }: Input): 'revert' {
+  const { action } = body as { readonly action?: string };
+  if (action === undefined) throw new Fault('missing-action', 'The body lacks the member "action".');
+  if (action !== 'revert') throw new Fault('invalid', `"${action}" is no action on snapshots; known is revert.`);
+  return action;
+}
 
 export const vm: Endpoint[] = [
   endpoint('POST /nodes/{noderange}/vm', {
@@ -73,5 +87,66 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), purge: isYes(input, 'purge'), force: isYes(input, 'force') }),
     summary: 'Remove the virtual machines of nodes. The nodes stay.',
     example: { body: { purge: 'yes' } },
+  }),
+  endpoint('GET /nodes/{noderange}/snapshots', {
+    command: snapvm,
+    reply: 'attributes',
+    only: '/muster',
+    args: (input) => ({ range: nodesOf(input).range, action: 'list' as const }),
+    summary: 'The snapshots of virtual machines, oldest first.',
+    example: { reply: { n1: { snapshots: ['before-update'] } } },
+  }),
+  endpoint('POST /nodes/{noderange}/snapshots', {
+    command: snapvm,
+    only: '/muster',
+    body: members({
+      name: Type.Optional(
+        Type.String({ description: 'letters, digits, and . _ - after the first; of each machine another' }),
+      ),
+      description: Type.Optional(Type.String({ description: 'what it is for' })),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      action: 'create' as const,
+      name: neededName(input),
+      description: input.body['description'] as string | undefined,
+    }),
+    summary: 'Take snapshots of virtual machines.',
+    description:
+      'Of their disks and, of those that run, of their memory: they pause meanwhile. Their disks have to be qcow2, which holds the snapshots.',
+    example: { body: { name: 'before-update', description: 'all tests pass' } },
+  }),
+  endpoint('DELETE /nodes/{noderange}/snapshots', {
+    command: snapvm,
+    only: '/muster',
+    args: (input) => ({ ...nodesOf(input), action: 'clear' as const }),
+    summary: 'Delete all snapshots of virtual machines, which stay as they are.',
+  }),
+  endpoint('GET /nodes/{noderange}/snapshots/{name}', {
+    command: snapvm,
+    reply: 'attributes',
+    only: '/muster',
+    args: (input) => ({ range: nodesOf(input).range, action: 'show' as const, name: input.params['name']! }),
+    summary: 'A snapshot of virtual machines.',
+    example: {
+      path: '/nodes/n1/snapshots/before-update',
+      reply: { n1: { created: '2026-11-15T09:05:00.000Z', power: 'on', description: 'all tests pass' } },
+    },
+  }),
+  endpoint('PUT /nodes/{noderange}/snapshots/{name}', {
+    command: snapvm,
+    only: '/muster',
+    body: members({ action: Type.Optional(Type.String({ description: 'revert' })) }),
+    args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['name']! }),
+    summary: 'Make virtual machines what they were.',
+    description: 'What has changed since is lost. A machine runs afterwards if it ran then.',
+    example: { path: '/nodes/n1/snapshots/before-update', body: { action: 'revert' } },
+  }),
+  endpoint('DELETE /nodes/{noderange}/snapshots/{name}', {
+    command: snapvm,
+    only: '/muster',
+    args: (input) => ({ ...nodesOf(input), action: 'delete' as const, name: input.params['name']! }),
+    summary: 'Delete a snapshot of virtual machines, which stay as they are.',
+    example: { path: '/nodes/n1/snapshots/before-update' },
   }),
 ];
