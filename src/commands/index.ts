@@ -1,6 +1,7 @@
 /** Every command, by the name of its file. */
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
+export { chvm } from './chvm.ts';
 export { copycds } from './copycds.ts';
 export { delEntries } from './delEntries.ts';
 export { genimage } from './genimage.ts';
@@ -49,6 +50,7 @@ export { rspconfig } from './rspconfig.ts';
 export { rvitals } from './rvitals.ts';
 export { setAttribs } from './setAttribs.ts';
 export { setNodesAttribs } from './setNodesAttribs.ts';
+export { snapvm } from './snapvm.ts';
 export { sshkey } from './sshkey.ts';
 export { stoprun } from './stoprun.ts';
 export { updatenode } from './updatenode.ts';

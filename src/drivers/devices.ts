@@ -27,6 +27,7 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   serviceProcessor: 'settings of the service processor',
   subnodes: 'nodes behind a node',
   virtualMachine: 'virtual machine',
+  snapshots: 'snapshots',
 };
 
 /** The devices that this process works on, in the order that the governor allows. */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +23,10 @@ export interface LibvirtLab {
   readonly bootDisk: string;
   /** What virsh prints; an error with what it says when it fails. */
   virsh(...words: string[]): Promise<string>;
+  /** Stops a machine's emulator, so that it answers nobody, until what is returned is called. */
+  freeze(machine: string): Promise<() => Promise<void>>;
+  /** What the daemon is doing with a machine that runs, such as `snapshot`, though its emulator does not answer. */
+  jobOf(machine: string): string | undefined;
   /** Kills the daemon; its machines go on. Another is started. */
   killDaemon(): Promise<void>;
   stop(): Promise<void>;
@@ -99,6 +103,10 @@ export async function startLibvirt(): Promise<LibvirtLab> {
       await pause(50);
     }
   };
+  const signal = async (name: string, pidFile: string): Promise<void> => {
+    const pid = await readFile(pidFile, 'utf8');
+    await run('nsenter', ['-t', await innerProcess(child.process.pid!), '-p', 'kill', `-${name}`, pid.trim()]);
+  };
   try {
     await ready();
   } catch (error) {
@@ -111,9 +119,17 @@ export async function startLibvirt(): Promise<LibvirtLab> {
     images: file('images'),
     bootDisk: file('images', 'boot.img'),
     virsh,
+    async freeze(machine) {
+      const pid = file('run', 'libvirt', 'qemu', `${machine}.pid`);
+      await signal('STOP', pid);
+      return () => signal('CONT', pid);
+    },
+    jobOf(machine) {
+      const status = readFileSync(file('run', 'libvirt', 'qemu', `${machine}.xml`), 'utf8');
+      return /(?<=<job [^>]*async=')\w+/.exec(status)?.[0];
+    },
     async killDaemon() {
-      const pid = await readFile(file('run', 'libvirtd.pid'), 'utf8');
-      await run('nsenter', ['-t', await innerProcess(child.process.pid!), '-p', 'kill', '-KILL', pid.trim()]);
+      await signal('KILL', file('run', 'libvirtd.pid'));
       await ready();
     },
     stop,

@@ -14,6 +14,8 @@ export class Hypervisor {
   readonly connection: LibvirtConnection;
   /** Work on a pool, one at a time: libvirt does not look at what is in a pool while something is being made there. */
   readonly pools = new NamedSlots(1);
+  /** Work that changes what a machine is, one at a time. */
+  readonly machines = new NamedSlots(1);
   readonly #known = new Map<string, Domain>();
 
   private constructor(host: string, connection: LibvirtConnection) {

@@ -25,7 +25,11 @@ export class Hypervisors {
   at(host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
     const key = `${host} ${JSON.stringify(way)}`;
     let opened = this.#opened.get(key);
-    if (!opened) this.#opened.set(key, (opened = this.#open(key, host, way)));
+    if (!opened) {
+      this.#opened.set(key, (opened = this.#open(key, host, way)));
+      // Whoever asked for it may have gone by then.
+      opened.catch(() => undefined);
+    }
     return unlessAborted(opened, signal);
   }
 

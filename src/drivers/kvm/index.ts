@@ -6,6 +6,7 @@ import type { KvmAccess, Machine } from './machine.ts';
 import { machineAttributes } from './machine-settings.ts';
 import { kvmNextBoot } from './next-boot.ts';
 import { kvmPower } from './power.ts';
+import { kvmSnapshots } from './snapshots.ts';
 import { kvmSubnodes } from './subnodes.ts';
 import { kvmVirtualMachine } from './virtual-machine.ts';
 import { type HypervisorWays, onlyHere } from './ways.ts';
@@ -43,6 +44,10 @@ class KvmCapabilities implements Capabilities {
 
   get virtualMachine() {
     return kvmVirtualMachine(this.#machine);
+  }
+
+  get snapshots() {
+    return kvmSnapshots(this.#machine);
   }
 
   get subnodes() {

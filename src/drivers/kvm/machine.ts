@@ -26,7 +26,10 @@ export interface Machine {
   readonly powerTimeout: number;
 }
 
-export function hypervisorOf({ access, hypervisors }: Machine, signal: AbortSignal): Promise<Hypervisor> {
+export function hypervisorOf(
+  { access, hypervisors }: Pick<Machine, 'access' | 'hypervisors'>,
+  signal: AbortSignal,
+): Promise<Hypervisor> {
   const { host, way } = access;
   if (host !== undefined) return hypervisors.at(host, way, signal);
   throw new Fault('invalid', 'its attribute vmhost, the hypervisor it is on, is not set.');
