@@ -41,7 +41,7 @@ describe('loadConfig', () => {
         hostsDatabase: undefined,
         bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
       },
-      boot: { listen: undefined, tftpListen: undefined, directory: undefined, tokenLifetime: 14_400 },
+      boot: { listen: undefined, tftpListen: undefined, files: 'muster', directory: undefined, tokenLifetime: 14_400 },
       remote: {
         transport: 'ssh2',
         sshConfig: undefined,
@@ -116,6 +116,7 @@ describe('loadConfig', () => {
       [boot]
       listen = ["10.2.0.1:80"]
       tftpListen = ["10.2.0.1:69"]
+      files = "nginx"
       directory = "loaders"
       tokenLifetime = 600
       [remote]
@@ -178,6 +179,7 @@ describe('loadConfig', () => {
       boot: {
         listen: [{ host: '10.2.0.1', port: 80 }],
         tftpListen: [{ host: '10.2.0.1', port: 69 }],
+        files: 'nginx',
         directory: join(directory, 'loaders'),
         tokenLifetime: 600,
       },
