@@ -35,6 +35,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
+    context.machines.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\n`);
