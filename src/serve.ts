@@ -36,6 +36,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
+    context.machines.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);

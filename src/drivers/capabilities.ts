@@ -216,6 +216,8 @@ export interface DriverTarget<Access = unknown> {
   readonly device: string;
   /** Commands that may work on the device at once. A console that is held open is none. */
   readonly width: number;
+  /** Readings that wait for the device count as one command: its driver asks once for all of them. */
+  readonly joinsReadings?: boolean;
   readonly access: Access;
 }
 

@@ -6,7 +6,7 @@ import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { patternProblem, patternsIn } from '../objects/substitution/index.ts';
 import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../objects/types.ts';
-import type { Capabilities, Driver, DriverNode } from './capabilities.ts';
+import type { Capabilities, Driver, DriverNode, DriverTarget } from './capabilities.ts';
 import type { DeviceTarget } from './devices.ts';
 
 /** Nodes as hardware: picks each node's driver and has it make the node's target. */
@@ -33,11 +33,16 @@ export class Hardware {
     const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
     return (node) => {
       const known = cache.get(node);
-      if (known) return known;
+      if (known) return typeof known === 'function' ? known() : known;
       const driver = this.#driverOf(reader, node, command, pickers);
-      const made = driver.target(driverNode(reader, this.#box, node, driver));
-      if (made instanceof Promise) return made.then((target) => ({ driver: driver.name, ...target }));
-      const target = { driver: driver.name, ...made };
+      const read = driverNode(reader, this.#box, node, driver);
+      const made = driver.target(read);
+      const named = (target: DriverTarget): DeviceTarget => ({ driver: driver.name, ...target });
+      if (made instanceof Promise) {
+        cache.set(node, async () => named(await driver.target(read)));
+        return made.then(named);
+      }
+      const target = named(made);
       cache.set(node, target);
       return target;
     };
@@ -58,7 +63,8 @@ export class Hardware {
   }
 }
 
-type TargetCache = Map<string, DeviceTarget>;
+/** Of those that depend on more than the definitions, what asks anew. */
+type TargetCache = Map<string, DeviceTarget | (() => Promise<DeviceTarget>)>;
 
 /** `nodehm.power` picks the driver for power before `mgt` does. */
 const powerPickers = ['power', 'mgt'];

@@ -34,8 +34,21 @@ export interface LibvirtLab {
 
 const run = promisify(execFile);
 
-const daemonConfiguration = (): string => `listen_tls = 0
-auth_unix_rw = "none"
+export interface LibvirtOptions {
+  /** Where it takes TLS as well, with certificates of that directory. It is in the network of this machine then. */
+  readonly tls?: { readonly address: string; readonly certificates: string };
+}
+
+const tlsConfiguration = ({ address, certificates }: NonNullable<LibvirtOptions['tls']>): string => `listen_tls = 1
+listen_addr = "${address}"
+ca_file = "${join(certificates, 'cacert.pem')}"
+cert_file = "${join(certificates, 'servercert.pem')}"
+key_file = "${join(certificates, 'serverkey.pem')}"
+`;
+
+const daemonConfiguration = ({
+  tls,
+}: LibvirtOptions): string => `${tls ? tlsConfiguration(tls) : 'listen_tls = 0\n'}auth_unix_rw = "none"
 unix_sock_rw_perms = "0700"
 host_uuid = "${randomUUID()}"
 log_outputs = "3:stderr"
@@ -64,23 +77,32 @@ const init = `set -e
 for place in ${Object.entries(places)
   .map(([name, path]) => `${name}:${path}`)
   .join(' ')}; do mount --bind "$1/\${place%%:*}" "\${place#*:}"; done
-while :; do libvirtd --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirtd.pid || :; sleep 0.2; done
+while :; do libvirtd $2 --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirtd.pid || :; sleep 0.2; done
 `;
 
-export async function startLibvirt(): Promise<LibvirtLab> {
+export async function startLibvirt(options: LibvirtOptions = {}): Promise<LibvirtLab> {
   const directory = await mkdtemp(join(tmpdir(), 'muster-libvirt-'));
   const file = (...names: string[]): string => join(directory, ...names);
   await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
   await Promise.all([
-    writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration()),
+    writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration(options)),
     writeFile(file('etc', 'qemu.conf'), emulatorConfiguration),
     writeFile(file('init'), init),
     writeFile(file('images', 'boot.img'), bootSector()),
   ]);
   // A process namespace, so that machines end with the lab; libvirt lets them outlive its daemon.
-  const apart = ['--mount', '--net', '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
+  const apart = ['--mount', ...(options.tls ? [] : ['--net']), '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
   // unshare does not end when it is asked to.
-  const args = ['--pdeathsig', 'KILL', 'unshare', ...apart, 'bash', file('init'), directory];
+  const args = [
+    '--pdeathsig',
+    'KILL',
+    'unshare',
+    ...apart,
+    'bash',
+    file('init'),
+    directory,
+    options.tls ? '--listen' : '',
+  ];
   const child = startChild('setpriv', args, { directory, logFile: file('out') });
   const socket = file('run', 'libvirt', 'libvirt-sock');
   const virsh = async (...words: string[]): Promise<string> => {

@@ -47,18 +47,22 @@ export async function onMachine<T>(
     return await work(hypervisor.connection, await hypervisor.machine(node, signal));
   } catch (error) {
     if (!isRefusal(error, errorCodes.noDomain)) throw error;
-    hypervisor.forget(node);
+    hypervisor.known.delete(node);
     return work(hypervisor.connection, await hypervisor.machine(node, signal));
   }
 }
 
-/** The same for what changes nothing: it may be asked again over a new connection if the kept one was dead. */
-export async function readMachine<T>(...given: Parameters<typeof onMachine<T>>): Promise<T> {
+/** The same for what changes nothing. */
+export const readMachine = <T>(...given: Parameters<typeof onMachine<T>>): Promise<T> =>
+  twice(() => onMachine(...given));
+
+/** What changes nothing may be asked again over a new connection if the kept one was dead. */
+export async function twice<T>(read: () => Promise<T>): Promise<T> {
   try {
-    return await onMachine(...given);
+    return await read();
   } catch (error) {
     if (!isLost(error)) throw error;
-    return onMachine(...given);
+    return read();
   }
 }
 
