@@ -5,6 +5,7 @@ import type { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { endToken } from './tokens.ts';
 import { bootMethods, isBootMethod } from './scripts.ts';
 
 /** What a node is to do at its next boot from the network. */
@@ -63,6 +64,8 @@ export function* planBootStates(
   for (const node of nodes) {
     try {
       results.push({ node, value: { bootstate: bringTo(draft, reader, node, first, rest) } });
+      // Whatever the node boots now was not what is wanted any more.
+      endToken(draft, node);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       results.push(nodeFailure(node, error));
@@ -93,6 +96,14 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
     draft.merge('nodetype', node, { node, provmethod: undefined });
   draft.merge('chain', node, { node, currstate: text, currchain: rest === '' ? undefined : rest });
   return text;
+}
+
+/** What follows once a node has its system on its disk: what is left to do, else to boot from there. */
+export function stateAfterInstallation(draft: Draft, node: string): void {
+  const reader = effectiveReader(draft.base);
+  const row = reader.row(chainTable, node);
+  if (row?.['currchain']) bringTo(draft, reader, node, { kind: 'next' }, '');
+  else if (row?.['currstate'] !== undefined) draft.merge('chain', node, { node, currstate: 'boot' });
 }
 
 function bringToImage(
