@@ -50,9 +50,9 @@ export async function answerFiles(wanted: AnswersWanted): Promise<AnswerFile[]> 
   const all = [...body, ...lines(...(installer.end?.(partitions, facts) ?? []))];
   const literal = all.map((piece) => (typeof piece === 'string' ? piece : '')).join('');
   return [
-    { name: installer.file, contentType: installer.contentType, text: render(all, installer.writer(literal)) },
+    { name: installer.file, text: render(all, installer.writer(literal)) },
     ...(installer.others?.(partitions, facts) ?? []),
-    { name: 'installed.sh', contentType: 'text/x-shellscript; charset=utf-8', text: installedScript(facts) },
+    { name: 'installed.sh', text: installedScript(facts) },
   ];
 }
 

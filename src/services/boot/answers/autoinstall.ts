@@ -11,7 +11,6 @@ const listed = (names: readonly string[]): Block =>
 export const autoinstall: Installer = {
   name: 'autoinstall',
   file: 'user-data',
-  contentType: 'text/cloud-config; charset=utf-8',
   writer: () => new YamlWriter(),
   blocks: {
     APT: mirror,
@@ -40,15 +39,13 @@ export const autoinstall: Installer = {
   groups: () => [],
   removed: listed,
   others: (_partitions, { node, hostname, domain }) => {
-    const contentType = 'text/yaml; charset=utf-8';
     const name = domain ? `${hostname.value}.${domain.value}` : hostname.value;
     return [
       {
         name: 'meta-data',
-        contentType,
         text: `instance-id: ${yamlText(`muster-${node}`)}\nlocal-hostname: ${yamlText(name)}\n`,
       },
-      { name: 'vendor-data', contentType, text: '' },
+      { name: 'vendor-data', text: '' },
     ];
   },
 };

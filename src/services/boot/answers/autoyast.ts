@@ -10,7 +10,6 @@ const listed = (element: string, names: readonly string[]): Block =>
 export const autoyast: Installer = {
   name: 'autoyast',
   file: 'autoinst.xml',
-  contentType: 'application/xml; charset=utf-8',
   writer: (template) => new XmlWriter(template),
   blocks: {
     YAST2NET: network,

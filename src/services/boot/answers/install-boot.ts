@@ -7,18 +7,10 @@ import { nodeAttribute } from '../../../objects/node-attributes.ts';
 import { architecture } from '../../images/build/families.ts';
 import type { ImagePaths } from '../../images/paths.ts';
 import type { NodeImage } from '../../update/node-image.ts';
+import type { InstallBoot } from '../boot-order.ts';
 import { type Asking, gatherFacts, mainSource } from './facts.ts';
 import { type InstallerName, installerOf, majorOf } from './installer.ts';
 import { installPath, sourcesOf } from './install-source.ts';
-
-/** What a node boots to be installed. */
-export interface InstallBoot {
-  /** Paths below the URL of this server, as boot/install/rocky9.6/x86_64/images/pxeboot/vmlinuz. */
-  readonly kernel: string;
-  readonly initrd: string;
-  /** Arguments of the installer's kernel. */
-  readonly args: string;
-}
 
 interface BootWanted extends Asking {
   readonly snapshot: Snapshot;
@@ -40,8 +32,12 @@ export function installBoot(wanted: BootWanted): InstallBoot {
   const installer = installerOf(image);
   const sources = sourcesOf(snapshot, paths, image, 'pkgdir', server);
   const installdir = paths.installDirectory(snapshot);
-  const tree =
-    sources.find(({ directory }) => directory !== undefined)?.directory ?? join(installdir, image.os, image.arch);
+  const tree = sources.find(({ directory }) => directory !== undefined)?.directory;
+  if (tree === undefined)
+    throw new Fault(
+      'invalid',
+      `${image.name}: pkgdir must also name the tree that the installer itself is in, such as ${join(installdir, image.os, image.arch)}.`,
+    );
   const below = installPath(installdir, tree);
   const pairs = kernels(installer, image);
   const pair = pairs.find((each) => each.every((name) => isFile(join(tree, name))));

@@ -62,13 +62,12 @@ const firstBoot = (facts: InstallFacts): string => `report_url=${quoteWord(nodeU
 ${helpers}
 systemctl disable muster-first-boot.service
 report booting
-scripts=$(mktemp)
-if fetch ${quoteWord(nodeUrl(facts, 'postscripts', 'run.sh').value)} "$scripts"; then
+failed=
+archive=$(mktemp)
+if fetch ${quoteWord(nodeUrl(facts, 'postscripts', 'first-boot.tar').value)} "$archive" && tar -xf "$archive" -C /; then
   report postscripts
-  if ! sh "$scripts"; then
-    report 'failed a script of the first boot'
-    exit 1
-  fi
+  output=$(sh /xcatpost/muster-first-boot.sh 2>&1) || failed=" $(printf '%s\n' "$output" | tail -n 1)"
+  printf '%s\n' "$output" >>/var/log/muster-first-boot.log
 fi
-rm -f "$scripts" /usr/local/sbin/muster-first-boot /etc/systemd/system/muster-first-boot.service
-report booted`;
+rm -f "$archive" /usr/local/sbin/muster-first-boot /etc/systemd/system/muster-first-boot.service
+report "booted$failed"`;

@@ -25,7 +25,6 @@ export interface Partitions {
 
 export interface AnswerFile {
   readonly name: string;
-  readonly contentType: string;
   readonly text: string;
 }
 
@@ -34,7 +33,6 @@ export interface Installer {
   readonly name: InstallerName;
   /** The file that is made from the template. */
   readonly file: string;
-  readonly contentType: string;
   writer(template: string): Writer;
   /** What stands for `#NAME#`. */
   readonly blocks: Readonly<Record<string, (facts: InstallFacts) => Block>>;

@@ -12,7 +12,6 @@ import { KickstartWriter } from './writers/kickstart.ts';
 export const kickstart: Installer = {
   name: 'kickstart',
   file: 'ks.cfg',
-  contentType: 'text/plain; charset=utf-8',
   writer: () => new KickstartWriter(),
   blocks: {
     INSTALL_SOURCES: installSources,

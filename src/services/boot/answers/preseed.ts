@@ -10,7 +10,6 @@ import { PreseedWriter } from './writers/preseed.ts';
 export const preseed: Installer = {
   name: 'preseed',
   file: 'preseed.cfg',
-  contentType: 'text/plain; charset=utf-8',
   writer: () => new PreseedWriter(),
   blocks: {
     MIRRORSPEC: mirror,
@@ -142,9 +141,8 @@ function earlyCommand(
 }
 
 function scripts({ script, diskScript }: Partitions): ReturnType<NonNullable<Installer['others']>> {
-  const contentType = 'text/x-shellscript; charset=utf-8';
   return [
-    ...(script === undefined ? [] : [{ name: 'partition.sh', contentType, text: script }]),
-    ...(diskScript === undefined ? [] : [{ name: 'disk.sh', contentType, text: diskScript }]),
+    ...(script === undefined ? [] : [{ name: 'partition.sh', text: script }]),
+    ...(diskScript === undefined ? [] : [{ name: 'disk.sh', text: diskScript }]),
   ];
 }

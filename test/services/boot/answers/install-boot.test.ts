@@ -70,9 +70,9 @@ it('a tree without an installer says what is missing and where it is to be had',
 
 it('packages come from the tree or from URLs, and from no other directory', () => {
   const site = siteWith('rocky9.6');
-  expect(site.boot({ image: { pkgdir: 'http://mirror.example/rocky' } }).args).toContain(
-    'inst.repo=http://mirror.example/rocky ',
-  );
+  const url = 'http://mirror.example/rocky';
+  expect(site.boot({ image: { pkgdir: `${url},${site.tree}` } }).args).toContain(`inst.repo=${url} `);
+  expect(() => site.boot({ image: { pkgdir: url } })).toThrow(/pkgdir must also name the tree/);
   expect(() => site.boot({ image: { pkgdir: '/etc' } })).toThrow(/outside the directories/);
   expect(() => site.boot({ image: { pkgdir: site.installdir } })).toThrow(/is not below/);
 });
