@@ -11,6 +11,7 @@ import { NodeOrders } from './node-orders.ts';
 import { BootPacks } from './packs.ts';
 import { Ramdisks } from './ramdisks.ts';
 import { BootReports } from './reports.ts';
+import { answerRoom } from './rooms/answer-room.ts';
 import { imageRoom } from './rooms/image-room.ts';
 import { installRoom } from './rooms/install-room.ts';
 import { loaderRoom } from './rooms/loader-room.ts';
@@ -72,6 +73,7 @@ export class BootServer {
       ramdiskRoom(ramdisks, index),
       referenceRoom(index, orders),
       installRoom(index),
+      answerRoom(images, index, tokens),
       reportRoom(store, tokens, reports),
     );
   }

@@ -45,6 +45,7 @@ test('the images of a medium have the names and attributes of the reference syst
         ...common,
         profile: 'compute',
         provmethod: 'install',
+        template: shipped('install/compute.redhat.tmpl'),
         pkglist: shipped('install/compute.redhat.pkglist'),
       },
     },
@@ -66,8 +67,9 @@ test.each([
   ['sles15.6', 'suse', 'x86_64', 'compute.suse.pkglist'],
   ['leap15.6', 'suse', 'x86_64', 'compute.suse.pkglist'],
   ['centos-stream9', 'redhat', 'x86_64', 'compute.redhat.pkglist'],
-] as const)('%s has lists that come with muster', (os, family, arch, file) => {
+] as const)('%s has lists and a template that come with muster', (os, family, arch, file) => {
   const images = imagesFor({ ...basis, os, release: { ...rocky, family, arch } });
+  expect(images[0]!.attributes['template']).toBe(join(shippedImageFiles, family, `install/compute.${family}.tmpl`));
   expect(images[1]!.attributes['pkglist']).toBe(join(shippedImageFiles, family, 'netboot', file));
 });
 
