@@ -26,6 +26,7 @@ import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
 import type { RestServices } from './rest/route.ts';
+import { MachineDiscovery } from './services/boot/discovery/machines.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -88,6 +89,7 @@ export async function openContext(config: Config): Promise<Context> {
       accelerator,
       hypervisors: new HypervisorLinks({ store, remote, nodes, socket }),
     });
+    const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     return {
@@ -111,7 +113,8 @@ export async function openContext(config: Config): Promise<Context> {
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
-      dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
+      dhcp,
+      machines: new MachineDiscovery({ store, dhcp, log, processorNetworks: networks }),
       remote,
       images: new Images(config.images, { data: config.data, box, remote }),
       longWork: new LongWork(config.longWork, { data: config.data, log }),

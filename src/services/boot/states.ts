@@ -56,8 +56,10 @@ export function* planBootStates(
   draft: Draft,
   nodes: readonly string[],
   { first, rest }: ReturnType<typeof parseBootStates>,
+  /** What the nodes are by then, where the draft itself changes that. */
+  snapshot = draft.base,
 ): Sliced<NodeResult[]> {
-  const reader = effectiveReader(draft.base);
+  const reader = effectiveReader(snapshot);
   if (first.kind === 'image' && first.name !== undefined) imageNamed(draft.base, first.name);
   const results: NodeResult[] = [];
   for (const node of nodes) {
