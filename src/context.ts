@@ -26,7 +26,9 @@ import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
 import type { RestServices } from './rest/route.ts';
+import { BootServer } from './services/boot/boot-server.ts';
 import { MachineDiscovery } from './services/boot/discovery/machines.ts';
+import { discoveryRoom } from './services/boot/discovery/room.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -92,6 +94,11 @@ export async function openContext(config: Config): Promise<Context> {
     const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
+    const images = new Images(config.images, { data: config.data, box, remote });
+    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status });
+    const machines = new MachineDiscovery({ store, dhcp, log, processorNetworks: networks });
+    const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
+    boot.rooms.push(discoveryRoom({ machines, snapshot: () => store.current, ramdisk }));
     return {
       config,
       lock,
@@ -114,9 +121,10 @@ export async function openContext(config: Config): Promise<Context> {
       hosts,
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
       dhcp,
-      machines: new MachineDiscovery({ store, dhcp, log, processorNetworks: networks }),
+      machines,
       remote,
-      images: new Images(config.images, { data: config.data, box, remote }),
+      images,
+      boot,
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       audit: config.audit,
@@ -155,9 +163,9 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
 }
 
 export async function closeContext(context: Context): Promise<void> {
-  const { means, discovery, dns, dhcp } = context;
+  const { means, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
-  await Promise.all([means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
+  await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
   await Promise.all([context.status.flush(), context.refusals.close()]);
   await context.store.close();
   context.lock.release();

@@ -1,4 +1,5 @@
 import { freeNodes, openRanges } from '../services/boot/discovery/ranges.ts';
+import type { Machine } from '../services/boot/discovery/machine.ts';
 import type { Unmatched } from '../services/boot/discovery/unmatched.ts';
 import { everyNode, noArguments, noLine, query } from './command.ts';
 
@@ -23,5 +24,8 @@ const shown = ({ machine, address, reason, first, last, times }: Unmatched) => (
   first: new Date(first).toISOString(),
   last: new Date(last).toISOString(),
   times,
-  ...machine,
+  ...described(machine),
 });
+
+/** All of them were told the same. */
+const described = ({ state: _state, ...machine }: Machine) => machine;

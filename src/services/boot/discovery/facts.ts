@@ -70,6 +70,12 @@ function* marksOf(reader: EffectiveReader, node: string): Iterable<string> {
 export class KnownMachines {
   readonly #marks = new NodeMarks(marksOf);
 
+  /** The one node that boots with this MAC address. */
+  withMac(snapshot: Snapshot, mac: string): string | undefined {
+    const [node, ...others] = this.#marks.nodes(snapshot, macMark(mac));
+    return others.length === 0 ? node : undefined;
+  }
+
   find(snapshot: Snapshot, machine: Machine): Found[] {
     const having = (...marks: string[]): string[] => [
       ...new Set(marks.flatMap((mark) => this.#marks.nodes(snapshot, mark))),

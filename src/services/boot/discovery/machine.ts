@@ -8,6 +8,8 @@ import { meaningfulSerial, meaningfulUuid } from './placeholders.ts';
 
 /** A machine as its ramdisk has described it. Anybody on a network can send such a description. */
 export interface Machine {
+  /** What it was told to do when it booted; a machine that nobody knew `discover`. */
+  readonly state: string;
   /** Of the interface it has booted from. */
   readonly mac: string;
   /** All of them, that one first. */
@@ -38,6 +40,7 @@ const maybe = <S extends Parameters<typeof Type.Optional>[0]>(schema: S) =>
 
 const reportSchema = Type.Object({
   macs: Type.Array(Type.Object({ name: maybe(Text), mac: Text }), { minItems: 1, maxItems: 64 }),
+  state: maybe(Text),
   boot: maybe(Text),
   uuid: maybe(Text),
   serial: maybe(Text),
@@ -76,6 +79,7 @@ export function readMachine(text: string): Machine {
   const [mac] = macs;
   if (mac === undefined) throw new Fault('malformed', 'The report names no MAC address that a machine can have.');
   return {
+    state: plain(report.state) || 'discover',
     mac,
     macs: [...new Set(macs)],
     uuid: meaningfulUuid(plain(report.uuid)),

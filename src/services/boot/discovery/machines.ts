@@ -11,6 +11,7 @@ import { effectiveReader } from '../../../objects/effective.ts';
 import { networksOf } from '../../../objects/networks.ts';
 import type { Dhcp } from '../../dhcp/dhcp.ts';
 import { followReservations } from '../reservations.ts';
+import { shownBootState } from '../states.ts';
 import { planAdoption } from './adopt.ts';
 import { identityOf, KnownMachines } from './facts.ts';
 import { type Machine, readMachine } from './machine.ts';
@@ -29,6 +30,9 @@ export interface DiscoveryServices {
 /** What a machine is told. */
 const again = 'wait 30';
 const reboot = 'reboot';
+
+/** What a machine says that was told nothing else. */
+const discovering = 'discover';
 
 /** Which node a machine becomes, and by what; or why none. */
 type Decision = { readonly node: string; readonly by: readonly string[] } | { readonly reason: string };
@@ -55,8 +59,11 @@ export class MachineDiscovery {
   /** Takes what a machine has sent of itself; answers what it is to do. */
   async report(text: string, address: string): Promise<string> {
     const { store } = this.#services;
-    checkSource(store.current, address);
+    checkNetwork(store.current, address);
     const machine = readMachine(text);
+    const node = this.#known.withMac(store.current, machine.mac);
+    if (node !== undefined && machine.state !== discovering) return this.#next(store.current, node, machine.state);
+    checkIsOn(store.current);
     // Nothing is written, and nobody waits for those who write, while it is nobody's turn.
     const expected = this.#decide(store.current, machine);
     const decision = 'reason' in expected ? expected : await this.#adopt(machine, address);
@@ -66,6 +73,13 @@ export class MachineDiscovery {
     }
     this.#unmatched.forget(machine);
     return reboot;
+  }
+
+  /** A node that waits for what comes next goes on when that is something else. */
+  #next(snapshot: Snapshot, node: string, state: string): string {
+    const now = shownBootState(effectiveReader(snapshot), node);
+    if (now !== state) return reboot;
+    return state === 'shutdown' ? 'poweroff' : again;
   }
 
   #decide(snapshot: Snapshot, machine: Machine): Decision {
@@ -118,14 +132,18 @@ interface Planned {
   readonly changes: RowChange[];
 }
 
-/** Only machines on networks of the cluster are listened to, and only when somebody has asked for them. */
-function checkSource(snapshot: Snapshot, address: string): void {
-  if (!discoveryIsOn(snapshot))
-    throw new Fault(
-      'denied',
-      'Discovery is off: POST /discovery opens a range of nodes, or set the site attribute discovery.',
-    );
+/** Only machines on networks of the cluster are listened to. */
+function checkNetwork(snapshot: Snapshot, address: string): void {
   const ip = parseIp(canonicalAddress(address));
   if (ip && networksOf(snapshot).some(({ prefix }) => contains(prefix, ip))) return;
   throw new Fault('denied', `The address ${address} is in none of the defined networks.`);
+}
+
+/** Those that nobody knows, only when somebody has asked for them. */
+function checkIsOn(snapshot: Snapshot): void {
+  if (discoveryIsOn(snapshot)) return;
+  throw new Fault(
+    'denied',
+    'Discovery is off: POST /discovery opens a range of nodes, or set the site attribute discovery.',
+  );
 }

@@ -26,6 +26,7 @@ describe('what a machine says of itself', () => {
       more: { of: ['anything'] },
     });
     expect(machine).toEqual({
+      state: 'discover',
       mac: '52:54:00:00:00:0a',
       macs: ['52:54:00:00:00:0a', '52:54:00:00:00:01'],
       uuid: '4c4c4544-0031-3510-8054-b3c04f564433',
