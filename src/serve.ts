@@ -45,6 +45,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await stopped;
     clearInterval(housekeeping);
   } finally {
+    context.boot.watcher.close();
     await Promise.all([context.longWork.close(), ...servers.map(finish)]);
     await closeContext(context);
   }

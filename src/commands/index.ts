@@ -39,6 +39,7 @@ export { rbeacon } from './rbeacon.ts';
 export { rbootseq } from './rbootseq.ts';
 export { renergy } from './renergy.ts';
 export { reventlog } from './reventlog.ts';
+export { rinstall } from './rinstall.ts';
 export { rinv } from './rinv.ts';
 export { rmdef } from './rmdef.ts';
 export { rmimage } from './rmimage.ts';

@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { nodeFailure, type NodeResult } from '../core/results.ts';
+import type { NodeResult } from '../core/results.ts';
 import { atOnce } from '../core/slices.ts';
 import { Draft } from '../database/draft.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { followReservations } from '../services/boot/reservations.ts';
+import { setBootStates } from '../services/boot/set-states.ts';
 import { parseBootStates, planBootStates, shownBootState } from '../services/boot/states.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { perNode } from './per-node.ts';
@@ -46,16 +46,8 @@ export const nodeset = perNode({
       yield* results;
       return;
     }
-    const { selection, store, run, caller } = scope;
+    const { selection, run, caller } = scope;
     const origin = { user: caller.user, client: caller.client, command: 'nodeset', run };
-    let planned: readonly NodeResult[] = [];
-    const { snapshot } = await store.change(origin, function* (head) {
-      const draft = new Draft(head);
-      planned = yield* planBootStates(draft, selection.nodes ?? [], parseBootStates(state));
-      return draft.changes();
-    });
-    const brought = planned.filter((result) => !('error' in result)).map(({ node }) => node);
-    const failure = await followReservations(scope.dhcp, snapshot, brought, state === 'offline', origin);
-    for (const result of planned) yield failure && !('error' in result) ? nodeFailure(result.node, failure) : result;
+    yield* await setBootStates(scope, origin, selection.nodes ?? [], parseBootStates(state));
   },
 });

@@ -4,6 +4,7 @@ import type { Logger } from '../../core/log.ts';
 import type { Store } from '../../database/store.ts';
 import type { Images } from '../images/images.ts';
 import type { NodeStatus } from '../node-status.ts';
+import { BootWatcher } from './boot-watcher.ts';
 import { Loaders } from './loaders/loaders.ts';
 import { NodeIndex } from './node-index.ts';
 import { BootPacks } from './packs.ts';
@@ -27,6 +28,7 @@ export interface BootSurroundings {
 /** What machines boot from. */
 export class BootServer {
   readonly reports: BootReports;
+  readonly watcher: BootWatcher;
   readonly tokens: BootTokens;
   readonly loaders: Loaders;
   readonly ramdisks: Ramdisks;
@@ -43,6 +45,7 @@ export class BootServer {
     this.#settings = settings;
     this.#log = log;
     this.reports = new BootReports(status);
+    this.watcher = new BootWatcher(this.reports, status, settings.atOnce);
     this.tokens = new BootTokens(store, index, settings.tokenLifetime * 1_000);
     this.loaders = new Loaders(directory);
     this.ramdisks = new Ramdisks([
@@ -53,6 +56,11 @@ export class BootServer {
     this.rooms = [reportRoom(tokens, reports)];
     const { rooms } = this;
     this.#catalog = new BootCatalog({ store, index, tokens, packs: new BootPacks(images), loaders, ramdisks, rooms });
+  }
+
+  /** Seconds that a node which is provisioned has to boot. */
+  get deadline(): number {
+    return this.#settings.deadline;
   }
 
   /** Listens where the settings say; an address that cannot be had is a Fault. */

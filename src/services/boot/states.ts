@@ -27,8 +27,14 @@ const typeTable = tableNamed('nodetype');
 const resourceTable = tableNamed('noderes');
 const macTable = tableNamed('mac');
 
-/** A state, and after commas those that follow it, as the reference system writes them. */
-export function parseBootStates(text: string): { readonly first: BootState; readonly rest: string } {
+/** A state, and those that follow it. */
+export interface BootStates {
+  readonly first: BootState;
+  readonly rest: string;
+}
+
+/** They stand behind commas, as the reference system writes them. */
+export function parseBootStates(text: string): BootStates {
   const [first = '', ...rest] = text.split(',').map((part) => part.trim());
   const states = [first, ...rest].map(parseBootState);
   if (rest.length > 0 && states.some(({ kind }) => kind === 'next'))
@@ -56,7 +62,7 @@ function parseBootState(text: string): BootState {
 export function* planBootStates(
   draft: Draft,
   nodes: readonly string[],
-  { first, rest }: ReturnType<typeof parseBootStates>,
+  { first, rest }: BootStates,
   /** What the nodes are by then, where the draft itself changes that. */
   snapshot = draft.base,
 ): Sliced<NodeResult[]> {
