@@ -13,7 +13,7 @@ import { type BootWatch, goalOf } from '../services/boot/boot-watcher.ts';
 import { checkNode, checkProvisioned } from '../services/boot/provision-check.ts';
 import { setBootStates } from '../services/boot/set-states.ts';
 import { type BootStates, parseBootStates, planBootStates } from '../services/boot/states.ts';
-import { type Arguments, nodeArguments, selectNodes } from './command.ts';
+import { nodeArguments, selectNodes } from './command.ts';
 import { type FinishScope, perNode, type Plan } from './per-node.ts';
 
 const args = Type.Object({
@@ -22,7 +22,6 @@ const args = Type.Object({
   watch: Type.Boolean({ description: 'waits until they have booted' }),
   seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 604_800, description: 'that a node has to boot' })),
 });
-type Args = Arguments<typeof args>;
 
 interface Target {
   readonly nextBoot: DeviceTarget;
@@ -70,7 +69,7 @@ export const rinstall = perNode<typeof args, object, Target, { readonly power: s
         try {
           checkNode(reader, node, states);
           await plan.target(node);
-          claimed.set(node, boot.watcher.claim(node, caller.user));
+          claimed.set(node, boot.watcher.claim(node, caller.user, given.seconds));
         } catch (error) {
           yield failureOf(node, error);
         }
@@ -82,7 +81,9 @@ export const rinstall = perNode<typeof args, object, Target, { readonly power: s
         const watch = claimed.get(result.node)!;
         const { bootstate } = result.value as { readonly bootstate: string };
         try {
-          return await boot.watcher.inTurn(scope.cancelled, () => provision(watch, bootstate, plan, given, scope));
+          return await boot.watcher.inTurn(scope.cancelled, () =>
+            provision(watch, bootstate, plan, given.watch, scope),
+          );
         } catch (error) {
           return failureOf(result.node, error);
         } finally {
@@ -108,17 +109,18 @@ async function provision(
   watch: BootWatch,
   state: string,
   plan: Plan<object, Target>,
-  { watch: waits, seconds }: Args,
-  { again, boot, cancelled }: InstallScope,
+  waits: boolean,
+  { again, cancelled }: InstallScope,
 ): Promise<NodeResult> {
+  const { node } = watch;
   const began = Date.now();
-  watch.begin(goalOf(state));
-  for await (const result of again([watch.node], plan)) if (!('value' in result)) return result;
-  boot.watcher.poweredOn(watch);
-  if (!waits) return { node: watch.node, value: { provision: 'powered on' } };
-  await watch.end(seconds ?? boot.deadline, cancelled);
-  const took = String(Math.round((Date.now() - began) / 1_000));
-  return { node: watch.node, value: { provision: goalOf(state) === 'booted' ? 'booted' : state, seconds: took } };
+  watch.begin(state);
+  for await (const result of again([node], plan)) if (!('value' in result)) return result;
+  watch.poweredOn();
+  if (!waits) return { node, value: { provision: 'powered on' } };
+  await watch.end(cancelled);
+  const seconds = String(Math.round((Date.now() - began) / 1_000));
+  return { node, value: { provision: goalOf(state) === 'booted' ? 'booted' : state, seconds } };
 }
 
 /** What fails says how far it has come. */

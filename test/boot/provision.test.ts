@@ -81,9 +81,7 @@ describe('provisioning', () => {
     await machine(second, ['initramfs', 'failed no disk']);
     await stream.ended;
     const error = stream.lines.find(({ json }) => json.node === `p${second + 1}`)!.json.error;
-    expect(error).toMatch(
-      /^powered on, fetched the boot script, .*started the initial RAM disk.*: the node says: no disk\.$/,
-    );
+    expect(error).toMatch(/^it was powered on, and its boot has failed\. It failed \d+ seconds ago: no disk\.$/);
     expect(stream.lines.at(-1)!.json).toEqual({ summary: { nodes: 3, ok: 2, failed: 1, errorcode: 1 } });
   });
 
@@ -95,8 +93,12 @@ describe('provisioning', () => {
     const [reply] = await Promise.all([post('p1,p2', { osimage: 'deb', seconds: 3 }), fetch()]);
     expect(errorOf(reply)).toEqual([408, 4]);
     expect(reply.json.error).toEqual([
-      'p1: powered on, fetched the boot script, never fetched the kernel: it has had 3 seconds.',
-      'p2: powered on, never asked for anything: neither DHCP nor the boot script: it has had 3 seconds.',
+      expect.stringMatching(
+        /^p1: it was powered on, and it has not booted within 3 seconds\. It fetched the boot script \d seconds ago, and never the kernel\.$/,
+      ),
+      expect.stringMatching(
+        /^p2: it was powered on, and it has not booted within 3 seconds\. Nothing was seen of it .*does it boot from the network\?$/,
+      ),
     ]);
   });
 
@@ -200,5 +202,5 @@ it('a stop of muster does not wait for machines that boot', async () => {
   await isOn(0);
   await other.stop();
   await stream.ended;
-  expect(stream.lines[0]!.json.error).toMatch(/^powered on, .*: muster was stopped, the machine goes on\.$/);
+  expect(stream.lines[0]!.json.error).toMatch(/^it was powered on, and muster was stopped; the machine goes on\. /);
 });

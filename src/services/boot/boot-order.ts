@@ -34,9 +34,18 @@ export interface Vantage {
   readonly token: string | undefined;
 }
 
+/** What a node boots to be installed. Paths are below the root of the listener. */
+export interface InstallBoot {
+  readonly kernel: string;
+  readonly initrd: string;
+  /** Arguments of the installer's kernel. */
+  readonly args: string;
+}
+
 export interface OrderSources {
   readonly packs: BootPacks;
   readonly ramdisks: Ramdisks;
+  install(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot>;
 }
 
 const typeTable = tableNamed('nodetype');
@@ -86,38 +95,55 @@ async function imageOrder(
   reader: EffectiveReader,
   node: string,
   state: string,
-  { packs }: OrderSources,
+  sources: OrderSources,
   vantage: Vantage,
 ): Promise<BootOrder> {
   const image = imageOf(reader, node);
   if (image.name === '') throw new Fault('invalid', `The state is "${state}", but provmethod names no image.`);
-  const { method } = image;
-  if (method !== 'netboot' && method !== 'statelite')
-    throw new Fault('invalid', `Images with the provmethod "${method}" cannot be booted yet.`);
-  const pack = await packs.current(reader.snapshot, image.name);
-  const path = `boot/images/${image.name}/${pack.pack.id}`;
-  // Refused here where the reason can be told, not when the loader asks for it.
-  for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
-  const args = [
-    `imgurl=http://${vantage.authority}/${path}/root`,
-    `imgsum=sha256:${partOf(pack, 'root').sha256}`,
-    `muster.hostname=${node}`,
-    ...reportArguments(node, vantage),
-    `XCAT=${vantage.server}:3001`,
-    `NODE=${node}`,
-    'FC=0',
-    ...consoleArguments(reader, node),
-  ];
+  const isInstall = image.method === 'install';
+  const { kernel, initrd, args } = isInstall
+    ? await sources.install(reader.snapshot, node, image, vantage)
+    : await disklessBoot(reader.snapshot, node, image, sources.packs, vantage);
   return {
     kind: 'load',
     state,
     arch: image.arch,
-    kernel: `${path}/kernel`,
-    initrd: `${path}/initrd`,
-    args: args.join(' '),
+    kernel,
+    initrd,
+    args: [args, ...reportArguments(node, vantage), ...consoleArguments(reader, node)].join(' '),
     added: addedArguments(reader, node, image),
-    leadsTo: 'netbooting',
+    leadsTo: isInstall ? 'installing' : 'netbooting',
   };
+}
+
+async function disklessBoot(
+  snapshot: Snapshot,
+  node: string,
+  { name, method }: NodeImage,
+  packs: BootPacks,
+  { authority, server }: Vantage,
+): Promise<InstallBoot> {
+  if (method !== 'netboot' && method !== 'statelite')
+    throw new Fault(
+      'invalid',
+      `The image ${name} has the provmethod "${method}"; install, netboot and statelite boot.`,
+    );
+  // Boot loaders have no common way to write other names.
+  if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(name))
+    throw new Fault('invalid', `The name of the image ${JSON.stringify(name)} cannot be part of a path.`);
+  const pack = await packs.current(snapshot, name);
+  const path = `boot/images/${name}/${pack.pack.id}`;
+  // Refused here, where the reason can be told, not when the loader asks for it.
+  for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
+  const args = [
+    `imgurl=http://${authority}/${path}/root`,
+    `imgsum=sha256:${partOf(pack, 'root').sha256}`,
+    `muster.hostname=${node}`,
+    `XCAT=${server}:3001`,
+    `NODE=${node}`,
+    'FC=0',
+  ];
+  return { kernel: `${path}/kernel`, initrd: `${path}/initrd`, args: args.join(' ') };
 }
 
 const reportArguments = (node: string, { authority, token }: Vantage): string[] =>

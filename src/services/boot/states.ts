@@ -106,6 +106,14 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
   return text;
 }
 
+/** What follows once a node has its system on its disk: what is left to do, else to boot from there. */
+export function stateAfterInstallation(draft: Draft, node: string): void {
+  const reader = effectiveReader(draft.base);
+  const row = reader.row(chainTable, node);
+  if (row?.['currchain']) bringTo(draft, reader, node, { kind: 'next' }, '');
+  else if (row?.['currstate'] !== undefined) draft.merge('chain', node, { node, currstate: 'boot' });
+}
+
 function bringToImage(
   draft: Draft,
   reader: EffectiveReader,

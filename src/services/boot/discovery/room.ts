@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import type { BootOrder } from '../boot-order.ts';
-import type { BootRoom } from '../server/room.ts';
+import type { BootRoom } from '../rooms/room.ts';
 import type { MachineDiscovery } from './machines.ts';
 import { discoveryIsOn } from './ranges.ts';
 
