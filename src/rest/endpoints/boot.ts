@@ -61,14 +61,15 @@ export const boot: Endpoint[] = [
       osimage: Type.Optional(Type.String({ description: 'the name of an image' })),
       state: Type.Optional(
         Type.String({
-          description: 'boot, shell, standby, offline, shutdown, runcmd=COMMAND, runimage=URL, osimage[=NAME], next',
+          description:
+            'boot, shell, standby, offline, shutdown, runcmd=COMMAND, runimage=URL, osimage[=NAME], next, enact, ondiscover=STATE:VALUE|...',
         }),
       ),
     }),
     args: (input) => ({ ...nodesOf(input), state: stateOf(input) }),
     summary: 'Choose what nodes do when they boot from the network.',
     description:
-      'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it.',
+      'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it. enact makes reservations anew; ondiscover is kept for the time when the machine of the node is discovered.',
     example: { body: { state: 'boot' } },
   }),
   endpoint('POST /nodes/{noderange}/provision', {

@@ -8,7 +8,7 @@ import { addressClaim, claimsOfSite } from '../../../objects/claims.ts';
 import { type EffectiveReader, effectiveReader } from '../../../objects/effective.ts';
 import { nodeAttribute } from '../../../objects/node-attributes.ts';
 import { nodeType } from '../../../objects/types.ts';
-import { parseBootStates, planBootStates } from '../states.ts';
+import { parseBootStates, planBootStates, statesOnDiscovery } from '../states.ts';
 import { identityOf } from './facts.ts';
 import type { Machine } from './machine.ts';
 
@@ -66,7 +66,7 @@ function keepProcessor(
 export function stateAfterDiscovery(reader: EffectiveReader, node: string): string | undefined {
   const { chain = '', ondiscover = '', currstate } = reader.row(tableNamed('chain'), node) ?? {};
   if (chain !== '') return chain;
-  if (ondiscover !== '') return ondiscover.replaceAll(':', '=').replaceAll('|', ',');
+  if (ondiscover !== '') return statesOnDiscovery(ondiscover);
   if (currstate !== undefined) return undefined;
   return reader.row(tableNamed('nodetype'), node)?.['provmethod'] === undefined ? undefined : 'osimage';
 }
