@@ -60,7 +60,8 @@ function sendBegun({ route, response, headers, outcome }: Sending): undefined {
 /** Results are noted in the run as they come; nobody else looks at them. */
 function goOn({ route, call }: Sending, results: AsyncIterable<NodeResult>): void {
   const noted = async (): Promise<void> => {
-    for await (const _result of results);
+    const each = results[Symbol.asyncIterator]();
+    while (!(await each.next()).done);
   };
   noted().catch((error: unknown) =>
     route.services.log.error({ err: error, request: call.id }, 'work on nodes broke off'),

@@ -51,6 +51,16 @@ describe('while it is on', () => {
     );
   });
 
+  it('GRUB lets it boot the same', async () => {
+    const { text } = await lab.from('127.0.1.9', `/boot/${mac(1)}.grub`);
+    expect(text).toMatch(
+      /^#discover\nset timeout=0\nif \[ \$grub_cpu = i386 -o \$grub_cpu = x86_64 \]; then\nlinux \(http,/,
+    );
+    expect(text).toMatch(
+      /destiny=discover muster\.discovery=http:\/\/127\.0\.0\.1:\d+\/boot\/discovery BOOTIF=01-52-54-00-00-02-01\n/,
+    );
+  });
+
   it('it waits, and is listed with the reason', async () => {
     expect(await report(1, { serial: 'SN9', model: 'E1', cpus: 4 })).toEqual([200, 'wait 30\n']);
     expect(await lab.server.ok('GET', '/discovery')).toEqual({

@@ -5,6 +5,7 @@ import { tableNamed } from '../../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../../objects/effective.ts';
 import { NodeMarks } from '../../../objects/node-marks.ts';
 import { normalMac } from '../../dhcp/reservations.ts';
+import { macsOf } from '../node-macs.ts';
 import type { Machine } from './machine.ts';
 import { bareText, meaningfulSerial, meaningfulUuid } from './placeholders.ts';
 import { namesOfPort, portName, switchName } from './switch-ports.ts';
@@ -30,17 +31,15 @@ export interface NodeIdentity {
   readonly ports: readonly string[];
 }
 
-const macTable = tableNamed('mac');
 const vpdTable = tableNamed('vpd');
 const switchTable = tableNamed('switch');
 const processorTables = ['ipmi', 'openbmc'].map(tableNamed);
 
 export function identityOf(reader: EffectiveReader, node: string): NodeIdentity {
   const { uuid = '', serial = '', mtm = '' } = reader.row(vpdTable, node) ?? {};
-  const macs = (reader.row(macTable, node)?.['mac'] ?? '').split('|');
   const processors = processorTables.flatMap((table) => (reader.row(table, node)?.['bmc'] ?? '').split(','));
   return {
-    macs: macs.flatMap((part) => normalMac(part.split('!', 1)[0]!.trim()) ?? []),
+    macs: macsOf(reader, node),
     uuid: meaningfulUuid(uuid),
     serial: meaningfulSerial(serial),
     mtm,
