@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { auditing } from './auditing.ts';
 import { bodies } from './bodies.ts';
+import { bootstate } from './bootstate.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -30,6 +31,7 @@ const benchmarks: Benchmark[] = [
   large,
   writes,
   growth,
+  bootstate,
   ...hardware,
   nodestat,
   ...ssh,

@@ -28,6 +28,8 @@ import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
 import type { RestServices } from './rest/route.ts';
 import { BootServer } from './services/boot/boot-server.ts';
+import { MachineDiscovery } from './services/boot/discovery/machines.ts';
+import { discoveryRoom } from './services/boot/discovery/room.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -51,7 +53,7 @@ export interface Context extends RestServices {
   readonly config: Config;
   readonly lock: FileLock;
   readonly status: NodeStatus;
-  readonly machines: MachineWatch;
+  readonly machineWatch: MachineWatch;
 }
 
 const databaseFile = (data: string): string => join(data, 'muster.sqlite');
@@ -104,9 +106,14 @@ export async function openContext(config: Config): Promise<Context> {
       accelerator,
       hypervisors,
     });
+    const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     const images = new Images(config.images, { data: config.data, box, remote });
+    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status });
+    const machines = new MachineDiscovery({ store, dhcp, log, processorNetworks: networks });
+    const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
+    boot.rooms.push(discoveryRoom({ machines, snapshot: () => store.current, ramdisk }));
     return {
       config,
       lock,
@@ -128,13 +135,14 @@ export async function openContext(config: Config): Promise<Context> {
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
-      dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
+      dhcp,
+      machines,
       remote,
       images,
-      boot: new BootServer(config.boot, { data: config.data, store, log, images, status }),
+      boot,
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
-      machines: new MachineWatch({ store, status, log, hypervisors }),
+      machineWatch: new MachineWatch({ store, status, log, hypervisors }),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
       refusals: new Refusals(
@@ -173,7 +181,7 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
 export async function closeContext(context: Context): Promise<void> {
   const { means, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
-  context.machines.close();
+  context.machineWatch.close();
   await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
   await Promise.all([context.status.flush(), context.refusals.close()]);
   await context.store.close();

@@ -36,7 +36,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
-    context.machines.resume();
+    context.machineWatch.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
@@ -46,6 +46,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await stop;
     clearInterval(housekeeping);
   } finally {
+    context.boot.watcher.close();
     await Promise.all([context.longWork.close(), ...servers.map((app) => finish(app, hurry))]);
     await closeContext(context);
   }

@@ -12,6 +12,7 @@ import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
 import { emptyRange } from '../objects/select.ts';
 import type { BootServer } from '../services/boot/boot-server.ts';
+import type { MachineDiscovery } from '../services/boot/discovery/machines.ts';
 import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
 import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
@@ -30,6 +31,7 @@ export interface CommandServices {
   readonly hardware: Hardware;
   readonly discovery: Discovery;
   readonly announcements: NetworkDiscovery;
+  readonly machines: MachineDiscovery;
   readonly hosts: Hosts;
   readonly dns: Dns;
   readonly dhcp: Dhcp;

@@ -1,14 +1,12 @@
 import { Type } from 'typebox';
-import { Fault } from '../core/errors.ts';
-import { nodeFailure, type NodeResult } from '../core/results.ts';
+import type { NodeResult } from '../core/results.ts';
 import { atOnce } from '../core/slices.ts';
-import type { Origin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
-import type { Snapshot } from '../database/snapshot.ts';
-import { effectiveReader, siteValue } from '../objects/effective.ts';
+import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
+import { setBootStates } from '../services/boot/set-states.ts';
 import { parseBootStates, planBootStates, shownBootState } from '../services/boot/states.ts';
-import { nodeArguments, type Scope, selectNodes } from './command.ts';
+import { nodeArguments, selectNodes } from './command.ts';
 import { perNode } from './per-node.ts';
 
 const args = Type.Object({
@@ -48,36 +46,8 @@ export const nodeset = perNode({
       yield* results;
       return;
     }
-    const { selection, store, run, caller } = scope;
+    const { selection, run, caller } = scope;
     const origin = { user: caller.user, client: caller.client, command: 'nodeset', run };
-    let planned: readonly NodeResult[] = [];
-    const { snapshot } = await store.change(origin, function* (head) {
-      const draft = new Draft(head);
-      planned = yield* planBootStates(draft, selection.nodes ?? [], parseBootStates(state));
-      return draft.changes();
-    });
-    const brought = planned.filter((result) => !('error' in result)).map(({ node }) => node);
-    const failure = await reserve(scope, snapshot, brought, state === 'offline', origin);
-    for (const result of planned) yield failure && !('error' in result) ? nodeFailure(result.node, failure) : result;
+    yield* await setBootStates(scope, origin, selection.nodes ?? [], parseBootStates(state));
   },
 });
-
-/** What boots from the network needs an address; what is offline gets none. Returns why that failed. */
-async function reserve(
-  { dhcp }: Scope,
-  snapshot: Snapshot,
-  nodes: readonly string[],
-  isOffline: boolean,
-  origin: Origin,
-): Promise<Fault | undefined> {
-  const isOff = /^(n|no|0)$/i.test(siteValue(snapshot, 'dhcpsetup') ?? '');
-  if (isOff || !dhcp.isConfigured || nodes.length === 0) return undefined;
-  try {
-    if (isOffline) await dhcp.release(nodes, origin);
-    else await dhcp.reserve(snapshot, nodes, origin);
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    return new Fault(error.kind, ['The state is set, but not its DHCP reservation.', ...error.sentences]);
-  }
-}

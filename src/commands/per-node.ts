@@ -31,6 +31,8 @@ export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeV
   outlivesClient?(args: Args): boolean;
   /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
   readonly isNotedFirst?: boolean;
+  /** It may take minutes and more: whoever would rather not wait is answered at once. */
+  readonly takesLong?: boolean;
   prepare(snapshot: Snapshot, args: Args, scope: Scope): Plan<Shared, Target>;
   /** A Fault is the node's failure. */
   work(shared: Shared, target: Target, task: Task): Promise<NodeResult<Value>>;
@@ -82,6 +84,8 @@ export interface Means {
 
 export interface FinishScope<Shared, Target, Value> extends Scope {
   readonly snapshot: Snapshot;
+  /** Aborted when the run is cancelled. */
+  readonly cancelled: AbortSignal;
   /** Has more work done by the same command. */
   again(nodes: readonly string[], plan: Plan<Shared, Target>): AsyncIterable<NodeResult<Value>>;
 }

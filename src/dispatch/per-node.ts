@@ -53,7 +53,11 @@ export function perNodeResults(
     workOn({ name, work: ofCaller }, user, some, plan, workplace);
   const plan = command.prepare(snapshot, args, scope);
   const results = again(nodes, plan);
-  const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), { snapshot, again });
+  const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), {
+    snapshot,
+    again,
+    cancelled: run.abort!.signal,
+  });
   const finished = command.finish?.(results, args, finishing) ?? (results as AsyncIterable<NodeResult>);
   return noted(runs, run, finished, async () => {
     await files.close();

@@ -2,9 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../commands/command.ts';
+import type { NodeResult } from '../core/results.ts';
 import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
+import { takesLong } from './describe/rows.ts';
 import { entityTag, matchesTag } from './entity-tags.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
 import { collectStream } from './node-results.ts';
@@ -26,8 +28,12 @@ interface Sending {
 
 /** What it returns must be awaited; a short reply that can be made at once returns nothing. */
 export function send(sending: Sending, ndjson: boolean): Promise<void> | undefined {
-  const { route, response, outcome, common } = sending;
+  const { route, request, response, outcome, common, call } = sending;
   const { answer } = outcome;
+  if (takesLong(call) && prefersAsync(request.headers['prefer'])) {
+    if (answer.shape === 'stream') goOn(sending, answer.results);
+    return sendBegun(sending);
+  }
   if (answer.shape === 'work') return sendWork(sending, answer, ndjson);
   if (ndjson) {
     beginStream(sending);
@@ -43,14 +49,27 @@ const statusOf = ({ route: { endpoint }, common }: Sending): number =>
 const beginStream = (sending: Sending): unknown =>
   sending.response.writeHead(statusOf(sending), { ...sending.headers, 'Content-Type': 'application/x-ndjson' });
 
+/** The run tells what comes of it. */
+function sendBegun({ route, response, headers, outcome }: Sending): undefined {
+  headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
+  headers['Preference-Applied'] = 'respond-async';
+  sendBody(response, 202, headers, '');
+}
+
+/** Results are noted in the run as they come; nobody else looks at them. */
+function goOn({ route, call }: Sending, results: AsyncIterable<NodeResult>): void {
+  const noted = async (): Promise<void> => {
+    const each = results[Symbol.asyncIterator]();
+    while (!(await each.next()).done);
+  };
+  noted().catch((error: unknown) =>
+    route.services.log.error({ err: error, request: call.id }, 'work on nodes broke off'),
+  );
+}
+
 /** Long work goes on whether or not its client waits, so a client that leaves is not waited for either. */
 async function sendWork(sending: Sending, work: WorkUnderWay, ndjson: boolean): Promise<void> {
-  const { route, request, response, headers, outcome, call, common } = sending;
-  if (prefersAsync(request.headers['prefer'])) {
-    headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
-    headers['Preference-Applied'] = 'respond-async';
-    return sendBody(response, 202, headers, '');
-  }
+  const { route, response, headers, outcome, call, common } = sending;
   const left = call.signal();
   if (ndjson) {
     beginStream(sending);

@@ -5,6 +5,7 @@ const image = { imagetype: 'linux', osarch: 'x86_64', osname: 'Linux', profile: 
 /** The rows behind the objects that the endpoints' examples name. */
 export const exampleRows: Rows = {
   nodelist: ['n1', 'n2'].map((node) => ({ node, groups: 'all,compute' })),
+  discoveryrange: [{ noderange: 'compute', method: 'order', opened: '2026-05-04T12:00:00.000Z', openedby: 'root' }],
   nodehm: [{ node: 'compute', mgt: 'ipmi' }],
   ipmi: [{ node: 'compute', bmc: '|\\D+(\\d+)$|10.1.0.($1)|' }],
   noderes: [{ node: 'compute', netboot: 'xnba' }],

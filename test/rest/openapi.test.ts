@@ -197,7 +197,9 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     expect(parameters!.map((parameter) => resolved(parameter).name)).toContain('Prefer');
     expect(Object.keys(responses['202']!.headers!)).toEqual(expect.arrayContaining(['Location', 'Preference-Applied']));
     expect(Object.keys(responses)).toEqual(expect.arrayContaining([String(statusAt(root, 'conflict')), '408']));
-    for (const row of rows.filter(({ command }) => command.kind !== 'long')) {
+    const provision = rows.find(({ command }) => command.name === 'rinstall')!;
+    expect(Object.keys(operationOf(provision).responses)).toContain('202');
+    for (const row of rows.filter(({ command }) => command.kind !== 'long' && command !== provision.command)) {
       expect(Object.keys(operationOf(row).responses)).not.toContain('202');
       expect(operationOf(row).parameters!.map((parameter) => resolved(parameter).name)).not.toContain('Prefer');
     }

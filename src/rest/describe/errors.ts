@@ -45,7 +45,10 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   invalid: {
     when: 'An attribute or its value is invalid, the object exists already, the range selects nothing or too much, or the operation failed on a node.',
   },
-  conflict: { when: 'Somebody works on the same thing; the sentence says who and since when.', metBy: takesLong },
+  conflict: {
+    when: 'Somebody works on the same thing; the sentence says who and since when.',
+    metBy: ({ command }) => command.kind === 'long',
+  },
   method: {
     when: 'The path does not offer the method; the header Allow names those it does.',
     metBy: ({ needsToken }) => needsToken === true,

@@ -53,6 +53,8 @@ export const requiresMembers = ({ body }: Endpoint): boolean => {
   return required !== undefined;
 };
 
-export const takesLong = ({ command }: Endpoint): boolean => command.kind === 'long';
+/** Whoever would rather not wait for its end is answered at once. */
+export const takesLong = ({ command }: Pick<Endpoint, 'command'>): boolean =>
+  command.kind === 'long' || (command.kind === 'per-node' && command.takesLong === true);
 
 export const canDryRun = ({ command }: Endpoint): boolean => command.kind === 'change';

@@ -1,17 +1,24 @@
 import { Type } from 'typebox';
-import { lsanswers, lsboot, nodeset } from '../../commands/index.ts';
+import { lsanswers, lsboot, nodeset, rinstall } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
-function stateOf({ body }: Input): string {
-  const { osimage, state } = body as { osimage?: string; state?: string };
+function givenState({ body }: Input, word: 'state' | 'action' = 'state'): string | undefined {
+  const { osimage, [word]: state } = body as { osimage?: string; state?: string; action?: string };
   if (osimage !== undefined && state !== undefined)
-    throw new Fault('malformed', 'Give either "osimage" or "state", not both.');
-  if (osimage !== undefined) return `osimage=${osimage}`;
-  if (state === undefined || state === '')
-    throw new Fault('missing-member', 'The body lacks the member "osimage" or "state".');
+    throw new Fault('malformed', `Give either "osimage" or "${word}", not both.`);
+  return osimage === undefined ? state || undefined : `osimage=${osimage}`;
+}
+
+function stateOf(input: Input): string {
+  const state = givenState(input);
+  if (state === undefined) throw new Fault('missing-member', 'The body lacks the member "osimage" or "state".');
   return state;
 }
+
+const osimage = Type.Optional(Type.String({ description: 'the name of an image; absent: the one of each node' }));
+const provisionSteps =
+  'In one call: the boot state of all nodes in one change set, their reservations, next boot from the network, power. A node that has no netboot, arch or mgt, whose arch is not that of the image, or that somebody else is provisioning fails before anything of it is changed. The policy is asked for rinstall alone.';
 
 export const boot: Endpoint[] = [
   endpoint('GET /nodes/{noderange}/bootstate', {
@@ -70,14 +77,49 @@ export const boot: Endpoint[] = [
       osimage: Type.Optional(Type.String({ description: 'the name of an image' })),
       state: Type.Optional(
         Type.String({
-          description: 'boot, shell, standby, offline, shutdown, runcmd=COMMAND, runimage=URL, osimage[=NAME], next',
+          description:
+            'boot, shell, standby, offline, shutdown, runcmd=COMMAND, runimage=URL, osimage[=NAME], next, enact, ondiscover=STATE:VALUE|...',
         }),
       ),
     }),
     args: (input) => ({ ...nodesOf(input), state: stateOf(input) }),
     summary: 'Choose what nodes do when they boot from the network.',
     description:
-      'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it.',
+      'A node that cannot be brought to the state fails alone. States behind commas follow one another: what is left is kept, and next takes it. enact makes reservations anew; ondiscover is kept for the time when the machine of the node is discovered.',
     example: { body: { state: 'boot' } },
+  }),
+  endpoint('POST /nodes/{noderange}/provision', {
+    command: rinstall,
+    reply: 'attributes',
+    body: members({
+      osimage,
+      state: Type.Optional(Type.String({ description: 'boot, shell, standby, runcmd=COMMAND, runimage=URL' })),
+      seconds: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: 604_800, description: 'that a node has to boot; absent: boot.deadline' }),
+      ),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      state: givenState(input),
+      seconds: (input.body as { seconds?: number }).seconds,
+      watch: true,
+    }),
+    summary: 'Boot nodes with an image and wait until they are up.',
+    description: `${provisionSteps} Then each is watched until it reports that it has booted; at most boot.atOnce nodes boot at a time. One that fails, or has not booted within its seconds, is told with how far it came. Results come one by one on the NDJSON stream; GET /nodes/{noderange}/boot shows who is where meanwhile.`,
+    example: {
+      body: { osimage: 'rocky9-x86_64-netboot-compute' },
+      reply: { n1: { provision: 'booted', seconds: '93' } },
+    },
+  }),
+  endpoint('PUT /nodes/{noderange}/provision', {
+    command: rinstall,
+    body: members({
+      osimage,
+      action: Type.Optional(Type.String({ description: 'boot, shell, runcmd=COMMAND, osimage' })),
+    }),
+    args: (input) => ({ ...nodesOf(input), state: givenState(input, 'action'), watch: false }),
+    summary: 'Boot nodes with an image; answers when they are powered on.',
+    description: provisionSteps,
+    example: { body: { osimage: 'rocky9-x86_64-netboot-compute' } },
   }),
 ];

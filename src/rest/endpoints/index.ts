@@ -1,6 +1,7 @@
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
+import { discovery } from './discovery.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
 import { imageInstance } from './image-instance.ts';
@@ -22,6 +23,7 @@ export const endpoints: readonly Endpoint[] = [
   ...nodes,
   ...hardware,
   ...boot,
+  ...discovery,
   ...vm,
   ...nodeState,
   ...remote,

@@ -5,6 +5,7 @@ import type { Store } from '../../database/store.ts';
 import type { TftpServer } from '../../protocols/tftp/server.ts';
 import type { Images } from '../images/images.ts';
 import type { NodeStatus } from '../node-status.ts';
+import { BootWatcher } from './boot-watcher.ts';
 import { Loaders } from './loaders/loaders.ts';
 import { NodeIndex } from './node-index.ts';
 import { NodeOrders } from './node-orders.ts';
@@ -39,8 +40,10 @@ export interface BootSurroundings {
 export class BootServer {
   readonly index: NodeIndex;
   readonly reports: BootReports;
+  readonly watcher: BootWatcher;
   readonly tokens: BootTokens;
   readonly loaders: Loaders;
+  readonly ramdisks: Ramdisks;
   /** What other parts of network boot add is put here before the start. */
   readonly rooms: BootRoom[];
   readonly #settings: BootSettings;
@@ -59,11 +62,12 @@ export class BootServer {
     this.#data = data;
     const index = (this.index = new NodeIndex(store));
     const reports = (this.reports = new BootReports(status));
+    this.watcher = new BootWatcher({ reports, status, isServed: () => this.isServed }, settings);
     const tokens = (this.tokens = new BootTokens(store, index, tokenLifetime * 1_000));
     const loaders = (this.loaders = new Loaders(directory));
     const rooms: BootRoom[] = (this.rooms = []);
     const own = directory === undefined ? [] : [join(directory, 'ramdisk')];
-    const ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]);
+    const ramdisks = (this.ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]));
     const packs = new BootPacks(images);
     const orders = new NodeOrders({ index, tokens, packs, ramdisks, rooms });
     rooms.push(

@@ -13,19 +13,41 @@ export const grubStart = (device: GrubDevice): string =>
 export function grubScript(name: string, mac: string, order: BootOrder, device: GrubDevice, server: string): string {
   const lines = [`#${order.state}`, 'set timeout=0'];
   if (order.kind === 'local') return text([...lines, 'exit']);
+  return text([...lines, ...loadLines(name, mac, order, device, server), ...failed]);
+}
+
+function loadLines(
+  name: string,
+  mac: string,
+  order: Extract<BootOrder, { kind: 'load' }>,
+  device: GrubDevice,
+  server: string,
+): string[] {
   checkWords(name, [order.kernel, order.initrd, order.args, ...order.added]);
   const words = grubWords(argumentsOf(order, server));
-  return text([
-    ...lines,
+  return [
     `linux ${device}/${order.kernel} ${words} BOOTIF=01-${mac.replaceAll(':', '-')}`,
     `initrd ${device}/${order.initrd}`,
     'boot',
-    ...later('the files of the image cannot be loaded'),
-  ]);
+  ];
 }
 
-/** For a machine that nobody knows. */
-export const grubUnknown = (): string => text(['#unknown', 'exit']);
+/** What GRUB calls the processors it is made for; on a BIOS it is always the first. */
+const processors: Readonly<Record<string, readonly string[]>> = { x86_64: ['i386', 'x86_64'], aarch64: ['arm64'] };
+
+/** For a machine that nobody knows: what it is to boot on each architecture, since only it knows its own. */
+export function grubUnknown(mac: string, orders: readonly BootOrder[], device: GrubDevice, server: string): string {
+  const loads = orders.filter((order) => order.kind === 'load');
+  const [first] = loads;
+  if (!first) return text(['#unknown', 'exit']);
+  const choices = loads.flatMap((order) => [
+    `if [ ${(processors[order.arch] ?? []).map((name) => `$grub_cpu = ${name}`).join(' -o ')} ]; then`,
+    ...loadLines(mac, mac, order, device, server),
+    ...failed,
+    'fi',
+  ]);
+  return text([`#${first.state}`, 'set timeout=0', ...choices, 'exit']);
+}
 
 /** Says why there is nothing to boot; after a while the machine asks again. */
 export const grubRefusal = (reason: string): string => text(['#refused', ...later(reason)]);
@@ -35,5 +57,7 @@ const later = (reason: string): string[] => [
   'sleep 30',
   'reboot',
 ];
+
+const failed = later('the files of the image cannot be loaded');
 
 const text = (lines: readonly string[]): string => `${lines.join('\n')}\n`;

@@ -38,13 +38,12 @@ export class NodeOrders {
     return bootOrder(snapshot, node, { packs, ramdisks, install }, { ...asker, token });
   }
 
-  /** Undefined: there is nothing for machines that nobody knows. */
-  async ofUnknown(mac: string, asker: Asker): Promise<BootOrder | undefined> {
-    for (const room of this.#services.rooms) {
-      const order = await room.unknown?.(mac, asker, { ...asker, token: undefined });
-      if (order) return order;
-    }
-    return undefined;
+  /** For each architecture; none: there is nothing for machines that nobody knows. */
+  async ofUnknown(mac: string, asker: Asker): Promise<readonly BootOrder[]> {
+    const orders: BootOrder[] = [];
+    for (const room of this.#services.rooms)
+      orders.push(...((await room.unknown?.(mac, asker, { ...asker, token: undefined })) ?? []));
+    return orders;
   }
 
   async #install(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot> {

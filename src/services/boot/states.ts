@@ -7,6 +7,7 @@ import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { endToken } from './tokens.ts';
 import { bootMethods, isBootMethod } from './scripts.ts';
+import { methodProblem } from './usual-methods.ts';
 
 /** What a node is to do at its next boot from the network. */
 export type BootState =
@@ -16,23 +17,34 @@ export type BootState =
   /** A command for the ramdisk, or an archive that it fetches and runs. */
   | { readonly kind: 'task'; readonly text: string }
   /** The next of the node's `currchain`. */
-  | { readonly kind: 'next' };
+  | { readonly kind: 'next' }
+  /** The one it has, with all that follows from it made anew. */
+  | { readonly kind: 'enact' }
+  /** What it is to do as soon as its machine is discovered; its state stays. */
+  | { readonly kind: 'ondiscover'; readonly text: string };
 
 const words = ['boot', 'shell', 'standby', 'offline', 'shutdown'] as const;
 type Word = (typeof words)[number];
 
-const examples = `osimage=NAME, ${words.join(', ')}, runcmd=COMMAND, runimage=URL, next`;
+const examples = `osimage=NAME, ${words.join(', ')}, runcmd=COMMAND, runimage=URL, next, enact, ondiscover=STATE:VALUE|...`;
 const chainTable = tableNamed('chain');
 const typeTable = tableNamed('nodetype');
 const resourceTable = tableNamed('noderes');
 const macTable = tableNamed('mac');
 
-/** A state, and after commas those that follow it, as the reference system writes them. */
-export function parseBootStates(text: string): { readonly first: BootState; readonly rest: string } {
+/** A state, and those that follow it. */
+export interface BootStates {
+  readonly first: BootState;
+  readonly rest: string;
+}
+
+/** They stand behind commas, as the reference system writes them. */
+export function parseBootStates(text: string): BootStates {
   const [first = '', ...rest] = text.split(',').map((part) => part.trim());
   const states = [first, ...rest].map(parseBootState);
-  if (rest.length > 0 && states.some(({ kind }) => kind === 'next'))
-    throw new Fault('invalid', `State "${text}": next stands alone, it takes what is left of an earlier list.`);
+  const alone = states.find(({ kind }) => ['next', 'enact', 'ondiscover'].includes(kind));
+  if (rest.length > 0 && alone)
+    throw new Fault('invalid', `State "${text}": ${alone.kind} stands alone, it is no part of a list.`);
   return { first: states[0]!, rest: rest.join(',') };
 }
 
@@ -40,13 +52,35 @@ function parseBootState(text: string): BootState {
   const [name = '', ...values] = text.split('=');
   const value = values.join('=');
   if (/[^ -~]/.test(text)) throw new Fault('invalid', 'A boot state has a character that is not printable ASCII.');
-  if (text === 'next') return { kind: 'next' };
+  if (text === 'next' || text === 'enact') return { kind: text };
+  if (name === 'ondiscover' && value !== '') return { kind: 'ondiscover', text: checkedDiscovery(value) };
   if (name === 'osimage') return { kind: 'image', name: value === '' ? undefined : value };
   if ((words as readonly string[]).includes(text)) return { kind: 'word', word: text as Word };
+  if (name === 'runimage' && !/^(https?|ftp|tftp):\/\/[^/ ]/.test(value))
+    throw new Fault(
+      'invalid',
+      `The state "${text}" needs the URL of an archive, such as runimage=http://HOST/FILE.tgz.`,
+    );
   if ((name === 'runcmd' || name === 'runimage') && value !== '') return { kind: 'task', text };
+  if (text === 'iscsiboot')
+    throw new Fault('invalid', 'The state iscsiboot is not offered: machines do not boot from iSCSI here.');
   if (['install', 'netboot', 'statelite'].includes(text))
     throw new Fault('invalid', `The state "${text}" is no longer used: name the image, osimage=NAME.`);
   throw new Fault('invalid', `Unknown state ${text} requested; there are ${examples}.`);
+}
+
+/** What is to be done on discovery, as states: the reference system has `:` and `|` there for `=` and `,`. */
+export const statesOnDiscovery = (text: string): string =>
+  text
+    .replace(':', '=')
+    .replaceAll(/\|([^:|]*):/g, ',$1=')
+    .replaceAll('|', ',');
+
+function checkedDiscovery(text: string): string {
+  const { first } = parseBootStates(statesOnDiscovery(text));
+  if (['next', 'enact', 'ondiscover'].includes(first.kind))
+    throw new Fault('invalid', `On discovery a machine cannot be told "${text}".`);
+  return text;
 }
 
 /**
@@ -56,14 +90,18 @@ function parseBootState(text: string): BootState {
 export function* planBootStates(
   draft: Draft,
   nodes: readonly string[],
-  { first, rest }: ReturnType<typeof parseBootStates>,
+  { first, rest }: BootStates,
+  /** What the nodes are by then, where the draft itself changes that. */
+  snapshot = draft.base,
 ): Sliced<NodeResult[]> {
-  const reader = effectiveReader(draft.base);
+  const reader = effectiveReader(snapshot);
   if (first.kind === 'image' && first.name !== undefined) imageNamed(draft.base, first.name);
   const results: NodeResult[] = [];
   for (const node of nodes) {
     try {
-      results.push({ node, value: { bootstate: bringTo(draft, reader, node, first, rest) } });
+      const bootstate = bringTo(draft, reader, node, first, rest);
+      const Message = first.kind === 'image' ? mismatch(draft, reader, node) : undefined;
+      results.push({ node, value: { bootstate, ...(Message === undefined ? {} : { Message }) } });
       // Whatever the node boots now was not what is wanted any more.
       endToken(draft, node);
     } catch (error) {
@@ -82,6 +120,15 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
     if (!left) throw new Fault('invalid', 'Nothing is left to do next: no list of states was given to this node.');
     const next = parseBootStates(left);
     return bringTo(draft, reader, node, next.first, next.rest);
+  }
+  if (state.kind === 'ondiscover') {
+    draft.merge('chain', node, { node, ondiscover: state.text });
+    return shownBootState(reader, node);
+  }
+  if (state.kind === 'enact') {
+    const present = reader.row(chainTable, node)?.['currstate'];
+    if (!present) throw new Fault('invalid', 'Cannot determine current state for this node: none was set.');
+    return present;
   }
   const method = reader.row(resourceTable, node)?.['netboot'] ?? '';
   if (!isBootMethod(method))
@@ -119,6 +166,9 @@ function bringToImage(
   const { provmethod, osvers, osarch, profile } = imageNamed(draft.base, name);
   if (!provmethod || !osvers || !osarch || !profile)
     throw new Fault('invalid', `The image ${name} lacks one of provmethod, osvers, osarch and profile.`);
+  const problem = methodProblem(reader.row(resourceTable, node)?.['netboot'] ?? '', osarch);
+  // Whoever names the image means it.
+  if (given === undefined && problem !== undefined) throw new Fault('invalid', problem);
   if (!reader.row(macTable, node)?.['mac']) throw new Fault('invalid', 'No MAC address available for this node');
   const currstate = `${provmethod} ${osvers}-${osarch}-${profile}`;
   draft.merge('nodetype', node, { node, provmethod: name, os: osvers, arch: osarch, profile });
@@ -126,6 +176,9 @@ function bringToImage(
   draft.merge('chain', node, { node, currstate, currchain: next });
   return currstate;
 }
+
+const mismatch = (draft: Draft, reader: EffectiveReader, node: string): string | undefined =>
+  methodProblem(reader.row(resourceTable, node)?.['netboot'] ?? '', draft.get('nodetype', node)?.['arch'] ?? '');
 
 function imageNamed(snapshot: Snapshot, name: string): Row {
   const row = snapshot.get('osimage', name);

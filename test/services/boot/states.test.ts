@@ -2,7 +2,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { atOnce } from '../../../src/core/slices.ts';
 import { Draft } from '../../../src/database/draft.ts';
 import { effectiveReader } from '../../../src/objects/effective.ts';
-import { parseBootStates, planBootStates, shownBootState } from '../../../src/services/boot/states.ts';
+import {
+  parseBootStates,
+  planBootStates,
+  shownBootState,
+  statesOnDiscovery,
+} from '../../../src/services/boot/states.ts';
 import { memoryStore, testOrigin, type TestStore } from '../../harness/store.ts';
 
 let cluster: TestStore;
@@ -46,6 +51,8 @@ describe('a state', () => {
     ['runimage=http://h/x.tgz?a=b', { kind: 'task', text: 'runimage=http://h/x.tgz?a=b' }, ''],
     ['runcmd=bmcsetup, osimage=el9', { kind: 'task' }, 'osimage=el9'],
     ['next', { kind: 'next' }, ''],
+    ['enact', { kind: 'enact' }, ''],
+    ['ondiscover=runcmd:setup|osimage:el9', { kind: 'ondiscover', text: 'runcmd:setup|osimage:el9' }, ''],
   ])('%s is understood', (text, first, rest) => {
     expect(parseBootStates(text)).toMatchObject({ first, rest });
   });
@@ -57,6 +64,11 @@ describe('a state', () => {
     ['install', /no longer used: name the image/],
     ['boot,bogus', /Unknown state bogus/],
     ['boot,next', /next stands alone/],
+    ['enact,boot', /enact stands alone/],
+    ['ondiscover=bogus:x', /Unknown state bogus/],
+    ['ondiscover=next', /cannot be told "next"/],
+    ['iscsiboot', /iscsiboot is not offered/],
+    ['runimage=archive.tgz', /needs the URL of an archive/],
     ['runcmd=a\nb', /not printable ASCII/],
   ])('%j is refused', (text, message) => {
     expect(() => parseBootStates(text)).toThrow(message);
@@ -105,6 +117,26 @@ describe('bringing nodes to a state', () => {
     await bring(['n1'], 'osimage=el9');
     await bring(['n1'], 'boot');
     expect(row('nodetype', 'n1')?.['provmethod']).toBe('el9');
+  });
+
+  it('keeps what is to be done on discovery, and the state it has', async () => {
+    await bring(['n1'], 'shell');
+    expect(await bring(['n1'], 'ondiscover=runcmd:setup --ip=1:2|osimage:el9')).toEqual([
+      '{"node":"n1","value":{"bootstate":"shell"}}',
+    ]);
+    expect(row('chain', 'n1')).toMatchObject({ currstate: 'shell', ondiscover: 'runcmd:setup --ip=1:2|osimage:el9' });
+    expect(statesOnDiscovery('runcmd:setup --ip=1:2|osimage:el9|shell')).toBe(
+      'runcmd=setup --ip=1:2,osimage=el9,shell',
+    );
+    expect(await bring(['n1'], 'enact')).toEqual(['{"node":"n1","value":{"bootstate":"shell"}}']);
+    expect(await bring(['n2'], 'enact')).toEqual([expect.stringMatching(/^n2: Cannot determine current state/)]);
+  });
+
+  it('warns of a way to boot that the machine does not have, and refuses it if nobody named the image', async () => {
+    await cluster.put(['noderes', { node: 'n1', netboot: 'petitboot' }]);
+    const problem = 'The attribute netboot is petitboot, which machines of x86_64 do not boot with';
+    expect(await bring(['n1'], 'osimage=el9')).toEqual([expect.stringContaining(`"Message":"${problem}`)]);
+    expect(await bring(['n1'], 'osimage')).toEqual([expect.stringContaining(`n1: ${problem}`)]);
   });
 
   it('lets nodes fail alone that cannot be brought there', async () => {

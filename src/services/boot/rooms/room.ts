@@ -9,8 +9,8 @@ export interface BootRoom {
   find?(segments: readonly string[], asker: Asker): Promise<Found | undefined>;
   /** The answer to what was sent there (at most 64 KiB); undefined: it takes nothing at this path. */
   take?(segments: readonly string[], body: string, asker: Asker): Promise<Taken | undefined>;
-  /** What a machine with an unknown MAC is to boot; undefined: nothing. */
-  unknown?(mac: string, asker: Asker, vantage: Vantage): Promise<BootOrder | undefined>;
+  /** What a machine with an unknown MAC is to boot, for each architecture; none: nothing. */
+  unknown?(mac: string, asker: Asker, vantage: Vantage): Promise<readonly BootOrder[]>;
   /** What a node boots to be installed; undefined: it knows nothing of installing. */
   install?(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot | undefined>;
 }

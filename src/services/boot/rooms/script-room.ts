@@ -11,19 +11,19 @@ import type { BootRoom } from './room.ts';
 /** How a loader is told what to do. */
 interface Language {
   script(name: string, mac: string, order: BootOrder, asker: Asker): string;
-  unknown(): string;
+  unknown(mac: string, orders: readonly BootOrder[], asker: Asker): string;
   refusal(reason: string): string;
 }
 
 const languages: Readonly<Record<string, Language>> = {
   ipxe: {
     script: (name, _mac, order, { authority }) => ipxeScript(name, order, authority),
-    unknown: ipxeUnknown,
+    unknown: (mac, orders, { authority }) => ipxeUnknown(mac, orders, authority),
     refusal: ipxeRefusal,
   },
   grub: {
     script: (name, mac, order, asker) => grubScript(name, mac, order, grubDevice(asker), asker.server),
-    unknown: grubUnknown,
+    unknown: (mac, orders, asker) => grubUnknown(mac, orders, grubDevice(asker), asker.server),
     refusal: grubRefusal,
   },
 };
@@ -39,8 +39,7 @@ export const scriptRoom = (index: NodeIndex, orders: NodeOrders): BootRoom => ({
     if (mac === undefined || !language) return undefined;
     const node = index.byMac(mac);
     if (node === undefined) {
-      const order = await orders.ofUnknown(mac, asker);
-      const text = order ? language.script(mac, mac, order, asker) : language.unknown();
+      const text = language.unknown(mac, await orders.ofUnknown(mac, asker), asker);
       return { kind: 'text', text, step: 'script' };
     }
     return scriptOf(

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { canonicalAddress } from '../../../access/addresses.ts';
+import { Fault } from '../../../core/errors.ts';
+import { contains, parseIp, parsePrefix, type Prefix } from '../../../core/ip.ts';
+import type { Logger } from '../../../core/log.ts';
+import type { RowChange } from '../../../database/changeset.ts';
+import { Draft } from '../../../database/draft.ts';
+import type { Snapshot } from '../../../database/snapshot.ts';
+import type { Store } from '../../../database/store.ts';
+import { effectiveReader } from '../../../objects/effective.ts';
+import { networksOf } from '../../../objects/networks.ts';
+import type { Dhcp } from '../../dhcp/dhcp.ts';
+import { followReservations } from '../reservations.ts';
+import { shownBootState } from '../states.ts';
+import { planAdoption } from './adopt.ts';
+import { identityOf, KnownMachines } from './facts.ts';
+import { type Machine, readMachine } from './machine.ts';
+import { match } from './match.ts';
+import { discoveryIsOn, nextInOrder, openRanges } from './ranges.ts';
+import { type Unmatched, UnmatchedMachines } from './unmatched.ts';
+
+export interface DiscoveryServices {
+  readonly store: Store;
+  readonly dhcp: Dhcp;
+  readonly log: Logger;
+  /** The setting `hardware.networks`. */
+  readonly processorNetworks: readonly string[] | undefined;
+}
+
+/** What a machine is told. */
+const again = 'wait 30';
+const reboot = 'reboot';
+
+/** What a machine says that was told nothing else. */
+const discovering = 'discover';
+
+/** Which node a machine becomes, and by what; or why none. */
+type Decision = { readonly node: string; readonly by: readonly string[] } | { readonly reason: string };
+
+/**
+ * Machines that boot and that nobody knows. Each says what it is and asks again until it is a node; then it boots anew, as that. Which
+ * node it is is decided where the change set is computed, so that two machines never become the same.
+ */
+export class MachineDiscovery {
+  readonly #services: DiscoveryServices;
+  readonly #processorNetworks: readonly Prefix[];
+  readonly #known = new KnownMachines();
+  readonly #unmatched = new UnmatchedMachines();
+
+  constructor(services: DiscoveryServices) {
+    this.#services = services;
+    this.#processorNetworks = (services.processorNetworks ?? []).map((text) => parsePrefix(text)!);
+  }
+
+  get unmatched(): readonly Unmatched[] {
+    return this.#unmatched.list(Date.now());
+  }
+
+  /** Takes what a machine has sent of itself; answers what it is to do. */
+  async report(text: string, address: string): Promise<string> {
+    const { store } = this.#services;
+    checkNetwork(store.current, address);
+    const machine = readMachine(text);
+    const node = this.#known.withMac(store.current, machine.mac);
+    if (node !== undefined && machine.state !== discovering) return this.#next(store.current, node, machine.state);
+    checkIsOn(store.current);
+    // Nothing is written, and nobody waits for those who write, while it is nobody's turn.
+    const expected = this.#decide(store.current, machine);
+    const decision = 'reason' in expected ? expected : await this.#adopt(machine, address);
+    if ('reason' in decision) {
+      this.#unmatched.note(machine, canonicalAddress(address), decision.reason, Date.now());
+      return again;
+    }
+    this.#unmatched.forget(machine);
+    return reboot;
+  }
+
+  /** A node that waits for what comes next goes on when that is something else. */
+  #next(snapshot: Snapshot, node: string, state: string): string {
+    const now = shownBootState(effectiveReader(snapshot), node);
+    if (now !== state) return reboot;
+    return state === 'shutdown' ? 'poweroff' : again;
+  }
+
+  #decide(snapshot: Snapshot, machine: Machine): Decision {
+    const reader = effectiveReader(snapshot);
+    const matched = match(machine, this.#known.find(snapshot, machine), (node) => identityOf(reader, node));
+    if (matched.kind === 'node') return matched;
+    if (matched.kind === 'refused') return { reason: matched.sentence };
+    const node = nextInOrder(snapshot);
+    if (node !== undefined) return { node, by: ['order'] };
+    const [range] = openRanges(snapshot);
+    return {
+      reason: range
+        ? `No node is defined like it, and all nodes of the open range ${range.noderange} have their machines.`
+        : 'No node is defined like it, and no range is open.',
+    };
+  }
+
+  async #adopt(machine: Machine, address: string): Promise<Decision> {
+    const { store, dhcp, log } = this.#services;
+    const origin = { user: 'muster', client: canonicalAddress(address), command: 'discovery', run: randomUUID() };
+    let planned: Planned | undefined;
+    const { snapshot } = await store.change(origin, (head) => {
+      planned = this.#plan(head, machine);
+      return planned.changes;
+    });
+    const { decision, notes, changes } = planned!;
+    if ('reason' in decision) return decision;
+    const { node, by } = decision;
+    for (const note of notes) log.warn({ node }, note);
+    if (changes.length > 0) log.info({ node, mac: machine.mac, by }, 'a machine has become a node');
+    const failure = await followReservations(dhcp, snapshot, [node], false, origin);
+    // Without its address it would only come back here.
+    if (failure) return { reason: `It is ${node} now. ${failure.sentences.join(' ')}` };
+    return decision;
+  }
+
+  #plan(head: Snapshot, machine: Machine): Planned {
+    const draft = new Draft(head);
+    const decision = this.#decide(head, machine);
+    if ('reason' in decision) return { decision, notes: [], changes: [] };
+    const processorNetworks = this.#processorNetworks;
+    const notes = planAdoption(draft, { ...decision, machine, processorNetworks, now: new Date() });
+    return { decision, notes, changes: draft.changes() };
+  }
+}
+
+interface Planned {
+  readonly decision: Decision;
+  readonly notes: readonly string[];
+  readonly changes: RowChange[];
+}
+
+/** Only machines on networks of the cluster are listened to. */
+function checkNetwork(snapshot: Snapshot, address: string): void {
+  const ip = parseIp(canonicalAddress(address));
+  if (ip && networksOf(snapshot).some(({ prefix }) => contains(prefix, ip))) return;
+  throw new Fault('denied', `The address ${address} is in none of the defined networks.`);
+}
+
+/** Those that nobody knows, only when somebody has asked for them. */
+function checkIsOn(snapshot: Snapshot): void {
+  if (discoveryIsOn(snapshot)) return;
+  throw new Fault(
+    'denied',
+    'Discovery is off: POST /discovery opens a range of nodes, or set the site attribute discovery.',
+  );
+}
