@@ -64,6 +64,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'rpm', program: 'rpmbuild', why: 'packages for dnf and zypper' },
   { name: 'skopeo', program: 'skopeo', why: 'container images of another make, and copies of them' },
   { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
+  { name: 'snmpd', program: 'snmpd', why: 'a switch that tells where machines are' },
   { name: 'squashfs-tools', program: 'mksquashfs', why: 'packs images' },
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
   { name: 'tar', program: 'tar', why: 'backup and restore' },
