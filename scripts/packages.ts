@@ -69,6 +69,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },
   { name: 'tar', program: 'tar', why: 'backup and restore' },
   { name: 'tftp-hpa', program: 'tftp', why: 'fetches files by TFTP' },
+  { name: 'tftpd-hpa', program: 'in.tftpd', why: 'a second opinion on the speed of TFTP' },
   { name: 'udhcpc', program: 'udhcpc', why: 'asks for addresses by DHCP' },
   { name: 'umoci', program: 'umoci', why: 'container images of another make' },
   { name: 'xorriso', program: 'xorriso', why: 'makes install media' },

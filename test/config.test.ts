@@ -41,7 +41,14 @@ describe('loadConfig', () => {
         hostsDatabase: undefined,
         bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
       },
-      boot: { listen: undefined, tftpListen: undefined, files: 'muster', directory: undefined, tokenLifetime: 14_400 },
+      boot: {
+        listen: undefined,
+        tftpListen: undefined,
+        files: 'muster',
+        directory: undefined,
+        maxConnectionsPerAddress: 32,
+        tokenLifetime: 14_400,
+      },
       remote: {
         transport: 'ssh2',
         sshConfig: undefined,
@@ -118,6 +125,7 @@ describe('loadConfig', () => {
       tftpListen = ["10.2.0.1:69"]
       files = "nginx"
       directory = "loaders"
+      maxConnectionsPerAddress = 9
       tokenLifetime = 600
       [remote]
       transport = "process"
@@ -181,6 +189,7 @@ describe('loadConfig', () => {
         tftpListen: [{ host: '10.2.0.1', port: 69 }],
         files: 'nginx',
         directory: join(directory, 'loaders'),
+        maxConnectionsPerAddress: 9,
         tokenLifetime: 600,
       },
       remote: {

@@ -12,6 +12,7 @@ export const bootSettings = Type.Object({
     { default: 'muster' },
   ),
   directory: setting(Path, 'loaders of the site, which win over those of packages', { defaultText: 'none' }),
+  maxConnectionsPerAddress: setting(Count, 'connections by HTTP that one address may have open', { default: 32 }),
   tokenLifetime: setting(Count, 'seconds after which the token of a boot is worth nothing', { default: 14_400 }),
 });
 export type BootSettings = ValuesOf<typeof bootSettings>;
