@@ -30,6 +30,7 @@ import type { RestServices } from './rest/route.ts';
 import { BootServer } from './services/boot/boot-server.ts';
 import { MachineDiscovery } from './services/boot/discovery/machines.ts';
 import { discoveryRoom } from './services/boot/discovery/room.ts';
+import { Switches } from './services/boot/discovery/switches.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -111,7 +112,8 @@ export async function openContext(config: Config): Promise<Context> {
     const status = new NodeStatus(store, failed);
     const images = new Images(config.images, { data: config.data, box, remote });
     const boot = new BootServer(config.boot, { data: config.data, store, log, images, status });
-    const machines = new MachineDiscovery({ store, dhcp, log, processorNetworks: networks });
+    const switches = new Switches({ box, hosts, guard, log });
+    const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
     boot.rooms.push(discoveryRoom({ machines, snapshot: () => store.current, ramdisk }));
     return {

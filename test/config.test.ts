@@ -41,7 +41,14 @@ describe('loadConfig', () => {
         hostsDatabase: undefined,
         bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
       },
-      boot: { listen: undefined, tftpListen: undefined, files: 'muster', directory: undefined, tokenLifetime: 14_400 },
+      boot: {
+        listen: undefined,
+        tftpListen: undefined,
+        files: 'muster',
+        directory: undefined,
+        maxConnectionsPerAddress: 32,
+        tokenLifetime: 14_400,
+      },
       remote: {
         transport: 'ssh2',
         sshConfig: undefined,
@@ -124,6 +131,7 @@ describe('loadConfig', () => {
       tftpListen = ["10.2.0.1:69"]
       files = "nginx"
       directory = "loaders"
+      maxConnectionsPerAddress = 9
       tokenLifetime = 600
       [remote]
       transport = "process"
@@ -187,6 +195,7 @@ describe('loadConfig', () => {
         tftpListen: [{ host: '10.2.0.1', port: 69 }],
         files: 'nginx',
         directory: join(directory, 'loaders'),
+        maxConnectionsPerAddress: 9,
         tokenLifetime: 600,
       },
       remote: {

@@ -86,7 +86,9 @@ export class BootServer {
   async start(): Promise<void> {
     const { listen = [], tftpListen = [] } = this.#settings;
     const log = this.#log;
-    const services = { catalog: new BootCatalog(this.rooms), reports: this.reports, rooms: this.rooms, log };
+    const { reports, rooms } = this;
+    const { maxConnectionsPerAddress } = this.#settings;
+    const services = { catalog: new BootCatalog(rooms), reports, rooms, log, maxConnectionsPerAddress };
     await this.#startHttp(listen, services);
     const httpPort = (): number => this.#addresses[0]?.port ?? 80;
     for (const address of tftpListen) {
@@ -105,7 +107,7 @@ export class BootServer {
       this.#addresses = this.#http.map(({ address }) => address);
       return;
     }
-    const nginx = (this.#nginx = new BootNginx(listen, this.#data, this.#log));
+    const nginx = (this.#nginx = new BootNginx(this.#settings, this.#data, this.#log));
     const own = await HttpListener.listen({ host: '127.0.0.1', port: 0 }, { ...services, proxySecret: nginx.secret });
     this.#http.push(own);
     await nginx.start(own.address.port);

@@ -12,6 +12,7 @@ export const bootSettings = Type.Object({
     { default: 'muster' },
   ),
   directory: setting(Path, 'loaders of the site, which win over those of packages', { defaultText: 'none' }),
+  maxConnectionsPerAddress: setting(Count, 'connections by HTTP that one address may have open', { default: 32 }),
   tokenLifetime: setting(Count, 'seconds after which the token of a boot is worth nothing', { default: 14_400 }),
   atOnce: setting(Count, 'nodes that `provision` lets boot at once; more wait', { default: 256 }),
   deadline: setting(Count, 'seconds that a node which is provisioned has to boot', { default: 3_600 }),

@@ -90,9 +90,9 @@ export class SupervisedProcess implements Daemon {
     await this.#untilReady(child);
   }
 
-  /** Whether it runs as we would start it now. */
+  /** Whether it runs as we would start it now. Some daemons show their command as one text, behind what they are. */
   #isOurs(mark: ProcessMark): boolean {
-    return commandOf(mark).join('\0').endsWith(this.#spec.command.join('\0'));
+    return commandOf(mark).join(' ').trimEnd().endsWith(this.#spec.command.join(' '));
   }
 
   async #spawn(): Promise<ChildProcess> {

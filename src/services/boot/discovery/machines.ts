@@ -17,12 +17,14 @@ import { identityOf, KnownMachines } from './facts.ts';
 import { type Machine, readMachine } from './machine.ts';
 import { match } from './match.ts';
 import { discoveryIsOn, nextInOrder, openRanges } from './ranges.ts';
+import type { Switches } from './switches.ts';
 import { type Unmatched, UnmatchedMachines } from './unmatched.ts';
 
 export interface DiscoveryServices {
   readonly store: Store;
   readonly dhcp: Dhcp;
   readonly log: Logger;
+  readonly switches: Pick<Switches, 'portsOf'>;
   /** The setting `hardware.networks`. */
   readonly processorNetworks: readonly string[] | undefined;
 }
@@ -60,10 +62,11 @@ export class MachineDiscovery {
   async report(text: string, address: string): Promise<string> {
     const { store } = this.#services;
     checkNetwork(store.current, address);
-    const machine = readMachine(text);
-    const node = this.#known.withMac(store.current, machine.mac);
-    if (node !== undefined && machine.state !== discovering) return this.#next(store.current, node, machine.state);
+    const described = readMachine(text);
+    const node = this.#known.withMac(store.current, described.mac);
+    if (node !== undefined && described.state !== discovering) return this.#next(store.current, node, described.state);
     checkIsOn(store.current);
+    const machine = await this.#located(described);
     // Nothing is written, and nobody waits for those who write, while it is nobody's turn.
     const expected = this.#decide(store.current, machine);
     const decision = 'reason' in expected ? expected : await this.#adopt(machine, address);
@@ -73,6 +76,14 @@ export class MachineDiscovery {
     }
     this.#unmatched.forget(machine);
     return reboot;
+  }
+
+  /** Where switches have seen a machine, if what it says itself speaks of no node. */
+  async #located(machine: Machine): Promise<Machine> {
+    const { store, switches } = this.#services;
+    if (this.#known.find(store.current, machine).length > 0) return machine;
+    const seen = await switches.portsOf(store.current, machine.macs);
+    return seen.length === 0 ? machine : { ...machine, neighbours: [...seen, ...machine.neighbours] };
   }
 
   /** A node that waits for what comes next goes on when that is something else. */

@@ -22,13 +22,13 @@ export interface ListenerServices {
   /** Where what machines send goes. */
   readonly rooms: readonly BootRoom[];
   readonly log: Logger;
+  readonly maxConnectionsPerAddress: number;
   /** It stands behind nginx, which shows itself by this secret. */
   readonly proxySecret?: string | undefined;
 }
 
 /** A rack boots at once; each machine has one or two connections. */
 const mostConnections = 4_096;
-const mostOfOne = 32;
 const largestBody = 65_536;
 /** Milliseconds without any byte going either way. */
 const idle = 60_000;
@@ -84,7 +84,7 @@ export class HttpListener {
   #admit(socket: Socket): void {
     const client = networkOf(socket.remoteAddress ?? '');
     const open = this.#ofAddress.get(client) ?? 0;
-    if (open >= mostOfOne) {
+    if (open >= this.#services.maxConnectionsPerAddress) {
       socket.destroy();
       return;
     }

@@ -12,6 +12,7 @@ export interface NginxWanted {
   readonly directory: string;
   /** Whom its workers run as; undefined: whoever starts it. */
   readonly user: string | undefined;
+  readonly maxConnectionsPerAddress: number;
 }
 
 /** Behind this stands the path of a file that muster lets a client have. */
@@ -30,7 +31,15 @@ export const proxyHeaders = {
  * Lets muster decide about each request and sends the files itself (sendfile). Bodies stay in memory, for the workers have no
  * directory of their own. A file that the workers may not read is sent by muster.
  */
-export function nginxConfiguration({ listen, muster, secret, mark, directory, user }: NginxWanted): string {
+export function nginxConfiguration({
+  listen,
+  muster,
+  secret,
+  mark,
+  directory,
+  user,
+  maxConnectionsPerAddress,
+}: NginxWanted): string {
   const forward = (unreadable: string): string[] => [
     'proxy_http_version 1.1;',
     'proxy_set_header Connection "";',
@@ -74,7 +83,7 @@ export function nginxConfiguration({ listen, muster, secret, mark, directory, us
     `upstream muster { server 127.0.0.1:${muster}; keepalive 64; }`,
     'server {',
     ...listen.map((address) => `listen ${formatListen(address)}${address.host.includes(':') ? ' ipv6only=on' : ''};`),
-    'limit_conn clients 32;',
+    `limit_conn clients ${maxConnectionsPerAddress};`,
     `location = ${readyPath} { return 200 "${mark}"; }`,
     'location / {',
     'proxy_pass http://muster;',

@@ -8,6 +8,7 @@ import { writeFileAtomically } from '../../../core/files.ts';
 import type { ListenAddress } from '../../../core/listen-address.ts';
 import type { Logger } from '../../../core/log.ts';
 import { type Daemon, makeDaemon, userNamed } from '../../daemons/daemon.ts';
+import type { BootSettings } from '../settings.ts';
 import { nginxConfiguration, readyPath } from './nginx-configuration.ts';
 
 const programs = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx'];
@@ -19,12 +20,13 @@ const readyWithin = 15_000;
 export class BootNginx {
   readonly #listen: readonly ListenAddress[];
   readonly #directory: string;
+  readonly #most: number;
   readonly #daemon: Daemon;
   readonly #mark = randomBytes(16).toString('hex');
   /** By this muster knows its nginx. */
   readonly secret = randomBytes(16).toString('hex');
 
-  constructor(listen: readonly ListenAddress[], data: string, log: Logger) {
+  constructor({ listen = [], maxConnectionsPerAddress }: BootSettings, data: string, log: Logger) {
     const program = programs.find((path) => existsSync(path));
     if (program === undefined)
       throw new Fault(
@@ -32,6 +34,7 @@ export class BootNginx {
         'The setting boot.files is nginx, and nginx is not here: apt install nginx-light.',
       );
     this.#listen = listen;
+    this.#most = maxConnectionsPerAddress;
     this.#directory = join(data, 'boot');
     const spec = {
       name: 'nginx',
@@ -51,9 +54,16 @@ export class BootNginx {
   async start(muster: number): Promise<void> {
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
     const user = process.getuid?.() === 0 ? users.find((name) => userNamed(name)) : undefined;
-    const { secret } = this;
-    const wanted = { listen: this.#listen, muster, secret, mark: this.#mark, directory: this.#directory, user };
-    writeFileAtomically(this.#file, nginxConfiguration(wanted), 0o600);
+    const configuration = nginxConfiguration({
+      listen: this.#listen,
+      muster,
+      secret: this.secret,
+      mark: this.#mark,
+      directory: this.#directory,
+      user,
+      maxConnectionsPerAddress: this.#most,
+    });
+    writeFileAtomically(this.#file, configuration, 0o600);
     await this.#daemon.reload();
     for (const deadline = Date.now() + readyWithin; Date.now() < deadline && !(await this.#isReady()); )
       await pause(50);

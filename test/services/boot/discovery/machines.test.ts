@@ -4,19 +4,33 @@ import { Draft } from '../../../../src/database/draft.ts';
 import { nodeTables, type Row } from '../../../../src/database/tables.ts';
 import { MachineDiscovery } from '../../../../src/services/boot/discovery/machines.ts';
 import { closeRanges, openRange } from '../../../../src/services/boot/discovery/ranges.ts';
+import { AddressGuard } from '../../../../src/core/address-guard.ts';
+import { Switches } from '../../../../src/services/boot/discovery/switches.ts';
+import { Hosts } from '../../../../src/services/hosts/hosts.ts';
+import { type SnmpLab, startSwitch } from '../../../lab/snmp.ts';
 import { testOrigin } from '../../../harness/store.ts';
 import { machineWith, openSetting, type Setting } from '../../dhcp/setting.ts';
 
 let setting: Setting;
 let machines: MachineDiscovery;
+let lab: SnmpLab;
+const switchPort = 16_161;
 
 const address = '10.1.200.7';
 const image = { imagename: 'ram', provmethod: 'netboot', osvers: 'debian12', osarch: 'x86_64', profile: 'compute' };
 
 beforeAll(async () => {
-  setting = await openSetting(machineWith('eth0', ['10.1.0.250']), { daemon: 'none' });
+  [setting, lab] = await Promise.all([
+    openSetting(machineWith('eth0', ['10.1.0.250']), { daemon: 'none' }),
+    startSwitch({
+      address: '127.0.0.61',
+      port: switchPort,
+      community: 'of-the-switch',
+      seen: { [mac(71)]: 'Ethernet7', [mac(72)]: 'Ethernet48' },
+    }),
+  ]);
 });
-afterAll(() => setting.close());
+afterAll(() => Promise.all([setting?.close(), lab?.stop()]));
 
 beforeEach(async () => {
   await setting.store.store.change(testOrigin, (head) => {
@@ -39,6 +53,13 @@ const discovery = (processorNetworks?: readonly string[]) =>
     store: setting.store.store,
     dhcp: setting.dhcp,
     log: createLog('silent'),
+    switches: new Switches({
+      box: setting.store.box,
+      hosts: new Hosts({ hostsFile: '/dev/null', lookup: false }),
+      guard: new AddressGuard(['127.0.0.0/8']),
+      log: createLog('silent'),
+      port: switchPort,
+    }),
     processorNetworks,
   });
 
@@ -324,6 +345,31 @@ describe('an open range', () => {
     });
     expect(await report(machine(1))).toBe('wait 30');
     expect(() => closeRanges(new Draft(setting.store.current), undefined)).toThrow(/No range is open/);
+  });
+});
+
+describe('a switch that is asked by SNMP', () => {
+  it.each<[string, Row, boolean]>([
+    ['tells behind which port a machine is that does not know it itself', { password: 'of-the-switch' }, true],
+    ['tells nothing to who does not know its community', { password: 'wrong' }, false],
+    ['is not asked by a version that it is not defined with', { password: 'of-the-switch', snmpversion: '3' }, false],
+  ])('%s', async (_name, row71, finds) => {
+    await define('sw1', ['hosts', { ip: '127.0.0.61' }]);
+    await setting.store.put(['switches', { switch: 'sw1', ...row71 }]);
+    await define('n1', ['switch', { switch: 'sw1', port: '7' }]);
+    await define('n2', ['switch', { switch: 'sw1', port: '8' }]);
+    expect(await report(machine(71))).toBe(finds ? 'reboot' : 'wait 30');
+    expect(row('mac', 'n1')?.['mac']).toBe(finds ? mac(71) : undefined);
+    expect(await report(machine(72))).toBe('wait 30');
+    expect(await report(machine(73))).toBe('wait 30');
+    expect(row('mac', 'n2')).toBeUndefined();
+  });
+
+  it('gets no community outside the networks that the configuration allows', async () => {
+    await define('sw1', ['hosts', { ip: '10.9.9.9' }]);
+    await setting.store.put(['switches', { switch: 'sw1', password: 'of-the-switch' }]);
+    await define('n1', ['switch', { switch: 'sw1', port: '7' }]);
+    expect(await report(machine(71))).toBe('wait 30');
   });
 });
 
