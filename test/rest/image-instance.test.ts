@@ -113,6 +113,12 @@ describe('an image', () => {
   test('is built, packed, shown, mended, put back, exported, removed and imported', async () => {
     await succeed({ action: 'gen' });
     expect(readdirSync(directory).sort()).toEqual(['initrd-stateless.gz', 'kernel', 'muster-image.json', 'rootimg']);
+    await server.ok('POST', '/osimages/lite', { ...attributes, provmethod: 'statelite' });
+    await succeed({ action: 'gen' }, 'lite');
+    const lite = await server.ok('GET', '/osimages/lite/instance');
+    expect(lite).toMatchObject({ directory: directory.replace('netboot', 'statelite'), image: 'lite' });
+    expect(lite.files).toEqual(['kernel', 'initrd-statelite.gz']);
+    await server.ok('DELETE', '/osimages/lite/instance');
     await succeed({ action: 'pack' });
     const shown = await server.ok('GET', '/osimages/img/instance');
     expect(shown).toMatchObject({

@@ -1,6 +1,6 @@
 import { lstatSync, type Stats, statfsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncDirectory } from '../../core/files.ts';
 import type { StagingOptions, Work } from '../long-work/work.ts';
@@ -21,6 +21,12 @@ export interface ImageJob {
   /** Who asked for it. */
   readonly by: string;
 }
+
+/** Where an image lies if nothing else is said. Those of statelite have roots of their own, so that both can be built of one profile. */
+export const usualDirectory = (
+  installDirectory: string,
+  { method, osvers, osarch, profile }: Pick<ImageJob, 'osvers' | 'osarch' | 'profile'> & { readonly method: string },
+): string => join(installDirectory, method === 'statelite' ? 'statelite' : 'netboot', osvers, osarch, profile);
 
 export const actNow = ({ by }: Pick<ImageJob, 'by'>, { run }: Work): Act => ({
   when: new Date().toISOString(),
@@ -79,8 +85,7 @@ export async function tellingDisk<T>(what: string, place: string, work: () => Pr
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (error instanceof Fault) throw withRoom(error, place);
-    if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code))
-      throw error;
+    if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code)) throw error;
     const reason =
       code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : (error as Error).message;
     throw new Fault('unavailable', `${what}: ${reason}${path ? ` (${path})` : ''}. Nothing was changed.`, {
