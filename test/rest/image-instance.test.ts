@@ -104,7 +104,13 @@ describe('POST instance', () => {
     expect((await refusal({ action: 'gen' }))[2]).toContain('is not the name of a package');
     await server.ok('PUT', '/osimages/img', { pkglist: attributes.pkglist, pkgdir: '$(touch /tmp/x)' });
     expect((await refusal({ action: 'gen' }))[2]).toContain('neither a full path nor an http');
-    await server.ok('PUT', '/osimages/img', { pkgdir: attributes.pkgdir });
+    await server.ok('PUT', '/osimages/img', { pkgdir: 'http://anna:geheim@mirror.example/debian' });
+    const login = (await refusal({ action: 'gen' }))[2];
+    expect(login).toContain('a URL with a login cannot be used');
+    expect(login).not.toContain('geheim');
+    await server.ok('PUT', '/osimages/img', { netdrivers: '-f', pkgdir: attributes.pkgdir });
+    expect((await refusal({ action: 'gen' }))[2]).toContain('is no name of a driver');
+    await server.ok('PUT', '/osimages/img', { netdrivers: '' });
     expect(existsSync(join(installdir, 'netboot'))).toBe(false);
   });
 });
@@ -206,7 +212,7 @@ describe('an image', () => {
     await succeed({ action: 'gen' });
     await server.ok('DELETE', '/osimages/img/instance');
   });
-}, 120_000);
+}, 600_000);
 
 const stagings = (top: string): string[] =>
   readdirSync(top, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.muster-'));

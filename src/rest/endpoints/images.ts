@@ -36,7 +36,7 @@ const containerParams = {
 } as const;
 const bundleParams = { name: 'text', arch: 'text', profile: 'text', '-f': 'profile' } as const;
 
-/** What an image is made from, by the member of the body that names it; the first that is there counts. */
+/** What an image is made from, by the member of the body that names it. */
 const sources: Readonly<Record<string, (value: string, input: Input) => Chosen>> = {
   iso: (iso, input) => ({ command: copycds, args: { iso, options: paramsOf(input, mediumParams) } }),
   oci: (oci, input) => {
@@ -87,14 +87,16 @@ const imageBody = Type.Object(
 );
 
 function chosenBy(input: Input): Chosen {
-  for (const [member, choose] of Object.entries(sources)) {
+  const known = Object.keys(sources);
+  const given = known.flatMap((member) => {
     const value = input.body[member];
-    if (typeof value === 'string' && value !== '') return choose(value, input);
-  }
-  throw new Fault(
-    'missing-action',
-    `The body says nothing to make images from: give ${Object.keys(sources).join(' or ')}.`,
-  );
+    return typeof value === 'string' && value !== '' ? { member, value } : [];
+  });
+  const [first, second] = given;
+  if (!first)
+    throw new Fault('missing-action', `The body says nothing to make images from: give ${known.join(' or ')}.`);
+  if (second) throw new Fault('malformed', `The body names both ${first.member} and ${second.member}: give one of them.`);
+  return sources[first.member]!(first.value, input);
 }
 
 export const images: Endpoint[] = [

@@ -48,20 +48,30 @@ export async function stagingFor(directory: string, task: Work, options?: Stagin
   return task.staging(beside, options);
 }
 
-/** Puts a new directory in its place with the directories above it, or leaves nothing. */
+/** Puts a new directory in its place with the directories above it, or leaves nothing. Others may do the same beside it. */
 export async function putInPlace(made: string, directory: string): Promise<void> {
   checkStillReal(directory);
   const missing: string[] = [];
   for (let path = dirname(directory); entryOf(path) === undefined; path = dirname(path)) missing.unshift(path);
-  for (const path of missing) await mkdir(path, { mode: 0o755 });
+  const own: string[] = [];
   try {
-    await rename(made, directory);
-    syncDirectory(dirname(directory));
+    for (const path of missing) if (await isDone(mkdir(path, { mode: 0o755 }), 'EEXIST')) own.unshift(path);
+    if (await isDone(rename(made, directory), 'ENOTEMPTY', 'EEXIST')) return syncDirectory(dirname(directory));
   } catch (error) {
-    for (const path of missing.toReversed()) await rmdir(path);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
-    throw new Fault('conflict', `${directory} was made by another meanwhile; nothing of this was kept.`);
+    for (const path of own) await isDone(rmdir(path), 'ENOTEMPTY');
+    throw error;
+  }
+  throw new Fault('conflict', `${directory} was made by another meanwhile; nothing of this was kept.`);
+}
+
+/** Whether it was done; false if another was first, as these codes say. */
+async function isDone(change: Promise<void>, ...codes: readonly string[]): Promise<boolean> {
+  try {
+    await change;
+    return true;
+  } catch (error) {
+    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
   }
 }
 
