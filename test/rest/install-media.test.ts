@@ -134,6 +134,12 @@ test('what cannot be copied is an error that says why', async () => {
     expect.stringContaining('known are name (-n, --osver)'),
   ]);
   expect(await refused({ iso: installdir })).toEqual([403, 1, expect.stringContaining('not a plain file')]);
+  expect(await refused({ file: installdir })).toEqual([403, 1, expect.stringContaining('is not a plain file')]);
+  expect(await refused({ iso: noise, file: noise })).toEqual([
+    400,
+    2,
+    expect.stringContaining('names both iso and file'),
+  ]);
   expect(await refused({ iso: [1] })).toEqual([400, 2, expect.any(String)]);
 });
 

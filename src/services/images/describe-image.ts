@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { objectExists } from '../../objects/definitions.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import { typeNamed } from '../../objects/types.ts';
 import { imageNamed, type NodeImage } from '../update/node-image.ts';
-import type { ImageJob } from './image-job.ts';
+import { type ImageJob, usualDirectory } from './image-job.ts';
 import type { Images } from './images.ts';
 
 const osimage = typeNamed('osimage');
@@ -26,7 +25,7 @@ export function describeImage(snapshot: Snapshot, images: Images, name: string, 
   for (const [attribute, value] of Object.entries(needed))
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(value))
       throw new Fault('invalid', `${name}: ${attribute} ${JSON.stringify(value)} cannot be part of a path.`);
-  const usual = join(images.paths.installDirectory(snapshot), 'netboot', image.os, image.arch, image.profile);
+  const usual = usualDirectory(images.paths.installDirectory(snapshot), { ...needed, method: image.method });
   const directory = images.paths.place(snapshot, image.attribute('rootimgdir') || usual, `${name}: rootimgdir`);
   return { image, job: { image: name, ...needed, directory, by } };
 }

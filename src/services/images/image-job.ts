@@ -1,6 +1,6 @@
 import { lstatSync, type Stats, statfsSync } from 'node:fs';
 import { mkdir, rename, rmdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncDirectory } from '../../core/files.ts';
 import type { StagingOptions, Work } from '../long-work/work.ts';
@@ -22,6 +22,12 @@ export interface ImageJob {
   readonly by: string;
 }
 
+/** Where an image lies if nothing else is said. Those of statelite have roots of their own, so that both can be built of one profile. */
+export const usualDirectory = (
+  installDirectory: string,
+  { method, osvers, osarch, profile }: Pick<ImageJob, 'osvers' | 'osarch' | 'profile'> & { readonly method: string },
+): string => join(installDirectory, method === 'statelite' ? 'statelite' : 'netboot', osvers, osarch, profile);
+
 export const actNow = ({ by }: Pick<ImageJob, 'by'>, { run }: Work): Act => ({
   when: new Date().toISOString(),
   by,
@@ -42,20 +48,30 @@ export async function stagingFor(directory: string, task: Work, options?: Stagin
   return task.staging(beside, options);
 }
 
-/** Puts a new directory in its place with the directories above it, or leaves nothing. */
+/** Puts a new directory in its place with the directories above it, or leaves nothing. Others may do the same beside it. */
 export async function putInPlace(made: string, directory: string): Promise<void> {
   checkStillReal(directory);
   const missing: string[] = [];
   for (let path = dirname(directory); entryOf(path) === undefined; path = dirname(path)) missing.unshift(path);
-  for (const path of missing) await mkdir(path, { mode: 0o755 });
+  const own: string[] = [];
   try {
-    await rename(made, directory);
-    syncDirectory(dirname(directory));
+    for (const path of missing) if (await isDone(mkdir(path, { mode: 0o755 }), 'EEXIST')) own.unshift(path);
+    if (await isDone(rename(made, directory), 'ENOTEMPTY', 'EEXIST')) return syncDirectory(dirname(directory));
   } catch (error) {
-    for (const path of missing.toReversed()) await rmdir(path);
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
-    throw new Fault('conflict', `${directory} was made by another meanwhile; nothing of this was kept.`);
+    for (const path of own) await isDone(rmdir(path), 'ENOTEMPTY');
+    throw error;
+  }
+  throw new Fault('conflict', `${directory} was made by another meanwhile; nothing of this was kept.`);
+}
+
+/** Whether it was done; false if another was first, as these codes say. */
+async function isDone(change: Promise<void>, ...codes: readonly string[]): Promise<boolean> {
+  try {
+    await change;
+    return true;
+  } catch (error) {
+    if (codes.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
   }
 }
 
@@ -79,8 +95,7 @@ export async function tellingDisk<T>(what: string, place: string, work: () => Pr
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (error instanceof Fault) throw withRoom(error, place);
-    if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code))
-      throw error;
+    if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code)) throw error;
     const reason =
       code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : (error as Error).message;
     throw new Fault('unavailable', `${what}: ${reason}${path ? ` (${path})` : ''}. Nothing was changed.`, {

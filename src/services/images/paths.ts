@@ -1,10 +1,11 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
 import { installDirectory } from '../update/node-image.ts';
+import { manifestFile, packsName, treeName } from './manifest.ts';
 
 /** The operating system's own: whatever attributes and settings say, no image is put there. */
 const system = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib64', '/proc', '/root', '/run', '/sbin', '/sys', '/usr'];
@@ -35,6 +36,9 @@ export class ImagePaths {
     if (!this.#allowed(snapshot).some((directory) => real !== directory && isBelow(real, directory)))
       throw this.#outside(snapshot, what, path);
     this.#checkOwn(real, what, path);
+    const other = imageAround(real);
+    if (other !== undefined)
+      throw new Fault('invalid', `${what} ${path} is part of the image in ${other}; choose another place.`);
     return real;
   }
 
@@ -79,6 +83,13 @@ export class ImagePaths {
       .map((directory) => realPlace(directory))
       .some((directory) => directory !== data && isBelow(directory, data) && isBelow(real, directory));
   }
+}
+
+/** The directory of an image whose tree or packs a path lies in. */
+function imageAround(path: string): string | undefined {
+  for (let [inside, above] = [path, dirname(path)]; above !== '/'; [inside, above] = [above, dirname(above)])
+    if ([treeName, packsName].includes(basename(inside)) && lstat(join(above, manifestFile))) return above;
+  return undefined;
 }
 
 /** For the process that does the work: a path that was judged before must still lead there. */

@@ -245,6 +245,18 @@ describe('building an image', () => {
     expect(await names(two.directory)).not.toContain('lab-tool 1.0-1');
   });
 
+  it('two images with one directory: the first one that is built has it', async () => {
+    const job = jobOf('dnf');
+    const jobs = [job, { ...job, image: 'other' }];
+    const ended = await Promise.allSettled(jobs.map((each) => during((task) => gen(each, task))));
+    const [won, lost] = ended[0]!.status === 'fulfilled' ? [0, 1] : [1, 0];
+    expect(ended[won]!.status).toBe('fulfilled');
+    expect(String((ended[lost] as PromiseRejectedResult).reason)).toMatch(
+      /changed by another|made by another|belongs to the image/,
+    );
+    expect((await readManifest(job.directory))!.image).toBe(jobs[won]!.image);
+  });
+
   it('is undone by removing the image', async () => {
     const job = jobOf('zypper');
     await during((task) => gen(job, task));

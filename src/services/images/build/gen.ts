@@ -6,7 +6,7 @@ import { Fault } from '../../../core/errors.ts';
 import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
-import { type Manifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
+import { type Manifest, readManifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
@@ -129,6 +129,9 @@ export async function commit(
   before: Manifest | undefined,
 ): Promise<void> {
   await syncFileSystem(made);
+  const now = await readManifest(directory);
+  if (JSON.stringify(now) !== JSON.stringify(before))
+    throw new Fault('conflict', `${directory} was changed by another meanwhile, for the image ${now?.image}; try again.`);
   if (!entryOf(directory)) {
     writeManifest(made, manifest);
     await putInPlace(made, directory);

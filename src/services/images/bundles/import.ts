@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { hashFile } from '../build/fingerprint.ts';
-import { actNow, entryOf, putInPlace, tellingDisk } from '../image-job.ts';
+import { actNow, entryOf, putInPlace, tellingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, manifestFile, type Pack, packsName, readManifest, writeManifest } from '../manifest.ts';
 import { checkStillReal } from '../paths.ts';
 import { fileAttributes, localAttributes, plainName } from './bundle.ts';
@@ -63,13 +63,12 @@ async function importImage(job: ImportJob, task: Work): Promise<Imported> {
   );
   if (job.profile !== undefined) attributes['profile'] = job.profile;
   const lists = join(job.installDirectory, 'custom', 'imported', name);
-  const directory = join(
-    job.installDirectory,
-    'netboot',
-    attributes['osvers']!,
-    attributes['osarch']!,
-    attributes['profile']!,
-  );
+  const directory = usualDirectory(job.installDirectory, {
+    method: attributes['provmethod'] ?? '',
+    osvers: attributes['osvers']!,
+    osarch: attributes['osarch']!,
+    profile: attributes['profile']!,
+  });
   for (const [attribute, paths] of Object.entries(await arrangeLists(staging, lists, image)))
     attributes[attribute] = paths;
   if (image.parts.length > 0) {

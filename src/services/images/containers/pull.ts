@@ -9,7 +9,7 @@ import { commit } from '../build/gen.ts';
 import { makeInitramfs } from '../build/initramfs.ts';
 import { findKernel, type Kernel } from '../build/kernel.ts';
 import { plainName } from '../bundles/bundle.ts';
-import { actNow, entryOf, stagingFor, tellingDisk } from '../image-job.ts';
+import { actNow, entryOf, stagingFor, tellingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf, treeName } from '../manifest.ts';
 import { checkStillReal } from '../paths.ts';
 import { copyTree } from '../tree/copy-tree.ts';
@@ -113,7 +113,8 @@ async function finish(job: PullJob, task: Work, image: Image, made: string, refe
   const { image: name, osarch, profile } = job;
   const tree = join(made, treeName);
   const osvers = job.osvers ?? (await osversIn(tree));
-  const directory = job.directory ?? join(job.installDirectory, 'netboot', osvers, osarch, profile);
+  const directory =
+    job.directory ?? usualDirectory(job.installDirectory, { method: 'netboot', osvers, osarch, profile });
   checkStillReal(directory);
   const before = await readManifestOf(name, directory);
   if (!before && entryOf(directory))

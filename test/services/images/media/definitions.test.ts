@@ -50,7 +50,14 @@ test('the images of a medium have the names and attributes of the reference syst
       },
     },
     { name: 'rocky9.6-x86_64-netboot-compute', attributes: { ...diskless, provmethod: 'netboot' } },
-    { name: 'rocky9.6-x86_64-statelite-compute', attributes: { ...diskless, provmethod: 'statelite' } },
+    {
+      name: 'rocky9.6-x86_64-statelite-compute',
+      attributes: {
+        ...diskless,
+        provmethod: 'statelite',
+        rootimgdir: join(installdir, 'statelite/rocky9.6/x86_64/compute'),
+      },
+    },
   ]);
 });
 
