@@ -10,6 +10,9 @@ import type { Images } from './images.ts';
 
 const osimage = typeNamed('osimage');
 
+/** Provmethods of images whose root is built and packed here: in memory, partly in memory, and on a disk. */
+const builtMethods = ['netboot', 'statelite', 'sysclone'] as const;
+
 export interface Described {
   readonly image: NodeImage;
   readonly job: ImageJob;
@@ -35,9 +38,9 @@ export function describeImage(snapshot: Snapshot, images: Images, name: string, 
 export function describeDiskless(snapshot: Snapshot, images: Images, name: string, by: string): Described {
   const described = describeImage(snapshot, images, name, by);
   const { method } = described.image;
-  if (method === 'netboot' || method === 'statelite') return described;
+  if ((builtMethods as readonly string[]).includes(method)) return described;
   throw new Fault(
     'invalid',
-    `${name}: provmethod is ${JSON.stringify(method)}; only images of netboot and statelite are built here.`,
+    `${name}: provmethod is ${JSON.stringify(method)}; only images of netboot and statelite, and those that are copied to disks (sysclone), are built here.`,
   );
 }

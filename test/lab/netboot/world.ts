@@ -1,0 +1,118 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServer, type TestServer } from '../../harness/server.ts';
+import { labAccounts, labAddress } from '../addresses.ts';
+import { startVm, type Vm } from '../vm.ts';
+import { machineMac } from '../vm/configuration.ts';
+import { placeBootImage } from './image.ts';
+import { type BootHardware, bootHardware, machineArch, machineConsole } from './machine.ts';
+import { bootNet, type BootNetwork, machineAddress, makeBootNetwork } from './network.ts';
+
+/** A management node with machines that have nothing on their disks, in a network of their own. */
+export interface BootWorld {
+  readonly network: BootNetwork;
+  readonly installdir: string;
+  /** The muster of now; after a restart it is another. */
+  server(): TestServer;
+  machine(index: number): Vm;
+  /** Ends muster as if the power had failed, and starts it again. */
+  killAndRestart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly machines: readonly BootHardware[];
+  /** More lines of the configuration file. */
+  readonly config?: string;
+}
+
+/** Where the service processors are, inside the network. */
+const bmcs = '127.77';
+
+export const machineName = (index: number): string => `n${index + 1}`;
+
+export async function startBootWorld({ machines, config = '' }: WorldOptions): Promise<BootWorld> {
+  const network = makeBootNetwork(machines.length);
+  const { namespace, address } = network;
+  const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
+  const [data, installdir] = [join(top, 'data'), join(top, 'install')];
+  const vms: Vm[] = [];
+  let server: TestServer | undefined;
+  const start = async (): Promise<TestServer> =>
+    startServer({
+      data,
+      namespace,
+      config: `${config}\n[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
+    });
+  const stop = async (): Promise<void> => {
+    await Promise.all(vms.map((vm) => vm.stop()));
+    await server?.stop();
+    network.remove();
+    rmSync(top, { recursive: true, force: true });
+  };
+  try {
+    mkdirSync(data);
+    await placeBootImage('deb', join(installdir, 'netboot/debian12', machineArch, 'compute'), 'compute');
+    server = await start();
+    await define(server, network, installdir, machines);
+    for (const [index, hardware] of machines.entries())
+      vms.push(await startVm({ prefix: bmcs, index, namespace, hardware: bootHardware(hardware) }));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    network,
+    installdir,
+    server: () => server!,
+    machine: (index) => vms[index]!,
+    async killAndRestart() {
+      server!.child.kill('SIGKILL');
+      await server!.stop().catch(() => {});
+      server = await start();
+    },
+    stop,
+  };
+}
+
+/** The network, the image and the machines, as an administrator defines them. */
+async function define(
+  server: TestServer,
+  { address, interface: nic }: BootNetwork,
+  installdir: string,
+  machines: readonly BootHardware[],
+): Promise<void> {
+  const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
+  for (const [key, value] of Object.entries(site)) await server.ok('PUT', `/globalconf/attrs/${key}`, { [key]: value });
+  await server.ok('POST', '/networks/boot', { ...bootNet, gateway: address, tftpserver: address });
+  await server.ok('POST', '/osimages/deb', {
+    imagetype: 'linux',
+    osname: 'Linux',
+    osvers: 'debian12',
+    osarch: machineArch,
+    profile: 'compute',
+    provmethod: 'netboot',
+    addkcmdline: `console=${machineConsole}`,
+  });
+  const { username, password } = labAccounts.administrator;
+  const nodes = machines.map(({ firmware }, index) => [
+    machineName(index),
+    {
+      groups: 'all',
+      mgt: 'ipmi',
+      bmc: bmcAddress(index),
+      bmcusername: username,
+      bmcpassword: password,
+      arch: machineArch,
+      netboot: firmware === 'secure' ? 'grub2' : 'xnba',
+      ip: machineAddress(index),
+      mac: machineMac(index),
+    },
+  ]);
+  await server.ok('PUT', '/nodes', Object.fromEntries(nodes));
+  await server.ok('POST', '/services/dhcp');
+}
+
+const bmcAddress = (index: number): string => labAddress(bmcs, index);
