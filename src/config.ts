@@ -4,6 +4,7 @@ import { logLevels } from './core/log.ts';
 import { kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
 import { hardwareSettings } from './drivers/settings.ts';
 import { limitSettings, tlsSettings } from './rest/settings.ts';
+import { bootSettings } from './services/boot/settings.ts';
 import { dhcpSettings } from './services/dhcp/settings.ts';
 import { discoverySettings } from './services/discovery/settings.ts';
 import { dnsSettings } from './services/dns/settings.ts';
@@ -29,6 +30,7 @@ export const allSettings = Type.Object({
   names: nameSettings,
   dns: dnsSettings,
   dhcp: dhcpSettings,
+  boot: bootSettings,
   discovery: discoverySettings,
   remote: remoteSettings,
   images: imageSettings,

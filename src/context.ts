@@ -26,6 +26,7 @@ import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
 import type { RestServices } from './rest/route.ts';
+import { BootServer } from './services/boot/boot-server.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
@@ -90,6 +91,7 @@ export async function openContext(config: Config): Promise<Context> {
     });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
+    const images = new Images(config.images, { data: config.data, box, remote });
     return {
       config,
       lock,
@@ -113,7 +115,8 @@ export async function openContext(config: Config): Promise<Context> {
       dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
       dhcp: openDhcp(config.dhcp, { data: config.data, store, log, machine }),
       remote,
-      images: new Images(config.images, { data: config.data, box, remote }),
+      images,
+      boot: new BootServer(config.boot, { data: config.data, store, log, images, status }),
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       audit: config.audit,
@@ -152,9 +155,9 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
 }
 
 export async function closeContext(context: Context): Promise<void> {
-  const { means, discovery, dns, dhcp } = context;
+  const { means, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
-  await Promise.all([means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
+  await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
   await Promise.all([context.status.flush(), context.refusals.close()]);
   await context.store.close();
   context.lock.release();

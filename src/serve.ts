@@ -32,6 +32,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await context.status.resume();
     await resumeLongWork(context);
     servers = await listen(context, rows);
+    await context.boot.start();
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();

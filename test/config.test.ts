@@ -41,6 +41,7 @@ describe('loadConfig', () => {
         hostsDatabase: undefined,
         bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
       },
+      boot: { listen: undefined, tftpListen: undefined, directory: undefined, tokenLifetime: 14_400 },
       remote: {
         transport: 'ssh2',
         sshConfig: undefined,
@@ -112,6 +113,11 @@ describe('loadConfig', () => {
       directory = "kea"
       hostsDatabase = "postgresql://kea:secret@db.example:5432/kea"
       bootScript = "http://SERVER/menu.ipxe"
+      [boot]
+      listen = ["10.2.0.1:80"]
+      tftpListen = ["10.2.0.1:69"]
+      directory = "loaders"
+      tokenLifetime = 600
       [remote]
       transport = "process"
       sshConfig = "ssh_config"
@@ -168,6 +174,12 @@ describe('loadConfig', () => {
         directory: join(directory, 'kea'),
         hostsDatabase: 'postgresql://kea:secret@db.example:5432/kea',
         bootScript: 'http://SERVER/menu.ipxe',
+      },
+      boot: {
+        listen: [{ host: '10.2.0.1', port: 80 }],
+        tftpListen: [{ host: '10.2.0.1', port: 69 }],
+        directory: join(directory, 'loaders'),
+        tokenLifetime: 600,
       },
       remote: {
         transport: 'process',

@@ -11,6 +11,7 @@ import type { Hardware } from '../drivers/hardware.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
 import { emptyRange } from '../objects/select.ts';
+import type { BootServer } from '../services/boot/boot-server.ts';
 import type { NetworkDiscovery } from '../services/discovery/discovery.ts';
 import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
@@ -34,6 +35,7 @@ export interface CommandServices {
   readonly dhcp: Dhcp;
   readonly remote: Remote;
   readonly images: Images;
+  readonly boot: BootServer;
 }
 
 /** The runs of the last day; dispatch keeps them. */

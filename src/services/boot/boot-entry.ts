@@ -1,3 +1,5 @@
+import type { KernelArguments } from './script-words.ts';
+
 /** What a node is to boot, as its boot loader is told. */
 export interface BootEntry {
   readonly node: string;
@@ -15,14 +17,10 @@ export interface BootEntry {
   readonly load: Load | undefined;
 }
 
-export interface Load {
+export interface Load extends KernelArguments {
   /** Below the TFTP directory, without a slash before. */
   readonly kernel: string;
   readonly initrd: string;
-  /** Arguments of the kernel; `!myipfn!` stands for this server. */
-  readonly args: string;
-  /** What node and image add, in this order; a word that begins with `R::` is for the installed system alone. */
-  readonly added: readonly string[];
   /** Firmware can start the kernel itself. */
   readonly efiStub: boolean;
 }

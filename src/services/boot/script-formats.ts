@@ -1,17 +1,5 @@
-import type { BootEntry, Load } from './boot-entry.ts';
-
-/** The address of this server, in kernel arguments that are made before it is known. */
-const serverMark = '!myipfn!';
-/** A word for the installed system alone. */
-const persistent = /(^| )R::\S*/g;
-
-function argumentsOf({ args, added }: Load, server: string, keepsPersistent = false): string {
-  const words = [args, ...added.map((text) => (keepsPersistent ? text : text.replaceAll(persistent, '').trim()))];
-  return words
-    .filter((text) => text !== '')
-    .join(' ')
-    .replaceAll(serverMark, server);
-}
+import type { BootEntry } from './boot-entry.ts';
+import { argumentsOf } from './script-words.ts';
 
 /** iPXE takes the first line for its own. */
 export function ipxe({ state, tftpDirectory, load }: BootEntry, firmware: 'bios' | 'uefi'): string {

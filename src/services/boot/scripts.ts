@@ -1,7 +1,7 @@
-import { Fault } from '../../core/errors.ts';
 import type { BootEntry } from './boot-entry.ts';
 import { ipv4Number } from './ipv4-number.ts';
 import { elilo, grub, ipxe, petitboot, pxelinux } from './script-formats.ts';
+import { checkWords } from './script-words.ts';
 
 /** Scripts by their paths below the TFTP directory; a link is the name of what it leads to. */
 export type BootFiles = ReadonlyMap<string, { readonly text: string } | { readonly link: string }>;
@@ -14,7 +14,8 @@ export const isBootMethod = (text: string): text is BootMethod => (bootMethods a
 
 /** All files of a node that a boot loader may ask for, where the reference system has them. */
 export function bootFiles(method: BootMethod, entry: BootEntry): BootFiles {
-  if (entry.load) checkWords(entry);
+  const { load, node } = entry;
+  if (load) checkWords(node, [load.kernel, load.initrd, load.args, ...load.added]);
   if (method === 'xnba') return xnbaFiles(entry);
   if (method === 'petitboot') return withAddress(`petitboot/${entry.node}`, petitboot(entry), entry, '');
   if (method === 'pxe') return pxeFiles(entry);
@@ -57,17 +58,4 @@ function pxeFiles(entry: BootEntry): BootFiles {
 function withAddress(path: string, text: string, { ip }: BootEntry, before: string): BootFiles {
   const number = ip && ipv4Number(ip);
   return new Map([[path, { text }], ...(number ? [[`${before}${number}`, { text }] as const] : [])]);
-}
-
-/** Words that a boot loader would take for something else than an argument. Whoever writes one has no way to mean it. */
-const operators = new Set(['&&', '||', ';', '|', '&', '{', '}']);
-
-function checkWords({ node, load }: BootEntry): void {
-  for (const text of [load!.kernel, load!.initrd, load!.args, ...load!.added]) {
-    if (/[^ -~]|"/.test(text) || text.split(' ').some((word) => operators.has(word)))
-      throw new Fault(
-        'invalid',
-        `${node}: the kernel arguments have a quotation mark, an operator of boot loaders or a character that is not printable ASCII in "${text.replaceAll(/[^ -~]/g, '?')}"; leave it out.`,
-      );
-  }
 }

@@ -5,6 +5,7 @@ import type { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { endToken } from './tokens.ts';
 import { bootMethods, isBootMethod } from './scripts.ts';
 
 /** What a node is to do at its next boot from the network. */
@@ -63,6 +64,8 @@ export function* planBootStates(
   for (const node of nodes) {
     try {
       results.push({ node, value: { bootstate: bringTo(draft, reader, node, first, rest) } });
+      // Whatever the node boots now was not what is wanted any more.
+      endToken(draft, node);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       results.push(nodeFailure(node, error));

@@ -57,6 +57,10 @@ export class ReservationSet {
     return this.#byNode.get(node) ?? [];
   }
 
+  byAddress(address: string): Reservation | undefined {
+    return this.#byIp.get(address);
+  }
+
   copy(): ReservationSet {
     const copy = new ReservationSet();
     for (const [node, list] of this.#byNode) copy.#byNode.set(node, list);

@@ -1,0 +1,141 @@
+import { Fault } from '../../core/errors.ts';
+import type { Snapshot } from '../../database/snapshot.ts';
+import { tableNamed } from '../../database/tables.ts';
+import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { imageOf, type NodeImage } from '../update/node-image.ts';
+import { type BootPacks, partOf } from './packs.ts';
+import type { Ramdisks } from './ramdisks.ts';
+import type { BootStatus } from './reports.ts';
+import { shownBootState } from './states.ts';
+
+/** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
+export type BootOrder =
+  /** From its disk. */
+  | { readonly kind: 'local'; readonly state: string }
+  | {
+      readonly kind: 'load';
+      readonly state: string;
+      readonly arch: string;
+      readonly kernel: string;
+      readonly initrd: string;
+      readonly args: string;
+      /** What node and image add. */
+      readonly added: readonly string[];
+      readonly leadsTo: BootStatus;
+    };
+
+/** The listener as the node reaches it. */
+export interface Vantage {
+  /** `HOST` or `HOST:PORT`, as a URL has it. */
+  readonly authority: string;
+  /** The address alone. */
+  readonly server: string;
+  /** The node's token; absent: it cannot show who it is, so it is told of nothing that needs one. */
+  readonly token: string | undefined;
+}
+
+export interface OrderSources {
+  readonly packs: BootPacks;
+  readonly ramdisks: Ramdisks;
+}
+
+const typeTable = tableNamed('nodetype');
+const hardwareTable = tableNamed('nodehm');
+const parameterTable = tableNamed('bootparams');
+
+/** A Fault says why the node cannot boot what its state wants. */
+export async function bootOrder(
+  snapshot: Snapshot,
+  node: string,
+  sources: OrderSources,
+  vantage: Vantage,
+): Promise<BootOrder> {
+  const reader = effectiveReader(snapshot);
+  const state = shownBootState(reader, node);
+  if (state === 'boot' || state === 'offline') return { kind: 'local', state };
+  if (isTask(state)) return taskOrder(reader, node, state, sources, vantage);
+  return imageOrder(reader, node, state, sources, vantage);
+}
+
+const isTask = (state: string): boolean =>
+  ['shell', 'standby', 'shutdown'].includes(state) || /^run(cmd|image)=/.test(state);
+
+/** The small ramdisk does what `destiny` says. */
+function taskOrder(
+  reader: EffectiveReader,
+  node: string,
+  state: string,
+  { ramdisks }: OrderSources,
+  vantage: Vantage,
+): BootOrder {
+  const arch = reader.row(typeTable, node)?.['arch'];
+  if (!arch) throw new Fault('invalid', `The state ${state} needs the attribute arch of the node.`);
+  const { kernel, initrd } = ramdisks.paths(arch);
+  const args = [
+    'quiet',
+    `xcatd=${vantage.server}:3001`,
+    `destiny=${state}`,
+    ...reportArguments(node, vantage),
+    ...consoleArguments(reader, node),
+  ];
+  const added = [reader.row(parameterTable, node)?.['addkcmdline'] ?? ''];
+  return { kind: 'load', state, arch, kernel, initrd, args: args.join(' '), added, leadsTo: 'booting' };
+}
+
+async function imageOrder(
+  reader: EffectiveReader,
+  node: string,
+  state: string,
+  { packs }: OrderSources,
+  vantage: Vantage,
+): Promise<BootOrder> {
+  const image = imageOf(reader, node);
+  if (image.name === '') throw new Fault('invalid', `The state is "${state}", but provmethod names no image.`);
+  const { method } = image;
+  if (method !== 'netboot' && method !== 'statelite')
+    throw new Fault('invalid', `Images with the provmethod "${method}" cannot be booted yet.`);
+  const pack = await packs.current(reader.snapshot, image.name);
+  const path = `boot/images/${image.name}/${pack.pack.id}`;
+  // Refused here where the reason can be told, not when the loader asks for it.
+  for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
+  const args = [
+    `imgurl=http://${vantage.authority}/${path}/root`,
+    `imgsum=sha256:${partOf(pack, 'root').sha256}`,
+    `muster.hostname=${node}`,
+    ...reportArguments(node, vantage),
+    `XCAT=${vantage.server}:3001`,
+    `NODE=${node}`,
+    'FC=0',
+    ...consoleArguments(reader, node),
+  ];
+  return {
+    kind: 'load',
+    state,
+    arch: image.arch,
+    kernel: `${path}/kernel`,
+    initrd: `${path}/initrd`,
+    args: args.join(' '),
+    added: addedArguments(reader, node, image),
+    leadsTo: 'netbooting',
+  };
+}
+
+const reportArguments = (node: string, { authority, token }: Vantage): string[] =>
+  token === undefined ? [] : [`muster.report=http://${authority}/boot/report/${node}/${token}`];
+
+/** The screen, and the serial line that the node's definition tells. */
+function consoleArguments(reader: EffectiveReader, node: string): string[] {
+  const { serialport, serialspeed, serialflow } = reader.row(hardwareTable, node) ?? {};
+  if (serialport === undefined) return [];
+  if (!serialspeed) throw new Fault('invalid', 'The attribute serialport is set, but not serialspeed.');
+  if (!/^\d{1,3}$/.test(serialport) || !/^\d{1,7}$/.test(serialspeed))
+    throw new Fault('invalid', 'The attributes serialport and serialspeed must be numbers.');
+  const flow = serialflow && /hard|cts|ctsrts/.test(serialflow) ? 'n8r' : '';
+  return ['console=tty0', `console=ttyS${serialport},${serialspeed}${flow}`];
+}
+
+/** What node and image add, in this order. */
+const addedArguments = (reader: EffectiveReader, node: string, image: NodeImage): string[] =>
+  [reader.row(parameterTable, node)?.['addkcmdline'] ?? '', image.attribute('addkcmdline')].filter(
+    (text) => text !== '',
+  );

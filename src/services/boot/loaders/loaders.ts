@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A program that firmware loads and that loads the rest. */
+interface Loader {
+  /** As firmware asks for it, and as a site names its own. */
+  readonly name: string;
+  /** Where Debian's packages have it. */
+  readonly places: readonly string[];
+  /** What to install where none of them is there. */
+  readonly remedy: string;
+  readonly for: string;
+}
+
+/** Those that DHCP sends machines to (dhcp/boot-classes.ts), and what these ask for in turn. */
+const loaders: readonly Loader[] = [
+  {
+    name: 'undionly.kpxe',
+    places: ['/usr/lib/ipxe/undionly.kpxe'],
+    remedy: 'apt install ipxe',
+    for: 'machines with BIOS',
+  },
+  {
+    name: 'ipxe.efi',
+    places: ['/usr/lib/ipxe/ipxe.efi', '/usr/lib/ipxe/ipxe-amd64.efi'],
+    remedy: 'apt install ipxe',
+    for: 'x86_64 machines with UEFI',
+  },
+  {
+    name: 'ipxe-arm64.efi',
+    places: ['/usr/lib/ipxe/ipxe-arm64.efi'],
+    remedy: 'ipxe of Debian 13 or newer has it; put its ipxe-arm64.efi into the directory of boot.directory',
+    for: 'arm64 machines with UEFI',
+  },
+  {
+    name: 'shimx64.efi',
+    places: ['/usr/lib/shim/shimx64.efi.signed'],
+    remedy: 'apt install shim-signed',
+    for: 'x86_64 machines with Secure Boot',
+  },
+  {
+    name: 'grubx64.efi',
+    places: ['/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed'],
+    remedy: 'apt install grub-efi-amd64-signed',
+    for: 'x86_64 machines with Secure Boot',
+  },
+  {
+    name: 'shimaa64.efi',
+    places: ['/usr/lib/shim/shimaa64.efi.signed'],
+    remedy: 'shim-signed for arm64 has it; put it into the directory of boot.directory',
+    for: 'arm64 machines with Secure Boot',
+  },
+  {
+    name: 'grubaa64.efi',
+    places: ['/usr/lib/grub/arm64-efi-signed/grubnetaa64.efi.signed'],
+    remedy:
+      'grub-efi-arm64-signed has it; put its grubnetaa64.efi.signed under this name into the directory of boot.directory',
+    for: 'arm64 machines with Secure Boot',
+  },
+];
+
+/** Boot loaders by the names that machines ask for. */
+export class Loaders {
+  readonly #directory: string | undefined;
+
+  /** The site's own, which win. */
+  constructor(directory: string | undefined) {
+    this.#directory = directory;
+  }
+
+  /** Where it lies; undefined: it is not here, or no loader. */
+  find(name: string): string | undefined {
+    const loader = loaders.find((each) => each.name === name);
+    return loader && this.#place(loader);
+  }
+
+  /** Sentences about those that are missing. */
+  missing(): string[] {
+    return loaders
+      .filter((loader) => this.#place(loader) === undefined)
+      .map(({ name, for: whom, remedy }) => `${name}, for ${whom}: ${remedy}.`);
+  }
+
+  names(): string[] {
+    return loaders.filter((loader) => this.#place(loader) !== undefined).map(({ name }) => name);
+  }
+
+  #place({ name, places }: Loader): string | undefined {
+    const own = this.#directory === undefined ? [] : [join(this.#directory, name)];
+    return [...own, ...places].find((path) => existsSync(path));
+  }
+}

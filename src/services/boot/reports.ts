@@ -1,0 +1,97 @@
+import type { NodeStatus } from '../node-status.ts';
+
+/** What a node tells of its boot itself. */
+export const reportSteps = [
+  'initramfs',
+  'fetching',
+  'fetched',
+  'writing',
+  'written',
+  'installing',
+  'installed',
+  'booting',
+  'postscripts',
+  'booted',
+  'failed',
+] as const;
+export type ReportStep = (typeof reportSteps)[number];
+
+/** What was seen of it from here: requests for addresses and files. */
+export const seenSteps = ['dhcp', 'loader', 'script', 'kernel', 'initrd', 'root', 'answer', 'bundle', 'file'] as const;
+export type SeenStep = (typeof seenSteps)[number];
+
+export type BootSource = 'dhcp' | 'tftp' | 'http' | 'report';
+
+export interface BootNote {
+  readonly step: ReportStep | SeenStep;
+  readonly text?: string | undefined;
+  readonly at: Date;
+  readonly source: BootSource;
+  /** Of a fetched file: what was sent, and whether that was all. */
+  readonly bytes?: number | undefined;
+  readonly complete?: boolean | undefined;
+  /** Of a script: what it makes the node do, in the words of `status`. */
+  readonly leadsTo?: BootStatus | undefined;
+}
+
+export type BootStatus = 'installing' | 'netbooting' | 'booting' | 'booted' | 'failed';
+
+/** The present boot of a node, or its last one. */
+export interface Boot {
+  readonly began: Date;
+  readonly notes: readonly BootNote[];
+  /** The last line the node sent. */
+  readonly lastLine: string | undefined;
+}
+
+type Listener = (node: string, note: BootNote) => void;
+
+/** Steps after which asking for an address, a loader or a script is another boot. */
+const beginnings: ReadonlySet<string> = new Set(['dhcp', 'loader', 'script'] satisfies SeenStep[]);
+const mostNotes = 256;
+
+const statusOf: Partial<Record<ReportStep, BootStatus>> = {
+  writing: 'installing',
+  installing: 'installing',
+  installed: 'booting',
+  booting: 'booting',
+  postscripts: 'booting',
+  booted: 'booted',
+  failed: 'failed',
+};
+
+/** Keeps what nodes do while they boot: what they fetch, and what they tell. */
+export class BootReports {
+  readonly #status: Pick<NodeStatus, 'note'>;
+  readonly #boots = new Map<string, { began: Date; notes: BootNote[]; lastLine: string | undefined }>();
+  readonly #listeners = new Set<Listener>();
+
+  constructor(status: Pick<NodeStatus, 'note'>) {
+    this.#status = status;
+  }
+
+  note(node: string, note: BootNote): void {
+    let boot = this.#boots.get(node);
+    if (!boot || (beginnings.has(note.step) && boot.notes.some(({ step }) => !beginnings.has(step)))) {
+      boot = { began: note.at, notes: [], lastLine: undefined };
+      this.#boots.set(node, boot);
+    }
+    boot.notes.push(note);
+    // A node that goes on and on, such as an installer with its packages, keeps its beginning and its end.
+    if (boot.notes.length > mostNotes) boot.notes.splice(mostNotes / 2, 1);
+    if (note.source === 'report') boot.lastLine = note.text ? `${note.step} ${note.text}` : note.step;
+    const status = note.leadsTo ?? statusOf[note.step as ReportStep];
+    if (status) this.#status.note(node, status);
+    for (const listener of this.#listeners) listener(node, note);
+  }
+
+  of(node: string): Boot | undefined {
+    return this.#boots.get(node);
+  }
+
+  /** Calls the listener with every note. Returns what ends that. */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { canonicalAddress, networkOf } from '../../../access/addresses.ts';
+import { errorKinds, Fault } from '../../../core/errors.ts';
+import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
+import type { Logger } from '../../../core/log.ts';
+import type { BootReports } from '../reports.ts';
+import type { BootCatalog } from './catalog.ts';
+import type { Asker, Found } from './found.ts';
+import type { BootRoom } from './room.ts';
+import { pathSegments } from './request-path.ts';
+import { sendFile, sendText } from './send-file.ts';
+
+export interface ListenerServices {
+  readonly catalog: BootCatalog;
+  readonly reports: BootReports;
+  /** Where what machines send goes. */
+  readonly rooms: readonly BootRoom[];
+  readonly log: Logger;
+}
+
+/** A rack boots at once; each machine has one or two connections. */
+const mostConnections = 4_096;
+const mostOfOne = 32;
+const largestBody = 65_536;
+/** Milliseconds without any byte going either way. */
+const idle = 60_000;
+
+/** Serves files to machines that boot, over plain HTTP, and takes their reports. */
+export class HttpListener {
+  readonly #services: ListenerServices;
+  readonly #server: Server;
+  readonly #ofAddress = new Map<string, number>();
+
+  private constructor(services: ListenerServices) {
+    this.#services = services;
+    this.#server = createServer(
+      {
+        maxHeaderSize: 8_192,
+        headersTimeout: 10_000,
+        requestTimeout: 30_000,
+        keepAliveTimeout: 15_000,
+        connectionsCheckingInterval: 5_000,
+      },
+      (request, response) => void this.#serve(request, response),
+    );
+    this.#server.maxConnections = mostConnections;
+    this.#server.timeout = idle;
+    this.#server.on('connection', (socket) => this.#admit(socket));
+  }
+
+  static async listen({ host, port }: ListenAddress, services: ListenerServices): Promise<HttpListener> {
+    const listener = new HttpListener(services);
+    const server = listener.#server;
+    try {
+      server.listen({ host, port, ipv6Only: host.includes(':') });
+      await once(server, 'listening');
+    } catch (error) {
+      const where = formatListen({ host, port });
+      throw new Fault('unavailable', `Cannot serve boot files on ${where}: ${(error as Error).message}.`);
+    }
+    return listener;
+  }
+
+  get address(): ListenAddress {
+    const { address: host, port } = this.#server.address() as AddressInfo;
+    return { host, port };
+  }
+
+  /** Transfers under way are broken off; whoever fetches asks again when muster is back. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #admit(socket: Socket): void {
+    const client = networkOf(socket.remoteAddress ?? '');
+    const open = this.#ofAddress.get(client) ?? 0;
+    if (open >= mostOfOne) {
+      socket.destroy();
+      return;
+    }
+    this.#ofAddress.set(client, open + 1);
+    socket.once('close', () => {
+      const left = this.#ofAddress.get(client)! - 1;
+      if (left === 0) this.#ofAddress.delete(client);
+      else this.#ofAddress.set(client, left);
+    });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const asker = askerOf(request);
+      const segments = pathSegments((request.url ?? '').split('?', 1)[0]!);
+      if (!segments) throw new Fault('unknown-path', 'There is nothing at this path.');
+      if (request.method === 'POST') await this.#take(request, response, segments, asker);
+      else await this.#send(request, response, segments, asker);
+    } catch (error) {
+      this.#fail(request, response, error);
+    }
+  }
+
+  async #send(
+    request: IncomingMessage,
+    response: ServerResponse,
+    segments: readonly string[],
+    asker: Asker,
+  ): Promise<void> {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      throw new Fault('method', 'Files can only be read here.');
+    const found = await this.#services.catalog.find(segments, asker);
+    if (!found) throw new Fault('unknown-path', 'There is nothing at this path.');
+    response.setHeader('Content-Type', found.kind === 'text' ? 'text/plain' : 'application/octet-stream');
+    const at = new Date();
+    const { bytes, complete } =
+      found.kind === 'text' ? sendText(request, response, found.text) : await sendFile(request, response, found.path);
+    if (request.method === 'GET') this.#note(found, segments, at, bytes, complete);
+  }
+
+  #note(found: Found, segments: readonly string[], at: Date, bytes: number, complete: boolean): void {
+    const { node, step, leadsTo } = found;
+    if (node === undefined) return;
+    this.#services.reports.note(node, { step, text: segments.join('/'), at, source: 'http', bytes, complete, leadsTo });
+  }
+
+  async #take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    segments: readonly string[],
+    asker: Asker,
+  ): Promise<void> {
+    const body = await bodyOf(request);
+    for (const room of this.#services.rooms) {
+      const taken = await room.take?.(segments, body, asker);
+      if (!taken) continue;
+      if (taken.text === '') response.writeHead(204).end();
+      else response.writeHead(200, { 'Content-Type': 'text/plain' }).end(taken.text);
+      return;
+    }
+    throw new Fault('method', 'Nothing can be sent here.');
+  }
+
+  #fail(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    const { log } = this.#services;
+    if (response.headersSent || response.destroyed) {
+      // The client has gone, or the file has become shorter: it sees that something is missing.
+      response.destroy();
+      return;
+    }
+    const fault = error instanceof Fault ? error : faultOf(error);
+    if (fault === undefined) log.error({ err: error }, 'a boot file could not be served');
+    const { status } = errorKinds[fault?.kind ?? 'unavailable'];
+    const text = `${fault?.message ?? 'The file cannot be read.'}\n`;
+    // What it was to be when it began is forgotten.
+    for (const name of response.getHeaderNames()) response.removeHeader(name);
+    response.writeHead(status, { 'Content-Type': 'text/plain', 'Content-Length': Buffer.byteLength(text) });
+    response.end(request.method === 'HEAD' ? undefined : text);
+  }
+}
+
+/** A file that is gone by now is as good as none. */
+function faultOf(error: unknown): Fault | undefined {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP'
+    ? new Fault('unknown-path', 'There is nothing at this path.')
+    : undefined;
+}
+
+function askerOf({ socket }: IncomingMessage): Asker {
+  const server = canonicalAddress(socket.localAddress ?? '');
+  const port = socket.localPort ?? 80;
+  const authority =
+    port === 80 ? formatListen({ host: server, port }).replace(/:80$/, '') : formatListen({ host: server, port });
+  return { address: canonicalAddress(socket.remoteAddress ?? ''), server, authority, protocol: 'http' };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > largestBody) throw new Fault('too-large', `At most ${largestBody} bytes can be sent.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

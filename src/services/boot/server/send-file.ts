@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { openReal } from '../../../core/open-real.ts';
+import { byteRange } from './byte-range.ts';
+
+export interface Sent {
+  readonly bytes: number;
+  /** The client has asked for the whole, and got it. */
+  readonly complete: boolean;
+}
+
+const chunk = 1_048_576;
+
+/** Sends a file, or the part of it that the client wants. */
+export async function sendFile(request: IncomingMessage, response: ServerResponse, path: string): Promise<Sent> {
+  const file = await openReal(path);
+  try {
+    const { size, mtimeNs, isFile } = await file.stat({ bigint: true }).then((stat) => ({
+      size: Number(stat.size),
+      mtimeNs: stat.mtimeNs,
+      isFile: stat.isFile(),
+    }));
+    if (!isFile) throw Object.assign(new Error(`${path} is no file`), { code: 'EISDIR' });
+    const tag = `"${mtimeNs.toString(36)}-${size.toString(36)}"`;
+    const range = begin(request, response, tag, size);
+    if (range === undefined) return { bytes: 0, complete: false };
+    const whole = range.first === 0 && range.last === size - 1;
+    if (request.method === 'HEAD' || size === 0) {
+      response.end();
+      return { bytes: 0, complete: request.method !== 'HEAD' };
+    }
+    const stream = file.createReadStream({
+      start: range.first,
+      end: range.last,
+      highWaterMark: chunk,
+      autoClose: false,
+    });
+    await pipeline(stream, response);
+    return { bytes: range.last - range.first + 1, complete: whole };
+  } finally {
+    await file.close();
+  }
+}
+
+/** The same of a text. */
+export function sendText(request: IncomingMessage, response: ServerResponse, text: string): Sent {
+  const body = Buffer.from(text);
+  const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+  response.setHeader('Cache-Control', 'no-store');
+  const range = begin(request, response, tag, body.length);
+  if (range === undefined) return { bytes: 0, complete: false };
+  const part = body.subarray(range.first, range.last + 1);
+  response.end(request.method === 'HEAD' ? undefined : part);
+  return { bytes: part.length, complete: part.length === body.length && request.method !== 'HEAD' };
+}
+
+/** Writes status and headers; undefined: that is the whole answer. */
+function begin(request: IncomingMessage, response: ServerResponse, tag: string, size: number) {
+  const { headers } = request;
+  response.setHeader('ETag', tag);
+  response.setHeader('Accept-Ranges', 'bytes');
+  if (matches(headers['if-none-match'], tag)) {
+    response.writeHead(304).end();
+    return undefined;
+  }
+  const wanted = headers['if-range'] === undefined || headers['if-range'] === tag ? headers.range : undefined;
+  const range = byteRange(wanted, size);
+  if (range === 'unsatisfiable') {
+    response.writeHead(416, { 'Content-Range': `bytes */${size}`, 'Content-Length': 0 }).end();
+    return undefined;
+  }
+  if (!range) {
+    response.writeHead(200, { 'Content-Length': size });
+    return { first: 0, last: size - 1 };
+  }
+  response.writeHead(206, {
+    'Content-Length': range.last - range.first + 1,
+    'Content-Range': `bytes ${range.first}-${range.last}/${size}`,
+  });
+  return range;
+}
+
+const matches = (header: string | undefined, tag: string): boolean =>
+  header !== undefined && header.split(',').some((each) => ['*', tag, `W/${tag}`].includes(each.trim()));

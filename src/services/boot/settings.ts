@@ -1,0 +1,12 @@
+import { Count, ListenAddresses, Path, setting, type ValuesOf } from '../../core/settings.ts';
+import { Type } from 'typebox';
+
+export const bootSettings = Type.Object({
+  listen: setting(ListenAddresses, 'where machines that boot fetch files by HTTP; port 80 where DHCP tells them so', {
+    defaultText: 'off',
+  }),
+  tftpListen: setting(ListenAddresses, 'where firmware fetches files by TFTP; its port is 69', { defaultText: 'off' }),
+  directory: setting(Path, 'loaders of the site, which win over those of packages', { defaultText: 'none' }),
+  tokenLifetime: setting(Count, 'seconds after which the token of a boot is worth nothing', { default: 14_400 }),
+});
+export type BootSettings = ValuesOf<typeof bootSettings>;
