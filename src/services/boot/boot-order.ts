@@ -2,8 +2,10 @@ import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { isBuiltMethod } from '../images/describe-image.ts';
 import { imageOf, type NodeImage } from '../update/node-image.ts';
 import { type BootPacks, partOf } from './packs.ts';
+import { diskArguments } from './ramdisk/disk-arguments.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { BootStatus } from './reports.ts';
 import { shownBootState } from './states.ts';
@@ -52,10 +54,13 @@ export async function bootOrder(
 ): Promise<BootOrder> {
   const reader = effectiveReader(snapshot);
   const state = shownBootState(reader, node);
-  if (state === 'boot' || state === 'offline') return { kind: 'local', state };
+  if (isLocalState(state)) return { kind: 'local', state };
   if (isTask(state)) return taskOrder(reader, node, state, sources, vantage);
   return imageOrder(reader, node, state, sources, vantage);
 }
+
+/** The node is left to its own disk. */
+export const isLocalState = (state: string): boolean => state === 'boot' || state === 'offline';
 
 const isTask = (state: string): boolean =>
   ['shell', 'standby', 'shutdown'].includes(state) || /^run(cmd|image)=/.test(state);
@@ -92,16 +97,18 @@ async function imageOrder(
   const image = imageOf(reader, node);
   if (image.name === '') throw new Fault('invalid', `The state is "${state}", but provmethod names no image.`);
   const { method } = image;
-  if (method !== 'netboot' && method !== 'statelite')
+  if (!isBuiltMethod(method))
     throw new Fault('invalid', `Images with the provmethod "${method}" cannot be booted yet.`);
   const pack = await packs.current(reader.snapshot, image.name);
   const path = `boot/images/${image.name}/${pack.pack.id}`;
   // Refused here where the reason can be told, not when the loader asks for it.
   for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
+  const added = addedArguments(reader, node, image);
   const args = [
     `imgurl=http://${vantage.authority}/${path}/root`,
     `imgsum=sha256:${partOf(pack, 'root').sha256}`,
     `muster.hostname=${node}`,
+    ...(method === 'sysclone' ? diskArguments(reader, node, added) : []),
     ...reportArguments(node, vantage),
     `XCAT=${vantage.server}:3001`,
     `NODE=${node}`,
@@ -115,8 +122,8 @@ async function imageOrder(
     kernel: `${path}/kernel`,
     initrd: `${path}/initrd`,
     args: args.join(' '),
-    added: addedArguments(reader, node, image),
-    leadsTo: 'netbooting',
+    added,
+    leadsTo: method === 'sysclone' ? 'installing' : 'netbooting',
   };
 }
 

@@ -49,7 +49,7 @@ export class BootServer {
       join(data, 'ramdisk'),
     ]);
     const { tokens, loaders, reports } = this;
-    this.rooms = [reportRoom(tokens, reports)];
+    this.rooms = [reportRoom(store, tokens, reports)];
     const { rooms } = this;
     this.#catalog = new BootCatalog({ store, index, tokens, packs: new BootPacks(images), loaders, ramdisks, rooms });
   }

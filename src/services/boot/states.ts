@@ -75,6 +75,13 @@ export function* planBootStates(
   return results;
 }
 
+/** What a node does after it has done what its state said: the next of its list, else it boots from its disk. Its token stays. */
+export function planNextState(draft: Draft, node: string): void {
+  const reader = effectiveReader(draft.base);
+  const isOver = !reader.row(chainTable, node)?.['currchain'];
+  bringTo(draft, reader, node, isOver ? { kind: 'word', word: 'boot' } : { kind: 'next' }, '');
+}
+
 /** The state as it is kept and shown. */
 function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: BootState, rest: string): string {
   if (state.kind === 'next') {

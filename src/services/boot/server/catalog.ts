@@ -2,7 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { Fault } from '../../../core/errors.ts';
 import type { Store } from '../../../database/store.ts';
 import { normalMac } from '../../dhcp/reservations.ts';
-import { bootOrder } from '../boot-order.ts';
+import { isBuiltMethod } from '../../images/describe-image.ts';
+import { bootOrder, isLocalState } from '../boot-order.ts';
 import { ipxeRefusal, ipxeScript, ipxeUnknown } from '../ipxe-script.ts';
 import type { Loaders } from '../loaders/loaders.ts';
 import type { NodeIndex } from '../node-index.ts';
@@ -75,11 +76,10 @@ export class BootCatalog {
     const node = index.byMac(snapshot, plain);
     if (node === undefined) return { kind: 'text', text: await this.#unknown(plain, asker), step: 'script' };
     try {
-      // Only the node itself learns its token.
-      const token =
-        this.#nodeOf(asker) === node
-          ? await this.#sources.tokens.issue(node, shownBootState(effectiveReader(snapshot), node))
-          : undefined;
+      const state = shownBootState(effectiveReader(snapshot), node);
+      // Only the node itself learns its token. One that boots from its disk may still use that of the boot before.
+      const isOwn = this.#nodeOf(asker) === node && !isLocalState(state);
+      const token = isOwn ? await this.#sources.tokens.issue(node, state) : undefined;
       const order = await bootOrder(snapshot, node, this.#sources, { ...asker, token });
       const leadsTo = order.kind === 'load' ? order.leadsTo : 'booting';
       return { kind: 'text', text: ipxeScript(node, order, asker.authority), node, step: 'script', leadsTo };
@@ -105,7 +105,7 @@ export class BootCatalog {
     const snapshot = this.#sources.store.current;
     const row = snapshot.get('osimage', image);
     const method = row?.['provmethod'];
-    if (method !== 'netboot' && method !== 'statelite') return undefined;
+    if (!isBuiltMethod(method)) return undefined;
     const pack = await this.#sources.packs.named(snapshot, image, id);
     if (!pack) return undefined;
     const path = partPath(pack, partOf(pack, kind as PartKind, method));

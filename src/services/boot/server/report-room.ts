@@ -1,17 +1,28 @@
 import { Fault } from '../../../core/errors.ts';
+import { ownOrigin } from '../../../database/changeset.ts';
+import { Draft } from '../../../database/draft.ts';
+import type { Store } from '../../../database/store.ts';
 import type { BootReports } from '../reports.ts';
+import { planNextState } from '../states.ts';
 import type { BootTokens } from '../tokens.ts';
 import { reportLines } from './report-lines.ts';
 import type { BootRoom } from './room.ts';
 
 /** Takes what nodes tell of their boot: `POST /boot/report/NODE/TOKEN`. */
-export const reportRoom = (tokens: BootTokens, reports: BootReports): BootRoom => ({
+export const reportRoom = (store: Store, tokens: BootTokens, reports: BootReports): BootRoom => ({
   async take([first, second, node, token, ...more], body, asker) {
     if (first !== 'boot' || second !== 'report' || node === undefined || token === undefined || more.length > 0)
       return undefined;
     if (!tokens.check(node, token, asker.address))
       throw new Fault('denied', `This is not the token of the node that has the address ${asker.address}.`);
     const notes = reportLines(body, new Date());
+    // Before the answer: the node starts anew when it has it.
+    if (notes.some(({ step }) => step === 'written' || step === 'installed'))
+      await store.change(ownOrigin('boot-report'), (head) => {
+        const draft = new Draft(head);
+        planNextState(draft, node);
+        return draft.changes();
+      });
     for (const note of notes) reports.note(node, note);
     if (notes.some(({ step }) => step === 'booted')) await tokens.end(node);
     return { text: '' };
