@@ -20,7 +20,9 @@ describe('a blank machine becomes a running node', { timeout: 900_000 }, () => {
     } finally {
       console.log(world.machine(0).screen().slice(-3000), server.output().slice(-3000));
     }
-    const reply = await server.call('POST', `/nodes/${machineName(0)}/nodeshell`, { body: { command: 'hostname; cat /proc/cmdline' } });
+    const reply = await server.call('POST', `/nodes/${machineName(0)}/nodeshell`, {
+      body: { command: 'hostname; cat /proc/cmdline' },
+    });
     console.log(reply.text);
   });
 });

@@ -20,8 +20,8 @@ export interface TftpOptions {
   readonly address: string;
   /** 0: any that is free. */
   readonly port: number;
-  /** What a client gets for a name; a TftpRefusal is its answer. */
-  open(name: string, client: string): Promise<Source>;
+  /** What a client gets for a name from our address that it reaches; a TftpRefusal is its answer. */
+  open(name: string, client: string, server: string): Promise<Source>;
   /** Hears of each transfer that is over. */
   ended?(transfer: { readonly name: string; readonly client: string; readonly complete: boolean }): void;
   /** Hears of what nobody can be told. */
@@ -93,16 +93,18 @@ export class TftpServer {
     try {
       if (request === 'write') throw new TftpRefusal('accessViolation', 'Files can only be read here.');
       if (request.mode !== 'octet') throw new TftpRefusal('illegalOperation', 'Ask in mode octet.');
-      const source = await this.#options.open(request.name, peer.address);
+      const source = await this.#options.open(request.name, peer.address, socket.address().address);
+      let hasAll = false;
       try {
         const transfer = new Transfer(socket, source, agree(request.options, source.size, familyOf(peer.address)));
         this.#transfers.add(transfer);
         const { complete, failure } = await transfer.run();
         this.#transfers.delete(transfer);
+        hasAll = complete;
         if (failure) this.#options.failed?.(failure);
         this.#options.ended?.({ name: request.name, client: peer.address, complete });
       } finally {
-        await source.close();
+        await source.close(hasAll);
       }
     } catch (error) {
       const refusal = error instanceof TftpRefusal ? error : new TftpRefusal('undefined', 'The file cannot be sent.');

@@ -7,7 +7,8 @@ export interface Source {
   readonly size: number;
   /** Fills the buffer from a position of the file on, as far as there is something. */
   read(buffer: Buffer, position: number): Promise<number>;
-  close(): Promise<void>;
+  /** Called once, with whether the client has all of it. */
+  close(complete: boolean): Promise<void>;
 }
 
 /** How it ended: whether the client has all of it, and why the file could not be read if that was it. */

@@ -8,7 +8,7 @@ import { type BootPacks, partOf } from './packs.ts';
 import { diskArguments } from './ramdisk/disk-arguments.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { BootStatus } from './reports.ts';
-import { shownBootState } from './states.ts';
+import { endsOnDisk, shownBootState } from './states.ts';
 
 /** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
 export type BootOrder =
@@ -36,9 +36,18 @@ export interface Vantage {
   readonly token: string | undefined;
 }
 
+/** What a node boots to be installed. Paths are below the root of the listener. */
+export interface InstallBoot {
+  readonly kernel: string;
+  readonly initrd: string;
+  /** Arguments of the installer's kernel. */
+  readonly args: string;
+}
+
 export interface OrderSources {
   readonly packs: BootPacks;
   readonly ramdisks: Ramdisks;
+  install(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot>;
 }
 
 const typeTable = tableNamed('nodetype');
@@ -91,40 +100,61 @@ async function imageOrder(
   reader: EffectiveReader,
   node: string,
   state: string,
-  { packs }: OrderSources,
+  sources: OrderSources,
   vantage: Vantage,
 ): Promise<BootOrder> {
   const image = imageOf(reader, node);
   if (image.name === '') throw new Fault('invalid', `The state is "${state}", but provmethod names no image.`);
-  const { method } = image;
-  if (!isBuiltMethod(method))
-    throw new Fault('invalid', `Images with the provmethod "${method}" cannot be booted yet.`);
-  const pack = await packs.current(reader.snapshot, image.name);
-  const path = `boot/images/${image.name}/${pack.pack.id}`;
-  // Refused here where the reason can be told, not when the loader asks for it.
-  for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
   const added = addedArguments(reader, node, image);
-  const args = [
-    `imgurl=http://${vantage.authority}/${path}/root`,
-    `imgsum=sha256:${partOf(pack, 'root').sha256}`,
-    `muster.hostname=${node}`,
-    ...(method === 'sysclone' ? diskArguments(reader, node, added) : []),
-    ...reportArguments(node, vantage),
-    `XCAT=${vantage.server}:3001`,
-    `NODE=${node}`,
-    'FC=0',
-    ...consoleArguments(reader, node),
-  ];
+  const { kernel, initrd, args } =
+    image.method === 'install'
+      ? await sources.install(reader.snapshot, node, image, vantage)
+      : await disklessBoot(reader.snapshot, node, image, sources.packs, vantage);
   return {
     kind: 'load',
     state,
     arch: image.arch,
-    kernel: `${path}/kernel`,
-    initrd: `${path}/initrd`,
-    args: args.join(' '),
+    kernel,
+    initrd,
+    args: [
+      args,
+      ...(image.method === 'sysclone' ? diskArguments(reader, node, added) : []),
+      ...reportArguments(node, vantage),
+      ...consoleArguments(reader, node),
+    ].join(' '),
     added,
-    leadsTo: method === 'sysclone' ? 'installing' : 'netbooting',
+    leadsTo: endsOnDisk(image.method) ? 'installing' : 'netbooting',
   };
+}
+
+async function disklessBoot(
+  snapshot: Snapshot,
+  node: string,
+  { name, method }: NodeImage,
+  packs: BootPacks,
+  { authority, server }: Vantage,
+): Promise<InstallBoot> {
+  if (!isBuiltMethod(method))
+    throw new Fault(
+      'invalid',
+      `The image ${name} has the provmethod "${method}"; install, netboot, statelite and sysclone boot.`,
+    );
+  // Boot loaders have no common way to write other names.
+  if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(name))
+    throw new Fault('invalid', `The name of the image ${JSON.stringify(name)} cannot be part of a path.`);
+  const pack = await packs.current(snapshot, name);
+  const path = `boot/images/${name}/${pack.pack.id}`;
+  // Refused here, where the reason can be told, not when the loader asks for it.
+  for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
+  const args = [
+    `imgurl=http://${authority}/${path}/root`,
+    `imgsum=sha256:${partOf(pack, 'root').sha256}`,
+    `muster.hostname=${node}`,
+    `XCAT=${server}:3001`,
+    `NODE=${node}`,
+    'FC=0',
+  ];
+  return { kernel: `${path}/kernel`, initrd: `${path}/initrd`, args: args.join(' ') };
 }
 
 const reportArguments = (node: string, { authority, token }: Vantage): string[] =>

@@ -2,17 +2,25 @@ import { join } from 'node:path';
 import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Store } from '../../database/store.ts';
+import type { TftpServer } from '../../protocols/tftp/server.ts';
 import type { Images } from '../images/images.ts';
 import type { NodeStatus } from '../node-status.ts';
 import { Loaders } from './loaders/loaders.ts';
 import { NodeIndex } from './node-index.ts';
+import { NodeOrders } from './node-orders.ts';
 import { BootPacks } from './packs.ts';
 import { Ramdisks } from './ramdisks.ts';
 import { BootReports } from './reports.ts';
+import { imageRoom } from './rooms/image-room.ts';
+import { loaderRoom } from './rooms/loader-room.ts';
+import { ramdiskRoom } from './rooms/ramdisk-room.ts';
+import { referenceRoom } from './rooms/reference-room.ts';
+import { reportRoom } from './rooms/report-room.ts';
+import type { BootRoom } from './rooms/room.ts';
+import { scriptRoom } from './rooms/script-room.ts';
 import { BootCatalog } from './server/catalog.ts';
 import { HttpListener } from './server/http-listener.ts';
-import { reportRoom } from './server/report-room.ts';
-import type { BootRoom } from './server/room.ts';
+import { listenTftp } from './server/tftp-listener.ts';
 import type { BootSettings } from './settings.ts';
 import { BootTokens } from './tokens.ts';
 
@@ -26,6 +34,7 @@ export interface BootSurroundings {
 
 /** What machines boot from. */
 export class BootServer {
+  readonly index: NodeIndex;
   readonly reports: BootReports;
   readonly tokens: BootTokens;
   readonly loaders: Loaders;
@@ -33,41 +42,56 @@ export class BootServer {
   readonly rooms: BootRoom[];
   readonly #settings: BootSettings;
   readonly #log: Logger;
-  readonly #catalog: BootCatalog;
-  #listeners: HttpListener[] = [];
+  #http: HttpListener[] = [];
+  #tftp: TftpServer[] = [];
 
   constructor(settings: BootSettings, { data, store, log, images, status }: BootSurroundings) {
-    const index = new NodeIndex();
-    const { directory } = settings;
+    const { directory, tokenLifetime } = settings;
     this.#settings = settings;
     this.#log = log;
-    this.reports = new BootReports(status);
-    this.tokens = new BootTokens(store, index, settings.tokenLifetime * 1_000);
-    this.loaders = new Loaders(directory);
-    const ramdisks = new Ramdisks([
-      ...(directory === undefined ? [] : [join(directory, 'ramdisk')]),
-      join(data, 'ramdisk'),
-    ]);
-    const { tokens, loaders, reports } = this;
-    this.rooms = [reportRoom(store, tokens, reports)];
-    const { rooms } = this;
-    this.#catalog = new BootCatalog({ store, index, tokens, packs: new BootPacks(images), loaders, ramdisks, rooms });
+    const index = (this.index = new NodeIndex(store));
+    const reports = (this.reports = new BootReports(status));
+    const tokens = (this.tokens = new BootTokens(store, index, tokenLifetime * 1_000));
+    const loaders = (this.loaders = new Loaders(directory));
+    const rooms: BootRoom[] = (this.rooms = []);
+    const own = directory === undefined ? [] : [join(directory, 'ramdisk')];
+    const ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]);
+    const packs = new BootPacks(images);
+    const orders = new NodeOrders({ index, tokens, packs, ramdisks, rooms });
+    rooms.push(
+      scriptRoom(index, orders),
+      imageRoom(packs, index),
+      loaderRoom(loaders, index),
+      ramdiskRoom(ramdisks, index),
+      referenceRoom(index, orders),
+      reportRoom(store, tokens, reports),
+    );
   }
 
   /** Listens where the settings say; an address that cannot be had is a Fault. */
   async start(): Promise<void> {
-    const { listen = [] } = this.#settings;
-    const services = { catalog: this.#catalog, reports: this.reports, rooms: this.rooms, log: this.#log };
-    for (const address of listen) this.#listeners.push(await HttpListener.listen(address, services));
-    for (const { address } of this.#listeners)
-      this.#log.info(`boot files are served at http://${formatListen(address)}/`);
-    if (listen.length === 0) return;
+    const { listen = [], tftpListen = [] } = this.#settings;
+    const log = this.#log;
+    const services = { catalog: new BootCatalog(this.rooms), reports: this.reports, rooms: this.rooms, log };
+    for (const address of listen) this.#http.push(await HttpListener.listen(address, services));
+    const httpPort = (): number => this.#http[0]?.address.port ?? 80;
+    for (const address of tftpListen) {
+      const server = await listenTftp(address, { ...services, httpPort });
+      this.#tftp.push(server);
+      log.info(`boot files are served by TFTP at ${formatListen({ ...address, port: server.port })}`);
+    }
+    for (const { address } of this.#http) log.info(`boot files are served at http://${formatListen(address)}/`);
+    if (listen.length + tftpListen.length > 0) this.#tellLoaders();
+  }
+
+  #tellLoaders(): void {
     this.#log.info(`boot loaders that are here: ${this.loaders.names().join(', ') || 'none'}`);
     for (const sentence of this.loaders.missing()) this.#log.warn(`a boot loader is missing: ${sentence}`);
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#listeners.map((listener) => listener.close()));
-    this.#listeners = [];
+    await Promise.all([...this.#http, ...this.#tftp].map((listener) => listener.close()));
+    this.#http = [];
+    this.#tftp = [];
   }
 }

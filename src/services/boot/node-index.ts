@@ -1,6 +1,7 @@
 import { canonicalAddress } from '../../access/addresses.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import type { Store } from '../../database/store.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { affectedNodes } from '../../objects/catalog.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
@@ -16,19 +17,31 @@ const macTable = tableNamed('mac');
 
 /** Which node has an address or a MAC. What several nodes claim by their definitions is nobody's, unless a reservation decides it. */
 export class NodeIndex {
+  readonly #store: Pick<Store, 'current'>;
   #snapshot: Snapshot | undefined;
   readonly #marks = new Map<string, Marks>();
   readonly #byAddress = new Map<string, string[]>();
   readonly #byMac = new Map<string, string[]>();
 
-  byAddress(snapshot: Snapshot, address: string): string | undefined {
+  constructor(store: Pick<Store, 'current'>) {
+    this.#store = store;
+  }
+
+  /** What all is looked up in. */
+  get snapshot(): Snapshot {
+    return this.#store.current;
+  }
+
+  byAddress(address: string): string | undefined {
+    const { snapshot } = this;
     const plain = canonicalAddress(address);
     this.#advance(snapshot);
     return reservationsOf(snapshot).byAddress(plain)?.node ?? only(this.#byAddress.get(plain));
   }
 
-  byMac(snapshot: Snapshot, mac: string): string | undefined {
-    this.#advance(snapshot);
+  /** In lower case, with colons. */
+  byMac(mac: string): string | undefined {
+    this.#advance(this.snapshot);
     return only(this.#byMac.get(mac));
   }
 

@@ -2,10 +2,11 @@ import type { BootEntry } from './boot-entry.ts';
 import { argumentsOf } from './script-words.ts';
 
 /** iPXE takes the first line for its own. */
-export function ipxe({ state, tftpDirectory, load }: BootEntry, firmware: 'bios' | 'uefi'): string {
+export function ipxe({ state, tftpDirectory, httpPort, load }: BootEntry, firmware: 'bios' | 'uefi'): string {
   const lines = ['#!gpxe', `#${state}`];
   if (!load) return text([...lines, 'exit']);
-  const file = (path: string): string => `http://\${next-server}${tftpDirectory}/${path}`;
+  const port = httpPort === 80 ? '' : `:${httpPort}`;
+  const file = (path: string): string => `http://\${next-server}${port}${tftpDirectory}/${path}`;
   const initrd = firmware === 'uefi' ? ' initrd=initrd' : '';
   return text([
     ...lines,
@@ -54,7 +55,7 @@ export function grub({ state, arch, server, tftpDirectory, load }: BootEntry, pr
 }
 
 /** A word that GRUB's language would read as something else stands in single quotes. */
-const grubWords = (words: string): string =>
+export const grubWords = (words: string): string =>
   words.replaceAll(/\S*[$\\'{}|&;<>*?~#]\S*/g, (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
 
 export function petitboot({ state, server, httpPort, tftpDirectory, load }: BootEntry): string {

@@ -127,7 +127,7 @@ function bringToImage(
 }
 
 /** What comes after it is the node's own disk. */
-const endsOnDisk = (provmethod: string): boolean => provmethod === 'install' || provmethod === 'sysclone';
+export const endsOnDisk = (provmethod: string): boolean => provmethod === 'install' || provmethod === 'sysclone';
 
 function imageNamed(snapshot: Snapshot, name: string): Row {
   const row = snapshot.get('osimage', name);

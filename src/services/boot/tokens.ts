@@ -44,7 +44,7 @@ export class BootTokens {
 
   /** Whether it is the node's, and the request comes from an address of the node. */
   check(node: string, token: string, address: string): boolean {
-    return this.#madeAt(node, token) !== undefined && this.#index.byAddress(this.#store.current, address) === node;
+    return this.#madeAt(node, token) !== undefined && this.#index.byAddress(address) === node;
   }
 
   async end(node: string): Promise<void> {

@@ -59,6 +59,14 @@ const loaders: readonly Loader[] = [
   },
 ];
 
+/** Other names of them: those of the reference system. */
+const otherNames: Readonly<Record<string, string>> = {
+  'grub2.x86_64': 'grubx64.efi',
+  'grub2.aarch64': 'grubaa64.efi',
+  'xcat/xnba.kpxe': 'undionly.kpxe',
+  'xcat/xnba.efi': 'ipxe.efi',
+};
+
 /** Boot loaders by the names that machines ask for. */
 export class Loaders {
   readonly #directory: string | undefined;
@@ -70,7 +78,8 @@ export class Loaders {
 
   /** Where it lies; undefined: it is not here, or no loader. */
   find(name: string): string | undefined {
-    const loader = loaders.find((each) => each.name === name);
+    const wanted = Object.hasOwn(otherNames, name) ? otherNames[name] : name;
+    const loader = loaders.find((each) => each.name === wanted);
     return loader && this.#place(loader);
   }
 

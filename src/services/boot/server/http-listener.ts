@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { canonicalAddress, networkOf } from '../../../access/addresses.ts';
+import { networkOf } from '../../../access/addresses.ts';
 import { errorKinds, Fault } from '../../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
 import type { Logger } from '../../../core/log.ts';
 import type { BootReports } from '../reports.ts';
+import type { Asker } from '../rooms/found.ts';
+import type { BootRoom } from '../rooms/room.ts';
 import type { BootCatalog } from './catalog.ts';
-import type { Asker, Found } from './found.ts';
-import type { BootRoom } from './room.ts';
+import { asker } from './asker.ts';
+import { noteFetch } from './fetch-notes.ts';
 import { pathSegments } from './request-path.ts';
 import { sendFile, sendText } from './send-file.ts';
 
@@ -92,11 +94,11 @@ export class HttpListener {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const asker = askerOf(request);
+      const who = askerOf(request);
       const segments = pathSegments((request.url ?? '').split('?', 1)[0]!);
       if (!segments) throw new Fault('unknown-path', 'There is nothing at this path.');
-      if (request.method === 'POST') await this.#take(request, response, segments, asker);
-      else await this.#send(request, response, segments, asker);
+      if (request.method === 'POST') await this.#take(request, response, segments, who);
+      else await this.#send(request, response, segments, who);
     } catch (error) {
       this.#fail(request, response, error);
     }
@@ -106,34 +108,29 @@ export class HttpListener {
     request: IncomingMessage,
     response: ServerResponse,
     segments: readonly string[],
-    asker: Asker,
+    who: Asker,
   ): Promise<void> {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new Fault('method', 'Files can only be read here.');
-    const found = await this.#services.catalog.find(segments, asker);
+    const found = await this.#services.catalog.find(segments, who);
     if (!found) throw new Fault('unknown-path', 'There is nothing at this path.');
     response.setHeader('Content-Type', found.kind === 'text' ? 'text/plain' : 'application/octet-stream');
     const at = new Date();
     const { bytes, complete } =
       found.kind === 'text' ? sendText(request, response, found.text) : await sendFile(request, response, found.path);
-    if (request.method === 'GET') this.#note(found, segments, at, bytes, complete);
-  }
-
-  #note(found: Found, segments: readonly string[], at: Date, bytes: number, complete: boolean): void {
-    const { node, step, leadsTo } = found;
-    if (node === undefined) return;
-    this.#services.reports.note(node, { step, text: segments.join('/'), at, source: 'http', bytes, complete, leadsTo });
+    if (request.method === 'GET')
+      noteFetch(this.#services.reports, found, segments.join('/'), { at, source: 'http', bytes, complete });
   }
 
   async #take(
     request: IncomingMessage,
     response: ServerResponse,
     segments: readonly string[],
-    asker: Asker,
+    who: Asker,
   ): Promise<void> {
     const body = await bodyOf(request);
     for (const room of this.#services.rooms) {
-      const taken = await room.take?.(segments, body, asker);
+      const taken = await room.take?.(segments, body, who);
       if (!taken) continue;
       if (taken.text === '') response.writeHead(204).end();
       else response.writeHead(200, { 'Content-Type': 'text/plain' }).end(taken.text);
@@ -168,13 +165,8 @@ function faultOf(error: unknown): Fault | undefined {
     : undefined;
 }
 
-function askerOf({ socket }: IncomingMessage): Asker {
-  const server = canonicalAddress(socket.localAddress ?? '');
-  const port = socket.localPort ?? 80;
-  const authority =
-    port === 80 ? formatListen({ host: server, port }).replace(/:80$/, '') : formatListen({ host: server, port });
-  return { address: canonicalAddress(socket.remoteAddress ?? ''), server, authority, protocol: 'http' };
-}
+const askerOf = ({ socket }: IncomingMessage): Asker =>
+  asker(socket.remoteAddress ?? '', socket.localAddress ?? '', socket.localPort ?? 80, 'http');
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];

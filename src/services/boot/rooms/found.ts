@@ -8,6 +8,7 @@ export interface Asker {
   readonly server: string;
   /** This server as it stands in URLs: the address, and the port of HTTP unless it is 80. */
   readonly authority: string;
+  readonly httpPort: number;
   readonly protocol: 'http' | 'tftp';
 }
 
@@ -21,4 +22,6 @@ export type Found = (
   readonly node?: string | undefined;
   readonly step: SeenStep;
   readonly leadsTo?: BootStatus | undefined;
+  /** Why there is nothing to boot. */
+  readonly problem?: string | undefined;
 };

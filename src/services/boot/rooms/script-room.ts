@@ -1,0 +1,75 @@
+import { Fault } from '../../../core/errors.ts';
+import { normalMac } from '../../dhcp/reservations.ts';
+import type { BootOrder } from '../boot-order.ts';
+import { type GrubDevice, grubRefusal, grubScript, grubStart, grubUnknown } from '../grub-script.ts';
+import { ipxeRefusal, ipxeScript, ipxeUnknown } from '../ipxe-script.ts';
+import type { NodeIndex } from '../node-index.ts';
+import type { NodeOrders } from '../node-orders.ts';
+import type { Asker, Found } from './found.ts';
+import type { BootRoom } from './room.ts';
+
+/** How a loader is told what to do. */
+interface Language {
+  script(name: string, mac: string, order: BootOrder, asker: Asker): string;
+  unknown(): string;
+  refusal(reason: string): string;
+}
+
+const languages: Readonly<Record<string, Language>> = {
+  ipxe: {
+    script: (name, _mac, order, { authority }) => ipxeScript(name, order, authority),
+    unknown: ipxeUnknown,
+    refusal: ipxeRefusal,
+  },
+  grub: {
+    script: (name, mac, order, asker) => grubScript(name, mac, order, grubDevice(asker), asker.server),
+    unknown: grubUnknown,
+    refusal: grubRefusal,
+  },
+};
+
+/** Scripts by the MAC address of the machine that asks: `boot/MAC.ipxe` and `boot/MAC.grub`, and what leads GRUB there. */
+export const scriptRoom = (index: NodeIndex, orders: NodeOrders): BootRoom => ({
+  async find(segments, asker) {
+    const path = segments.join('/');
+    if (path === 'grub/grub.cfg') return { kind: 'text', text: grubStart(grubDevice(asker)), step: 'script' };
+    const [, name = '', ending = ''] = /^boot\/([^/.]+)\.(ipxe|grub)$/.exec(path) ?? [];
+    const mac = normalMac(name);
+    const language = languages[ending];
+    if (mac === undefined || !language) return undefined;
+    const node = index.byMac(mac);
+    if (node === undefined) {
+      const order = await orders.ofUnknown(mac, asker);
+      const text = order ? language.script(mac, mac, order, asker) : language.unknown();
+      return { kind: 'text', text, step: 'script' };
+    }
+    return scriptOf(
+      node,
+      async () => {
+        const order = await orders.of(node, asker);
+        return { order, text: language.script(node, mac, order, asker) };
+      },
+      language.refusal,
+    );
+  },
+});
+
+/** A script of a node, or one that tells why there is none. */
+export async function scriptOf(
+  node: string,
+  make: () => Promise<{ readonly order: BootOrder; readonly text: string }>,
+  refusal: (reason: string) => string,
+): Promise<Found> {
+  try {
+    const { order, text } = await make();
+    return { kind: 'text', text, node, step: 'script', leadsTo: order.kind === 'load' ? order.leadsTo : 'booting' };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const text = refusal(`${node}: ${error.message}`);
+    return { kind: 'text', text, node, step: 'script', leadsTo: 'failed', problem: error.message };
+  }
+}
+
+/** GRUB goes on with the protocol that it has asked by: signed ones may have no other. */
+const grubDevice = ({ protocol, server, authority }: Asker): GrubDevice =>
+  protocol === 'http' ? `(http,${authority})` : `(tftp,${server.includes(':') ? `[${server}]` : server})`;
