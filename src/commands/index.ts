@@ -14,6 +14,7 @@ export { imgimport } from './imgimport.ts';
 export { imgpull } from './imgpull.ts';
 export { imgrun } from './imgrun.ts';
 export { localrest } from './localrest.ts';
+export { lsboot } from './lsboot.ts';
 export { lsdef } from './lsdef.ts';
 export { lsimage } from './lsimage.ts';
 export { lsleases } from './lsleases.ts';

@@ -12,6 +12,7 @@ import { BootPacks } from './packs.ts';
 import { Ramdisks } from './ramdisks.ts';
 import { BootReports } from './reports.ts';
 import { imageRoom } from './rooms/image-room.ts';
+import { installRoom } from './rooms/install-room.ts';
 import { loaderRoom } from './rooms/loader-room.ts';
 import { ramdiskRoom } from './rooms/ramdisk-room.ts';
 import { referenceRoom } from './rooms/reference-room.ts';
@@ -64,6 +65,7 @@ export class BootServer {
       loaderRoom(loaders, index),
       ramdiskRoom(ramdisks, index),
       referenceRoom(index, orders),
+      installRoom(index),
       reportRoom(store, tokens, reports),
     );
   }
@@ -82,6 +84,11 @@ export class BootServer {
     }
     for (const { address } of this.#http) log.info(`boot files are served at http://${formatListen(address)}/`);
     if (listen.length + tftpListen.length > 0) this.#tellLoaders();
+  }
+
+  /** Whether machines can fetch anything here. */
+  get isServed(): boolean {
+    return (this.#settings.listen ?? this.#settings.tftpListen) !== undefined;
   }
 
   #tellLoaders(): void {

@@ -20,10 +20,12 @@ export type ReportStep = (typeof reportSteps)[number];
 export const seenSteps = ['dhcp', 'loader', 'script', 'kernel', 'initrd', 'root', 'answer', 'bundle', 'file'] as const;
 export type SeenStep = (typeof seenSteps)[number];
 
+export type BootStep = ReportStep | SeenStep;
+
 export type BootSource = 'dhcp' | 'tftp' | 'http' | 'report';
 
 export interface BootNote {
-  readonly step: ReportStep | SeenStep;
+  readonly step: BootStep;
   readonly text?: string | undefined;
   readonly at: Date;
   readonly source: BootSource;

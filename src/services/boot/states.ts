@@ -75,13 +75,6 @@ export function* planBootStates(
   return results;
 }
 
-/** What a node does after it has done what its state said: the next of its list, else it boots from its disk. Its token stays. */
-export function planNextState(draft: Draft, node: string): void {
-  const reader = effectiveReader(draft.base);
-  const isOver = !reader.row(chainTable, node)?.['currchain'];
-  bringTo(draft, reader, node, isOver ? { kind: 'word', word: 'boot' } : { kind: 'next' }, '');
-}
-
 /** The state as it is kept and shown. */
 function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: BootState, rest: string): string {
   if (state.kind === 'next') {
@@ -103,6 +96,14 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
     draft.merge('nodetype', node, { node, provmethod: undefined });
   draft.merge('chain', node, { node, currstate: text, currchain: rest === '' ? undefined : rest });
   return text;
+}
+
+/** What follows once a node has its system on its disk: what is left to do, else to boot from there. */
+export function stateAfterInstallation(draft: Draft, node: string): void {
+  const reader = effectiveReader(draft.base);
+  const row = reader.row(chainTable, node);
+  if (row?.['currchain']) bringTo(draft, reader, node, { kind: 'next' }, '');
+  else if (row?.['currstate'] !== undefined) draft.merge('chain', node, { node, currstate: 'boot' });
 }
 
 function bringToImage(

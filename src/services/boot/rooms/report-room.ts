@@ -3,7 +3,7 @@ import { ownOrigin } from '../../../database/changeset.ts';
 import { Draft } from '../../../database/draft.ts';
 import type { Store } from '../../../database/store.ts';
 import type { BootReports } from '../reports.ts';
-import { planNextState } from '../states.ts';
+import { stateAfterInstallation } from '../states.ts';
 import type { BootTokens } from '../tokens.ts';
 import { reportLines } from './report-lines.ts';
 import type { BootRoom } from './room.ts';
@@ -16,15 +16,18 @@ export const reportRoom = (store: Store, tokens: BootTokens, reports: BootReport
     if (!tokens.check(node, token, asker.address))
       throw new Fault('denied', `This is not the token of the node that has the address ${asker.address}.`);
     const notes = reportLines(body, new Date());
-    // Before the answer: the node starts anew when it has it.
-    if (notes.some(({ step }) => step === 'written' || step === 'installed'))
-      await store.change(ownOrigin('boot-report'), (head) => {
-        const draft = new Draft(head);
-        planNextState(draft, node);
-        return draft.changes();
-      });
+    if (notes.some(({ step }) => step === 'installed' || step === 'written')) await bootFromDisk(store, node);
     for (const note of notes) reports.note(node, note);
     if (notes.some(({ step }) => step === 'booted')) await tokens.end(node);
     return { text: '' };
   },
 });
+
+/** The node must not be installed again when it asks the next time; its token is still needed. */
+async function bootFromDisk(store: Store, node: string): Promise<void> {
+  await store.change(ownOrigin('boot-report'), (head) => {
+    const draft = new Draft(head);
+    stateAfterInstallation(draft, node);
+    return draft.changes();
+  });
+}

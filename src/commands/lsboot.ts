@@ -1,0 +1,59 @@
+import { Type } from 'typebox';
+import type { NodeValue } from '../core/results.ts';
+import { tableNamed } from '../database/tables.ts';
+import { effectiveReader } from '../objects/effective.ts';
+import { diagnose } from '../services/boot/diagnosis.ts';
+import type { Boot, BootNote } from '../services/boot/reports.ts';
+import { shownBootState } from '../services/boot/states.ts';
+import type { Dhcp } from '../services/dhcp/dhcp.ts';
+import { reservationsOf } from '../services/dhcp/reservations.ts';
+import { nodeArguments, query, selectNodes } from './command.ts';
+
+const statusTable = tableNamed('nodelist');
+
+/** Where nodes are in their boot: what they have fetched and told, and why one does not go on. */
+export const lsboot = query({
+  name: 'lsboot',
+  args: Type.Object(nodeArguments),
+  line: () => [],
+  select: selectNodes,
+  async run(snapshot, _args, { boot, dhcp, selection }) {
+    const reader = effectiveReader(snapshot);
+    const reservations = reservationsOf(snapshot);
+    const now = new Date();
+    const nodes = selection.nodes ?? [];
+    const unseen = nodes.some((node) => !boot.reports.of(node));
+    const leases = unseen && dhcp.isConfigured ? await leasedMacs(dhcp) : undefined;
+    const hasLease = (node: string): boolean | undefined =>
+      leases && reservations.ofNode(node).some(({ mac }) => leases.has(mac));
+    return {
+      shape: 'objects',
+      names: nodes,
+      attributes(node): NodeValue {
+        const state = shownBootState(reader, node);
+        const own = boot.reports.of(node);
+        const why = diagnose(own, { state, isServed: boot.isServed, hasLease: hasLease(node), now });
+        const status = reader.row(statusTable, node)?.['status'];
+        return { bootstate: state, ...(status ? { status } : {}), ...(own ? shown(own) : {}), why };
+      },
+    };
+  },
+});
+
+async function leasedMacs(dhcp: Pick<Dhcp, 'leases'>): Promise<ReadonlySet<string>> {
+  return new Set((await dhcp.leases()).map(({ mac }) => mac));
+}
+
+const shown = ({ began, notes, lastLine }: Boot) => ({
+  began: began.toISOString(),
+  step: notes.at(-1)!.step,
+  since: notes.at(-1)!.at.toISOString(),
+  ...(lastLine === undefined ? {} : { lastline: lastLine }),
+  steps: notes.map(lineOf),
+});
+
+/** `2026-01-02T03:04:05.678Z tftp loader undionly.kpxe (70000 bytes)` */
+function lineOf({ at, source, step, text, bytes, complete }: BootNote): string {
+  const size = bytes === undefined ? [] : [`(${bytes} bytes${complete === false ? ', not all of it' : ''})`];
+  return [at.toISOString(), source, step, ...(text === undefined ? [] : [text]), ...size].join(' ');
+}
