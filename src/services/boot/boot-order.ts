@@ -88,7 +88,8 @@ function taskOrder(
   const args = [
     'quiet',
     `xcatd=${vantage.server}:3001`,
-    `destiny=${state}`,
+    `destiny=${state.replaceAll('%', '%25').replaceAll(' ', '%20')}`,
+    `muster.discovery=http://${vantage.authority}/boot/discovery`,
     ...reportArguments(node, vantage),
     ...consoleArguments(reader, node),
   ];

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer, type TestServer } from '../../harness/server.ts';
@@ -27,6 +27,10 @@ export interface WorldOptions {
   readonly config?: string;
 }
 
+/** The same Debian, for nodes that have it in memory and for those that have it on a disk. */
+const bootImages = ['ram', 'disk'] as const;
+const leftOut = ['./boot/*', './usr/share/doc/*', './usr/share/man/*', './usr/share/locale/*', './var/cache/apt/*'];
+
 /** Where the service processors are, inside the network. */
 const bmcs = '127.77';
 
@@ -54,7 +58,9 @@ export async function startBootWorld({ machines, config = '' }: WorldOptions): P
   };
   try {
     mkdirSync(data);
-    await placeBootImage('deb', join(installdir, 'netboot/debian12', machineArch, 'compute'), 'compute');
+    const images = join(installdir, 'netboot/debian12', machineArch);
+    for (const image of bootImages) await placeBootImage(image, join(images, image), image);
+    writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
     server = await start();
     await define(server, network, installdir, machines);
     for (const [index, hardware] of machines.entries())
@@ -87,15 +93,18 @@ async function define(
   const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
   for (const [key, value] of Object.entries(site)) await server.ok('PUT', `/globalconf/attrs/${key}`, { [key]: value });
   await server.ok('POST', '/networks/boot', { ...bootNet, gateway: address, tftpserver: address });
-  await server.ok('POST', '/osimages/deb', {
-    imagetype: 'linux',
-    osname: 'Linux',
-    osvers: 'debian12',
-    osarch: machineArch,
-    profile: 'compute',
-    provmethod: 'netboot',
-    addkcmdline: `console=${machineConsole}`,
-  });
+  for (const image of bootImages)
+    await server.ok('POST', `/osimages/${image}`, {
+      imagetype: 'linux',
+      osname: 'Linux',
+      osvers: 'debian12',
+      osarch: machineArch,
+      profile: image,
+      provmethod: image === 'disk' ? 'sysclone' : 'netboot',
+      exlist: join(installdir, 'exlist'),
+      addkcmdline: `console=${machineConsole} quiet`,
+    });
+  await Promise.all(bootImages.map((image) => server.ok('POST', `/osimages/${image}/instance`, { action: 'pack' })));
   const { username, password } = labAccounts.administrator;
   const nodes = machines.map(({ firmware }, index) => [
     machineName(index),
