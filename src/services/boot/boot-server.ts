@@ -14,6 +14,7 @@ import { BootReports } from './reports.ts';
 import { imageRoom } from './rooms/image-room.ts';
 import { installRoom } from './rooms/install-room.ts';
 import { loaderRoom } from './rooms/loader-room.ts';
+import { postscriptRoom } from './rooms/postscript-room.ts';
 import { ramdiskRoom } from './rooms/ramdisk-room.ts';
 import { referenceRoom } from './rooms/reference-room.ts';
 import { reportRoom } from './rooms/report-room.ts';
@@ -31,6 +32,8 @@ export interface BootSurroundings {
   readonly log: Logger;
   readonly images: Images;
   readonly status: NodeStatus;
+  /** The directory of the scripts that nodes run. */
+  readonly postscripts: string;
 }
 
 /** What machines boot from. */
@@ -46,7 +49,7 @@ export class BootServer {
   #http: HttpListener[] = [];
   #tftp: TftpServer[] = [];
 
-  constructor(settings: BootSettings, { data, store, log, images, status }: BootSurroundings) {
+  constructor(settings: BootSettings, { data, store, log, images, status, postscripts }: BootSurroundings) {
     const { directory, tokenLifetime } = settings;
     this.#settings = settings;
     this.#log = log;
@@ -66,6 +69,7 @@ export class BootServer {
       ramdiskRoom(ramdisks, index),
       referenceRoom(index, orders),
       installRoom(index),
+      postscriptRoom(index, tokens, postscripts),
       reportRoom(store, tokens, reports),
     );
   }

@@ -25,18 +25,23 @@ export interface WorldOptions {
   readonly machines: readonly BootHardware[];
   /** More lines of the configuration file. */
   readonly config?: string;
+  /** How the definitions reach the server. */
+  readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
 
 /** The same Debian, for nodes that have it in memory and for those that have it on a disk. */
 const bootImages = ['ram', 'disk'] as const;
 const leftOut = ['./boot/*', './usr/share/doc/*', './usr/share/man/*', './usr/share/locale/*', './var/cache/apt/*'];
 
+const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
+  server.ok(method, path, body);
+
 /** Where the service processors are, inside the network. */
 const bmcs = '127.77';
 
 export const machineName = (index: number): string => `n${index + 1}`;
 
-export async function startBootWorld({ machines, config = '' }: WorldOptions): Promise<BootWorld> {
+export async function startBootWorld({ machines, config = '', send = sendNow }: WorldOptions): Promise<BootWorld> {
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
@@ -62,7 +67,7 @@ export async function startBootWorld({ machines, config = '' }: WorldOptions): P
     for (const image of bootImages) await placeBootImage(image, join(images, image), image);
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
     server = await start();
-    await define(server, network, installdir, machines);
+    for (const request of definitions(network, installdir, machines)) await send(server, request);
     for (const [index, hardware] of machines.entries())
       vms.push(await startVm({ prefix: bmcs, index, namespace, hardware: bootHardware(hardware) }));
   } catch (error) {
@@ -83,28 +88,20 @@ export async function startBootWorld({ machines, config = '' }: WorldOptions): P
   };
 }
 
-/** The network, the image and the machines, as an administrator defines them. */
-async function define(
-  server: TestServer,
+/** What an administrator sends. */
+export interface AdminRequest {
+  readonly method: 'POST' | 'PUT';
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** The network, the images and the machines, as an administrator defines them. */
+function definitions(
   { address, interface: nic }: BootNetwork,
   installdir: string,
   machines: readonly BootHardware[],
-): Promise<void> {
+): AdminRequest[] {
   const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
-  for (const [key, value] of Object.entries(site)) await server.ok('PUT', `/globalconf/attrs/${key}`, { [key]: value });
-  await server.ok('POST', '/networks/boot', { ...bootNet, gateway: address, tftpserver: address });
-  for (const image of bootImages)
-    await server.ok('POST', `/osimages/${image}`, {
-      imagetype: 'linux',
-      osname: 'Linux',
-      osvers: 'debian12',
-      osarch: machineArch,
-      profile: image,
-      provmethod: image === 'disk' ? 'sysclone' : 'netboot',
-      exlist: join(installdir, 'exlist'),
-      addkcmdline: `console=${machineConsole} quiet`,
-    });
-  await Promise.all(bootImages.map((image) => server.ok('POST', `/osimages/${image}/instance`, { action: 'pack' })));
   const { username, password } = labAccounts.administrator;
   const nodes = machines.map(({ firmware }, index) => [
     machineName(index),
@@ -120,8 +117,29 @@ async function define(
       mac: machineMac(index),
     },
   ]);
-  await server.ok('PUT', '/nodes', Object.fromEntries(nodes));
-  await server.ok('POST', '/services/dhcp');
+  return [
+    ...Object.entries(site).map(
+      ([key, value]): AdminRequest => ({ method: 'PUT', path: `/globalconf/attrs/${key}`, body: { [key]: value } }),
+    ),
+    { method: 'POST', path: '/networks/boot', body: { ...bootNet, gateway: address, tftpserver: address } },
+    { method: 'PUT', path: '/nodes', body: Object.fromEntries(nodes) },
+    { method: 'POST', path: '/services/dhcp' },
+    ...bootImages.flatMap((image): AdminRequest[] => [
+      { method: 'POST', path: `/osimages/${image}`, body: imageAttributes(image, installdir) },
+      { method: 'POST', path: `/osimages/${image}/instance`, body: { action: 'pack', params: [{ compress: 'lz4' }] } },
+    ]),
+  ];
 }
+
+const imageAttributes = (image: (typeof bootImages)[number], installdir: string) => ({
+  imagetype: 'linux',
+  osname: 'Linux',
+  osvers: 'debian12',
+  osarch: machineArch,
+  profile: image,
+  provmethod: image === 'disk' ? 'sysclone' : 'netboot',
+  exlist: join(installdir, 'exlist'),
+  addkcmdline: `console=${machineConsole} quiet`,
+});
 
 const bmcAddress = (index: number): string => labAddress(bmcs, index);
