@@ -65,7 +65,7 @@ export class BootServer {
     rooms.push(
       scriptRoom(index, orders),
       imageRoom(packs, index),
-      loaderRoom(loaders, index),
+      loaderRoom(loaders, index, log),
       ramdiskRoom(ramdisks, index),
       referenceRoom(index, orders),
       installRoom(index),
