@@ -1,5 +1,4 @@
 import { readdir } from 'node:fs/promises';
-import { join, relative } from 'node:path';
 import { commandLine, quoteWord, withEnvironment } from '../../../protocols/ssh/quote.ts';
 import type { EffectiveReader } from '../../../objects/effective.ts';
 import { scriptEnvironment } from '../../update/plan-update.ts';
@@ -65,9 +64,6 @@ const runLine = ({ type, text, name, args }: Postscript): string =>
   `run ${type} ${quoteWord(text)} ${commandLine([`./${name}`, ...args])}`;
 
 async function filesBelow(directory: string): Promise<string[]> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
-    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
-    .sort();
+  const names = await readdir(directory, { recursive: true });
+  return names.filter((name) => hasScript(directory, name)).sort();
 }
