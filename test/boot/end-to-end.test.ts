@@ -10,8 +10,17 @@ if (!canRun) console.warn('The tests with machines that boot are left out: QEMU 
 const machines: readonly BootHardware[] = [
   { firmware: isPc ? 'bios' : 'uefi', memory: 1024 },
   { firmware: 'uefi', memory: 1024, disk: 3 },
+  { firmware: 'uefi', memory: 512, client: 'http' },
+  { firmware: 'secure', memory: 512 },
+  { firmware: 'secure', memory: 512, netboot: 'xnba' },
 ];
-const [inMemory, onDisk] = [machineName(0), machineName(1)];
+const [inMemory, onDisk, byHttp, secure, unsigned] = machines.map((_, index) => machineName(index)) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
 /** Software emulation on a machine that does other things too. */
 const patience = 1_500_000;
 
@@ -68,5 +77,19 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     expect(await shell(onDisk, 'hostname; findmnt -no SOURCE,FSTYPE /; findmnt -no FSTYPE /boot/efi')).toMatch(
       new RegExp(`^${onDisk}\n/dev/vda3 +ext4\nvfat$`),
     );
+  });
+
+  it('by HTTP and by Secure Boot, which refuses a loader that nobody has signed', async () => {
+    await start(byHttp, { state: 'runcmd=echo done' });
+    await start(secure, { state: "runcmd=busybox dmesg | grep 'Kernel is locked down from EFI Secure Boot'" });
+    await start(unsigned, { state: 'runcmd=true' });
+    await reaches(byHttp, 'installed echo done');
+    const steps = (await boot(byHttp)).steps ?? [];
+    expect(steps.filter((line) => / (http|tftp) loader /.test(line))).toEqual([
+      expect.stringMatching(/ http loader ipxe(-arm64)?\.efi /),
+    ]);
+    await reaches(secure, 'installed busybox dmesg');
+    await world.machine(4).shows('Access Denied', 1, patience);
+    expect((await boot(unsigned)).steps?.filter((line) => line.includes(' script '))).toEqual([]);
   });
 });

@@ -14,8 +14,8 @@ export interface BootHardware {
   readonly memory?: number;
   /** GiB of a disk with nothing on it; without, it has none. */
   readonly disk?: number;
-  /** Further arguments of QEMU. */
-  readonly more?: readonly string[];
+  /** The loader that DHCP sends it to, as nodes are defined; that of its firmware if absent. */
+  readonly netboot?: string;
 }
 
 const isArm = process.arch === 'arm64';
@@ -54,7 +54,7 @@ const kinds: Readonly<Record<Firmware, Kind>> = isArm
 
 /** A machine on the bridge of a boot network, under software emulation: where there is KVM it need not run firmware. */
 export function bootHardware(options: BootHardware): Hardware {
-  const { firmware, client = 'pxe', memory = 1024, disk, more = [] } = options;
+  const { firmware, client = 'pxe', memory = 1024, disk } = options;
   const { machine: words, flash } = kinds[firmware];
   return {
     async prepare({ directory }) {
@@ -88,7 +88,6 @@ export function bootHardware(options: BootHardware): Hardware {
         '-device virtio-rng-pci',
         `-smbios type=1,manufacturer=Lab,product=Box,serial=${machineSerial(index)},uuid=${machineUuid(index)}`,
         ...serviceArguments(machine, !isArm),
-        ...more,
       ];
     },
   };

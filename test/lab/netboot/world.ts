@@ -103,7 +103,7 @@ function definitions(
 ): AdminRequest[] {
   const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
   const { username, password } = labAccounts.administrator;
-  const nodes = machines.map(({ firmware }, index) => [
+  const nodes = machines.map(({ firmware, netboot = firmware === 'secure' ? 'grub2' : 'xnba' }, index) => [
     machineName(index),
     {
       groups: 'all',
@@ -112,7 +112,7 @@ function definitions(
       bmcusername: username,
       bmcpassword: password,
       arch: machineArch,
-      netboot: firmware === 'secure' ? 'grub2' : 'xnba',
+      netboot,
       ip: machineAddress(index),
       mac: machineMac(index),
     },
