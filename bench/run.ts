@@ -19,6 +19,7 @@ import { single } from './single.ts';
 import { ssh } from './ssh.ts';
 import { stalls } from './stalls.ts';
 import { ensureTools } from './tools.ts';
+import { vm } from './vm.ts';
 import { writes } from './writes.ts';
 
 const benchmarks: Benchmark[] = [
@@ -32,6 +33,7 @@ const benchmarks: Benchmark[] = [
   ...hardware,
   nodestat,
   ...ssh,
+  vm,
   hosts,
   dns,
   dhcp,

@@ -41,7 +41,7 @@ describe('loadConfig', () => {
         hostsDatabase: undefined,
         bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
       },
-      boot: { listen: undefined, tftpListen: undefined, directory: undefined, tokenLifetime: 14_400 },
+      boot: { listen: undefined, tftpListen: undefined, files: 'muster', directory: undefined, tokenLifetime: 14_400 },
       remote: {
         transport: 'ssh2',
         sshConfig: undefined,
@@ -68,6 +68,9 @@ describe('loadConfig', () => {
       longWork: { seconds: 14_400, atOnce: 4, reserve: 1_073_741_824 },
       rangeFiles: undefined,
       logLevel: 'info',
+      logFile: undefined,
+      logFileSize: 10_485_760,
+      logFilesKept: 5,
       audit: true,
       rootPassword: undefined,
       unknownVariables: [],
@@ -80,6 +83,9 @@ describe('loadConfig', () => {
       listen = ["0.0.0.0:443", "[::1]:8443"]
       rangeFiles = "/srv/ranges"
       logLevel = "debug"
+      logFile = "log"
+      logFileSize = 1
+      logFilesKept = 2
       audit = false
       [tls]
       certificate = "own.pem"
@@ -116,6 +122,7 @@ describe('loadConfig', () => {
       [boot]
       listen = ["10.2.0.1:80"]
       tftpListen = ["10.2.0.1:69"]
+      files = "nginx"
       directory = "loaders"
       tokenLifetime = 600
       [remote]
@@ -178,6 +185,7 @@ describe('loadConfig', () => {
       boot: {
         listen: [{ host: '10.2.0.1', port: 80 }],
         tftpListen: [{ host: '10.2.0.1', port: 69 }],
+        files: 'nginx',
         directory: join(directory, 'loaders'),
         tokenLifetime: 600,
       },
@@ -207,6 +215,9 @@ describe('loadConfig', () => {
       longWork: { seconds: 5, atOnce: 6, reserve: 7 },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
+      logFile: join(directory, 'log'),
+      logFileSize: 1,
+      logFilesKept: 2,
       audit: false,
       rootPassword: undefined,
       unknownVariables: [],

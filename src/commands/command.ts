@@ -159,6 +159,8 @@ export interface CommandBase<Args> {
   reads?(snapshot: Snapshot, args: Args): Question | undefined;
   /** The address that it gives to the machine it selects; another's is refused to those who have no rights on that node. */
   takes?(args: Args): string | undefined;
+  /** The tables that a reading of what it changes shows. */
+  tablesShown?(args: Args): readonly string[];
   /** Undefined: it touches no object of the cluster. */
   select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection | Sliced<Selection>;
 }

@@ -90,13 +90,17 @@ export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue>(
   command: Declared<PerNode<Arguments<S>, Shared, Target, Value>, S>,
 ): PerNode<Arguments<S>, Shared, Target, Value> => ({ kind: 'per-node', ...command });
 
-/** A command that uses one capability of the hardware of a range's nodes. `check` refuses arguments before nodes are looked for. */
+/**
+ * A command that uses one capability of the hardware of a range's nodes. `check` refuses arguments before nodes are looked for; what
+ * `reads` changes nothing.
+ */
 export const onHardware = <P extends TProperties, K extends keyof Capabilities, Value = NodeValue>(
   name: string,
   needs: K,
   args: P,
   work: (capability: NonNullable<Capabilities[K]>, args: HardwareArgs<P>, task: Task) => Promise<Value>,
   check?: (args: HardwareArgs<P>) => void,
+  reads: (args: HardwareArgs<P>) => boolean = () => false,
 ) => ({
   name,
   args: Type.Object({ ...nodeArguments, ...args }) as HardwareSchema<P>,
@@ -109,7 +113,7 @@ export const onHardware = <P extends TProperties, K extends keyof Capabilities, 
     target: hardware.targets(snapshot, name, needs),
   }),
   work: (given: HardwareArgs<P>, target: DeviceTarget, task: Task): Promise<NodeResult<Value>> =>
-    useDevice(target, needs, task, (capability) => work(capability, given, task)),
+    useDevice(target, needs, task, (capability) => work(capability, given, task), reads(given)),
 });
 
 type HardwareSchema<P extends TProperties> = TObject<typeof nodeArguments & P>;
@@ -126,6 +130,11 @@ export async function useDevice<K extends keyof Capabilities, Value>(
   needs: K,
   task: Task,
   work: (capability: NonNullable<Capabilities[K]>) => Promise<Value>,
+  reads = false,
 ): Promise<NodeResult<Value>> {
-  return { node: task.node, value: await task.devices.use(target, needs, task, work) };
+  const { devices, node } = task;
+  return {
+    node,
+    value: await (reads ? devices.read(target, needs, task, work) : devices.use(target, needs, task, work)),
+  };
 }

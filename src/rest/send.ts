@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../commands/command.ts';
 import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
+import { entityTag, matchesTag } from './entity-tags.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
 import { collectStream } from './node-results.ts';
 import { type Body, slice } from './paced-text.ts';
@@ -13,7 +13,6 @@ import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
 import { prefersAsync } from './prefer.ts';
 import type { Route } from './route.ts';
-import type { Snapshot } from '../database/snapshot.ts';
 
 interface Sending {
   readonly route: Route;
@@ -100,39 +99,6 @@ function sendMade(sending: Sending, made: Body, more: readonly string[]): Promis
   if (typeof body !== 'string') return sendLongBody(response, statusOf(sending), headers, body);
   sendBody(response, statusOf(sending), headers, body);
   return undefined;
-}
-
-/** Tags of one process do not outlive it: after a backup was restored, versions of tables count again from where it was made. */
-const epoch = randomBytes(6).toString('base64url');
-
-let latest: { snapshot: Snapshot; tables: readonly string[]; version: number } | undefined;
-
-/** The sequence of the snapshot in which one of the tables last changed. Most requests ask what the one before asked. */
-function latestVersion(snapshot: Snapshot, tables: readonly string[]): number {
-  if (latest?.snapshot === snapshot && latest.tables === tables) return latest.version;
-  let version = 0;
-  for (const table of tables) version = Math.max(version, snapshot.version(table));
-  latest = { snapshot, tables, version };
-  return version;
-}
-
-/** A tag that changes whenever one of the tables does. */
-function entityTag(
-  snapshot: Snapshot,
-  tables: readonly string[],
-  { pretty, xcoll, lists, debug }: CommonParameters,
-): string {
-  const version = latestVersion(snapshot, tables);
-  const form = Number(pretty) + 2 * Number(xcoll) + 4 * Number(lists) + 8 * Number(debug);
-  return `"${epoch}.${version}.${form}"`;
-}
-
-function matchesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(',').some((candidate) => {
-    const trimmed = candidate.trim();
-    return trimmed === '*' || trimmed.replace(/^W\//, '') === tag;
-  });
 }
 
 /** Sends a body in pieces, as fast as the client takes it. Encryption takes time too, so others get their turn in between. */

@@ -121,6 +121,16 @@ export const commonParameters: readonly CommonParameter[] = [
       'For GET: the ETag of an earlier reply. If nothing has changed since, the status is 304 and there is no body.',
     takenBy: ({ method }) => method === 'GET',
   },
+  {
+    key: 'ifMatch',
+    name: 'If-Match',
+    in: 'header',
+    schema: { type: 'string' },
+    example: '"tMx0qPcV.1042.0"',
+    description:
+      'For writes: the ETag of a GET of definitions. If anything has changed in what such a GET shows, the status is 412 and nothing is changed; `*` means that the objects must exist.',
+    takenBy: ({ method }) => method !== 'GET',
+  },
 ];
 
 /** Headers of replies. */

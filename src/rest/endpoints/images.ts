@@ -2,28 +2,52 @@ import { basename } from 'node:path';
 import { Type } from 'typebox';
 import { copycds, imgimport, imgpull } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { isContainerFile, readPullOptions } from '../../services/images/containers/options.ts';
-import { readCopyOptions } from '../../services/images/media/options.ts';
+import { isContainerFile } from '../../services/images/containers/options.ts';
 import { type Chosen, type Endpoint, endpoint, type Input } from '../endpoint.ts';
 import { paramsOf } from '../params.ts';
 
-type Params = readonly Readonly<Record<string, unknown>>[];
-
-const bundleParams = (body: Pick<Input, 'body'>) =>
-  paramsOf(body, { name: 'text', arch: 'text', profile: 'text', '-f': 'profile' });
+const mediumParams = {
+  name: 'text',
+  '-n': 'name',
+  '--osver': 'name',
+  arch: 'text',
+  '-a': 'arch',
+  '--arch': 'arch',
+  path: 'text',
+  '-p': 'path',
+  '--path': 'path',
+  inspect: 'flag',
+  '-i': 'inspect',
+  '--inspection': 'inspect',
+  noosimage: 'flag',
+  '-o': 'noosimage',
+  '--noosimage': 'noosimage',
+  nonoverwrite: 'flag',
+  '-w': 'nonoverwrite',
+  '--nonoverwrite': 'nonoverwrite',
+} as const;
+const containerParams = {
+  arch: 'text',
+  osvers: 'text',
+  profile: 'text',
+  kernel: 'text',
+  image: 'text',
+  force: 'flag',
+} as const;
+const bundleParams = { name: 'text', arch: 'text', profile: 'text', '-f': 'profile' } as const;
 
 /** What an image is made from, by the member of the body that names it; the first that is there counts. */
-const sources: Readonly<Record<string, (value: string, params: Params, body: Input['body']) => Chosen>> = {
-  iso: (iso, params) => ({ command: copycds, args: { iso, options: readCopyOptions(params) } }),
-  oci: (oci, params, body) => {
-    const { name, login } = body;
+const sources: Readonly<Record<string, (value: string, input: Input) => Chosen>> = {
+  iso: (iso, input) => ({ command: copycds, args: { iso, options: paramsOf(input, mediumParams) } }),
+  oci: (oci, input) => {
+    const { name, login } = input.body;
     if (typeof name !== 'string') throw new Fault('missing-member', 'name must say what the image is to be called.');
-    return { command: imgpull, args: { name, oci, login, options: readPullOptions(params) } };
+    return { command: imgpull, args: { name, oci, login, options: paramsOf(input, containerParams) } };
   },
-  file: (file, params, body) => {
-    if (!isContainerFile(file)) return { command: imgimport, args: { file, ...bundleParams({ body: { params } }) } };
-    const name = body['name'] ?? basename(file).replace(/\.(oci|docker)(\.tar)?$/, '');
-    return { command: imgpull, args: { name, file, options: readPullOptions(params) } };
+  file: (file, input) => {
+    if (!isContainerFile(file)) return { command: imgimport, args: { file, ...paramsOf(input, bundleParams) } };
+    const name = input.body['name'] ?? basename(file).replace(/\.(oci|docker)(\.tar)?$/, '');
+    return { command: imgpull, args: { name, file, options: paramsOf(input, containerParams) } };
   },
 };
 
@@ -62,10 +86,10 @@ const imageBody = Type.Object(
   { additionalProperties: false },
 );
 
-function chosenBy({ body }: Input): Chosen {
+function chosenBy(input: Input): Chosen {
   for (const [member, choose] of Object.entries(sources)) {
-    const value = body[member];
-    if (typeof value === 'string' && value !== '') return choose(value, (body['params'] ?? []) as Params, body);
+    const value = input.body[member];
+    if (typeof value === 'string' && value !== '') return choose(value, input);
   }
   throw new Fault(
     'missing-action',

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { formatListen } from '../../core/listen-address.ts';
+import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Store } from '../../database/store.ts';
 import type { TftpServer } from '../../protocols/tftp/server.ts';
@@ -11,6 +11,7 @@ import { NodeOrders } from './node-orders.ts';
 import { BootPacks } from './packs.ts';
 import { Ramdisks } from './ramdisks.ts';
 import { BootReports } from './reports.ts';
+import { answerRoom } from './rooms/answer-room.ts';
 import { imageRoom } from './rooms/image-room.ts';
 import { installRoom } from './rooms/install-room.ts';
 import { loaderRoom } from './rooms/loader-room.ts';
@@ -21,7 +22,8 @@ import { reportRoom } from './rooms/report-room.ts';
 import type { BootRoom } from './rooms/room.ts';
 import { scriptRoom } from './rooms/script-room.ts';
 import { BootCatalog } from './server/catalog.ts';
-import { HttpListener } from './server/http-listener.ts';
+import { HttpListener, type ListenerServices } from './server/http-listener.ts';
+import { BootNginx } from './server/nginx.ts';
 import { listenTftp } from './server/tftp-listener.ts';
 import type { BootSettings } from './settings.ts';
 import { BootTokens } from './tokens.ts';
@@ -46,6 +48,10 @@ export class BootServer {
   readonly rooms: BootRoom[];
   readonly #settings: BootSettings;
   readonly #log: Logger;
+  readonly #data: string;
+  #nginx: BootNginx | undefined;
+  /** Where machines ask by HTTP. */
+  #addresses: readonly ListenAddress[] = [];
   #http: HttpListener[] = [];
   #tftp: TftpServer[] = [];
 
@@ -53,6 +59,7 @@ export class BootServer {
     const { directory, tokenLifetime } = settings;
     this.#settings = settings;
     this.#log = log;
+    this.#data = data;
     const index = (this.index = new NodeIndex(store));
     const reports = (this.reports = new BootReports(status));
     const tokens = (this.tokens = new BootTokens(store, index, tokenLifetime * 1_000));
@@ -70,6 +77,7 @@ export class BootServer {
       referenceRoom(index, orders),
       installRoom(index),
       postscriptRoom(index, tokens, postscripts),
+      answerRoom(images, index, tokens),
       reportRoom(store, tokens, reports),
     );
   }
@@ -79,15 +87,29 @@ export class BootServer {
     const { listen = [], tftpListen = [] } = this.#settings;
     const log = this.#log;
     const services = { catalog: new BootCatalog(this.rooms), reports: this.reports, rooms: this.rooms, log };
-    for (const address of listen) this.#http.push(await HttpListener.listen(address, services));
-    const httpPort = (): number => this.#http[0]?.address.port ?? 80;
+    await this.#startHttp(listen, services);
+    const httpPort = (): number => this.#addresses[0]?.port ?? 80;
     for (const address of tftpListen) {
       const server = await listenTftp(address, { ...services, httpPort });
       this.#tftp.push(server);
       log.info(`boot files are served by TFTP at ${formatListen({ ...address, port: server.port })}`);
     }
-    for (const { address } of this.#http) log.info(`boot files are served at http://${formatListen(address)}/`);
+    for (const address of this.#addresses) log.info(`boot files are served at http://${formatListen(address)}/`);
     if (listen.length + tftpListen.length > 0) this.#tellLoaders();
+  }
+
+  async #startHttp(listen: readonly ListenAddress[], services: ListenerServices): Promise<void> {
+    if (listen.length === 0) return;
+    if (this.#settings.files === 'muster') {
+      for (const address of listen) this.#http.push(await HttpListener.listen(address, services));
+      this.#addresses = this.#http.map(({ address }) => address);
+      return;
+    }
+    const nginx = (this.#nginx = new BootNginx(listen, this.#data, this.#log));
+    const own = await HttpListener.listen({ host: '127.0.0.1', port: 0 }, { ...services, proxySecret: nginx.secret });
+    this.#http.push(own);
+    await nginx.start(own.address.port);
+    this.#addresses = listen;
   }
 
   /** Whether machines can fetch anything here. */
@@ -101,6 +123,7 @@ export class BootServer {
   }
 
   async close(): Promise<void> {
+    await this.#nginx?.close();
     await Promise.all([...this.#http, ...this.#tftp].map((listener) => listener.close()));
     this.#http = [];
     this.#tftp = [];

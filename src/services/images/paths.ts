@@ -32,9 +32,8 @@ export class ImagePaths {
     if (lstat(clean)?.isSymbolicLink())
       throw new Fault('invalid', `${what} ${path} is a symbolic link; name the directory itself.`);
     const real = realPlace(clean);
-    const allowed = this.#allowed(snapshot);
-    if (!allowed.some((directory) => real !== directory && isBelow(real, directory)))
-      throw outside(what, path, allowed);
+    if (!this.#allowed(snapshot).some((directory) => real !== directory && isBelow(real, directory)))
+      throw this.#outside(snapshot, what, path);
     this.#checkOwn(real, what, path);
     return real;
   }
@@ -43,8 +42,10 @@ export class ImagePaths {
   source(snapshot: Snapshot, path: string, what: string): string {
     const clean = checkForm(path, what);
     const real = realPathOf(clean);
-    if (!this.#allowed(snapshot).some((directory) => isBelow(real ?? clean, directory)))
-      return this.#sources.admit(path);
+    if (!this.#allowed(snapshot).some((directory) => isBelow(real ?? clean, directory))) {
+      if (!this.#sources.covers(clean)) throw this.#outside(snapshot, what, path);
+      return this.#sources.admit(clean);
+    }
     if (real === undefined) throw new Fault('invalid', `${what} ${path} does not exist on the management node.`);
     this.#checkOwn(real, what, path);
     return real;
@@ -53,6 +54,15 @@ export class ImagePaths {
   #allowed(snapshot: Snapshot): string[] {
     const all = [this.installDirectory(snapshot), ...this.#directories];
     return all.filter(isAbsolute).map((directory) => realPlace(resolve(directory)));
+  }
+
+  #outside(snapshot: Snapshot, what: string, path: string): Fault {
+    const further = this.#directories.join(', ') || 'none';
+    return new Fault(
+      'invalid',
+      `${what} ${path} is outside the directories for images: site.installdir (${this.installDirectory(snapshot)}) and those in the ` +
+        `setting images.directories (${further}). Put it there, or name its directory in that setting.`,
+    );
   }
 
   #checkOwn(real: string, what: string, path: string): void {
@@ -88,13 +98,6 @@ function checkForm(path: string, what: string): string {
   if (path.split('/').includes('..')) throw new Fault('invalid', `${what} ${path} must not go up with "..".`);
   return resolve(path);
 }
-
-const outside = (what: string, path: string, allowed: readonly string[]): Fault =>
-  new Fault(
-    'invalid',
-    `${what} ${path} is outside the directories for images (${allowed.join(', ')}). Put it there, or name its directory in the ` +
-      'setting images.directories.',
-  );
 
 export const isBelow = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);

@@ -13,6 +13,7 @@ import { directWork, type DirectWork } from '../../harness/work.ts';
 import { debianMirror } from '../../lab/debian-mirror.ts';
 import { makeRepository } from '../../lab/packages.ts';
 import { during, packJob, refusal } from './small-image.ts';
+import { inMemory } from './steps.ts';
 
 const arm = process.arch === 'arm64';
 let top: string;
@@ -157,6 +158,13 @@ describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
     expect(packages).toContainEqual({ name: 'lab-two', version: '2.0', arch: 'all' });
     expect(packages.map(({ name }) => name)).not.toContain('lab-one');
   });
+});
+
+it('a disk that becomes full leaves nothing', { timeout: 300_000 }, async () => {
+  const full = inMemory(100);
+  const sentence = await refusal(during((task) => gen({ ...job, directory: join(full, 'compute') }, task)));
+  expect(sentence).toMatch(/hardly any room left|no space left|enough free space/i);
+  expect(readdirSync(full)).toEqual([]);
 });
 
 it('a mirror that cannot be reached is told by its address, and nothing is made', async () => {
