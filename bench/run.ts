@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { auditing } from './auditing.ts';
 import { bodies } from './bodies.ts';
+import { bootTime } from './boot-time.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -41,6 +42,7 @@ const benchmarks: Benchmark[] = [
   imagesBuild,
   imagesOci,
   images,
+  bootTime,
   stalls,
 ];
 

@@ -102,7 +102,7 @@ function launch(
 ) {
   const words = [program, ...args];
   const [file, ...rest] = namespace ? namespace.command(process.execPath, ...words) : [process.execPath, ...words];
-  const child = spawn(file!, rest, {
+  const child = spawn(file, rest, {
     cwd: checkout,
     // Whatever a test defines, nothing leaves this machine.
     env: {

@@ -73,7 +73,7 @@ export async function startVm({ prefix, index = 0, namespace, hardware = talker 
   await chmod(file('start.sh'), 0o755);
   const args = ['-c', file('lan.conf'), '-f', file('cmd.emu'), '-s', file('state'), '-n', '-p'];
   const [program, ...words] = namespace ? namespace.command('ipmi_sim', ...args) : ['ipmi_sim', ...args];
-  const child = startChild(program!, words, { directory, logFile: file('log') });
+  const child = startChild(program, words, { directory, logFile: file('log') });
 
   const screen = (): string => readOrNothing(file('serial.log'));
   const pid = (): number | undefined => {

@@ -1,10 +1,10 @@
-// Run inside a namespace: SOCKET PORT. Whoever connects to the UNIX socket is connected to that port of the loopback address there.
+// Run inside a namespace: SOCKET HOST PORT. Whoever connects to the UNIX socket is connected to that port.
 import { connect, createServer } from 'node:net';
 
-const [, , path = '', port = ''] = process.argv;
+const [, , path = '', host = '', port = ''] = process.argv;
 
 createServer((outside) => {
-  const inside = connect(Number(port), '127.0.0.1');
+  const inside = connect(Number(port), host);
   outside.pipe(inside).pipe(outside);
   outside.on('error', () => inside.destroy());
   inside.on('error', () => outside.destroy());

@@ -4,18 +4,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type LabChild, startChild } from '../child.ts';
 import type { Namespace } from '../netns.ts';
 
-/** A port of this machine that leads to one of the loopback address inside a namespace. */
+/** A port of this machine that leads to one of an address inside a namespace. */
 export interface Door {
   readonly port: number;
   close(): Promise<void>;
 }
 
-export async function openDoor(namespace: Namespace, port: number, directory: string): Promise<Door> {
+export async function openDoor(
+  namespace: Namespace,
+  port: number,
+  directory: string,
+  host = '127.0.0.1',
+): Promise<Door> {
   const path = join(directory, `door-${port}`);
   const [program, ...args] = namespace.command(
     process.execPath,
     join(import.meta.dirname, 'door-server.ts'),
     path,
+    host,
     String(port),
   );
   const child: LabChild = startChild(program, args, { directory, logFile: `${path}.log` });
