@@ -3,6 +3,7 @@ import { auditing } from './auditing.ts';
 import { bodies } from './bodies.ts';
 import { bootstate } from './bootstate.ts';
 import { boot } from './boot.ts';
+import { bootTime } from './boot-time.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -45,6 +46,7 @@ const benchmarks: Benchmark[] = [
   imagesBuild,
   imagesOci,
   images,
+  bootTime,
   stalls,
 ];
 

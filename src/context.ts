@@ -111,7 +111,8 @@ export async function openContext(config: Config): Promise<Context> {
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     const images = new Images(config.images, { data: config.data, box, remote });
-    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status });
+    const { postscripts } = remote;
+    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, postscripts });
     const switches = new Switches({ box, hosts, guard, log });
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { type CryptMethod, hashPassword, isCryptHash } from '../../access/crypt.ts';
 import type { SecretBox } from '../../access/secrets.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
@@ -12,6 +13,8 @@ export class Images {
   readonly keptPacks: number;
   readonly paths: ImagePaths;
   readonly containers: Containers;
+  /** Where the ramdisks of machines without an image lie, a directory for each architecture. */
+  readonly ramdisks: string;
   /** The line by which muster may log in to nodes. */
   readonly publicKey: string;
   readonly #box: SecretBox;
@@ -20,6 +23,7 @@ export class Images {
     this.keptPacks = settings.keptPacks;
     this.paths = new ImagePaths(settings.directories ?? [], data, remote.sources);
     this.containers = new Containers(settings, { data, box });
+    this.ramdisks = join(data, 'ramdisk');
     this.publicKey = remote.publicKey;
     this.#box = box;
   }

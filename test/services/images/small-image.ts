@@ -59,6 +59,8 @@ export const packJob = (directory: string): PackJob => ({
   key: 'ssh-ed25519 AAAA muster',
   sync: [],
   lists: [],
+  ramdisk: join(directory, '../../../../ramdisk'),
+  toDisk: false,
   kept: 3,
 });
 

@@ -13,7 +13,9 @@ import { linkTree } from '../tree/copy-tree.ts';
 import { installedIn } from '../tree/installed.ts';
 import { authorizeKey, nameImage, removeIdentity, setRootPassword } from './access.ts';
 import { exclude } from './exclusions.ts';
-import { keepPack } from './kept-packs.ts';
+import { keepPack, packDirectory } from './kept-packs.ts';
+import { offerRamdisk } from './offer-ramdisk.ts';
+import { checkDiskTools, keepingBoot } from './disk-tools.ts';
 import type { PackJob } from './pack-job.ts';
 import { packRoot } from './packed-root.ts';
 import { syncInto } from './sync-files.ts';
@@ -37,7 +39,8 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const [known] = await Promise.all([readManifestOf(image, directory), linkTree(task, tree, root)]);
   const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
-  const gone = exclude(root, job.exclusions);
+  if (job.toDisk) checkDiskTools(image, root);
+  const gone = exclude(root, job.toDisk ? keepingBoot(job.exclusions) : job.exclusions);
   if (gone > 0) task.tell(`${gone} entries are left out.`);
   await removeIdentity(root, time);
   if (job.password !== undefined) await setRootPassword(root, job.password, time);
@@ -69,6 +72,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   };
   task.signal.throwIfAborted();
   await keepPack({ directory, staging, made }, before, done, job.kept);
+  await offerRamdisk(packDirectory(directory, done), job.ramdisk, done);
   task.tell(`${file}: ${parts[0]!.size} bytes, SHA-256 ${parts[0]!.sha256}.`);
   return done;
 }
