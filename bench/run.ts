@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { auditing } from './auditing.ts';
 import { bodies } from './bodies.ts';
+import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -35,6 +36,7 @@ const benchmarks: Benchmark[] = [
   hosts,
   dns,
   dhcp,
+  ...boot,
   longWork,
   imagesBuild,
   imagesOci,

@@ -41,7 +41,14 @@ describe('loadConfig', () => {
         hostsDatabase: undefined,
         bootScript: 'http://SERVER/boot/${netX/mac:hexhyp}.ipxe',
       },
-      boot: { listen: undefined, tftpListen: undefined, directory: undefined, tokenLifetime: 14_400 },
+      boot: {
+        listen: undefined,
+        tftpListen: undefined,
+        files: 'muster',
+        directory: undefined,
+        maxConnectionsPerAddress: 32,
+        tokenLifetime: 14_400,
+      },
       remote: {
         transport: 'ssh2',
         sshConfig: undefined,
@@ -116,7 +123,9 @@ describe('loadConfig', () => {
       [boot]
       listen = ["10.2.0.1:80"]
       tftpListen = ["10.2.0.1:69"]
+      files = "nginx"
       directory = "loaders"
+      maxConnectionsPerAddress = 9
       tokenLifetime = 600
       [remote]
       transport = "process"
@@ -178,7 +187,9 @@ describe('loadConfig', () => {
       boot: {
         listen: [{ host: '10.2.0.1', port: 80 }],
         tftpListen: [{ host: '10.2.0.1', port: 69 }],
+        files: 'nginx',
         directory: join(directory, 'loaders'),
+        maxConnectionsPerAddress: 9,
         tokenLifetime: 600,
       },
       remote: {

@@ -1,5 +1,7 @@
-import { rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, rmSync } from 'node:fs';
 import { request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 
 export interface BootReply {
@@ -13,6 +15,8 @@ export interface BootRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Another than that of the lab. */
+  readonly port?: number;
 }
 
 /** A muster that serves machines that boot. Every address of 127.0.0.0/8 can be that of one. */
@@ -28,19 +32,35 @@ export interface BootLab {
 
 export async function startBootLab(environment: Readonly<Record<string, string>> = {}): Promise<BootLab> {
   const server = await startServer({ environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0', ...environment } });
-  const port = Number(/boot files are served at http:\/\/127\.0\.0\.1:(\d+)\//.exec(server.output())?.[1]);
   const install = temporaryDirectory();
+  // nginx has a user of its own.
+  chmodSync(install, 0o755);
   await server.ok('PUT', '/globalconf/attrs/installdir', { installdir: install });
+  return bootLabOn(server, install);
+}
+
+/** The same with a muster that runs already. */
+export function bootLabOn(server: TestServer, install: string): BootLab {
+  const port = Number(/boot files are served at http:\/\/127\.0\.0\.1:(\d+)\//.exec(server.output())?.[1]);
   return {
     server,
     port,
     install,
-    from: (address, path, options = {}) => ask(port, address, path, options),
+    from: (address, path, options = {}) => ask(options.port ?? port, address, path, options),
     async stop() {
       await server.stop();
-      rmSync(install, { recursive: true });
+      for (const directory of [install, server.data]) rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Settings with which nginx stands before muster. */
+export async function behindNginx(): Promise<Record<string, string>> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  return { MUSTER_BOOT_FILES: 'nginx', MUSTER_BOOT_LISTEN: `127.0.0.1:${port}` };
 }
 
 function ask(port: number, localAddress: string, path: string, options: BootRequest): Promise<BootReply> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { formatListen } from '../../core/listen-address.ts';
+import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Store } from '../../database/store.ts';
 import type { TftpServer } from '../../protocols/tftp/server.ts';
@@ -21,7 +21,8 @@ import { reportRoom } from './rooms/report-room.ts';
 import type { BootRoom } from './rooms/room.ts';
 import { scriptRoom } from './rooms/script-room.ts';
 import { BootCatalog } from './server/catalog.ts';
-import { HttpListener } from './server/http-listener.ts';
+import { HttpListener, type ListenerServices } from './server/http-listener.ts';
+import { BootNginx } from './server/nginx.ts';
 import { listenTftp } from './server/tftp-listener.ts';
 import type { BootSettings } from './settings.ts';
 import { BootTokens } from './tokens.ts';
@@ -44,6 +45,10 @@ export class BootServer {
   readonly rooms: BootRoom[];
   readonly #settings: BootSettings;
   readonly #log: Logger;
+  readonly #data: string;
+  #nginx: BootNginx | undefined;
+  /** Where machines ask by HTTP. */
+  #addresses: readonly ListenAddress[] = [];
   #http: HttpListener[] = [];
   #tftp: TftpServer[] = [];
 
@@ -51,6 +56,7 @@ export class BootServer {
     const { directory, tokenLifetime } = settings;
     this.#settings = settings;
     this.#log = log;
+    this.#data = data;
     const index = (this.index = new NodeIndex(store));
     const reports = (this.reports = new BootReports(status));
     const tokens = (this.tokens = new BootTokens(store, index, tokenLifetime * 1_000));
@@ -63,7 +69,7 @@ export class BootServer {
     rooms.push(
       scriptRoom(index, orders),
       imageRoom(packs, index),
-      loaderRoom(loaders, index),
+      loaderRoom(loaders, index, log),
       ramdiskRoom(ramdisks, index),
       referenceRoom(index, orders),
       installRoom(index),
@@ -76,16 +82,32 @@ export class BootServer {
   async start(): Promise<void> {
     const { listen = [], tftpListen = [] } = this.#settings;
     const log = this.#log;
-    const services = { catalog: new BootCatalog(this.rooms), reports: this.reports, rooms: this.rooms, log };
-    for (const address of listen) this.#http.push(await HttpListener.listen(address, services));
-    const httpPort = (): number => this.#http[0]?.address.port ?? 80;
+    const { reports, rooms } = this;
+    const { maxConnectionsPerAddress } = this.#settings;
+    const services = { catalog: new BootCatalog(rooms), reports, rooms, log, maxConnectionsPerAddress };
+    await this.#startHttp(listen, services);
+    const httpPort = (): number => this.#addresses[0]?.port ?? 80;
     for (const address of tftpListen) {
       const server = await listenTftp(address, { ...services, httpPort });
       this.#tftp.push(server);
       log.info(`boot files are served by TFTP at ${formatListen({ ...address, port: server.port })}`);
     }
-    for (const { address } of this.#http) log.info(`boot files are served at http://${formatListen(address)}/`);
+    for (const address of this.#addresses) log.info(`boot files are served at http://${formatListen(address)}/`);
     if (listen.length + tftpListen.length > 0) this.#tellLoaders();
+  }
+
+  async #startHttp(listen: readonly ListenAddress[], services: ListenerServices): Promise<void> {
+    if (listen.length === 0) return;
+    if (this.#settings.files === 'muster') {
+      for (const address of listen) this.#http.push(await HttpListener.listen(address, services));
+      this.#addresses = this.#http.map(({ address }) => address);
+      return;
+    }
+    const nginx = (this.#nginx = new BootNginx(this.#settings, this.#data, this.#log));
+    const own = await HttpListener.listen({ host: '127.0.0.1', port: 0 }, { ...services, proxySecret: nginx.secret });
+    this.#http.push(own);
+    await nginx.start(own.address.port);
+    this.#addresses = listen;
   }
 
   /** Whether machines can fetch anything here. */
@@ -99,6 +121,7 @@ export class BootServer {
   }
 
   async close(): Promise<void> {
+    await this.#nginx?.close();
     await Promise.all([...this.#http, ...this.#tftp].map((listener) => listener.close()));
     this.#http = [];
     this.#tftp = [];

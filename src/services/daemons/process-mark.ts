@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { readOptional } from '../optional-file.ts';
 
 /** Which process it is: a number alone may be somebody else's by now. */
@@ -32,6 +32,19 @@ export const removeMark = (file: string): void => rmSync(file, { force: true });
 export function isAlive({ pid, startTime }: ProcessMark): boolean {
   const line = readOptional(`/proc/${pid}/stat`) ?? '';
   return parseMark(line)?.startTime === startTime && line[line.lastIndexOf(')') + 2] !== 'Z';
+}
+
+/** What the marked process has left behind in its session, of which it was the first: workers that nobody leads any more. */
+export function remainsOf({ pid }: ProcessMark): ProcessMark[] {
+  // It lives, or another process has its number by now.
+  if (readOptional(`/proc/${pid}/stat`) !== undefined) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      const line = readOptional(`/proc/${name}/stat`) ?? '';
+      const session = line.slice(line.lastIndexOf(')') + 2).split(' ')[3];
+      return session === String(pid) ? (parseMark(line) ?? []) : [];
+    });
 }
 
 export const commandOf = ({ pid }: ProcessMark): readonly string[] =>

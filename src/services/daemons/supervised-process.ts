@@ -6,7 +6,15 @@ import { Fault } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Daemon, DaemonSpec } from './daemon.ts';
-import { commandOf, isAlive, markingScript, type ProcessMark, readMark, removeMark } from './process-mark.ts';
+import {
+  commandOf,
+  isAlive,
+  markingScript,
+  type ProcessMark,
+  readMark,
+  remainsOf,
+  removeMark,
+} from './process-mark.ts';
 
 const readyWithin = 15_000;
 const endsWithin = 10_000;
@@ -77,19 +85,22 @@ export class SupervisedProcess implements Daemon {
     const left = this.#living();
     // One that hangs serves nobody.
     if (left && !(this.#isOurs(left) && (await this.#spec.ready()))) await this.#end(left);
-    const child = this.#living() ? undefined : this.#spawn();
+    const child = this.#living() ? undefined : await this.#spawn();
     this.#watch();
     await this.#untilReady(child);
   }
 
-  /** Whether it runs as we would start it now. */
+  /** Whether it runs as we would start it now. Some daemons show their command as one text, behind what they are. */
   #isOurs(mark: ProcessMark): boolean {
-    return commandOf(mark).join('\0').endsWith(this.#spec.command.join('\0'));
+    return commandOf(mark).join(' ').trimEnd().endsWith(this.#spec.command.join(' '));
   }
 
-  #spawn(): ChildProcess {
+  async #spawn(): Promise<ChildProcess> {
     const { command, env } = this.#spec;
     mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    const former = readMark(this.#markFile);
+    // They would keep what it listens on.
+    for (const worker of former ? remainsOf(former) : []) await this.#end(worker);
     removeMark(this.#markFile);
     const output = this.#openLog();
     // A group of its own: Ctrl-C is for muster, which ends the daemon in order.

@@ -7,8 +7,9 @@ export interface BootSettings {
 
 interface ClientClass {
   readonly name: string;
-  readonly test: string;
-  readonly 'only-if-required': true;
+  /** Absent: reservations say who is in it. */
+  readonly test?: string;
+  readonly 'only-if-required'?: true;
   readonly 'boot-file-name'?: string;
   readonly 'option-data'?: readonly object[];
 }
@@ -33,7 +34,7 @@ export function bootClasses(
   const servers = [...new Set(subnets.flatMap(({ bootServer }) => bootServer ?? []))];
   const byServer = new Map(servers.map((server) => [server, classesFor(family, server, settings)]));
   return {
-    classes: [...byServer.values()].flat(),
+    classes: servers.length > 0 ? [{ name: grubClass }, ...[...byServer.values()].flat()] : [],
     of: ({ bootServer }) => (byServer.get(bootServer ?? '') ?? []).map(({ name }) => name),
   };
 }
@@ -54,7 +55,7 @@ function classesFor(family: 4 | 6, server: string, { script, httpPort }: BootSet
     ...files.map(
       (file): ClientClass => ({
         name: `${file.name} ${server}`,
-        test: `not (${ipxe}) and (${architectureTest(family, file)})`,
+        test: `not (${ipxe}) and ${loaderTest(file)}(${architectureTest(family, file)})`,
         'only-if-required': true,
         ...loading[family](file.http ? `http://${authority}/${file.file}` : `${tftp}${file.file}`, file.http),
       }),
@@ -81,9 +82,16 @@ const loading: Readonly<Record<4 | 6, (what: string, http: boolean) => Loading>>
 /** Option 16 of RFC 8415 with Intel's enterprise number, which UEFI's HTTP boot uses, and "HTTPClient". */
 const httpClient6 = '00000157000a48545450436c69656e74';
 
+/** The class of machines whose node has a `netboot` of GRUB: their reservations name it. */
+const grubClass = 'grub';
+
+const loaderTest = ({ by }: BootFile): string =>
+  by === undefined ? '' : `${by === 'grub' ? '' : 'not '}member('${grubClass}') and `;
+
 /**
- * What a machine that boots from the network is told to load, by the architecture it names. All but iPXE itself get iPXE; what a node
- * then does is decided by a script that iPXE fetches under the MAC address. Paths are below the root of the TFTP and of the HTTP server.
+ * What a machine that boots from the network is told to load, by the architecture it names. All but iPXE itself get iPXE, or the signed
+ * shim, which loads the signed GRUB that lies beside it. What a node then does is decided by a script that the loader fetches under the
+ * MAC address. Paths are below the root of the TFTP and of the HTTP server.
  */
 interface BootFile {
   readonly name: string;
@@ -91,14 +99,22 @@ interface BootFile {
   readonly architectures: readonly number[];
   readonly file: string;
   readonly http: boolean;
+  /** For nodes with this loader only; absent: whatever their `netboot` says. */
+  readonly by?: 'grub' | 'ipxe';
 }
 
 const bootFiles: readonly BootFile[] = [
   { name: 'bios', architectures: [0x00], file: 'undionly.kpxe', http: false },
-  { name: 'uefi-x64', architectures: [0x07, 0x09], file: 'ipxe.efi', http: false },
-  { name: 'uefi-arm64', architectures: [0x0b], file: 'ipxe-arm64.efi', http: false },
-  { name: 'http-x64', architectures: [0x10], file: 'ipxe.efi', http: true },
-  { name: 'http-arm64', architectures: [0x13], file: 'ipxe-arm64.efi', http: true },
+  { name: 'uefi-ia32', architectures: [0x06], file: 'ipxe-ia32.efi', http: false },
+  { name: 'uefi-x64', architectures: [0x07, 0x09], file: 'ipxe.efi', http: false, by: 'ipxe' },
+  { name: 'uefi-arm64', architectures: [0x0b], file: 'ipxe-arm64.efi', http: false, by: 'ipxe' },
+  { name: 'http-ia32', architectures: [0x0f], file: 'ipxe-ia32.efi', http: true },
+  { name: 'http-x64', architectures: [0x10], file: 'ipxe.efi', http: true, by: 'ipxe' },
+  { name: 'http-arm64', architectures: [0x13], file: 'ipxe-arm64.efi', http: true, by: 'ipxe' },
+  { name: 'grub-x64', architectures: [0x07, 0x09], file: 'shimx64.efi', http: false, by: 'grub' },
+  { name: 'grub-arm64', architectures: [0x0b], file: 'shimaa64.efi', http: false, by: 'grub' },
+  { name: 'grub-http-x64', architectures: [0x10], file: 'shimx64.efi', http: true, by: 'grub' },
+  { name: 'grub-http-arm64', architectures: [0x13], file: 'shimaa64.efi', http: true, by: 'grub' },
 ];
 
 /** An address as a URL has it, with the port unless it is the usual one. */

@@ -230,10 +230,12 @@ export function documentText({ family, body, subnets }: Base, reservations: Iter
 }
 
 /** A reservation as Kea writes it. Packets of class DROP get no answer. */
-export function keaReservation({ mac, ip, address, hostname, nextServer }: Reservation): object {
+export function keaReservation({ mac, ip, address, hostname, nextServer, loader }: Reservation): object {
   if (!ip) return { 'hw-address': mac, 'client-classes': ['DROP'] };
-  if (ip.family === 6) return { 'hw-address': mac, 'ip-addresses': [address], hostname };
-  return { 'hw-address': mac, 'ip-address': address, hostname, ...(nextServer && { 'next-server': nextServer }) };
+  const classes = loader && { 'client-classes': [loader] };
+  if (ip.family === 6) return { 'hw-address': mac, 'ip-addresses': [address], hostname, ...classes };
+  const server = nextServer && { 'next-server': nextServer };
+  return { 'hw-address': mac, 'ip-address': address, hostname, ...server, ...classes };
 }
 
 function withReservations(

@@ -136,7 +136,7 @@ export class DatabaseAway extends Fault {
 /** Those whose address is in no subnet are left out, as in a configuration. */
 function hostRows(reservations: Iterable<Reservation>, subnets: readonly ServedSubnet[]): HostRow[] {
   const rows = new Map<string, HostRow>();
-  for (const { node, mac, ip, address, hostname, nextServer } of reservations) {
+  for (const { node, mac, ip, address, hostname, nextServer, loader } of reservations) {
     const subnet = ip && subnetOf(subnets, ip);
     if (ip && !subnet) continue;
     const family = ip?.family;
@@ -147,7 +147,7 @@ function hostRows(reservations: Iterable<Reservation>, subnets: readonly ServedS
       ip4: ip && family === 4 ? Number(ip.value) : null,
       ip6: ip && family === 6 ? address : null,
       hostname: ip ? hostname : null,
-      classes: ip ? null : 'DROP',
+      classes: ip ? (loader ?? null) : 'DROP',
       next: nextServer === undefined ? null : Number(parseIp(nextServer)!.value),
       node,
     };

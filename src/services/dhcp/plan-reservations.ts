@@ -47,14 +47,14 @@ export async function planReservations(
   const { wishes, messages } = await allWishes(reader, nodes);
   const looked = await lookUp(wishes, resolve);
   const bootServer = bootServers(reader, resolve);
-  // Whether any row could name one.
+  // Whether any row could name one, or a loader.
   const someServers = reader.tablesInUse.includes(noderesTable);
   for (const [i, wish] of wishes.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
     const { node, mac, host } = wish;
     const list = byNode.get(node)!;
     if (host === noAddress) {
-      list.push({ node, mac, ip: undefined, address: '', hostname: node, nextServer: undefined });
+      list.push({ node, mac, ip: undefined, address: '', hostname: node, nextServer: undefined, loader: undefined });
       continue;
     }
     const ip = wish.ip ?? looked.get(host);
@@ -72,7 +72,8 @@ export async function planReservations(
     const twin = list.find((other) => other.mac === mac && other.ip && subnetOf(subnets, other.ip) === subnet);
     if (twin) throw fault(wish, 'mac.mac', `${mac} would have two addresses in network ${subnet.network}`);
     const nextServer = ip.family === 4 && someServers ? await bootServer(node) : undefined;
-    list.push({ node, mac, ip, address, hostname: host, nextServer });
+    const loader = someServers && usesGrub(reader, node) ? 'grub' : undefined;
+    list.push({ node, mac, ip, address, hostname: host, nextServer, loader });
   }
   return { byNode, messages };
 }
@@ -157,6 +158,9 @@ function checkAddress(wish: Wish, ip: Ip, address: string, subnet: ServedSubnet,
   if (isNetworkEnd(prefix, ip))
     throw fault(wish, wish.attribute, `${address} is the first or last address of network ${network}`);
 }
+
+const usesGrub = (reader: EffectiveReader, node: string): boolean =>
+  reader.row(noderesTable, node)?.['netboot']?.startsWith('grub2') === true;
 
 /** Finds the server that a node loads boot files from, where it has one of its own (noderes.tftpserver). */
 function bootServers(reader: EffectiveReader, resolve: Resolve): (node: string) => Promise<string | undefined> {

@@ -19,6 +19,8 @@ export interface Reservation {
   readonly address: string;
   readonly hostname: string;
   readonly nextServer: string | undefined;
+  /** What its firmware loads; undefined: iPXE. */
+  readonly loader: 'grub' | undefined;
 }
 
 /** Lower case with colons, as Kea writes it; undefined if the text is no MAC address (8 or 20 bytes are InfiniBand). */
@@ -41,7 +43,7 @@ const bytes = (count: number): number => count * 3 - 1;
 const reservationKey = ({ node, mac, address }: Reservation): string => `${node} ${mac} ${address}`;
 
 const sameReservation = (a: Reservation, b: Reservation): boolean =>
-  a.hostname === b.hostname && a.nextServer === b.nextServer;
+  a.hostname === b.hostname && a.nextServer === b.nextServer && a.loader === b.loader;
 
 /** Reservations by what must be unique. */
 export class ReservationSet {
@@ -149,7 +151,7 @@ export function rememberReservations(snapshot: Snapshot, set: ReservationSet): v
   cache.set(snapshot.rows(reservationTable), set);
 }
 
-function fromRow({ node = '', mac = '', ip = '', hostname = '', nextserver }: Row): Reservation | undefined {
+function fromRow({ node = '', mac = '', ip = '', hostname = '', nextserver, loader }: Row): Reservation | undefined {
   const address = parseIp(ip);
   const plainMac = normalMac(mac);
   if (!plainMac || !isOneMachine(plainMac)) return undefined;
@@ -162,14 +164,15 @@ function fromRow({ node = '', mac = '', ip = '', hostname = '', nextserver }: Ro
     address: address ? ipText(address) : '',
     hostname,
     nextServer: nextserver || undefined,
+    loader: loader === 'grub' ? loader : undefined,
   };
 }
 
 /** Puts exactly these reservations of the node into the table. */
 export function storeReservations(draft: Draft, node: string, reservations: readonly Reservation[]): void {
   const rows = new Map(
-    reservations.map(({ mac, address, hostname, nextServer }) => {
-      const row = { node, mac, ip: address, hostname, nextserver: nextServer };
+    reservations.map(({ mac, address, hostname, nextServer, loader }) => {
+      const row = { node, mac, ip: address, hostname, nextserver: nextServer, loader };
       return [keyOf(table, row as Row), row];
     }),
   );

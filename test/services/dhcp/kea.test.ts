@@ -40,6 +40,8 @@ beforeAll(async () => {
     ...node('n1', '10.77.1.1', mac(1)),
     ...node('n2', '10.77.1.2', mac(2)),
     ...node('n3', '10.78.1.3', mac(3)),
+    ...node('n8', '10.77.1.8', mac(8)),
+    ['noderes', { node: 'n8', netboot: 'grub2' }],
     ...node('silent', '10.77.1.9', `${mac(9)}!*NOIP*`),
     ...node('six1', 'fd77::11', mac(11)),
     ...node('twin', '10.77.1.20', mac(1)),
@@ -58,7 +60,7 @@ const kea = () => new KeaControl(join(setting.data, 'dhcp/kea4.sock'));
 const state = () => readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8');
 
 describe('a node with a reservation', { timeout: 60_000 }, () => {
-  beforeAll(() => setting.reserve('n1', 'n2', 'n3', 'silent', 'six1'));
+  beforeAll(() => setting.reserve('n1', 'n2', 'n3', 'n8', 'silent', 'six1'));
 
   it('gets its address and the options of its network', async () => {
     expect(await wire.ask(mac(1))).toMatchObject({
@@ -84,6 +86,7 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     ['UEFI x64, the other number', { 93: '0009' }, 'ipxe.efi'],
     ['a list of architectures', { 93: '00070009' }, 'ipxe.efi'],
     ['UEFI arm64', { 93: '000b' }, 'ipxe-arm64.efi'],
+    ['UEFI of 32 bits', { 93: '0006' }, 'ipxe-ia32.efi'],
     ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/ipxe.efi'],
     ['HTTP boot on arm64', { 93: '0013' }, 'http://10.77.0.1/ipxe-arm64.efi'],
     ['iPXE on BIOS', { 93: '0000', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
@@ -98,6 +101,16 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     expect(await wire.ask(mac(2), { send: { 93: '0010', 60: '48545450436c69656e74' } })).toMatchObject({
       vendor: 'HTTPClient',
     });
+  });
+
+  it.each([
+    ['BIOS', { 93: '0000' }, 'undionly.kpxe'],
+    ['UEFI x64', { 93: '0007' }, 'shimx64.efi'],
+    ['UEFI arm64', { 93: '000b' }, 'shimaa64.efi'],
+    ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/shimx64.efi'],
+    ['iPXE on UEFI', { 93: '0007', 77: '69505845' }, 'http://10.77.0.1/boot/${netX/mac:hexhyp}.ipxe'],
+  ])('boots by the signed loaders if its netboot is grub2: %s', async (_, send, boot) => {
+    expect((await wire.ask(mac(8), { send }))?.['boot_file']).toBe(boot);
   });
 
   it('gets no answer if its MAC address is marked *NOIP*, while strangers get an address of the range', async () => {

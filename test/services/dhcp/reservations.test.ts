@@ -15,6 +15,7 @@ const one = (node: string, mac: string, ip: string | undefined, hostname = node)
   address: ip ?? '',
   hostname,
   nextServer: undefined,
+  loader: undefined,
 });
 
 const remedy = 'POST /nodes/n1,n2/dhcp if both were changed, or DELETE /nodes/n1/dhcp first.';

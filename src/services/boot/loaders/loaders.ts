@@ -10,6 +10,8 @@ interface Loader {
   /** What to install where none of them is there. */
   readonly remedy: string;
   readonly for: string;
+  /** Missed only where a machine asks for it. */
+  readonly isRare?: true;
 }
 
 /** Those that DHCP sends machines to (dhcp/boot-classes.ts), and what these ask for in turn. */
@@ -57,6 +59,13 @@ const loaders: readonly Loader[] = [
       'grub-efi-arm64-signed has it; put its grubnetaa64.efi.signed under this name into the directory of boot.directory',
     for: 'arm64 machines with Secure Boot',
   },
+  {
+    name: 'ipxe-ia32.efi',
+    places: [],
+    remedy: 'build it from the source of iPXE, and put it into the directory of boot.directory',
+    for: 'machines with a UEFI of 32 bits',
+    isRare: true,
+  },
 ];
 
 /** Other names of them: those of the reference system. */
@@ -66,6 +75,8 @@ const otherNames: Readonly<Record<string, string>> = {
   'xcat/xnba.kpxe': 'undionly.kpxe',
   'xcat/xnba.efi': 'ipxe.efi',
 };
+
+const remedyFor = ({ name, for: whom, remedy }: Loader): string => `${name}, for ${whom}: ${remedy}.`;
 
 /** Boot loaders by the names that machines ask for. */
 export class Loaders {
@@ -85,9 +96,13 @@ export class Loaders {
 
   /** Sentences about those that are missing. */
   missing(): string[] {
-    return loaders
-      .filter((loader) => this.#place(loader) === undefined)
-      .map(({ name, for: whom, remedy }) => `${name}, for ${whom}: ${remedy}.`);
+    return loaders.filter((loader) => !loader.isRare && this.#place(loader) === undefined).map(remedyFor);
+  }
+
+  /** What to do for one that is asked for and missing; undefined: it is none, or here. */
+  remedy(name: string): string | undefined {
+    const loader = loaders.find((each) => each.name === name);
+    return loader && this.#place(loader) === undefined ? remedyFor(loader) : undefined;
   }
 
   names(): string[] {

@@ -1,4 +1,5 @@
 import { realpath } from 'node:fs/promises';
+import type { Logger } from '../../../core/log.ts';
 import { tableNamed } from '../../../database/tables.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
 import type { Loaders } from '../loaders/loaders.ts';
@@ -8,11 +9,15 @@ import type { BootRoom } from './room.ts';
 const typeTable = tableNamed('nodetype');
 
 /** Loaders: at the root, where firmware asks for them, in `boot/loaders`, and where the reference system has GRUB. */
-export const loaderRoom = (loaders: Loaders, nodes: NodeIndex): BootRoom => ({
+export const loaderRoom = (loaders: Loaders, nodes: NodeIndex, log: Logger): BootRoom => ({
   async find(segments, { address }) {
     const name = segments.join('/').replace(/^boot\/(loaders|grub2)\//, '');
     const place = loaders.find(name) ?? loaders.find(grubOf(nodes, name));
-    if (place === undefined) return undefined;
+    if (place === undefined) {
+      const remedy = loaders.remedy(name);
+      if (remedy !== undefined) log.warn(`${address} asks for a boot loader that is missing: ${remedy}`);
+      return undefined;
+    }
     return { kind: 'file', path: await realpath(place), node: nodes.byAddress(address), step: 'loader' };
   },
 });

@@ -1,3 +1,4 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -6,13 +7,14 @@ import { errorKinds, Fault } from '../../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
 import type { Logger } from '../../../core/log.ts';
 import type { BootReports } from '../reports.ts';
-import type { Asker } from '../rooms/found.ts';
+import type { Asker, Found } from '../rooms/found.ts';
 import type { BootRoom } from '../rooms/room.ts';
 import type { BootCatalog } from './catalog.ts';
 import { asker } from './asker.ts';
 import { noteFetch } from './fetch-notes.ts';
+import { filesPrefix, proxyHeaders } from './nginx-configuration.ts';
 import { pathSegments } from './request-path.ts';
-import { sendFile, sendText } from './send-file.ts';
+import { type Sent, sendFile, sendText } from './send-file.ts';
 
 export interface ListenerServices {
   readonly catalog: BootCatalog;
@@ -20,11 +22,13 @@ export interface ListenerServices {
   /** Where what machines send goes. */
   readonly rooms: readonly BootRoom[];
   readonly log: Logger;
+  readonly maxConnectionsPerAddress: number;
+  /** It stands behind nginx, which shows itself by this secret. */
+  readonly proxySecret?: string | undefined;
 }
 
 /** A rack boots at once; each machine has one or two connections. */
 const mostConnections = 4_096;
-const mostOfOne = 32;
 const largestBody = 65_536;
 /** Milliseconds without any byte going either way. */
 const idle = 60_000;
@@ -49,7 +53,7 @@ export class HttpListener {
     );
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
-    this.#server.on('connection', (socket) => this.#admit(socket));
+    if (services.proxySecret === undefined) this.#server.on('connection', (socket) => this.#admit(socket));
   }
 
   static async listen({ host, port }: ListenAddress, services: ListenerServices): Promise<HttpListener> {
@@ -80,7 +84,7 @@ export class HttpListener {
   #admit(socket: Socket): void {
     const client = networkOf(socket.remoteAddress ?? '');
     const open = this.#ofAddress.get(client) ?? 0;
-    if (open >= mostOfOne) {
+    if (open >= this.#services.maxConnectionsPerAddress) {
       socket.destroy();
       return;
     }
@@ -94,7 +98,7 @@ export class HttpListener {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const who = askerOf(request);
+      const who = this.#askerOf(request);
       const segments = pathSegments((request.url ?? '').split('?', 1)[0]!);
       if (!segments) throw new Fault('unknown-path', 'There is nothing at this path.');
       if (request.method === 'POST') await this.#take(request, response, segments, who);
@@ -102,6 +106,17 @@ export class HttpListener {
     } catch (error) {
       this.#fail(request, response, error);
     }
+  }
+
+  #askerOf({ socket, headers }: IncomingMessage): Asker {
+    const { proxySecret } = this.#services;
+    if (proxySecret === undefined)
+      return asker(socket.remoteAddress ?? '', socket.localAddress ?? '', socket.localPort ?? 80, 'http');
+    const [secret, client, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
+      String(headers[proxyHeaders[name]] ?? ''),
+    );
+    if (!isSame(secret!, proxySecret)) throw new Fault('denied', 'This is for the nginx of muster alone.');
+    return asker(client!, server!, Number(port), 'http');
   }
 
   async #send(
@@ -116,10 +131,25 @@ export class HttpListener {
     if (!found) throw new Fault('unknown-path', 'There is nothing at this path.');
     response.setHeader('Content-Type', found.kind === 'text' ? 'text/plain' : 'application/octet-stream');
     const at = new Date();
-    const { bytes, complete } =
-      found.kind === 'text' ? sendText(request, response, found.text) : await sendFile(request, response, found.path);
+    const { bytes, complete } = await this.#answer(request, response, found);
     if (request.method === 'GET')
       noteFetch(this.#services.reports, found, segments.join('/'), { at, source: 'http', bytes, complete });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse, found: Found): Promise<Sent> {
+    if (found.kind === 'text') return sendText(request, response, found.text);
+    const { proxySecret, log } = this.#services;
+    if (proxySecret === undefined) return sendFile(request, response, found.path);
+    if (request.headers[proxyHeaders.unreadable]) {
+      log.warn(
+        `nginx may not read ${found.path}, so muster sends it itself, which is slower: make it readable for all.`,
+      );
+      return sendFile(request, response, found.path);
+    }
+    const path = found.path.split('/').map(encodeURIComponent).join('/');
+    response.writeHead(200, { 'X-Accel-Redirect': filesPrefix + path }).end();
+    // What comes of it only nginx knows.
+    return { bytes: undefined, complete: undefined };
   }
 
   async #take(
@@ -157,6 +187,9 @@ export class HttpListener {
   }
 }
 
+const isSame = (a: string, b: string): boolean =>
+  timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
+
 /** A file that is gone by now is as good as none. */
 function faultOf(error: unknown): Fault | undefined {
   const { code } = error as NodeJS.ErrnoException;
@@ -164,9 +197,6 @@ function faultOf(error: unknown): Fault | undefined {
     ? new Fault('unknown-path', 'There is nothing at this path.')
     : undefined;
 }
-
-const askerOf = ({ socket }: IncomingMessage): Asker =>
-  asker(socket.remoteAddress ?? '', socket.localAddress ?? '', socket.localPort ?? 80, 'http');
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];

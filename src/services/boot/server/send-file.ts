@@ -5,12 +5,14 @@ import { openReal } from '../../../core/open-real.ts';
 import { byteRange } from './byte-range.ts';
 
 export interface Sent {
-  readonly bytes: number;
+  /** Undefined: that cannot be told. */
+  readonly bytes: number | undefined;
   /** The client has asked for the whole, and got it. */
-  readonly complete: boolean;
+  readonly complete: boolean | undefined;
 }
 
-const chunk = 1_048_576;
+/** Two of them are under way for each client. */
+const chunk = 131_072;
 
 /** Sends a file, or the part of it that the client wants. */
 export async function sendFile(request: IncomingMessage, response: ServerResponse, path: string): Promise<Sent> {
@@ -36,12 +38,21 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
       highWaterMark: chunk,
       autoClose: false,
     });
-    await pipeline(stream, response);
+    try {
+      await pipeline(stream, response);
+    } catch (error) {
+      if (!isLeave(error)) throw error;
+      return { bytes: stream.bytesRead, complete: false };
+    }
     return { bytes: range.last - range.first + 1, complete: whole };
   } finally {
     await file.close();
   }
 }
+
+/** The client has gone, or was given up. */
+const isLeave = (error: unknown): boolean =>
+  ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /** The same of a text. */
 export function sendText(request: IncomingMessage, response: ServerResponse, text: string): Sent {
