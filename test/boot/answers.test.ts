@@ -1,8 +1,10 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { verifyPassword } from '../../src/access/crypt.ts';
 import { shippedImageFiles } from '../../src/services/shipped-files.ts';
+import { temporaryDirectory } from '../harness/server.ts';
 import { type BootLab, startBootLab } from './boot-client.ts';
 
 const [n1, n2, stranger] = ['127.0.0.11', '127.0.0.12', '127.0.0.99'];
@@ -24,6 +26,8 @@ beforeAll(async () => {
   await server.ok('PUT', '/nodes', {
     n1: { ...attributes, mac: '52:54:00:00:00:01', ip: n1 },
     n2: { ...attributes, mac: '52:54:00:00:00:02', ip: n2 },
+    // What this machine's own programs come from.
+    n3: { ...attributes, mac: '52:54:00:00:00:03', ip: '127.0.0.1' },
   });
   await server.ok('PUT', '/tables/passwd/rows/key=system,username=root', { password: 'open sesame' });
   file(`${installer}/linux`, 'kernel');
@@ -66,6 +70,8 @@ it('a node that is installed is told where installer and answers are, and gets t
   expect(hash).toMatch(/^\$6\$/);
   expect(await verifyPassword('open sesame', hash)).toBe(true);
   expect(answers.text).not.toContain('open sesame');
+  await lab.server.ok('PUT', '/tables/passwd/rows/key=system,username=root', { cryptmethod: 'sha256' });
+  expect((await lab.from(n1, await answerPath())).text).toMatch(/root-password-crypted password \$5\$/);
 });
 
 it('the answers of a node are for nobody else', async () => {
@@ -98,6 +104,23 @@ it('the installer tells how far it is by the URLs that stand in its answers', as
   expect(await tell('booted')).toBe(204);
   await expect.poll(() => attribute('status')).toBe('booted');
   expect((await lab.from(n1, path)).status).toBe(403);
+});
+
+it('the first boot of what was installed runs once, and says that it is done', async () => {
+  await lab.server.ok('PUT', '/nodes/n3/bootstate', { osimage: image });
+  const { text } = await lab.from('127.0.0.1', '/boot/52-54-00-00-00-03.ipxe');
+  const [, path = ''] = /(\/boot\/answer\/n3\/[\w-]+\/)preseed/.exec(text) ?? [];
+  const { text: installed } = await lab.from('127.0.0.1', `${path}installed.sh`);
+  const [, first = ''] = /<<'SCRIPT'\n(.*)\nSCRIPT\n/s.exec(installed) ?? [];
+  const directory = temporaryDirectory();
+  // There is no systemd here, and this machine is not the one that was installed.
+  const moved = `systemctl() { echo "$*" >>${directory}/systemctl; }\n${first.replaceAll(/\/(usr|etc|var)\//g, `${directory}/$1/`)}`;
+  execFileSync('sh', ['-c', moved]);
+  expect(readFileSync(join(directory, 'systemctl'), 'utf8')).toBe('disable muster-first-boot.service\n');
+  const { n3 } = await lab.server.ok('GET', '/nodes/n3/boot');
+  const steps = (n3.steps as string[]).map((line) => line.split(' ').slice(1, 3).join(' '));
+  expect(steps.filter((line) => line.startsWith('report '))).toEqual(['report booting', 'report booted']);
+  rmSync(directory, { recursive: true });
 });
 
 it('administrators see what a node would get, without its token and password', async () => {

@@ -58,16 +58,30 @@ function timeServers({ timeServers: servers }: InstallFacts): string {
   return `if [ -d /etc/chrony/sources.d ]; then printf '%s\\n' ${words} >/etc/chrony/sources.d/muster.sources; fi\n`;
 }
 
+/** The scripts fetch each other with what is called busybox in an initial RAM disk; here it stands for what the system has. */
+const stand = `#!/bin/sh
+case $1 in
+  timeout) shift; exec timeout "$@" ;;
+  wget) if command -v curl >/dev/null; then exec curl -sf -o "$4" "$5"; else exec "$@"; fi ;;
+esac
+exit 1`;
+
 const firstBoot = (facts: InstallFacts): string => `report_url=${quoteWord(nodeUrl(facts, 'report').value)}
+scripts_url=${quoteWord(nodeUrl(facts, 'postscripts').value)}
 ${helpers}
 systemctl disable muster-first-boot.service
 report booting
 failed=
-archive=$(mktemp)
-if fetch ${quoteWord(nodeUrl(facts, 'postscripts', 'first-boot.tar').value)} "$archive" && tar -xf "$archive" -C /; then
+work=$(mktemp -d)
+if fetch "$scripts_url/first-boot.sh" "$work/first-boot.sh"; then
   report postscripts
-  output=$(sh /xcatpost/muster-first-boot.sh 2>&1) || failed=" $(printf '%s\n' "$output" | tail -n 1)"
-  printf '%s\n' "$output" >>/var/log/muster-first-boot.log
+  cat >"$work/busybox" <<'STAND'
+${stand}
+STAND
+  chmod 700 "$work/busybox"
+  export MUSTER_BUSYBOX="$work/busybox" MUSTER_FILES="$scripts_url/files"
+  sh "$work/first-boot.sh" >"$work/output" 2>&1 || failed=" $(tail -n 1 "$work/output")"
+  cat "$work/output" >>/var/log/muster-first-boot.log
 fi
-rm -f "$archive" /usr/local/sbin/muster-first-boot /etc/systemd/system/muster-first-boot.service
+rm -rf "$work" /usr/local/sbin/muster-first-boot /etc/systemd/system/muster-first-boot.service
 report "booted$failed"`;

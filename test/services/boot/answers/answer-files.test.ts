@@ -215,5 +215,5 @@ it('the script that the installed system runs lets us in, and runs what is to be
   expect(read('etc/chrony/sources.d/muster.sources')).toContain('server time.example iburst\n');
   expect(read('etc/systemd/system/multi-user.target.wants/muster-first-boot.service')).toContain('[Service]');
   checkShell(read('usr/local/sbin/muster-first-boot'));
-  expect(read('usr/local/sbin/muster-first-boot')).toContain(`/boot/postscripts/n1/${token}/first-boot.tar`);
+  expect(read('usr/local/sbin/muster-first-boot')).toContain(`/boot/postscripts/n1/${token}\n`);
 });
