@@ -138,6 +138,10 @@ export const responseHeaders = {
   'X-Request-Id': { schema: { type: 'string' }, description: 'Names the request in the log of the service.' },
   'X-Muster-Run': { schema: { type: 'string' }, description: 'The id of the run; GET /runs/{id} shows it for a day.' },
   'X-Muster-Revision': { schema: count, description: 'The revision of the database that was read or written.' },
+  'X-Muster-Note': {
+    schema: { type: 'string' },
+    description: 'Something was taken though it looks wrong: one sentence; the run has all of them.',
+  },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },
   'Preference-Applied': {
