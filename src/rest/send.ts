@@ -7,11 +7,11 @@ import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
 import { entityTag, matchesTag } from './entity-tags.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
-import { collectStream } from './node-results.ts';
+import { collectLenient, collectStream } from './node-results.ts';
 import { type Body, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
-import { prefersAsync } from './prefer.ts';
+import { lenient, prefers, respondAsync } from './prefer.ts';
 import type { Route } from './route.ts';
 
 interface Sending {
@@ -22,11 +22,12 @@ interface Sending {
   readonly outcome: Outcome;
   readonly common: CommonParameters;
   readonly call: Request;
+  readonly isLenient?: boolean;
 }
 
 /** What it returns must be awaited; a short reply that can be made at once returns nothing. */
 export function send(sending: Sending, ndjson: boolean): Promise<void> | undefined {
-  const { route, response, outcome, common } = sending;
+  const { route, request, response, headers, outcome, common } = sending;
   const { answer } = outcome;
   if (answer.shape === 'work') return sendWork(sending, answer, ndjson);
   if (ndjson) {
@@ -34,11 +35,15 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
     return streamOutcome(response, { ...outcome, answer }, route.services.catalog, common);
   }
   if (answer.shape !== 'stream') return sendAnswer(sending, answer);
+  if (route.root.canBeLenient && prefers(request.headers['prefer'], lenient)) {
+    headers['Preference-Applied'] = lenient;
+    return collectLenient(answer.results).then((collected) => sendAnswer({ ...sending, isLenient: true }, collected));
+  }
   return collectStream(answer.results, route.endpoint).then((collected) => sendAnswer(sending, collected));
 }
 
-const statusOf = ({ route: { endpoint }, common }: Sending): number =>
-  endpoint.method === 'POST' && !common.dryRun ? 201 : 200;
+const statusOf = ({ route: { endpoint }, common, isLenient }: Sending): number =>
+  endpoint.method === 'POST' && !common.dryRun && !isLenient ? 201 : 200;
 
 const beginStream = (sending: Sending): unknown =>
   sending.response.writeHead(statusOf(sending), { ...sending.headers, 'Content-Type': 'application/x-ndjson' });
@@ -46,9 +51,9 @@ const beginStream = (sending: Sending): unknown =>
 /** Long work goes on whether or not its client waits, so a client that leaves is not waited for either. */
 async function sendWork(sending: Sending, work: WorkUnderWay, ndjson: boolean): Promise<void> {
   const { route, request, response, headers, outcome, call, common } = sending;
-  if (prefersAsync(request.headers['prefer'])) {
+  if (prefers(request.headers['prefer'], respondAsync)) {
     headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
-    headers['Preference-Applied'] = 'respond-async';
+    headers['Preference-Applied'] = respondAsync;
     return sendBody(response, 202, headers, '');
   }
   const left = call.signal();

@@ -199,7 +199,9 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     expect(Object.keys(responses)).toEqual(expect.arrayContaining([String(statusAt(root, 'conflict')), '408']));
     for (const row of rows.filter(({ command }) => command.kind !== 'long')) {
       expect(Object.keys(operationOf(row).responses)).not.toContain('202');
-      expect(operationOf(row).parameters!.map((parameter) => resolved(parameter).name)).not.toContain('Prefer');
+      // Work on nodes has another preference.
+      const names = operationOf(row).parameters!.map((parameter) => resolved(parameter).name);
+      expect(names.includes('Prefer')).toBe(row.command.kind === 'per-node');
     }
   });
 

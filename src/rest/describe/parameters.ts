@@ -108,8 +108,8 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: { type: 'string' },
     example: 'respond-async',
     description:
-      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run.',
-    takenBy: takesLong,
+      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed.',
+    takenBy: (endpoint) => takesLong(endpoint) || endpoint.command.kind === 'per-node',
   },
   {
     key: 'ifNoneMatch',
@@ -146,7 +146,8 @@ export const responseHeaders = {
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },
   'Preference-Applied': {
     schema: { type: 'string' },
-    description: 'respond-async, if the reply did not wait for the end of long work.',
+    description:
+      'respond-async, if the reply did not wait for the end of long work; handling=lenient, if it has results beside errors.',
   },
   Allow: { schema: { type: 'string' }, description: 'The methods the path offers.' },
   'Retry-After': { schema: count, description: 'Seconds after which trying again makes sense.' },
