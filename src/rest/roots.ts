@@ -7,6 +7,8 @@ export interface Root {
   readonly strict: boolean;
   /** Credentials may stand in the header Authorization, and who is refused hears what was wrong with those that were sent. */
   readonly takesAuthorization: boolean;
+  /** Those who ask for it get the results of nodes beside the errors of others. */
+  readonly canBeLenient: boolean;
   /** HEAD is answered where GET is. */
   readonly answersHead: boolean;
   /** A node range that selects nothing is an error also when reading definitions. */
@@ -24,6 +26,7 @@ export const musterRoot: Root = {
   prefix: '/muster',
   strict: true,
   takesAuthorization: true,
+  canBeLenient: true,
   answersHead: true,
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
@@ -37,6 +40,7 @@ const xcatwsRoot: Root = {
   prefix: '/xcatws',
   strict: false,
   takesAuthorization: false,
+  canBeLenient: false,
   answersHead: false,
   refusesEmptyRanges: true,
   comparesPathWithBody: false,
