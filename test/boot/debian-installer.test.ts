@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { makeNamespace } from '../lab/netns.ts';
 
 /** Software emulation of a machine on one that does other things too. */
-const patience = 1_500_000;
+const patience = 2_400_000;
 const address = '10.78.0.1';
 const tree = 'http file boot/install/debian12/x86_64/install/netboot/debian-installer/amd64';
 
