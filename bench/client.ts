@@ -59,7 +59,8 @@ export class Connection {
 
   send({ method = 'GET', path, body, keepBody = false }: Call): Promise<Reply> {
     const bytes = body === undefined ? '' : JSON.stringify(body);
-    const length = bytes === '' ? '' : `Content-Length: ${Buffer.byteLength(bytes)}\r\n`;
+    const length =
+      bytes === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(bytes)}\r\n`;
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, began: performance.now(), chunks: keepBody ? [] : undefined };
       this.#socket.write(`${method} ${path} HTTP/1.1\r\n${this.#headers}${length}\r\n${bytes}`);

@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installMissing, testPackages } from '../scripts/packages.ts';
 import { squashfsOptions } from '../src/services/images/pack/packed-root.ts';
+import { debianMirror } from '../test/lab/debian-mirror.ts';
 import { run } from './process.ts';
 import { atMost, type Benchmark, compare, median, type Row } from './report.ts';
 import { root, startMuster } from './server.ts';
@@ -10,22 +11,6 @@ import { root, startMuster } from './server.ts';
 const rounds = 3;
 const arm = process.arch === 'arm64';
 const packages = [`linux-image-cloud-${arm ? 'arm64' : 'amd64'}`, 'openssh-server', 'systemd-sysv', 'iproute2'];
-
-/** The mirror that this machine itself installs from. */
-function debianMirror(): string {
-  const directory = '/etc/apt/sources.list.d';
-  const files = [...readdirSync(directory).map((name) => join(directory, name)), '/etc/apt/sources.list'];
-  const texts = files.flatMap((file) => {
-    try {
-      return readFileSync(file, 'utf8');
-    } catch {
-      return [];
-    }
-  });
-  const found = /^(?:URIs:|deb(?: \[[^\]]*\])?) *(https?:\S+\/debian)\/?(?: |$)/m.exec(texts.join('\n'))?.[1];
-  if (found === undefined) throw new Error('No Debian mirror is named below /etc/apt.');
-  return found;
-}
 
 /** Building and packing a Debian image, against the same calls of the tools alone. */
 export const imagesBuild: Benchmark = {

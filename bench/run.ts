@@ -3,6 +3,7 @@ import { auditing } from './auditing.ts';
 import { bodies } from './bodies.ts';
 import { bootstate } from './bootstate.ts';
 import { boot } from './boot.ts';
+import { bootTime } from './boot-time.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -21,6 +22,7 @@ import { single } from './single.ts';
 import { ssh } from './ssh.ts';
 import { stalls } from './stalls.ts';
 import { ensureTools } from './tools.ts';
+import { vm } from './vm.ts';
 import { writes } from './writes.ts';
 
 const benchmarks: Benchmark[] = [
@@ -35,6 +37,7 @@ const benchmarks: Benchmark[] = [
   ...hardware,
   nodestat,
   ...ssh,
+  vm,
   hosts,
   dns,
   dhcp,
@@ -43,6 +46,7 @@ const benchmarks: Benchmark[] = [
   imagesBuild,
   imagesOci,
   images,
+  bootTime,
   stalls,
 ];
 

@@ -97,15 +97,16 @@ function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfi
   const node = bmcs > 0 ? 'sim1' : 'rf1';
   const few = bmcs > 0 ? `sim[1-${Math.min(bmcs, 5)}]` : `rf[1-${Math.min(redfish, 5)}]`;
   const { username, password } = labAccounts.administrator;
-  const curl = `curl -g -s${ca === undefined ? '' : ' --cacert "$CA"'} -H "$A"`;
-  const json = `-H 'Content-Type: application/json' -X PUT`;
+  const curl = 'curl -g -s $CA -H "$A"';
+  const json = '-H "$J" -X PUT';
   const lines = [
     ...parts.map((part) => `# ${part}`),
     `# every service processor: ${username} / ${password}; group lab has all nodes`,
     '',
     `H='${url}'`,
     `A='X-Auth-Token: ${token}'`,
-    ...(ca === undefined ? [] : [`CA='${ca}'`]),
+    `CA='${ca === undefined ? '' : `--cacert ${ca}`}'`,
+    "J='Content-Type: application/json'",
     `${curl} "$H/nodes/lab/power"`,
     `${curl} ${json} "$H/nodes/${few}/power" -d '{"action":"on"}'`,
     `${curl} "$H/nodes/${few}/power?pretty=1"`,
@@ -125,7 +126,7 @@ function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfi
 
 const untilSignal = (): Promise<void> =>
   new Promise((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => resolve());
     // Signals alone do not keep a process alive.
     const alive = setInterval(() => {}, 60_000);
     process.once('exit', () => clearInterval(alive));

@@ -32,9 +32,15 @@ export const testPackages: readonly DebianPackage[] = [
     program: '/usr/share/doc/busybox-static',
     why: 'the programs of initial RAM disks, and a client of TFTP',
   },
+  { name: 'cloud-init', program: 'cloud-init', why: 'checks answers for the installer of Ubuntu' },
   { name: 'cpio', program: 'cpio', why: 'a second opinion on archives' },
   { name: 'createrepo-c', program: 'createrepo_c', why: 'repositories of packages for dnf and zypper' },
   { name: 'curl', program: 'curl', why: 'talks to the server as a client of another make' },
+  {
+    name: 'debian-installer-12-netboot-amd64',
+    program: '/usr/lib/debian-installer/images/12/amd64/text/debian-installer/amd64/linux',
+    why: 'an installer that reads our answers',
+  },
   { name: 'dnf', program: 'dnf', why: 'installs packages on nodes' },
   { name: 'docker-registry', program: 'docker-registry', why: 'a registry to pull container images from' },
   { name: 'fping', program: 'fping', why: 'asks nodes for signs of life' },
@@ -52,6 +58,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'kea-dhcp6-server', program: 'kea-dhcp6', why: 'the DHCP server that muster sets up' },
   { name: 'kmod', program: 'depmod', why: 'tells what the drivers of an image need' },
   { name: 'libcap2-bin', program: 'getcap', why: 'shows the rights of files in images' },
+  { name: 'libxml2-utils', program: 'xmllint', why: 'checks answers for AutoYaST' },
   { name: 'mmdebstrap', program: 'mmdebstrap', why: 'builds Debian images' },
   { name: 'libarchive-tools', program: 'bsdtar', why: 'a second opinion on install media' },
   { name: 'libvirt-clients', program: 'virsh', why: 'a second opinion on virtual machines' },
@@ -99,10 +106,13 @@ export function isInstalled(program: string): boolean {
   });
 }
 
+/** Seconds. */
+const lockTimeout = 600;
+
 function apt(...args: string[]) {
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   // Somebody else who installs something just now is waited for.
-  const wait = ['-o', 'DPkg::Lock::Timeout=600'];
+  const wait = ['-o', `DPkg::Lock::Timeout=${lockTimeout}`];
   const [program = '', ...rest] = [
     ...asRoot,
     'env',
@@ -115,6 +125,16 @@ function apt(...args: string[]) {
   return spawnSync(program, rest, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
 }
 
+/** Apt waits for the lock of packages, but not for that of their lists. */
+function update(): void {
+  for (const until = Date.now() + lockTimeout * 1_000; Date.now() < until; Atomics.wait(sleeper, 0, 0, 2_000)) {
+    const { status, stderr } = apt('update');
+    if (status === 0 || !/Could not get lock/.test(stderr)) return;
+  }
+}
+
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
 function install(packages: readonly DebianPackage[], purpose: string): void {
   if (packages.length === 0) return;
   const reasons = packages.map(({ name, why }) => `${name} (${why})`).join(', ');
@@ -126,7 +146,7 @@ function install(packages: readonly DebianPackage[], purpose: string): void {
   const attempt = () => apt('install', '-y', '--no-install-recommends', ...packages.map(({ name }) => name));
   let result = attempt();
   if (result.status !== 0) {
-    apt('update');
+    update();
     result = attempt();
   }
   if (result.status === 0) return;

@@ -1,20 +1,31 @@
 // Installs the programs that tests call, if any is missing, and runs the tests. Arguments go to vitest.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installMissing, testPackages } from './packages.ts';
 
 const checkout = join(import.meta.dirname, '..');
 
+/**
+ * Processes and mounts of the tests are in namespaces of their own, so that none outlives them, whatever fails. A shell is the first
+ * process there, since that one has to take care of processes whose parents have gone.
+ */
+const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const first = ['bash', '-c', '"$@"; exit $?', 'tests'];
+
+const canBeApart = spawnSync(apart[0]!, [...apart.slice(1), 'true']).status === 0;
+if (!canBeApart) console.error('muster: no namespaces can be made here: what tests start may stay if they fail.');
+
 installMissing(testPackages, 'the tests');
-const vitest = spawn(
-  process.execPath,
-  [join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)],
-  {
-    cwd: checkout,
-    stdio: 'inherit',
-  },
-);
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vitest.kill(signal));
+// Sockets are in it, whose paths must be short.
+const scratch = mkdtempSync(join(tmpdir(), 'mt-'));
+const words = [process.execPath, join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)];
+const [program = '', ...args] = canBeApart ? [...apart, ...first, ...words] : words;
+const vitest = spawn(program, args, { cwd: checkout, stdio: 'inherit', env: { ...process.env, TMPDIR: scratch } });
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => vitest.kill(canBeApart ? 'SIGKILL' : signal));
 vitest.once('exit', (code) => {
+  rmSync(scratch, { recursive: true, force: true });
   process.exitCode = code ?? 1;
 });

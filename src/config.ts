@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type StaticDecode, Type } from 'typebox';
 import { logLevels } from './core/log.ts';
-import { kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
+import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
 import { hardwareSettings } from './drivers/settings.ts';
 import { limitSettings, tlsSettings } from './rest/settings.ts';
 import { bootSettings } from './services/boot/settings.ts';
@@ -37,6 +37,12 @@ export const allSettings = Type.Object({
   longWork: longWorkSettings,
   rangeFiles: setting(Path, 'directory that `^file` in ranges may read', { defaultText: 'off' }),
   logLevel: setting(oneOf(...logLevels), 'least severe messages that are logged', { default: 'info' }),
+  logFile: setting(Path, 'file to log to', { defaultText: 'standard error, which is in the journal under systemd' }),
+  logFileSize: setting(Count, 'bytes after which a new log file is begun', {
+    default: 10 << 20,
+    defaultText: '10 MiB',
+  }),
+  logFilesKept: setting(Count, 'full log files that are kept, as `FILE.1` (the newest), `FILE.2` ...', { default: 5 }),
   audit: setting(Switch, 'whether requests are recorded in the audit log', { default: true }),
   rootPassword: setting(kind('a password', Type.String()), "root's password, read at the first start only", {
     onlyVariable: true,

@@ -17,6 +17,7 @@ import { Devices } from './drivers/devices.ts';
 import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
+import { Hypervisors } from './drivers/kvm/hypervisors.ts';
 import { makeDrivers } from './drivers/registry.ts';
 import { dropInitialPassword, prepareFirstStart } from './first-start.ts';
 import { sealer } from './objects/accounts.ts';
@@ -38,6 +39,7 @@ import { Effects } from './services/effects.ts';
 import { Hosts } from './services/hosts/hosts.ts';
 import { HypervisorLinks } from './services/hypervisor-ways.ts';
 import { Images } from './services/images/images.ts';
+import { MachineWatch } from './services/machines/watch.ts';
 import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
@@ -52,6 +54,7 @@ export interface Context extends RestServices {
   readonly config: Config;
   readonly lock: FileLock;
   readonly status: NodeStatus;
+  readonly machineWatch: MachineWatch;
 }
 
 const databaseFile = (data: string): string => join(data, 'muster.sqlite');
@@ -59,7 +62,8 @@ const secretKeyFile = (data: string): string => join(data, 'secret.key');
 
 /** Opens the data directory for this process alone and builds the service's parts on it. */
 export async function openContext(config: Config): Promise<Context> {
-  const log = createLog(config.logLevel);
+  const { logFile: path, logFileSize: size, logFilesKept: kept } = config;
+  const log = createLog(config.logLevel, path === undefined ? undefined : { path, size, kept });
   const lock = lockDataDirectory(config.data);
   try {
     if (existsSync(databaseFile(config.data)) && !existsSync(secretKeyFile(config.data))) {
@@ -81,22 +85,34 @@ export async function openContext(config: Config): Promise<Context> {
     const remote = new Remote(config.remote, { data: config.data, hosts, keys });
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
     const nodes = openRemoteNodes(config.remote, keys, hostKeys);
-    const { ca, powerDeadline, ipmiSuites, networks, libvirtSocket: socket, accelerator } = config.hardware;
+    const {
+      ca,
+      powerDeadline,
+      ipmiSuites,
+      networks,
+      libvirtSocket: socket,
+      libvirtCertificates,
+      accelerator,
+    } = config.hardware;
     const guard = new AddressGuard(networks);
     const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
+    const hypervisors = new Hypervisors(
+      new HypervisorLinks({ store, remote, nodes, socket, certificates: libvirtCertificates }),
+    );
     const drivers = makeDrivers({
       trust: certificates,
       guard,
       ipmiSuites,
       powerTimeout: powerDeadline * 1_000,
       accelerator,
-      hypervisors: new HypervisorLinks({ store, remote, nodes, socket }),
+      hypervisors,
     });
     const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
     const images = new Images(config.images, { data: config.data, box, remote });
-    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status });
+    const { postscripts } = remote;
+    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, postscripts });
     const switches = new Switches({ box, hosts, guard, log });
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
@@ -129,6 +145,7 @@ export async function openContext(config: Config): Promise<Context> {
       boot,
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
+      machineWatch: new MachineWatch({ store, status, log, hypervisors }),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
       refusals: new Refusals(
@@ -167,6 +184,7 @@ async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
 export async function closeContext(context: Context): Promise<void> {
   const { means, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
+  context.machineWatch.close();
   await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
   await Promise.all([context.status.flush(), context.refusals.close()]);
   await context.store.close();

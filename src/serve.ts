@@ -15,6 +15,7 @@ import { endpoints } from './rest/endpoints/index.ts';
 import { localNames } from './rest/local-names.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
+import { stopSignals } from './stop-signals.ts';
 
 const closeTimeout = 30_000;
 
@@ -23,9 +24,8 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
-  const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve());
-  });
+  const { stop, hurry } = stopSignals();
+  hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: FastifyInstance<Server>[] = [];
   try {
     // Before anybody can ask for another one.
@@ -36,17 +36,18 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
+    context.machineWatch.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
-    process.stdout.write(`muster ready ${urls.join(' ')}\n`);
+    process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );
-    await stopped;
+    await stop;
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
-    await Promise.all([context.longWork.close(), ...servers.map(finish)]);
+    await Promise.all([context.longWork.close(), ...servers.map((app) => finish(app, hurry))]);
     await closeContext(context);
   }
 }
@@ -70,7 +71,8 @@ async function listen(context: Context, rows: readonly Endpoint[]): Promise<Fast
       await app.listen({ host: address, port });
     } catch (error) {
       await Promise.all(servers.map((server) => server.close()));
-      throw new Fault('unavailable', `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`);
+      const sentence = `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`;
+      throw new Fault('unavailable', [sentence, 'Choose where to listen with --listen HOST:PORT.']);
     }
   }
   return servers;
@@ -95,10 +97,10 @@ function reloadOnHangup({ config, log }: Context, servers: readonly FastifyInsta
 }
 
 /** Takes no new connections, lets running requests end, and closes connections as they fall idle. */
-async function finish(app: FastifyInstance<Server>): Promise<void> {
+async function finish(app: FastifyInstance<Server>, hurry: AbortSignal): Promise<void> {
   const closed = app.close();
   const ended = closed.then(() => true);
-  for (const began = Date.now(); Date.now() - began < closeTimeout; ) {
+  for (const began = Date.now(); Date.now() - began < closeTimeout && !hurry.aborted; ) {
     app.server.closeIdleConnections();
     if (await Promise.race([ended, wait(50, false)])) return;
   }

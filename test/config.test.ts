@@ -77,6 +77,9 @@ describe('loadConfig', () => {
       longWork: { seconds: 14_400, atOnce: 4, reserve: 1_073_741_824 },
       rangeFiles: undefined,
       logLevel: 'info',
+      logFile: undefined,
+      logFileSize: 10_485_760,
+      logFilesKept: 5,
       audit: true,
       rootPassword: undefined,
       unknownVariables: [],
@@ -89,6 +92,9 @@ describe('loadConfig', () => {
       listen = ["0.0.0.0:443", "[::1]:8443"]
       rangeFiles = "/srv/ranges"
       logLevel = "debug"
+      logFile = "log"
+      logFileSize = 1
+      logFilesKept = 2
       audit = false
       [tls]
       certificate = "own.pem"
@@ -224,6 +230,9 @@ describe('loadConfig', () => {
       longWork: { seconds: 5, atOnce: 6, reserve: 7 },
       rangeFiles: '/srv/ranges',
       logLevel: 'debug',
+      logFile: join(directory, 'log'),
+      logFileSize: 1,
+      logFilesKept: 2,
       audit: false,
       rootPassword: undefined,
       unknownVariables: [],

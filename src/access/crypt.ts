@@ -16,9 +16,13 @@ const dataSize = 32768;
 const saltBytes = 16;
 
 type CryptRn = (phrase: string, setting: string, data: Buffer, size: number) => string | null;
+/** Methods that systems know which do not know the usual one. */
+const prefixes = { sha256: '$5$', sha512: '$6$' } as const;
+export type CryptMethod = keyof typeof prefixes;
+
 interface Library {
   crypt: { async: (...args: [...Parameters<CryptRn>, (error: unknown, result: string | null) => void]) => void };
-  setting: (salt?: Buffer) => string;
+  setting: (salt?: Buffer, method?: CryptMethod) => string;
 }
 
 let loaded: Library | undefined;
@@ -48,9 +52,10 @@ function load(): Library {
   const prefix = salted('$y$') === null ? '$6$' : '$y$';
   return {
     crypt,
-    setting(salt) {
-      const setting = salted(prefix, salt);
-      if (setting === null) throw new Error(`libcrypt makes no salt for ${prefix}.`);
+    setting(salt, method) {
+      const wanted = method === undefined ? prefix : prefixes[method];
+      const setting = salted(wanted, salt);
+      if (setting === null) throw new Error(`libcrypt makes no salt for ${wanted}.`);
       return setting;
     },
   };
@@ -93,11 +98,11 @@ export function freshSetting(): string {
  * Waits its turn without limit: only authenticated writers get here. `salt`, of 16 bytes that nobody can guess, is for output that has to
  * be the same again.
  */
-export async function hashPassword(clear: string, salt?: Buffer): Promise<string> {
+export async function hashPassword(clear: string, salt?: Buffer, method?: CryptMethod): Promise<string> {
   if (!isUsable(clear)) {
     throw new Fault('invalid', `A password has at most ${maximumPasswordBytes} bytes and contains no NUL character.`);
   }
-  const hash = await compute(clear, library().setting(salt));
+  const hash = await compute(clear, library().setting(salt, method));
   if (hash === undefined) throw new Error('libcrypt could not hash a password.');
   return hash;
 }

@@ -32,6 +32,12 @@ export function parseExpiry(text: string): number {
   return date.getMonth() === month - 1 && date.getDate() === day ? date.getTime() : Number.NaN;
 }
 
+/** The same time in ISO 8601; what cannot be read as one stays. */
+export function isoTime(text: string): string {
+  const time = parseExpiry(text);
+  return Number.isFinite(time) ? new Date(time).toISOString() : text;
+}
+
 /** Beyond this the year would no longer have four digits. */
 const longestLifetime = 1_000_000;
 

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { readLifetime } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
@@ -18,7 +18,7 @@ import {
 } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
-import { type ObjectType, typeNamed } from '../objects/types.ts';
+import { type ObjectType, tablesBehind, typeNamed } from '../objects/types.ts';
 import {
   type Answer,
   type Arguments,
@@ -60,6 +60,7 @@ export const chdef = change({
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
+  tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
   *select(snapshot, args, { ranges }): Sliced<Selection> {
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
@@ -130,14 +131,8 @@ function* changeAlike(
   checkAttributeNames(type, attributes);
   if (type.name === 'site') return changeObject(draft, type, names, attributes, mode, ranges);
   const { objects: existing = [], missing = [] } = selection;
-  for (const name of existing) {
-    changeObject(draft, type, name, attributes, mode, ranges);
-    yield;
-  }
-  for (const name of missing) {
-    createObject(draft, type, name, attributes, ranges);
-    yield;
-  }
+  yield* eachInSlices(existing, (name) => changeObject(draft, type, name, attributes, mode, ranges));
+  yield* eachInSlices(missing, (name) => createObject(draft, type, name, attributes, ranges));
 }
 
 function rename(draft: Draft, args: { names: string; rename: string }, { selection }: Scope): void {
@@ -149,20 +144,18 @@ function rename(draft: Draft, args: { names: string; rename: string }, { selecti
 
 function* questionsOfAll(snapshot: Snapshot, type: ObjectType, definitions: Definitions): Sliced<readonly Question[]> {
   const questions: Question[] = [];
-  for (const name in definitions) {
+  yield* eachInSlices(Object.keys(definitions), (name) => {
     const words = definitionWords(type.name, name, definitions[name]);
     questions.push({ words, objects: [name], nodes: policyNodes(snapshot, type, [name]) });
-    yield;
-  }
+  });
   return questions;
 }
 
 function* wordsOfAll(type: string, definitions: Definitions): Sliced<string[]> {
   const words: string[] = [];
-  for (const name in definitions) {
+  yield* eachInSlices(Object.keys(definitions), (name) => {
     words.push(...definitionWords(type, name, definitions[name]));
-    yield;
-  }
+  });
   return words;
 }
 
@@ -173,20 +166,13 @@ function* defineAll(
   definitions: Definitions,
   { ranges, selection }: Scope,
 ): Sliced<void> {
-  for (const name in definitions) {
-    checkAttributeNames(type, definitions[name]!);
-    yield;
-  }
-  for (const name of selection.objects ?? []) {
+  yield* eachInSlices(Object.values(definitions), (given) => checkAttributeNames(type, given));
+  yield* eachInSlices(selection.objects ?? [], (name) => {
     const current = objectAttributes(draft.base, type, name);
     const changed = Object.entries(definitions[name]!).filter(
       ([attribute, value]) => value !== (current[attribute] ?? ''),
     );
     if (changed.length > 0) changeObject(draft, type, name, Object.fromEntries(changed), 'set', ranges);
-    yield;
-  }
-  for (const name of selection.missing ?? []) {
-    createObject(draft, type, name, definitions[name]!, ranges);
-    yield;
-  }
+  });
+  yield* eachInSlices(selection.missing ?? [], (name) => createObject(draft, type, name, definitions[name]!, ranges));
 }

@@ -119,7 +119,12 @@ export interface Scope extends CommandServices {
 /** What a command answers; rest/ turns it into a body. */
 export type Answer =
   /** The messages are for whoever asks for them: with debug=1, and in the run. */
-  | { readonly shape: 'none'; readonly messages?: readonly string[] }
+  | {
+      readonly shape: 'none';
+      readonly messages?: readonly string[];
+      /** What was taken though it looks wrong; nobody needs to ask for them. */
+      readonly notes?: readonly string[];
+    }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown }
   | Objects
@@ -161,6 +166,8 @@ export interface CommandBase<Args> {
   reads?(snapshot: Snapshot, args: Args): Question | undefined;
   /** The address that it gives to the machine it selects; another's is refused to those who have no rights on that node. */
   takes?(args: Args): string | undefined;
+  /** The tables that a reading of what it changes shows. */
+  tablesShown?(args: Args): readonly string[];
   /** Undefined: it touches no object of the cluster. */
   select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection | Sliced<Selection>;
 }

@@ -3,6 +3,7 @@ import { effectiveReader } from '../objects/effective.ts';
 import { defineImages } from '../services/images/media/define-images.ts';
 import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
 import { optionWords } from '../services/images/media/options.ts';
+import { checkArch, parseName } from '../services/images/media/recognise.ts';
 import { realPlace } from '../services/images/paths.ts';
 import { installDirectory } from '../services/update/node-image.ts';
 import { long } from './long.ts';
@@ -26,11 +27,12 @@ export const copycds = long<typeof args, MediumJob, MediumMade>({
   subject: ({ iso }) => `medium ${iso}`,
   prepare(snapshot, { iso, options }, { images: { paths } }) {
     const { name, arch, path, inspect, noosimage, nonoverwrite } = options;
+    if (name !== undefined) parseName(name);
     return {
       iso: paths.source(snapshot, iso, 'The medium'),
       named: iso,
       name,
-      arch,
+      arch: arch === undefined ? undefined : checkArch(arch),
       path: path === undefined ? undefined : paths.place(snapshot, path, 'The path of the tree'),
       installdir: realPlace(installDirectory(effectiveReader(snapshot))),
       inspects: inspect === true,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import { keyOf } from '../database/tables.ts';
 import { shownKeys } from '../objects/shown-arguments.ts';
 import { parseKeys, rowsMeant, writableTable } from '../objects/table-access.ts';
@@ -11,10 +11,8 @@ export const delEntries = change({
   line: ({ table, keys }) => [table, shownKeys(table, keys)],
   *plan(draft, { table: name, keys }, { ranges: { sees } }): Sliced<Answer> {
     const table = writableTable(name);
-    for (const row of rowsMeant(draft.base, table, parseKeys(table, keys), sees)) {
-      draft.remove(name, keyOf(table, row));
-      yield;
-    }
+    const rows = rowsMeant(draft.base, table, parseKeys(table, keys), sees);
+    yield* eachInSlices(rows, (row) => draft.remove(name, keyOf(table, row)));
     return nothing;
   },
 });

@@ -1,6 +1,7 @@
 /** Every command, by the name of its file. */
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
+export { chvm } from './chvm.ts';
 export { copycds } from './copycds.ts';
 export { delEntries } from './delEntries.ts';
 export { genimage } from './genimage.ts';
@@ -14,6 +15,7 @@ export { imgimport } from './imgimport.ts';
 export { imgpull } from './imgpull.ts';
 export { imgrun } from './imgrun.ts';
 export { localrest } from './localrest.ts';
+export { lsanswers } from './lsanswers.ts';
 export { lsboot } from './lsboot.ts';
 export { lsdef } from './lsdef.ts';
 export { lsimage } from './lsimage.ts';
@@ -54,6 +56,7 @@ export { rspconfig } from './rspconfig.ts';
 export { rvitals } from './rvitals.ts';
 export { setAttribs } from './setAttribs.ts';
 export { setNodesAttribs } from './setNodesAttribs.ts';
+export { snapvm } from './snapvm.ts';
 export { sshkey } from './sshkey.ts';
 export { stoprun } from './stoprun.ts';
 export { updatenode } from './updatenode.ts';

@@ -1,13 +1,12 @@
 import { Type } from 'typebox';
 import type { Sliced } from '../core/slices.ts';
-import { nodeTables } from '../database/tables.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeAttributes } from '../objects/node-attributes.ts';
 import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
-import { attributeNamed, groupType, nodeType, type ObjectType, typeNamed } from '../objects/types.ts';
+import { attributeNamed, tablesBehind, typeNamed } from '../objects/types.ts';
 import { type Answer, noSelection, query, type Selection } from './command.ts';
 
 export const lsdef = query({
@@ -80,9 +79,3 @@ export const lsdef = query({
     };
   },
 });
-
-/** Nodes and groups depend on each other and on settings of the site; other objects only on their own tables. */
-const clusterTables = [...nodeTables.map((table) => table.name), 'nodegroup', 'site'];
-
-const tablesBehind = (type: ObjectType): readonly string[] =>
-  type === nodeType || type === groupType ? clusterTables : type.tables;

@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes, policyNodesInSlices } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { fromTemplate, isShipped } from '../objects/templates.ts';
-import { typeNamed } from '../objects/types.ts';
+import { tablesBehind, typeNamed } from '../objects/types.ts';
 import { type Answer, change, nothing, type Selection, textMap } from './command.ts';
 
 export const mkdef = change({
@@ -25,6 +25,7 @@ export const mkdef = change({
     ];
     return definitionWords(type, names, attributes, flags);
   },
+  tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
   *select(snapshot, { type: typeName, names }, { ranges }): Sliced<Selection> {
     const type = typeNamed(typeName);
     const { existing, missing } = namedObjects(snapshot, type, names, ranges);
@@ -50,17 +51,11 @@ export const mkdef = change({
       const sample = existing.slice(0, 10).join(', ');
       throw new Fault(
         'invalid',
-        `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Use the option -f to replace, or PUT to change.`,
+        `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Send "options":{"-f":""} along to replace, or PUT to change.`,
       );
     }
-    for (const name of existing) {
-      removeObject(draft, type, name);
-      yield;
-    }
-    for (const name of [...existing, ...missing]) {
-      createObject(draft, type, name, attributes, ranges);
-      yield;
-    }
+    yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
+    yield* eachInSlices([...existing, ...missing], (name) => createObject(draft, type, name, attributes, ranges));
     return nothing;
   },
 });

@@ -1,6 +1,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
+import { suggestion } from '../core/nearest.ts';
 import type { NodeResult, NodeValue } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Capabilities } from '../drivers/capabilities.ts';
@@ -94,13 +95,17 @@ export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue>(
   command: Declared<PerNode<Arguments<S>, Shared, Target, Value>, S>,
 ): PerNode<Arguments<S>, Shared, Target, Value> => ({ kind: 'per-node', ...command });
 
-/** A command that uses one capability of the hardware of a range's nodes. `check` refuses arguments before nodes are looked for. */
+/**
+ * A command that uses one capability of the hardware of a range's nodes. `check` refuses arguments before nodes are looked for; what
+ * `reads` changes nothing.
+ */
 export const onHardware = <P extends TProperties, K extends keyof Capabilities, Value = NodeValue>(
   name: string,
   needs: K,
   args: P,
   work: (capability: NonNullable<Capabilities[K]>, args: HardwareArgs<P>, task: Task) => Promise<Value>,
   check?: (args: HardwareArgs<P>) => void,
+  reads: (args: HardwareArgs<P>) => boolean = () => false,
 ) => ({
   name,
   args: Type.Object({ ...nodeArguments, ...args }) as HardwareSchema<P>,
@@ -113,7 +118,7 @@ export const onHardware = <P extends TProperties, K extends keyof Capabilities, 
     target: hardware.targets(snapshot, name, needs),
   }),
   work: (given: HardwareArgs<P>, target: DeviceTarget, task: Task): Promise<NodeResult<Value>> =>
-    useDevice(target, needs, task, (capability) => work(capability, given, task)),
+    useDevice(target, needs, task, (capability) => work(capability, given, task), reads(given)),
 });
 
 type HardwareSchema<P extends TProperties> = TObject<typeof nodeArguments & P>;
@@ -121,7 +126,8 @@ type HardwareArgs<P extends TProperties> = Arguments<HardwareSchema<P>>;
 
 /** Refuses a word that is none of those a command knows. */
 export function checkWord(word: string, known: readonly string[], what: string): void {
-  if (!known.includes(word)) throw new Fault('invalid', `"${word}" is not a ${what}; known are ${known.join(', ')}.`);
+  if (!known.includes(word))
+    throw new Fault('invalid', `"${word}" is not a ${what}; known are ${known.join(', ')}.${suggestion(word, known)}`);
 }
 
 /** Works on a node by a capability of its hardware. */
@@ -130,6 +136,11 @@ export async function useDevice<K extends keyof Capabilities, Value>(
   needs: K,
   task: Task,
   work: (capability: NonNullable<Capabilities[K]>) => Promise<Value>,
+  reads = false,
 ): Promise<NodeResult<Value>> {
-  return { node: task.node, value: await task.devices.use(target, needs, task, work) };
+  const { devices, node } = task;
+  return {
+    node,
+    value: await (reads ? devices.read(target, needs, task, work) : devices.use(target, needs, task, work)),
+  };
 }

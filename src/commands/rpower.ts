@@ -36,6 +36,7 @@ export const rpower = perNode({
       return usualValues.get(state) ?? { power: state };
     },
     ({ action }) => checkWord(action, words, 'power action'),
+    ({ action }) => readings.includes(action),
   ),
   line: ({ action }) => [withoutSecrets(action)],
   outlivesClient: ({ action }) => !readings.includes(action),

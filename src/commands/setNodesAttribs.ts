@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import { shownColumns } from '../objects/shown-arguments.ts';
 import { nodeTableNamed, writableTable, writeNodeRow } from '../objects/table-access.ts';
 import { type Answer, change, nothing, selectNodes, textMap } from './command.ts';
@@ -12,10 +12,7 @@ export const setNodesAttribs = change({
   *plan(draft, { tables }, { selection: { nodes = [] } }): Sliced<Answer> {
     for (const [name, columns] of Object.entries(tables)) {
       const table = nodeTableNamed(writableTable(name).name);
-      for (const node of nodes) {
-        writeNodeRow(draft, table, node, columns);
-        yield;
-      }
+      yield* eachInSlices(nodes, (node) => writeNodeRow(draft, table, node, columns));
     }
     return nothing;
   },

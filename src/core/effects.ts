@@ -11,6 +11,13 @@ export type Effect =
   | { readonly kind: 'certificate'; readonly fingerprint: string }
   /** Its virtual machine was made; `mac` if addresses were made for it. */
   | { readonly kind: 'machine'; readonly uuid: string; readonly mac?: string | undefined }
+  /** Its virtual machine has another number of processors or size of memory now, or disks no longer. */
+  | {
+      readonly kind: 'machine-changed';
+      readonly cpus?: string | undefined;
+      readonly memory?: string | undefined;
+      readonly deleted: readonly string[];
+    }
   /** Its sshd has shown its first host key. */
   | { readonly kind: 'host-key'; readonly key: string };
 

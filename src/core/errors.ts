@@ -15,6 +15,7 @@ export const errorKinds = {
   method: { status: 405, code: 2 },
   'not-acceptable': { status: 406, code: 2 },
   deadline: { status: 408, code: 4 },
+  precondition: { status: 412, code: 6 },
   expectation: { status: 417, code: 6 },
   garbled: { status: 418, code: 1 },
   unavailable: { status: 503, code: 5 },

@@ -41,8 +41,15 @@ export type Sliced<T> = Generator<void, T, void>;
 /** Milliseconds for which work goes on before others get their turn: most has ended by then. */
 const firstSlice = 2;
 
+/** Steps that are taken without a look at the clock: most work has few, and has ended by then. */
+const firstSteps = 3;
+
 /** Does work that may take long; what has not ended soon goes on in slices, so that others get their turn in between. */
 export function inSlices<T>(work: Sliced<T>): T | Promise<T> {
+  for (let taken = 0; taken < firstSteps; taken++) {
+    const next = work.next();
+    if (next.done) return next.value;
+  }
   const step = (): IteratorReturnResult<T> | undefined => {
     const until = performance.now() + firstSlice;
     for (;;) {
@@ -62,6 +69,20 @@ async function goOn<T>(step: () => IteratorReturnResult<T> | undefined): Promise
   }
 }
 
+/** Milliseconds after which work on many things yields: to do so after each would often cost more than the work. */
+const pieceTime = 0.5;
+
+/** Does something with each of many. */
+export function* eachInSlices<T>(items: Iterable<T>, work: (item: T) => void): Sliced<void> {
+  let until = performance.now() + pieceTime;
+  for (const item of items) {
+    work(item);
+    if (performance.now() < until) continue;
+    yield;
+    until = performance.now() + pieceTime;
+  }
+}
+
 /** Does work that yields where nobody can wait for it. */
 export function atOnce<T>(work: Sliced<T>): T {
   for (;;) {
@@ -75,10 +96,7 @@ export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => 
   return inSlices(
     (function* () {
       const made: R[] = [];
-      for (const item of items) {
-        made.push(make(item));
-        yield;
-      }
+      yield* eachInSlices(items, (item) => made.push(make(item)));
       return made;
     })(),
   );

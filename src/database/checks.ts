@@ -71,8 +71,9 @@ function firstBad(values: readonly string[], check: Check): string | undefined {
   return undefined;
 }
 
-/** A value that is computed per node: checked where it is used, not where it is stored. */
-const isPattern = (value: string): boolean => value.startsWith('|') || (value.startsWith('/') && value.endsWith('/'));
+/** A value that is computed per node; what it gives them is checked where nodes are known (objects/pattern-check.ts). */
+const isPattern = (value: string): boolean =>
+  (value.length > 1 && value.startsWith('|') && value.endsWith('|')) || /^\/[^/]*\/[^/]*\/$/.test(value);
 
 // eslint-disable-next-line no-control-regex -- finding control characters is the point
 const control = /[\u0000-\u001f\u007f]/;
@@ -91,6 +92,14 @@ export function checkText(value: string, where: string): void {
 
 function ownProblem(table: Table, column: string, value: string): string | undefined {
   if (table.nodeColumn !== undefined && (isPattern(value) || value.endsWith('+=NEXTRECORD'))) return undefined;
+  return formProblem(table, column, value);
+}
+
+/** Whether the values of the column must have a form. */
+export const hasForm = (table: Table, column: string): boolean => Object.hasOwn(checks, `${table.name}.${column}`);
+
+/** What is wrong with the form of a value that is no pattern. */
+export function formProblem(table: Table, column: string, value: string): string | undefined {
   const problem = checks[`${table.name}.${column}`]?.(value);
   return problem && `"${value}" ${problem}`;
 }

@@ -246,6 +246,7 @@ export class Store {
           this.#working = undefined;
           resolve();
           if (this.#queue.length + this.#audits.length > 0) this.#schedule();
+          else if (this.#laterAudits.length > 0 || this.#isBehind) this.#scheduleLater();
         });
       });
     });
@@ -315,7 +316,6 @@ export class Store {
     const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause });
     for (const { reject } of [...batch, ...audits]) reject(fault);
     this.#computeAnew([]);
-    this.#scheduleLater();
   }
 
   async #followOthers(): Promise<void> {
@@ -326,7 +326,6 @@ export class Store {
       this.#isBehind = true;
       if (!this.#followFailed) this.#failed(error);
       this.#followFailed = true;
-      this.#scheduleLater();
     }
     if (this.current !== before) this.#computeAnew([]);
   }

@@ -21,7 +21,10 @@ import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
+import { notesOn } from '../objects/notes.ts';
+import { checkPatterns } from '../objects/pattern-check.ts';
 import { policyOf } from '../objects/policy.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
 import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
@@ -53,11 +56,15 @@ export interface Request {
   readonly dryRun: boolean;
   readonly expectNodes: number | undefined;
   readonly revision: number | undefined;
+  readonly precondition?: Precondition | undefined;
   /** Aborted when the client leaves. */
   readonly signal: () => AbortSignal;
   /** Hears of the run's id before anything else happens. */
   began(run: string): void;
 }
+
+/** Refuses a write that was meant for another state: `tables` are those behind what it is about, if that can be told. */
+export type Precondition = (snapshot: Snapshot, tables: readonly string[] | undefined, exists: boolean) => void;
 
 export interface Outcome {
   readonly run: Run;
@@ -171,6 +178,8 @@ function* admit({ services, request, run, command, permission }: Call, snapshot:
   const address = command.takes?.(request.args);
   if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
+  const exists = (selection.objects?.length ?? 0) > 0;
+  request.precondition?.(snapshot, command.tablesShown?.(request.args), exists);
   const { user, client, token, login } = request;
   const { addresses } = permission;
   const hasFullRights = (): boolean => policyOf(snapshot).fullRights(user);
@@ -268,6 +277,13 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     yield;
     if (!command.free) yield* checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
     checkStillGoverned(changes, () => draft.snapshot());
+    yield* checkPatterns(changes, () => draft.snapshot());
+    if (changes.length > 0) {
+      const { sees } = scope.ranges;
+      const circumstances = { before: head, after: () => draft.snapshot(), drivers: services.hardware.kinds, sees };
+      const notes = [...(('notes' in answer && answer.notes) || []), ...(yield* notesOn(changes, circumstances))];
+      if (notes.length > 0) run.notes = notes.map(sentenceWithoutSecrets);
+    }
     return changes;
   };
   if (request.dryRun) {

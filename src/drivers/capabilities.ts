@@ -137,14 +137,57 @@ export interface MadeMachine {
   readonly mac?: string | undefined;
 }
 
+export interface MachineChange {
+  /** Undefined: as it is. */
+  readonly cpus?: string | undefined;
+  readonly memory?: string | undefined;
+  /** Sizes of disks to make. */
+  readonly add: readonly string[];
+  /** Devices of disks to delete. */
+  readonly purge: readonly string[];
+  /** Devices with their new sizes, `vdb=20G`. */
+  readonly resize: readonly string[];
+  /** Disks that are in the way are replaced, and disks that were not made for it deleted. */
+  readonly force: boolean;
+}
+
+export interface ChangedMachine {
+  /** Paths of disks that are no longer there. */
+  readonly deleted: readonly string[];
+}
+
 export interface VirtualMachine {
+  /** All of it or nothing. One that runs goes on running; what it and its guest cannot do meanwhile is a Fault. */
+  change(request: MachineChange, signal: AbortSignal): Promise<ChangedMachine>;
   /** Defines the machine, switched off. A failure leaves nothing behind. */
   create(request: MachineRequest, signal: AbortSignal): Promise<MadeMachine>;
   /** One that runs, or that was made by somebody else, only with `force`; its disks only with `purge`. */
   remove(request: { readonly purge: boolean; readonly force: boolean }, signal: AbortSignal): Promise<void>;
 }
 
+export interface SnapshotInfo {
+  /** As ISO 8601 has it. */
+  readonly created: string;
+  /** `on`, `off` or a word of the hardware's own: what the machine did then. */
+  readonly power: string;
+  /** The one that it follows. */
+  readonly parent?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+export interface Snapshots {
+  /** Oldest first. */
+  list(signal: AbortSignal): Promise<readonly string[]>;
+  show(name: string, signal: AbortSignal): Promise<SnapshotInfo>;
+  /** Of its disks and, if it runs, of its memory. */
+  create(name: string, description: string | undefined, signal: AbortSignal): Promise<void>;
+  /** What has changed since is lost. */
+  revert(name: string, signal: AbortSignal): Promise<void>;
+  remove(name: string, signal: AbortSignal): Promise<void>;
+}
+
 export interface Capabilities {
+  readonly snapshots?: Snapshots;
   readonly virtualMachine?: VirtualMachine;
   readonly power?: Power;
   readonly vitals?: Vitals;
@@ -173,6 +216,8 @@ export interface DriverTarget<Access = unknown> {
   readonly device: string;
   /** Commands that may work on the device at once. A console that is held open is none. */
   readonly width: number;
+  /** Readings that wait for the device count as one command: its driver asks once for all of them. */
+  readonly joinsReadings?: boolean;
   readonly access: Access;
 }
 

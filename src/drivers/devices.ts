@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Capabilities, Driver, DriverTarget } from './capabilities.ts';
 import type { Governor } from './governor.ts';
+import { JoinedReadings } from './joined-readings.ts';
 
 /** A node's target and the driver that has made it and takes it. */
 export interface DeviceTarget extends DriverTarget {
@@ -27,17 +28,20 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   serviceProcessor: 'settings of the service processor',
   subnodes: 'nodes behind a node',
   virtualMachine: 'virtual machine',
+  snapshots: 'snapshots',
 };
 
 /** The devices that this process works on, in the order that the governor allows. */
 export class Devices {
   readonly #drivers: ReadonlyMap<string, Driver>;
   readonly #governor: Governor;
+  readonly #readings: JoinedReadings;
   readonly #connected = new WeakMap<DeviceTarget, Capabilities>();
 
   constructor(drivers: ReadonlyMap<string, Driver>, governor: Governor) {
     this.#drivers = drivers;
     this.#governor = governor;
+    this.#readings = new JoinedReadings(governor);
   }
 
   /** How many nodes of one command may wait here. */
@@ -52,18 +56,38 @@ export class Devices {
     by: DeviceUser,
     work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
   ): Promise<T> {
-    const capability = this.#connect(target)[needs];
-    if (!capability)
-      throw new Fault('invalid', `${by.command} is not possible: mgt "${target.driver}" has no ${features[needs]}.`);
-    const begin = (): Promise<T> => {
-      by.begun();
-      return work(capability);
-    };
+    const begin = this.#work(target, needs, by, work);
     return this.#governor.run(target.device, by.user, by.signal, begin, target.width);
+  }
+
+  /** The same for what changes nothing: readings of one device may be worked on together. */
+  async read<K extends keyof Capabilities, T>(
+    target: DeviceTarget,
+    needs: K,
+    by: DeviceUser,
+    work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
+  ): Promise<T> {
+    if (!target.joinsReadings) return this.use(target, needs, by, work);
+    return this.#readings.run(target, by.user, by.signal, this.#work(target, needs, by, work));
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#drivers.values()].map((driver) => driver.close()));
+  }
+
+  #work<K extends keyof Capabilities, T>(
+    target: DeviceTarget,
+    needs: K,
+    by: DeviceUser,
+    work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
+  ): () => Promise<T> {
+    const capability = this.#connect(target)[needs];
+    if (!capability)
+      throw new Fault('invalid', `${by.command} is not possible: mgt "${target.driver}" has no ${features[needs]}.`);
+    return () => {
+      by.begun();
+      return work(capability);
+    };
   }
 
   #connect(target: DeviceTarget): Capabilities {

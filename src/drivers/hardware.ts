@@ -4,8 +4,9 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
+import { patternProblem, patternsIn } from '../objects/substitution/index.ts';
 import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../objects/types.ts';
-import type { Capabilities, Driver, DriverNode } from './capabilities.ts';
+import type { Capabilities, Driver, DriverNode, DriverTarget } from './capabilities.ts';
 import type { DeviceTarget } from './devices.ts';
 
 /** Nodes as hardware: picks each node's driver and has it make the node's target. */
@@ -32,14 +33,24 @@ export class Hardware {
     const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
     return (node) => {
       const known = cache.get(node);
-      if (known) return known;
+      if (known) return typeof known === 'function' ? known() : known;
       const driver = this.#driverOf(reader, node, command, pickers);
-      const made = driver.target(driverNode(reader, this.#box, node, driver));
-      if (made instanceof Promise) return made.then((target) => ({ driver: driver.name, ...target }));
-      const target = { driver: driver.name, ...made };
+      const read = driverNode(reader, this.#box, node, driver);
+      const made = driver.target(read);
+      const named = (target: DriverTarget): DeviceTarget => ({ driver: driver.name, ...target });
+      if (made instanceof Promise) {
+        cache.set(node, async () => named(await driver.target(read)));
+        return made.then(named);
+      }
+      const target = named(made);
       cache.set(node, target);
       return target;
     };
+  }
+
+  /** Names of drivers. */
+  get kinds(): readonly string[] {
+    return [...this.#drivers.keys()];
   }
 
   #driverOf(reader: EffectiveReader, node: string, command: string, pickers: readonly string[]): Driver {
@@ -57,7 +68,8 @@ export class Hardware {
   }
 }
 
-type TargetCache = Map<string, DeviceTarget>;
+/** Of those that depend on more than the definitions, what asks anew. */
+type TargetCache = Map<string, DeviceTarget | (() => Promise<DeviceTarget>)>;
 
 /** `nodehm.power` picks the driver for power before `mgt` does. */
 const powerPickers = ['power', 'mgt'];
@@ -84,13 +96,28 @@ function driverNode(
     }
     return undefined;
   };
+  // A broken pattern gives the node's own name, which is no address; one may have been stored before patterns were looked at.
+  const checked = (attribute: string, mappings: readonly Mapping[]): string | undefined => {
+    const value = first(mappings);
+    for (const { table, column, where } of value === name ? mappings : []) {
+      const stored = reader.explain(tableNamed(table), column, name, where)?.stored ?? '';
+      const problem = patternsIn(table, stored).map(patternProblem).find(Boolean);
+      if (problem !== undefined)
+        throw new Fault('invalid', `its attribute ${attribute} comes from the pattern "${stored}": ${problem}.`);
+    }
+    return value;
+  };
   const mgtHolds = ({ onlyIf }: Mapping): boolean =>
     !onlyIf || hasWord(nodeAttribute(reader, name, onlyIf[0]), onlyIf[1]);
   const attributes: Record<string, string | undefined> = {};
   for (const attribute of driver.attributes) {
     const { at } = attributeNamed(nodeType, attribute);
     // As it is stored for this driver, else as `mgt` says: a driver may be picked by another attribute than `mgt`.
-    attributes[attribute] = first(at.filter(({ onlyIf }) => onlyIf?.[1] === driver.name)) ?? first(at.filter(mgtHolds));
+    attributes[attribute] =
+      checked(
+        attribute,
+        at.filter(({ onlyIf }) => onlyIf?.[1] === driver.name),
+      ) ?? checked(attribute, at.filter(mgtHolds));
   }
   return { name, attributes, account: (key, username) => accountOf(reader, box, key, username) };
 }

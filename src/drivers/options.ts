@@ -1,6 +1,6 @@
 import type { AddressGuard } from '../core/address-guard.ts';
 import type { Trust } from '../protocols/redfish/client.ts';
-import type { HypervisorWays } from './kvm/ways.ts';
+import type { Hypervisors } from './kvm/hypervisors.ts';
 
 /** What drivers are made with; each takes what it needs. */
 export interface DriverOptions {
@@ -14,6 +14,6 @@ export interface DriverOptions {
   readonly powerTimeout: number;
   /** What runs virtual machines; without it the processor itself. */
   readonly accelerator?: 'kvm' | 'qemu';
-  /** How hypervisors are reached; without it this machine is the only one. */
-  readonly hypervisors?: HypervisorWays;
+  /** Of virtual machines; without it this machine is the only one. */
+  readonly hypervisors?: Hypervisors;
 }

@@ -17,6 +17,11 @@ export const hardwareSettings = Type.Object({
     default: defaultSocket,
     variable: 'MUSTER_LIBVIRT_SOCKET',
   }),
+  libvirtCertificates: setting(
+    Path,
+    'directory with `cacert.pem`, `clientcert.pem` and `clientkey.pem`: hypervisors elsewhere are reached by TLS, port 16514',
+    { defaultText: 'none: they are reached through SSH', variable: 'MUSTER_LIBVIRT_CERTIFICATES' },
+  ),
   accelerator: setting(
     oneOf('kvm', 'qemu'),
     'what runs virtual machines: the processor itself, or an emulation of it',

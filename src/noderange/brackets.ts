@@ -21,6 +21,9 @@ export function closingBracket(text: string, open: number, end: number): number 
   return -1;
 }
 
+/** Where numbers begin whose bracket nothing closes, as in `n[1-`; -1 if there are none. */
+export const unclosedBracket = (text: string): number => text.search(/\[\d[^[\]]*$/);
+
 function parseBrackets(text: string): Brackets | undefined {
   const texts: string[] = [];
   const lists: Brackets['lists'] = [];

@@ -1,4 +1,4 @@
-import { expandBrackets } from './brackets.ts';
+import { expandBrackets, unclosedBracket } from './brackets.ts';
 import { nameTest, parseCriterion } from './criterion.ts';
 import type { Names } from './names.ts';
 import {
@@ -27,6 +27,8 @@ export function term(run: Run, text: string, at: number, out: Names): void {
     return members(run, cluster.select(parseCriterion(run, text, at), run.effort.patterns), out);
   }
   if (resolve(run, text, out)) return;
+  const unclosed = unclosedBracket(text);
+  if (unclosed >= 0) throw malformed(run, text.slice(unclosed), at + unclosed, 'has no closing bracket');
   if (text.startsWith('[')) return exactNames(run, text, at, out);
   const names = text.includes('[') ? expandBrackets(run, text, at) : undefined;
   if (!names) return counted(run, text, at, out);

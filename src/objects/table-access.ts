@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
@@ -134,11 +134,10 @@ export function* writeRows(draft: Draft, table: Table, keys: Row, given: Row, se
   checkMeaning(table, columns);
   const rows = rowsMeant(draft.base, table, keys, sees);
   const renames = table.keys.some((key) => key in columns);
-  for (const row of rows) {
+  yield* eachInSlices(rows, (row) => {
     if (renames) checkIdentity(table, { ...row, ...columns });
     draft.merge(table.name, keyOf(table, row), columns);
-    yield;
-  }
+  });
   if (rows.length > 0 || Object.values(columns).every((value) => !value)) return;
   insertRow(draft, table, { ...keys, ...columns });
 }

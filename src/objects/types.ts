@@ -1,5 +1,6 @@
 import { Fault } from '../core/errors.ts';
-import { tableNamed } from '../database/tables.ts';
+import { suggestion } from '../core/nearest.ts';
+import { nodeTables, tableNamed } from '../database/tables.ts';
 import data from './types.json' with { type: 'json' };
 
 /** Where an attribute is stored. `where` narrows tables with several rows per object; `onlyIf` guards conditional mappings. */
@@ -67,6 +68,12 @@ export function typeNamed(name: string): ObjectType {
 export const nodeType = typeNamed('node');
 export const groupType = typeNamed('group');
 
+/** Nodes and groups depend on each other and on settings of the site; other objects only on their own tables. */
+const clusterTables = [...nodeTables.map((table) => table.name), 'nodegroup', 'site'];
+
+export const tablesBehind = (type: ObjectType): readonly string[] =>
+  type === nodeType || type === groupType ? clusterTables : type.tables;
+
 /** An attribute name split at its nic: `nicips.eth0` is the part for eth0 of `nicips`. */
 export function splitNic(attribute: string): { base: string; nic: string | undefined } {
   const dot = attribute.indexOf('.');
@@ -83,7 +90,8 @@ export function attributeNamed(type: ObjectType, name: string): Attribute {
   const attribute = type.attributes.get(base);
   if (attribute && base !== type.key && (nic === undefined || isNicAttribute(type, base))) return attribute;
   if (type.attributes.has(name) && name !== type.key) return type.attributes.get(name)!;
-  throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.`);
+  const meant = suggestion(name, type.attributes.keys());
+  throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.${meant}`);
 }
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`);

@@ -9,7 +9,7 @@ import type { Store } from '../database/store.ts';
 import type { Row } from '../database/tables.ts';
 import { isEnabled } from '../database/tables.ts';
 import { accountRow } from '../objects/accounts.ts';
-import type { CommonParameters } from './parameters.ts';
+import type { Credentials } from './credentials.ts';
 
 export interface Identity {
   readonly user: string;
@@ -39,13 +39,11 @@ export class Authenticator {
   }
 
   identify(
-    header: string | undefined,
-    common: CommonParameters,
+    { token, userName, userPW }: Omit<Credentials, 'hint'>,
     address: string,
     connection: object,
   ): Identity | Promise<Identity> {
-    if (header !== undefined) return this.#byToken(this.#hashOf(header, connection));
-    const { userName, userPW } = common;
+    if (token !== undefined) return this.#byToken(this.#hashOf(token, connection));
     if (!userName || !userPW) throw failure();
     return this.#byPassword(userName, userPW, address, connection);
   }

@@ -2,6 +2,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
+import { suggestion } from '../core/nearest.ts';
 import { type Endpoint, members } from './endpoint.ts';
 import type { Root } from './roots.ts';
 
@@ -26,7 +27,10 @@ export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, u
     const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name));
     if (unknown.length > 0 && root.strict) {
       const hint = endpoint.body ? `known are ${Object.keys(properties).join(', ')}` : 'there are none here';
-      throw new Fault('unknown-member', `The body has the unknown member "${unknown[0]}"; ${hint}.`);
+      throw new Fault(
+        'unknown-member',
+        `The body has the unknown member "${unknown[0]}"; ${hint}.${suggestion(unknown[0]!, Object.keys(properties))}`,
+      );
     }
     checked = Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name)));
   }

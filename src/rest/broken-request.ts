@@ -16,6 +16,15 @@ const answers: Readonly<Record<string, Answer>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request was not sent in time.', 4],
 };
 
+function replyOf([status, sentence, errorcode]: Answer): string {
+  const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
+  const head = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
+  return `HTTP/1.1 ${status}\r\n${guard}${head}\r\n\r\n${body}`;
+}
+
+/** For those who speak without TLS to the port. */
+export const plainHttpAnswer = replyOf(['400 Bad Request', 'This port speaks HTTPS: begin the URL with https://.', 2]);
+
 /** How long a client that was answered may go on sending what nobody reads. */
 const lingerTimeout = 2_000;
 const answered = new WeakSet<Socket>();
@@ -36,10 +45,7 @@ export function answerBrokenRequest(
     return;
   }
   answered.add(socket);
-  const [status, sentence, errorcode] = answers[error.code ?? ''] ?? notHttp;
-  const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
-  const head = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
-  socket.end(`HTTP/1.1 ${status}\r\n${guard}${head}\r\n\r\n${body}`);
+  socket.end(replyOf(answers[error.code ?? ''] ?? notHttp));
   const timer = setTimeout(() => socket.destroy(), lingerTimeout).unref();
   socket.once('close', () => clearTimeout(timer));
 }

@@ -71,6 +71,11 @@ export class Connections {
     if (connection) connection.isAuthenticated = true;
   }
 
+  /** The connection that carries this one. */
+  rawOf(inside: TLSSocket): Socket | undefined {
+    return this.#open.get(endsOf(inside))?.raw;
+  }
+
   #admit(raw: Socket): void {
     const name = networkOf(raw.remoteAddress ?? '');
     const network = this.#networks.get(name) ?? { name, open: 0 };

@@ -4,9 +4,10 @@ import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { shortenedLine } from '../dispatch/shortened.ts';
+import { shortened, shortenedLine, wordsAtOnce } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
+import { preconditionOf } from './entity-tags.ts';
 import type { Endpoint, Input } from './endpoint.ts';
 import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
@@ -15,6 +16,7 @@ import { refuseSecrets } from './path-secrets.ts';
 import { receive, type Received } from './receive.ts';
 import { refusalRecord } from './refusal-record.ts';
 import { faultOf, sendFault } from './reply.ts';
+import { type Answered, logRequest } from './request-log.ts';
 import type { Root } from './roots.ts';
 import type { Route } from './route.ts';
 import { send } from './send.ts';
@@ -26,6 +28,12 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
   const response = reply.raw;
   const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
   const held: (() => void)[] = [];
+  let user: string | undefined;
+  const log = (answered: Answered): void => {
+    const range = (): string => shownRange(rangeOf(endpoint, request.params as Record<string, string>));
+    const run = headers['X-Muster-Run'];
+    logRequest(services.log, request, reply, { user, command: endpoint.command.name, range, run, ...answered });
+  };
   try {
     if (endpoint.method !== 'GET' && rangeOf(endpoint, request.params as Record<string, string>) === allResources) {
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
@@ -37,6 +45,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const arrived = receive({ route, request, response, held });
     const received = arrived instanceof Promise ? await arrived : arrived;
     const { identity, common } = received;
+    user = identity.user;
     let call: Request;
     try {
       const made = inSlices(makeCall(route, request, response, headers, received));
@@ -50,17 +59,28 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Revision'] = outcome.revision;
+    if (outcome.run.notes) headers['X-Muster-Note'] = noteHeader(outcome.run.notes);
     const sent = send({ route, request, response, headers, outcome, common, call }, accepted.ndjson);
     if (sent) await sent;
+    log({ command: call.command.name, failed: outcome.run.failed });
   } catch (error) {
     const fault = faultOf(error, services.log, request.id);
     headers['X-Muster-Revision'] ??= services.store.current.revision;
     if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
     if (response.headersSent) response.destroy();
     else sendFault(response, root, fault, headers);
+    log({ fault });
   } finally {
     for (const release of held) release();
   }
+}
+
+const longestNote = 500;
+
+/** The first of them, in characters that a header can have; the run has all. */
+function noteHeader([first = '', ...more]: readonly string[]): string {
+  const rest = more.length > 0 ? ` (${more.length} more in the run)` : '';
+  return first.replaceAll(/[^ -~]/g, '?').slice(0, longestNote) + rest;
 }
 
 /** What the path offers besides the row's own method. */
@@ -97,7 +117,7 @@ function* makeCall(
     command,
     args,
     words,
-    line: yield* shortenedLine(words),
+    line: words.length <= wordsAtOnce ? shortened(words.join(' ')) : yield* shortenedLine(words),
     range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,
@@ -108,6 +128,7 @@ function* makeCall(
     dryRun: common.dryRun,
     expectNodes,
     revision: countHeader(request, 'x-muster-revision'),
+    precondition: endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']),
     signal: () => leftSignal(response),
     began: (run) => {
       headers['X-Muster-Run'] = run;

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Fault } from '../core/errors.ts';
 import type { Identity } from './authenticate.ts';
+import { credentialsOf } from './credentials.ts';
 import type { CommonParameters } from './parameters.ts';
 import { refusalRecord } from './refusal-record.ts';
 import type { Route } from './route.ts';
@@ -12,23 +13,30 @@ export function identify(
   common: CommonParameters,
   missing?: Fault,
 ): Identity | Promise<Identity> {
-  const { services, endpoint } = route;
-  const header = endpoint.byAccount ? undefined : request.headers['x-auth-token'];
-  const token = Array.isArray(header) ? header[0] : header;
+  const { services, endpoint, root } = route;
+  const credentials = credentialsOf(root, endpoint, request.headers, common);
+  const { token, userName, userPW, hint } = credentials;
   if (endpoint.needsToken && token === undefined) {
     throw new Fault('method', `${endpoint.method} here revokes the token sent in X-Auth-Token, and none was sent.`);
   }
   const refused = async (error: unknown): Promise<never> => {
-    const user = common.userName?.slice(0, 256) ?? '';
     if (services.audit && error instanceof Fault)
-      await services.refusals.note(refusalRecord(route, request, user, 'Denied (authentication)'));
-    throw error;
+      await services.refusals.note(
+        refusalRecord(route, request, userName?.slice(0, 256) ?? '', 'Denied (authentication)'),
+      );
+    throw root.takesAuthorization ? explained(error, hint) : error;
   };
-  if (missing && token === undefined && !(common.userName && common.userPW)) return refused(missing);
+  if (missing && token === undefined && !(userName && userPW)) return refused(missing);
   try {
-    const identity = services.authenticator.identify(token, common, request.ip, request.raw.socket);
+    const identity = services.authenticator.identify(credentials, request.ip, request.raw.socket);
     return identity instanceof Promise ? identity.catch(refused) : identity;
   } catch (error) {
     return refused(error);
   }
 }
+
+/** What was wrong, for a fault that does not say it. */
+const explained = (error: unknown, hint: string): unknown =>
+  error instanceof Fault && error.kind === 'unauthenticated' && error.sentences.length === 1
+    ? new Fault('unauthenticated', [...error.sentences, hint])
+    : error;

@@ -9,6 +9,7 @@ import {
   Verdict,
 } from '../core/results.ts';
 import { byText } from '../database/sorted-map.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Endpoint } from './endpoint.ts';
 
 type NodeSuccess = Exclude<NodeResult, NodeFailure>;
@@ -34,6 +35,19 @@ export async function collectStream(
   }
   const names = [...successes.keys()].sort();
   return { shape: 'objects', names, attributes: (name) => valueOf(successes.get(name)!) };
+}
+
+/** The same for those who can read both: the results of nodes, and what went wrong with others. */
+export async function collectLenient(results: AsyncIterable<NodeResult>): Promise<Answer> {
+  const all: NodeResult[] = [];
+  for await (const result of results) all.push(result);
+  const found: [string, NodeValue][] = [];
+  const errors: [string, string][] = [];
+  for (const result of all.sort((a, b) => byText(a.node, b.node))) {
+    if ('error' in result) errors.push([result.node, sentencesOf(result).map(sentenceWithoutSecrets).join(' ')]);
+    else found.push([result.node, valueOf(result)]);
+  }
+  return { shape: 'value', value: { results: Object.fromEntries(found), errors: Object.fromEntries(errors) } };
 }
 
 const valueOf = (result: NodeSuccess): NodeValue => ('value' in result ? result.value : outputLines(result.output));

@@ -12,6 +12,8 @@ export interface CommonParameters {
   /** ver=1.0: lists as arrays. */
   readonly lists: boolean;
   readonly dryRun: boolean;
+  /** A member of the body that was meant to be one of the credentials, if these are missing. */
+  readonly misspelt?: { readonly given: string; readonly meant: string } | undefined;
 }
 
 const names: readonly string[] = ['userName', 'userPW', 'pretty', 'debug', 'xcoll', 'ver', 'dryRun'];
@@ -54,8 +56,25 @@ export function commonParameters(
       xcoll: isOn(given.get('xcoll')),
       lists: given.get('ver') === '1.0',
       dryRun: given.has('dryRun'),
+      misspelt: bulk || (given.has('userName') && given.has('userPW')) ? undefined : misspeltIn(body),
     },
   };
+}
+
+/** How people write the names of credentials, without the case of letters. */
+const spellings: Readonly<Record<string, string>> = {
+  username: 'userName',
+  user: 'userName',
+  userpw: 'userPW',
+  password: 'userPW',
+};
+
+function misspeltIn(body: Record<string, unknown>): CommonParameters['misspelt'] {
+  for (const given of Object.keys(body)) {
+    const meant = spellings[given.toLowerCase()];
+    if (meant !== undefined && meant !== given) return { given, meant };
+  }
+  return undefined;
 }
 
 function commonText(name: string, value: unknown): string {

@@ -54,7 +54,8 @@ export function receive(arrival: Arrival): Received | Promise<Received> {
 /** GET and DELETE have a body only if they say it is JSON; forms are no bodies. */
 function isRead({ route, request }: Arrival): boolean {
   const type = request.headers['content-type']?.toLowerCase() ?? '';
-  if ((request.method === 'GET' || request.method === 'DELETE') && !type.includes('json')) return false;
+  const { method } = route.endpoint;
+  if ((method === 'GET' || method === 'DELETE') && !type.includes('json')) return false;
   if (!type.startsWith('application/x-www-form-urlencoded') && !type.startsWith('multipart/')) return true;
   if (route.root.strict)
     throw new Fault('unknown-member', 'The body is a form; send JSON with Content-Type: application/json.');

@@ -42,6 +42,9 @@ export function sendFault(
   headers: Record<string, string | number>,
 ): void {
   if (fault.retryAfter !== undefined) headers['Retry-After'] = fault.retryAfter;
+  // Not Basic, which is understood too: a browser would ask for a password, and send it along whenever another site leads it here.
+  if (fault.kind === 'unauthenticated' && root.takesAuthorization)
+    headers['WWW-Authenticate'] = 'Bearer realm="muster"';
   headers['Content-Type'] = jsonType;
   // They may repeat what was sent, and with it a secret under a wrong name or in a wrong place.
   const body = { error: sentencesAt(root, fault).map(sentenceWithoutSecrets), errorcode: errorKinds[fault.kind].code };

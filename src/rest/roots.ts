@@ -5,6 +5,12 @@ export interface Root {
   readonly prefix: string;
   /** Refuses unknown query parameters, unknown members of action bodies, form-encoded bodies and unacceptable Accept headers. */
   readonly strict: boolean;
+  /** Credentials may stand in the header Authorization, and who is refused hears what was wrong with those that were sent. */
+  readonly takesAuthorization: boolean;
+  /** Those who ask for it get the results of nodes beside the errors of others. */
+  readonly canBeLenient: boolean;
+  /** HEAD is answered where GET is. */
+  readonly answersHead: boolean;
   /** A node range that selects nothing is an error also when reading definitions. */
   readonly refusesEmptyRanges: boolean;
   /** Attributes of the path of PUT globalconf that the body lacks are an error. */
@@ -19,6 +25,9 @@ export interface Root {
 export const musterRoot: Root = {
   prefix: '/muster',
   strict: true,
+  takesAuthorization: true,
+  canBeLenient: true,
+  answersHead: true,
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
   failsOnErrorOutput: false,
@@ -30,6 +39,9 @@ export const musterRoot: Root = {
 const xcatwsRoot: Root = {
   prefix: '/xcatws',
   strict: false,
+  takesAuthorization: false,
+  canBeLenient: false,
+  answersHead: false,
   refusesEmptyRanges: true,
   comparesPathWithBody: false,
   failsOnErrorOutput: true,

@@ -1,5 +1,4 @@
 import type { ServerResponse } from 'node:http';
-import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../commands/command.ts';
@@ -8,14 +7,14 @@ import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
 import { takesLong } from './describe/rows.ts';
+import { entityTag, matchesTag } from './entity-tags.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
-import { collectStream } from './node-results.ts';
+import { collectLenient, collectStream } from './node-results.ts';
 import { type Body, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
-import { prefersAsync } from './prefer.ts';
+import { lenient, prefers, respondAsync } from './prefer.ts';
 import type { Route } from './route.ts';
-import type { Snapshot } from '../database/snapshot.ts';
 
 interface Sending {
   readonly route: Route;
@@ -25,13 +24,14 @@ interface Sending {
   readonly outcome: Outcome;
   readonly common: CommonParameters;
   readonly call: Request;
+  readonly isLenient?: boolean;
 }
 
 /** What it returns must be awaited; a short reply that can be made at once returns nothing. */
 export function send(sending: Sending, ndjson: boolean): Promise<void> | undefined {
-  const { route, request, response, outcome, common, call } = sending;
+  const { route, request, response, headers, outcome, common, call } = sending;
   const { answer } = outcome;
-  if (takesLong(call) && prefersAsync(request.headers['prefer'])) {
+  if (takesLong(call) && prefers(request.headers['prefer'], respondAsync)) {
     if (answer.shape === 'stream') goOn(sending, answer.results);
     return sendBegun(sending);
   }
@@ -41,11 +41,15 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
     return streamOutcome(response, { ...outcome, answer }, route.services.catalog, common);
   }
   if (answer.shape !== 'stream') return sendAnswer(sending, answer);
+  if (route.root.canBeLenient && prefers(request.headers['prefer'], lenient)) {
+    headers['Preference-Applied'] = lenient;
+    return collectLenient(answer.results).then((collected) => sendAnswer({ ...sending, isLenient: true }, collected));
+  }
   return collectStream(answer.results, route.endpoint).then((collected) => sendAnswer(sending, collected));
 }
 
-const statusOf = ({ route: { endpoint }, common }: Sending): number =>
-  endpoint.method === 'POST' && !common.dryRun ? 201 : 200;
+const statusOf = ({ route: { endpoint }, common, isLenient }: Sending): number =>
+  endpoint.method === 'POST' && !common.dryRun && !isLenient ? 201 : 200;
 
 const beginStream = (sending: Sending): unknown =>
   sending.response.writeHead(statusOf(sending), { ...sending.headers, 'Content-Type': 'application/x-ndjson' });
@@ -53,7 +57,7 @@ const beginStream = (sending: Sending): unknown =>
 /** The run tells what comes of it. */
 function sendBegun({ route, response, headers, outcome }: Sending): undefined {
   headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
-  headers['Preference-Applied'] = 'respond-async';
+  headers['Preference-Applied'] = respondAsync;
   sendBody(response, 202, headers, '');
 }
 
@@ -119,39 +123,6 @@ function sendMade(sending: Sending, made: Body, more: readonly string[]): Promis
   if (typeof body !== 'string') return sendLongBody(response, statusOf(sending), headers, body);
   sendBody(response, statusOf(sending), headers, body);
   return undefined;
-}
-
-/** Tags of one process do not outlive it: after a backup was restored, versions of tables count again from where it was made. */
-const epoch = randomBytes(6).toString('base64url');
-
-let latest: { snapshot: Snapshot; tables: readonly string[]; version: number } | undefined;
-
-/** The sequence of the snapshot in which one of the tables last changed. Most requests ask what the one before asked. */
-function latestVersion(snapshot: Snapshot, tables: readonly string[]): number {
-  if (latest?.snapshot === snapshot && latest.tables === tables) return latest.version;
-  let version = 0;
-  for (const table of tables) version = Math.max(version, snapshot.version(table));
-  latest = { snapshot, tables, version };
-  return version;
-}
-
-/** A tag that changes whenever one of the tables does. */
-function entityTag(
-  snapshot: Snapshot,
-  tables: readonly string[],
-  { pretty, xcoll, lists, debug }: CommonParameters,
-): string {
-  const version = latestVersion(snapshot, tables);
-  const form = Number(pretty) + 2 * Number(xcoll) + 4 * Number(lists) + 8 * Number(debug);
-  return `"${epoch}.${version}.${form}"`;
-}
-
-function matchesTag(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(',').some((candidate) => {
-    const trimmed = candidate.trim();
-    return trimmed === '*' || trimmed.replace(/^W\//, '') === tag;
-  });
 }
 
 /** Sends a body in pieces, as fast as the client takes it. Encryption takes time too, so others get their turn in between. */

@@ -8,7 +8,7 @@ import { METHODS, type IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
-import { answerBrokenRequest, maximumHeaders } from './broken-request.ts';
+import { answerBrokenRequest, maximumHeaders, plainHttpAnswer } from './broken-request.ts';
 import type { Credentials } from './certificates.ts';
 import { rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -16,12 +16,14 @@ import { GuardedResponse } from './guarded-response.ts';
 import { handle } from './handler.ts';
 import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts';
 import { publicRoutes } from './public-routes.ts';
-import { faultOf, sendFault } from './reply.ts';
+import { faultOf, sendBody, sendFault } from './reply.ts';
+import { logRequest } from './request-log.ts';
 import { musterRoot, type Root, roots } from './roots.ts';
 import type { RestServices } from './route.ts';
 import { shownPath } from './path-secrets.ts';
 
 const maximumUrl = 65_536;
+const reading = ['GET', 'HEAD'];
 
 const unreadablePath =
   'The path cannot be read: write every % as %25, and every other %-sequence as bytes of UTF-8 text.';
@@ -76,11 +78,22 @@ export function createServer(
     refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${shownPath(request.url)}.`)),
   );
   for (const root of roots) addRoutes(app, services, root, rows);
+  app.route({ method: reading, url: '/', handler: showReference });
   // Otherwise node answers an unknown Expect itself, without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   continueWhenWanted(app.server);
   services.connections.watch(app.server);
+  // Before the others, which close the connection.
+  app.server.prependListener('tlsClientError', (error: Error & { code?: string }, socket) => {
+    if (error.code === 'ERR_SSL_HTTP_REQUEST') services.connections.rawOf(socket)?.end(plainHttpAnswer);
+  });
   return app;
+}
+
+/** Somebody who knows nothing but the address should find out more. */
+function showReference(_request: FastifyRequest, reply: FastifyReply): void {
+  reply.hijack();
+  sendBody(reply.raw, 302, { Location: `${musterRoot.prefix}/docs` }, '');
 }
 
 /** `https://host/path`, as proxies send it, means `/path`. */
@@ -95,7 +108,9 @@ const rootOf = (request: FastifyRequest): Root =>
 
 function refuse(services: RestServices, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
-  sendFault(reply.raw, rootOf(request), faultOf(error, services.log, request.id), { 'X-Request-Id': request.id });
+  const fault = faultOf(error, services.log, request.id);
+  sendFault(reply.raw, rootOf(request), fault, { 'X-Request-Id': request.id });
+  logRequest(services.log, request, reply, { fault });
 }
 
 /** Fastify refuses a type it cannot read; here every type but a form means JSON, so that such a one is as good as any. */
@@ -129,24 +144,23 @@ function checkSize(request: FastifyRequest): void {
 function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: Root, rows: readonly Endpoint[]): void {
   const offered = rowsAt(root, rows);
   const methods = new Map<string, string[]>();
-  const note = (path: string, method: string): string => {
-    const list = methods.get(path);
-    if (list) list.push(method);
-    else methods.set(path, [method]);
+  const note = (path: string, more: readonly string[]): string => {
+    methods.set(path, [...(methods.get(path) ?? []), ...more]);
     return path;
   };
   for (const endpoint of offered) {
-    const url = note(root.prefix + routerPath(endpoint), endpoint.method);
+    const method = endpoint.method === 'GET' && root.answersHead ? reading : [endpoint.method];
+    const url = note(root.prefix + routerPath(endpoint), method);
     const route = { services, root, endpoint };
     app.route({
-      method: endpoint.method,
+      method,
       url,
       config: { bulk: endpoint.bulk ?? false },
       handler: (request, reply) => handle(route, request, reply),
     });
   }
   for (const { path, handler } of publicRoutes(services, root)) {
-    app.route({ method: 'GET', url: note(root.prefix + path, 'GET'), handler });
+    app.route({ method: reading, url: note(root.prefix + path, reading), handler });
   }
   for (const [url, allowed] of methods) {
     const others = app.supportedMethods.filter((method) => !allowed.includes(method));
@@ -170,8 +184,8 @@ function refuseMethod(
     'method',
     `${request.method} is not offered here; ${allowed.join(', ')} ${allowed.length === 1 ? 'is' : 'are'}.`,
   );
-  services.log.debug({ request: request.id }, fault.message);
   sendFault(reply.raw, root, fault, { 'X-Request-Id': request.id, Allow: allowed.join(', ') });
+  logRequest(services.log, request, reply, { fault });
 }
 
 const routerPath = ({ path }: Endpoint): string => path.replaceAll(/\{(\w+)\}/g, ':$1');

@@ -9,6 +9,7 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeType } from '../objects/types.ts';
+import { keepChange } from './changed-machine.ts';
 import { keepIdentity } from './made-machine.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { ServiceProcessorTrust } from './service-processor-trust.ts';
@@ -46,6 +47,8 @@ export class Effects {
         return this.#follow(node, effect.from, effect.to, origin);
       case 'machine':
         return keepIdentity(this.#services.store, origin, node, effect);
+      case 'machine-changed':
+        return keepChange(this.#services.store, origin, node, effect);
       case 'certificate':
         return certificates.learn(node, effect.fingerprint, origin);
       case 'host-key':

@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ChangeSet, Retention } from '../../src/database/database.ts';
@@ -40,6 +40,14 @@ describe('what was written', () => {
     const read = await opened(async (store) => store.current);
     expect(keys.map((key) => read.get('site', key)?.['value'])).toEqual(keys.map((key) => `of ${key}`));
     expect(read.rows('site').keys()).toEqual([...keys].sort());
+  });
+
+  test('is in the main file alone after a clean stop', async () => {
+    await opened((store) => setSite(store, 'a', 'b'));
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    const copy = join(directory, 'copy.sqlite');
+    copyFileSync(file, copy);
+    expect(queryOutside(copy, 'select value from site')).toEqual([{ value: 'b' }]);
   });
 
   test('is kept in a write-ahead log', async () => {

@@ -358,6 +358,36 @@ describe('when somebody else commits in between', () => {
     },
   );
 
+  test('audit records that nobody waits for are written also if the change sets they came with are refused then', async () => {
+    await cluster.close();
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    cluster = await memoryStore({
+      around: (database) => ({
+        ...silent(database),
+        write: async (batch) => {
+          if (batch.audit.length > 0) await held;
+          return database.write(batch);
+        },
+      }),
+    });
+    const onlyOnce = (head: Snapshot) => {
+      if (head.get('site', 'counter')) throw new Error('taken');
+      return increment(head);
+    };
+    const another = await Store.open(await SqliteDatabase.open(cluster.file));
+    await another.change(testOrigin, increment);
+    await another.close();
+    cluster.store.auditSoon(record);
+    const refused = expect(cluster.store.change(testOrigin, onlyOnce)).rejects.toThrow('taken');
+    // Longer than such records wait of themselves.
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    release();
+    await refused;
+    const count = () => queryOutside(cluster.file, 'select count(*) as n from auditlog')[0]!['n'];
+    await expect.poll(count, { timeout: 10_000 }).toBe(1);
+  });
+
   test('audit records are written whatever they did, without reading it', async () => {
     await other.change(testOrigin, increment);
     const before = cluster.current;

@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openDoor } from '../lab/netboot/door.ts';
+import type { Namespace } from '../lab/netns.ts';
 import { Client, type CallOptions, type Reply } from './client.ts';
 
 const checkout = join(import.meta.dirname, '../..');
@@ -19,6 +21,8 @@ export interface ServerOptions {
   readonly ca?: string;
   /** The program, where it is not muster as it is. */
   readonly main?: string;
+  /** A network of its own to run in. */
+  readonly namespace?: Namespace;
 }
 
 /** A muster process on a port of its own, and a client that root's token is ready for. */
@@ -57,8 +61,10 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     args.push('--config', configFile);
   }
   const own = { MUSTER_ROOT_PASSWORD: rootPassword, MUSTER_HOSTS_FILE: join(data, 'hosts') };
-  const { child, output } = launch(args, { ...own, ...options.environment }, options.main);
-  const port = await readyPort(child, output);
+  const { child, output } = launch(args, { ...own, ...options.environment }, options.main, options.namespace);
+  const inside = await readyPort(child, output);
+  const door = options.namespace && (await openDoor(options.namespace, inside, data));
+  const port = door?.port ?? inside;
   const client = new Client(port, options.ca ?? readFileSync(join(data, 'tls/ca.pem'), 'utf8'));
   const login = await client.call('POST', '/tokens', { body: { userName: 'root', userPW: rootPassword } });
   const token: string = login.status === 201 ? login.json.token.id : '';
@@ -81,14 +87,22 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
       client.close();
       child.kill('SIGTERM');
       const code = await exitOf(child);
+      await door?.close();
       if (options.data === undefined) rmSync(data, { recursive: true, force: true });
       if (code !== 0) throw new Error(`muster ended with ${code}:\n${output()}`);
     },
   };
 }
 
-function launch(args: readonly string[], environment: Readonly<Record<string, string>>, program = main) {
-  const child = spawn(process.execPath, [program, ...args], {
+function launch(
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  program = main,
+  namespace?: Namespace,
+) {
+  const words = [program, ...args];
+  const [file, ...rest] = namespace ? namespace.command(process.execPath, ...words) : [process.execPath, ...words];
+  const child = spawn(file, rest, {
     cwd: checkout,
     // Whatever a test defines, nothing leaves this machine.
     env: {

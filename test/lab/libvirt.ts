@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,6 +23,10 @@ export interface LibvirtLab {
   readonly bootDisk: string;
   /** What virsh prints; an error with what it says when it fails. */
   virsh(...words: string[]): Promise<string>;
+  /** Stops a machine's emulator, so that it answers nobody, until what is returned is called. */
+  freeze(machine: string): Promise<() => Promise<void>>;
+  /** What the daemon is doing with a machine that runs, such as `snapshot`, though its emulator does not answer. */
+  jobOf(machine: string): string | undefined;
   /** Kills the daemon; its machines go on. Another is started. */
   killDaemon(): Promise<void>;
   stop(): Promise<void>;
@@ -30,8 +34,21 @@ export interface LibvirtLab {
 
 const run = promisify(execFile);
 
-const daemonConfiguration = (): string => `listen_tls = 0
-auth_unix_rw = "none"
+export interface LibvirtOptions {
+  /** Where it takes TLS as well, with certificates of that directory. It is in the network of this machine then. */
+  readonly tls?: { readonly address: string; readonly certificates: string };
+}
+
+const tlsConfiguration = ({ address, certificates }: NonNullable<LibvirtOptions['tls']>): string => `listen_tls = 1
+listen_addr = "${address}"
+ca_file = "${join(certificates, 'cacert.pem')}"
+cert_file = "${join(certificates, 'servercert.pem')}"
+key_file = "${join(certificates, 'serverkey.pem')}"
+`;
+
+const daemonConfiguration = ({
+  tls,
+}: LibvirtOptions): string => `${tls ? tlsConfiguration(tls) : 'listen_tls = 0\n'}auth_unix_rw = "none"
 unix_sock_rw_perms = "0700"
 host_uuid = "${randomUUID()}"
 log_outputs = "3:stderr"
@@ -60,23 +77,32 @@ const init = `set -e
 for place in ${Object.entries(places)
   .map(([name, path]) => `${name}:${path}`)
   .join(' ')}; do mount --bind "$1/\${place%%:*}" "\${place#*:}"; done
-while :; do libvirtd --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirtd.pid || :; sleep 0.2; done
+while :; do libvirtd $2 --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirtd.pid || :; sleep 0.2; done
 `;
 
-export async function startLibvirt(): Promise<LibvirtLab> {
+export async function startLibvirt(options: LibvirtOptions = {}): Promise<LibvirtLab> {
   const directory = await mkdtemp(join(tmpdir(), 'muster-libvirt-'));
   const file = (...names: string[]): string => join(directory, ...names);
   await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
   await Promise.all([
-    writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration()),
+    writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration(options)),
     writeFile(file('etc', 'qemu.conf'), emulatorConfiguration),
     writeFile(file('init'), init),
     writeFile(file('images', 'boot.img'), bootSector()),
   ]);
   // A process namespace, so that machines end with the lab; libvirt lets them outlive its daemon.
-  const apart = ['--mount', '--net', '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
+  const apart = ['--mount', ...(options.tls ? [] : ['--net']), '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
   // unshare does not end when it is asked to.
-  const args = ['--pdeathsig', 'KILL', 'unshare', ...apart, 'bash', file('init'), directory];
+  const args = [
+    '--pdeathsig',
+    'KILL',
+    'unshare',
+    ...apart,
+    'bash',
+    file('init'),
+    directory,
+    options.tls ? '--listen' : '',
+  ];
   const child = startChild('setpriv', args, { directory, logFile: file('out') });
   const socket = file('run', 'libvirt', 'libvirt-sock');
   const virsh = async (...words: string[]): Promise<string> => {
@@ -99,6 +125,10 @@ export async function startLibvirt(): Promise<LibvirtLab> {
       await pause(50);
     }
   };
+  const signal = async (name: string, pidFile: string): Promise<void> => {
+    const pid = await readFile(pidFile, 'utf8');
+    await run('nsenter', ['-t', await innerProcess(child.process.pid!), '-p', 'kill', `-${name}`, pid.trim()]);
+  };
   try {
     await ready();
   } catch (error) {
@@ -111,9 +141,17 @@ export async function startLibvirt(): Promise<LibvirtLab> {
     images: file('images'),
     bootDisk: file('images', 'boot.img'),
     virsh,
+    async freeze(machine) {
+      const pid = file('run', 'libvirt', 'qemu', `${machine}.pid`);
+      await signal('STOP', pid);
+      return () => signal('CONT', pid);
+    },
+    jobOf(machine) {
+      const status = readFileSync(file('run', 'libvirt', 'qemu', `${machine}.xml`), 'utf8');
+      return /(?<=<job [^>]*async=')\w+/.exec(status)?.[0];
+    },
     async killDaemon() {
-      const pid = await readFile(file('run', 'libvirtd.pid'), 'utf8');
-      await run('nsenter', ['-t', await innerProcess(child.process.pid!), '-p', 'kill', '-KILL', pid.trim()]);
+      await signal('KILL', file('run', 'libvirtd.pid'));
       await ready();
     },
     stop,

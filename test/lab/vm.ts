@@ -8,13 +8,18 @@ import { buildModule } from './bmc/build.ts';
 import { type BmcState, readState } from './bmc/state.ts';
 import { refuseBound, waitBound } from './bound.ts';
 import { startChild } from './child.ts';
+import type { Namespace } from './netns.ts';
 import { bootDisk, bootScript } from './vm/boot-media.ts';
-import { emulatorFile, lanFile, ports, startScript } from './vm/configuration.ts';
+import { emulatorFile, type Hardware, lanFile, ports, startScript, talkerArguments } from './vm/configuration.ts';
 
 export interface VmOptions {
   /** The /16 below which its BMC is, such as `127.12`. */
   readonly prefix: string;
   readonly index?: number;
+  /** The network that it is in, with its BMC. */
+  readonly namespace?: Namespace;
+  /** What it is made of; without, a small one that says from what it has booted. */
+  readonly hardware?: Hardware;
 }
 
 /** A QEMU machine whose BMC is ipmi_sim. Power on starts QEMU, and the boot device is honoured. Account: admin of `labAccounts`. */
@@ -35,28 +40,40 @@ export interface Vm {
 
 const scripts = join(import.meta.dirname, 'bmc');
 
-export async function startVm({ prefix, index = 0 }: VmOptions): Promise<Vm> {
+/** A machine that prints from what it has booted. */
+const talker: Hardware = {
+  async prepare({ directory }, texts) {
+    await mkdir(join(directory, 'tftp'));
+    await writeFile(join(directory, 'tftp/boot.ipxe'), bootScript(texts.network));
+    await writeFile(join(directory, 'disk.img'), bootDisk(texts.disk));
+  },
+  qemu: talkerArguments,
+};
+
+export async function startVm({ prefix, index = 0, namespace, hardware = talker }: VmOptions): Promise<Vm> {
   const address = labAddress(prefix, index);
-  refuseBound('udp', [address], 623);
-  for (const port of Object.values(ports)) refuseBound('tcp', [address], port);
+  if (!namespace) {
+    refuseBound('udp', [address], 623);
+    for (const port of Object.values(ports)) refuseBound('tcp', [address], port);
+  }
   const module = await buildModule();
   const directory = await mkdtemp(join(tmpdir(), 'muster-vm-'));
   const file = (name: string): string => join(directory, name);
   const texts = { disk: `DISKBOOT-OK vm${index}`, network: `NETBOOT-OK vm${index}` };
   const machine = { index, address, directory };
-  await Promise.all([mkdir(file('state')), mkdir(file('tftp'))]);
+  await mkdir(file('state'));
+  await hardware.prepare(machine, texts);
   await Promise.all([
     cp(join(scripts, 'lanctl.sh'), file('lanctl.sh')),
-    writeFile(file('tftp/boot.ipxe'), bootScript(texts.network)),
-    writeFile(file('disk.img'), bootDisk(texts.disk)),
     writeFile(file('bootnow'), 'none\n'),
     writeFile(file('lan.conf'), lanFile(machine, module)),
     writeFile(file('cmd.emu'), emulatorFile),
-    writeFile(file('start.sh'), startScript(machine)),
+    writeFile(file('start.sh'), startScript(machine, hardware.qemu(machine))),
   ]);
   await chmod(file('start.sh'), 0o755);
   const args = ['-c', file('lan.conf'), '-f', file('cmd.emu'), '-s', file('state'), '-n', '-p'];
-  const child = startChild('ipmi_sim', args, { directory, logFile: file('log') });
+  const [program, ...words] = namespace ? namespace.command('ipmi_sim', ...args) : ['ipmi_sim', ...args];
+  const child = startChild(program, words, { directory, logFile: file('log') });
 
   const screen = (): string => readOrNothing(file('serial.log'));
   const pid = (): number | undefined => {

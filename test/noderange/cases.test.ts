@@ -14,6 +14,8 @@ interface Case {
 
 /** Observed results that muster's own rules replace. */
 const decidedOtherwise: Record<string, Partial<Case>> = {
+  // A bracket that nothing closes is a slip, and no name.
+  'node[1-3': { error: true },
   // A pattern is anchored as a whole.
   '/node1|login': { nodes: ['login', 'node1'] },
   // Lines of a range file are never quoted: file and line number stand for the unknown name.

@@ -32,6 +32,8 @@ describe('a malformed range is an error that names the piece and its column', ()
     ['node1[8-11]', '"node1[8-11]" at column 1'],
     ['x,node[1-3]0', '"node[1-3]0" at column 3'],
     ['n[1-2][9-10]', '"n[1-2][9-10]" at column 1'],
+    ['rack1,n[1-', '"[1-" at column 8'],
+    ['n[1-2]x[3', '"[3" at column 8'],
   ])('%s', (text, place) => {
     const fault = faultOf(() => expand(text, cluster));
     expect(fault.kind).toBe('invalid');

@@ -100,7 +100,10 @@ test.each([
   [{ oci: 'reg.example/a:1', name: '../a' }, 'cannot be part of a path'],
   [{ oci: 'reg.example/a:1', name: 'a', params: [{ profile: '../..' }] }, 'cannot be part of a path'],
   [{ oci: 'reg.example/a:1', name: 'a', params: [{ arch: 'vax' }] }, 'The architecture "vax" is none of'],
-  [{ oci: 'reg.example/a:1', name: 'a', params: [{ what: 'x' }] }, '"what" is not known for containers'],
+  [
+    { oci: 'reg.example/a:1', name: 'a', params: [{ what: 'x' }] },
+    'There is no option "what" in params; known are arch',
+  ],
   [{ file: '/etc/passwd.oci.tar' }, 'outside'],
   [{ file: '/etc/../etc/x.oci.tar' }, '".."'],
 ])('refuses %j', async (body, problem) => {

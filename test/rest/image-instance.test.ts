@@ -104,7 +104,13 @@ describe('POST instance', () => {
     expect((await refusal({ action: 'gen' }))[2]).toContain('is not the name of a package');
     await server.ok('PUT', '/osimages/img', { pkglist: attributes.pkglist, pkgdir: '$(touch /tmp/x)' });
     expect((await refusal({ action: 'gen' }))[2]).toContain('neither a full path nor an http');
-    await server.ok('PUT', '/osimages/img', { pkgdir: attributes.pkgdir });
+    await server.ok('PUT', '/osimages/img', { pkgdir: 'http://anna:geheim@mirror.example/debian' });
+    const login = (await refusal({ action: 'gen' }))[2];
+    expect(login).toContain('a URL with a login cannot be used');
+    expect(login).not.toContain('geheim');
+    await server.ok('PUT', '/osimages/img', { netdrivers: '-f', pkgdir: attributes.pkgdir });
+    expect((await refusal({ action: 'gen' }))[2]).toContain('is no name of a driver');
+    await server.ok('PUT', '/osimages/img', { netdrivers: '' });
     expect(existsSync(join(installdir, 'netboot'))).toBe(false);
   });
 });
@@ -113,6 +119,12 @@ describe('an image', () => {
   test('is built, packed, shown, mended, put back, exported, removed and imported', async () => {
     await succeed({ action: 'gen' });
     expect(readdirSync(directory).sort()).toEqual(['initrd-stateless.gz', 'kernel', 'muster-image.json', 'rootimg']);
+    await server.ok('POST', '/osimages/lite', { ...attributes, provmethod: 'statelite' });
+    await succeed({ action: 'gen' }, 'lite');
+    const lite = await server.ok('GET', '/osimages/lite/instance');
+    expect(lite).toMatchObject({ directory: directory.replace('netboot', 'statelite'), image: 'lite' });
+    expect(lite.files).toEqual(['kernel', 'initrd-statelite.gz']);
+    await server.ok('DELETE', '/osimages/lite/instance');
     await succeed({ action: 'pack' });
     const shown = await server.ok('GET', '/osimages/img/instance');
     expect(shown).toMatchObject({
@@ -200,7 +212,7 @@ describe('an image', () => {
     await succeed({ action: 'gen' });
     await server.ok('DELETE', '/osimages/img/instance');
   });
-}, 120_000);
+}, 600_000);
 
 const stagings = (top: string): string[] =>
   readdirSync(top, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.muster-'));

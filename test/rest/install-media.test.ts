@@ -111,15 +111,35 @@ test('what cannot be copied is an error that says why', async () => {
     1,
     expect.stringContaining('does not exist'),
   ]);
-  expect(await refused({ iso: '/etc/passwd' })).toEqual([403, 1, expect.stringContaining('outside the directories')]);
+  for (const body of [{ iso: '/etc/passwd' }, { file: '/etc/passwd' }, { file: '/etc/missing.tgz' }]) {
+    const [status, , error] = await refused(body);
+    expect([status, error]).toEqual([403, expect.stringContaining(`site.installdir (${installdir})`)]);
+    expect(error).toContain('images.directories (none)');
+  }
+  expect(await refused({ iso: noise, params: [{ '-n': '../../etc' }] })).toEqual([
+    403,
+    1,
+    expect.stringContaining('is not the name of an operating system'),
+  ]);
+  expect(await refused({ iso: noise, params: [{ '-a': '../x' }] })).toEqual([
+    403,
+    1,
+    expect.stringContaining('is not an architecture'),
+  ]);
   expect(await refused({ iso: 'relative.iso' })).toEqual([403, 1, expect.stringContaining('not a full path')]);
   expect(await refused({ iso: noise })).toEqual([403, 1, expect.stringContaining('not an ISO 9660 image')]);
   expect(await refused({ iso: noise, params: [{ '-z': '' }] })).toEqual([
-    403,
-    1,
-    expect.stringContaining('known are -n (name)'),
+    400,
+    2,
+    expect.stringContaining('known are name (-n, --osver)'),
   ]);
   expect(await refused({ iso: installdir })).toEqual([403, 1, expect.stringContaining('not a plain file')]);
+  expect(await refused({ file: installdir })).toEqual([403, 1, expect.stringContaining('is not a plain file')]);
+  expect(await refused({ iso: noise, file: noise })).toEqual([
+    400,
+    2,
+    expect.stringContaining('names both iso and file'),
+  ]);
   expect(await refused({ iso: [1] })).toEqual([400, 2, expect.any(String)]);
 });
 

@@ -58,6 +58,7 @@ describe('a running server', () => {
     const { code, output } = await runMuster(['--data', directory(), '--listen', `127.0.0.1:${server.port}`]);
     expect(code).toBe(1);
     expect(output).toMatch(/Cannot listen on 127\.0\.0\.1:\d+: .*EADDRINUSE/);
+    expect(output).toContain('--listen HOST:PORT');
   });
 
   it.each([
@@ -123,6 +124,47 @@ describe('SIGTERM', () => {
     expect((await again.call('GET', '/nodes', { token: server.token })).json).toEqual(['late']);
     await again.stop();
     rmSync(data, { recursive: true });
+  });
+});
+
+describe('a signal to stop that comes twice', () => {
+  /** A request that never ends by itself. */
+  async function hangingRequest(server: TestServer): Promise<TLSSocket> {
+    const socket = await server.client.connect();
+    socket.on('error', () => socket.destroy());
+    const head = ['POST /muster/nodes/late HTTP/1.1', 'Host: x', `X-Auth-Token: ${server.token}`];
+    socket.write(`${head.join('\r\n')}\r\nContent-Length: 16\r\n\r\n{"gro`);
+    await wait(200);
+    return socket;
+  }
+
+  it('is one wish: running requests end as they would, and so does muster', async () => {
+    const server = await startServer();
+    const socket = await hangingRequest(server);
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    server.child.kill('SIGINT');
+    await wait(100);
+    server.child.kill('SIGINT');
+    await wait(100);
+    socket.write('ups":"all"}');
+    await until(
+      () => answer.includes('\r\n\r\n') || server.child.exitCode !== null || server.child.signalCode !== null,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 201 /);
+    await server.stop();
+  });
+
+  it('hurries when it comes again after a while', async () => {
+    const server = await startServer();
+    const socket = await hangingRequest(server);
+    server.child.kill('SIGTERM');
+    const again = setInterval(() => server.child.kill('SIGTERM'), 500);
+    expect(await exitOf(server.child)).toBe(0);
+    clearInterval(again);
+    expect(socket.destroyed || socket.readableEnded).toBe(true);
+    expect(server.output()).toContain('running requests are ended now');
+    await server.stop();
   });
 });
 

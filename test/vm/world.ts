@@ -1,9 +1,16 @@
-import { writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Reply } from '../harness/client.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { type LibvirtLab, startLibvirt } from '../lab/libvirt.ts';
 import { type GuestOptions, guestXml } from '../lab/libvirt/guest.ts';
+import { makeTellingDisk } from '../lab/libvirt/telling.ts';
 import { type SshLab, startSsh } from '../lab/ssh.ts';
+
+const run = promisify(execFile);
 
 /** A server with a hypervisor on its own machine, `localhost`, that is also the node `far` behind SSH. */
 export interface VmWorld {
@@ -12,6 +19,16 @@ export interface VmWorld {
   readonly ssh: SshLab;
   /** A machine that somebody has made by hand. */
   makeByHand(name: string, options?: GuestOptions): Promise<void>;
+  /** Puts the first disk of a node's machine in its place, with a guest that tells what it has. */
+  placeGuest(node: string): Promise<void>;
+  /** What qemu-img says of a file. */
+  diskInfo(file: string): Promise<Record<string, unknown>>;
+  /** Kills the daemon while a request is at work, as soon as `isReached`; the reply. */
+  killDuring(
+    isReached: () => boolean | Promise<boolean>,
+    request: Promise<Reply>,
+    afterwards?: () => Promise<void>,
+  ): Promise<Reply>;
   /** What a node's request failed with. */
   complaints(method: string, path: string, body?: object): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -33,6 +50,24 @@ export async function startVmWorld(prefix: string, settings = ''): Promise<VmWor
       const file = join(lab.directory, `${name}.xml`);
       writeFileSync(file, guestXml(name, options));
       await lab.virsh('define', file);
+    },
+    async placeGuest(node) {
+      const raw = join(lab.directory, 'telling.img');
+      if (!existsSync(raw)) await makeTellingDisk(raw);
+      await run('qemu-img', ['convert', '-O', 'qcow2', raw, join(lab.images, `${node}.vda.qcow2`)]);
+    },
+    async diskInfo(file) {
+      const { stdout } = await run('qemu-img', ['info', '-U', '--output=json', join(lab.images, file)]);
+      return JSON.parse(stdout);
+    },
+    async killDuring(isReached, request, afterwards) {
+      let isOver = false;
+      const reply = request.finally(() => (isOver = true));
+      while (!isOver && !(await isReached())) await pause(5);
+      if (isOver) throw new Error('The request was over before the daemon could be killed.');
+      await lab.killDaemon();
+      await afterwards?.();
+      return reply;
     },
     async complaints(method, path, body) {
       const reply = await server.call(method, path, body === undefined ? {} : { body });

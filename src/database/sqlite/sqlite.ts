@@ -185,8 +185,9 @@ export class SqliteDatabase implements Database {
   }
 
   async close(): Promise<void> {
-    await this.#ask({ kind: 'close' });
+    // The last connection that is closed brings all data into the main file, which one that only reads cannot.
     this.#reader.close();
+    await this.#ask({ kind: 'close' });
   }
 
   #ask(request: Unnumbered<Request>, id = ++this.#lastId): Promise<void> {

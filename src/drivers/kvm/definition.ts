@@ -64,7 +64,7 @@ export function definitionOf(
 /** Without UEFI only these have it. */
 const hasAcpi = (arch: string | undefined): boolean => arch === undefined || arch === 'x86_64' || arch === 'x86';
 
-const diskOf = ({ path, kind, format, device, bus }: Disk, cache: string): Element =>
+export const diskOf = ({ path, kind, format, device, bus }: Disk, cache: string): Element =>
   element(
     'disk',
     { type: kind, device: 'disk' },

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import {
+  copyVolume,
   createPool,
   createVolume,
   deleteVolume,
@@ -8,6 +10,7 @@ import {
   findVolume,
   type Pool,
   refreshPool,
+  type Volume,
   volumePath,
 } from '../../protocols/libvirt/calls/storage.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
@@ -18,6 +21,7 @@ import type { Disk } from './definition.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Location } from './locations.ts';
 import type { MachineSettings } from './machine-settings.ts';
+import type { Undo } from './undo.ts';
 
 /** What disks of each kind of bus are called. */
 const prefixes: Readonly<Record<string, string>> = { ide: 'hd', virtio: 'vd' };
@@ -26,9 +30,8 @@ const letters = 'abcdefghijklmnopqrstuvwxyz';
 const ideLetters = 'abd';
 /** Making a disk may mean to write all of it. */
 export const diskTimeout = 600_000;
-
-/** Called to take back what was done. */
-export type Undo = () => Promise<void>;
+/** Milliseconds that one disk may take to be copied. */
+export const copyTimeout = 86_400_000;
 
 interface Place {
   readonly location: Location;
@@ -38,7 +41,7 @@ interface Place {
   readonly size: bigint | undefined;
 }
 
-function deviceOn(bus: string, number: number): string | undefined {
+export function deviceOn(bus: string, number: number): string | undefined {
   const letter = (bus === 'ide' ? ideLetters : letters)[number];
   return letter && `${prefixes[bus] ?? 'sd'}${letter}`;
 }
@@ -80,7 +83,6 @@ export async function prepareDisks(
   undo: Undo[],
   signal: AbortSignal,
 ): Promise<readonly Disk[]> {
-  const { connection } = hypervisor;
   const { format } = settings;
   const disks: Disk[] = [];
   const add = async ({ location, bus, device, size }: Place): Promise<boolean> => {
@@ -88,9 +90,7 @@ export async function prepareDisks(
     else if (location.kind === 'device') disks.push({ path: location.path, kind: 'block', format: 'raw', device, bus });
     else {
       const request = { name: `${node}.${device}.${format}`, size, format, force };
-      const path = await hypervisor.pools.take(placeOf(location), signal, async () =>
-        volumeIn(connection, await poolAt(connection, location, signal), request, undo, signal),
-      );
+      const path = await volumeIn(hypervisor, location, request, undo, signal);
       if (path === undefined) return false;
       disks.push({ path, kind: 'file', format, device, bus });
     }
@@ -135,49 +135,102 @@ export async function poolAt(connection: LibvirtConnection, location: Location, 
   return createPool(connection, writeXml(xml), { signal });
 }
 
-interface VolumeRequest {
+export interface VolumeRequest {
   readonly name: string;
+  /** Undefined: what is there is taken. */
   readonly size: bigint | undefined;
   readonly format: string;
+  /** One that is there is replaced. */
   readonly force: boolean;
+  /** What it is based on: only what differs from it is kept. */
+  readonly backing?: { readonly path: string; readonly format: string } | undefined;
+  /** What it is to hold. */
+  readonly copyOf?: Volume | undefined;
 }
 
-async function volumeIn(
-  connection: LibvirtConnection,
-  pool: Pool,
-  { name, size, format, force }: VolumeRequest,
+/** Finds or makes a disk in a place; its path. Undefined: it is not there. */
+export const volumeIn = (
+  hypervisor: Hypervisor,
+  location: Location,
+  request: VolumeRequest,
   undo: Undo[],
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const options = { signal, timeout: diskTimeout };
-  const existing = await findVolume(connection, pool, name, options);
-  if (size === undefined) return existing && volumePath(connection, existing, options);
-  if (existing && !force) {
-    throw new Fault(
-      'invalid',
-      `there is a disk ${existing.key} on ${connection.where} already; with force it is replaced.`,
-    );
-  }
-  if (existing) await deleteVolume(connection, existing, options);
-  const remove: Undo = async () => {
-    const later = { signal: AbortSignal.timeout(diskTimeout) };
-    const made = await findVolume(connection, pool, name, later);
-    if (made) await deleteVolume(connection, made, later);
-  };
-  undo.push(remove);
-  const xml = element(
-    'volume',
-    {},
-    element('name', {}, name),
-    element('capacity', { unit: 'bytes' }, String(size)),
-    element('allocation', { unit: 'bytes' }, '0'),
-    element('target', {}, element('format', { type: format })),
+): Promise<string | undefined> =>
+  hypervisor.pools.take(placeOf(location), signal, async () => {
+    const { connection } = hypervisor;
+    const { name, size, force } = request;
+    const pool = await poolAt(connection, location, signal);
+    const options = { signal, timeout: diskTimeout };
+    const existing = await findVolume(connection, pool, name, options);
+    if (size === undefined) return existing && volumePath(connection, existing, options);
+    if (existing && !force) {
+      throw new Fault(
+        'invalid',
+        `there is a disk ${existing.key} on ${connection.where} already; with force it is replaced.`,
+      );
+    }
+    if (existing) await deleteVolume(connection, existing, options);
+    const remove: Undo = (at, later) => removeVolume(at, location, name, later);
+    undo.push(remove);
+    try {
+      return await volumePath(connection, await makeVolume(connection, pool, request, signal), options);
+    } catch (error) {
+      // Somebody else has made it in this moment.
+      if (isRefusal(error, errorCodes.storageVolumeExists)) undo.splice(undo.indexOf(remove), 1);
+      throw error;
+    }
+  });
+
+function makeVolume(
+  connection: LibvirtConnection,
+  pool: Pool,
+  { name, size, format, backing, copyOf }: VolumeRequest,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const xml = writeXml(
+    element(
+      'volume',
+      {},
+      element('name', {}, name),
+      element('capacity', { unit: 'bytes' }, String(size)),
+      element('allocation', { unit: 'bytes' }, '0'),
+      element('target', {}, element('format', { type: format })),
+      backing &&
+        element('backingStore', {}, element('path', {}, backing.path), element('format', { type: backing.format })),
+    ),
   );
-  try {
-    return await volumePath(connection, await createVolume(connection, pool, writeXml(xml), options), options);
-  } catch (error) {
-    // Somebody else has made it in this moment.
-    if (isRefusal(error, errorCodes.storageVolumeExists)) undo.splice(undo.indexOf(remove), 1);
-    throw error;
-  }
+  return copyOf
+    ? copyVolume(connection, pool, xml, copyOf, { signal, timeout: copyTimeout })
+    : createVolume(connection, pool, xml, { signal, timeout: diskTimeout });
 }
+
+/** Deletes a disk in a place, if it is there. */
+export const removeVolume = (
+  hypervisor: Hypervisor,
+  location: Location,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> =>
+  hypervisor.pools.take(placeOf(location), signal, async () => {
+    const { connection } = hypervisor;
+    const options = { signal, timeout: diskTimeout };
+    const made = await findVolume(connection, await poolAt(connection, location, signal), name, options);
+    if (made) await deleteVolume(connection, made, options);
+  });
+
+/** The directory that a file is in. */
+export const locationOf = (path: string): Location & { readonly path: string } => ({
+  kind: 'directory',
+  path: posix.dirname(path),
+});
+
+/** A file as what libvirt knows of it; undefined: it is not there. */
+export const volumeAt = (
+  { connection, pools }: Hypervisor,
+  path: string,
+  signal: AbortSignal,
+): Promise<Volume | undefined> =>
+  pools.take(posix.dirname(path), signal, async () => {
+    const pool = await poolAt(connection, locationOf(path), signal);
+    return findVolume(connection, pool, posix.basename(path), { signal });
+  });

@@ -1,9 +1,10 @@
 import { Fault } from '../../core/errors.ts';
 import { NamedSlots } from '../../core/slots.ts';
-import { findDomain, followDomains } from '../../protocols/libvirt/calls/domains.ts';
+import { findDomain, followDomains, type LifecycleEvent } from '../../protocols/libvirt/calls/domains.ts';
 import { openDriver } from '../../protocols/libvirt/calls/session.ts';
 import { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import type { Domain } from '../../protocols/libvirt/domain.ts';
+import { MachineStates } from './machine-states.ts';
 import type { HypervisorWays } from './ways.ts';
 
 const driverUri = 'qemu:///system';
@@ -14,7 +15,12 @@ export class Hypervisor {
   readonly connection: LibvirtConnection;
   /** Work on a pool, one at a time: libvirt does not look at what is in a pool while something is being made there. */
   readonly pools = new NamedSlots(1);
-  readonly #known = new Map<string, Domain>();
+  /** Work that changes what a machine is, one at a time. */
+  readonly machines = new NamedSlots(1);
+  /** Machines as they were seen last. */
+  readonly known = new Map<string, Domain>();
+  readonly states = new MachineStates(this);
+  readonly #listeners = new Set<(event: LifecycleEvent) => void>();
 
   private constructor(host: string, connection: LibvirtConnection) {
     this.host = host;
@@ -26,7 +32,7 @@ export class Hypervisor {
     const hypervisor = new Hypervisor(host, connection);
     try {
       await openDriver(connection, driverUri, { signal });
-      await followDomains(connection, ({ domain }) => hypervisor.#known.delete(domain.name), { signal });
+      await followDomains(connection, (event) => hypervisor.#heard(event), { signal });
     } catch (error) {
       connection.close();
       throw error;
@@ -34,23 +40,32 @@ export class Hypervisor {
     return hypervisor;
   }
 
+  /** Has all that happens to its machines told, until what is returned is called. */
+  listen(listener: (event: LifecycleEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #heard(event: LifecycleEvent): void {
+    this.known.delete(event.domain.name);
+    for (const listener of this.#listeners) listener(event);
+  }
+
   /** Looked up once; what happens to a machine makes it be looked up again. */
   async find(name: string, signal: AbortSignal): Promise<Domain | undefined> {
-    const known = this.#known.get(name);
+    const known = this.known.get(name);
     if (known) return known;
     const found = await findDomain(this.connection, { name }, { signal });
-    if (found) this.#known.set(name, found);
+    if (found) this.known.set(name, found);
     return found;
+  }
+
+  lacks(name: string): never {
+    throw new Fault('invalid', `there is no virtual machine ${name} on ${this.host}.`);
   }
 
   async machine(name: string, signal: AbortSignal): Promise<Domain> {
     const found = await this.find(name, signal);
-    if (found) return found;
-    throw new Fault('invalid', `there is no virtual machine ${name} on ${this.host}.`);
-  }
-
-  /** It is no longer as it was known. */
-  forget(name: string): void {
-    this.#known.delete(name);
+    return found ?? this.lacks(name);
   }
 }

@@ -1,5 +1,7 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
+import type { HypervisorListener } from '../../core/machine-sights.ts';
 import { unlessAborted, within } from '../../core/waiting.ts';
+import { followHypervisor } from './following.ts';
 import { Hypervisor } from './hypervisor.ts';
 import type { HypervisorWays } from './ways.ts';
 
@@ -10,6 +12,7 @@ const usualTimeout = 20_000;
 export class Hypervisors {
   readonly #ways: HypervisorWays;
   readonly #openTimeout: number;
+  readonly #finding = new Map<string, Promise<unknown>>();
   readonly #opened = new Map<string, Promise<Hypervisor>>();
   readonly #closed = new AbortController();
 
@@ -18,15 +21,34 @@ export class Hypervisors {
     this.#openTimeout = openTimeout;
   }
 
+  /** Found once for all who ask at the same time, as the nodes of one command do. */
   wayTo(host: string): Promise<unknown> {
-    return this.#ways.find(host);
+    let finding = this.#finding.get(host);
+    if (!finding) {
+      finding = this.#ways.find(host).finally(() => this.#finding.delete(host));
+      this.#finding.set(host, finding);
+    }
+    return finding;
   }
 
   at(host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
     const key = `${host} ${JSON.stringify(way)}`;
     let opened = this.#opened.get(key);
-    if (!opened) this.#opened.set(key, (opened = this.#open(key, host, way)));
+    if (!opened) {
+      this.#opened.set(key, (opened = this.#open(key, host, way)));
+      // Whoever asked for it may have gone by then.
+      opened.catch(() => undefined);
+    }
     return unlessAborted(opened, signal);
+  }
+
+  /** Keeps a connection to it from now on and has told what happens there, until what is returned is called. */
+  follow(host: string, listener: HypervisorListener): () => void {
+    const left = new AbortController();
+    const signal = AbortSignal.any([left.signal, this.#closed.signal]);
+    const connect = async (): Promise<Hypervisor> => this.at(host, await this.wayTo(host), signal);
+    void followHypervisor(connect, listener, signal);
+    return () => left.abort();
   }
 
   async close(): Promise<void> {

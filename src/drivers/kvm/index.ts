@@ -6,9 +6,10 @@ import type { KvmAccess, Machine } from './machine.ts';
 import { machineAttributes } from './machine-settings.ts';
 import { kvmNextBoot } from './next-boot.ts';
 import { kvmPower } from './power.ts';
+import { kvmSnapshots } from './snapshots.ts';
 import { kvmSubnodes } from './subnodes.ts';
 import { kvmVirtualMachine } from './virtual-machine.ts';
-import { type HypervisorWays, onlyHere } from './ways.ts';
+import { onlyHere } from './ways.ts';
 
 export interface KvmDriverOptions {
   /** How long a power command may take to reach its state, in milliseconds. */
@@ -16,7 +17,7 @@ export interface KvmDriverOptions {
   /** What runs machines. Default: the processor itself. */
   readonly accelerator?: Accelerator | undefined;
   /** Default: this machine is the only hypervisor. */
-  readonly hypervisors?: HypervisorWays | undefined;
+  readonly hypervisors?: Hypervisors | undefined;
 }
 
 /** Commands that one hypervisor works on at a time: no more than its daemon takes from one client. */
@@ -45,6 +46,10 @@ class KvmCapabilities implements Capabilities {
     return kvmVirtualMachine(this.#machine);
   }
 
+  get snapshots() {
+    return kvmSnapshots(this.#machine);
+  }
+
   get subnodes() {
     return kvmSubnodes(this.#machine);
   }
@@ -54,16 +59,20 @@ class KvmCapabilities implements Capabilities {
 export function kvmDriver({
   powerTimeout,
   accelerator = 'kvm',
-  hypervisors: ways = onlyHere(),
+  hypervisors = new Hypervisors(onlyHere()),
 }: KvmDriverOptions): Driver<KvmAccess> {
-  const hypervisors = new Hypervisors(ways);
   return {
     name: 'kvm',
     attributes: ['vmhost', ...machineAttributes],
     async target({ name, attributes: { vmhost, ...attributes } }) {
       const host = vmhost ?? name;
       const way = await hypervisors.wayTo(host);
-      return { device: `kvm ${host}`, width, access: { node: name, host: vmhost, attributes, way } };
+      return {
+        device: `kvm ${host}`,
+        width,
+        joinsReadings: true,
+        access: { node: name, host: vmhost, attributes, way },
+      };
     },
     connect: (access) => new KvmCapabilities({ access, hypervisors, powerTimeout, accelerator }),
     close: () => hypervisors.close(),

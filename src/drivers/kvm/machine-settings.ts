@@ -110,7 +110,7 @@ export function machineSettings(
   };
 }
 
-function memoryOf(text: string): bigint {
+export function memoryOf(text: string): bigint {
   const bytes = bytesOf(text, 'M');
   if (bytes === undefined || bytes < leastMemory) {
     throw new Fault(
@@ -121,7 +121,7 @@ function memoryOf(text: string): bigint {
   return bytes;
 }
 
-function cpusOf(text: string): number {
+export function cpusOf(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= mostCpus) return count;
   throw new Fault('invalid', `"${text}" is no number of processors: 1 to ${mostCpus}.`);

@@ -26,7 +26,10 @@ export interface Machine {
   readonly powerTimeout: number;
 }
 
-export function hypervisorOf({ access, hypervisors }: Machine, signal: AbortSignal): Promise<Hypervisor> {
+export function hypervisorOf(
+  { access, hypervisors }: Pick<Machine, 'access' | 'hypervisors'>,
+  signal: AbortSignal,
+): Promise<Hypervisor> {
   const { host, way } = access;
   if (host !== undefined) return hypervisors.at(host, way, signal);
   throw new Fault('invalid', 'its attribute vmhost, the hypervisor it is on, is not set.');
@@ -44,18 +47,22 @@ export async function onMachine<T>(
     return await work(hypervisor.connection, await hypervisor.machine(node, signal));
   } catch (error) {
     if (!isRefusal(error, errorCodes.noDomain)) throw error;
-    hypervisor.forget(node);
+    hypervisor.known.delete(node);
     return work(hypervisor.connection, await hypervisor.machine(node, signal));
   }
 }
 
-/** The same for what changes nothing: it may be asked again over a new connection if the kept one was dead. */
-export async function readMachine<T>(...given: Parameters<typeof onMachine<T>>): Promise<T> {
+/** The same for what changes nothing. */
+export const readMachine = <T>(...given: Parameters<typeof onMachine<T>>): Promise<T> =>
+  twice(() => onMachine(...given));
+
+/** What changes nothing may be asked again over a new connection if the kept one was dead. */
+export async function twice<T>(read: () => Promise<T>): Promise<T> {
   try {
-    return await onMachine(...given);
+    return await read();
   } catch (error) {
     if (!isLost(error)) throw error;
-    return onMachine(...given);
+    return read();
   }
 }
 

@@ -1,11 +1,11 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
-import { pause, within } from '../../core/waiting.ts';
-import { actOnDomain, type DomainAct, domainState, resumeDomain } from '../../protocols/libvirt/calls/domains.ts';
+import { pause, unlessAborted, within } from '../../core/waiting.ts';
+import { actOnDomain, type DomainAct, resumeDomain } from '../../protocols/libvirt/calls/domains.ts';
 import { domainStates } from '../../protocols/libvirt/domain.ts';
 import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import type { Power, PowerAction } from '../capabilities.ts';
-import { isLost, type Machine, onMachine, readMachine } from './machine.ts';
+import { hypervisorOf, isLost, type Machine, onMachine, twice } from './machine.ts';
 import { endOverride, hasOverride } from './next-boot.ts';
 
 const known = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi'] as const satisfies readonly PowerAction[];
@@ -38,13 +38,13 @@ interface Work {
 
 export const stateOf = (number: number): string => states[number] ?? 'on';
 
-async function readState(machine: Machine, signal: AbortSignal): Promise<State> {
-  const options = { signal };
-  const { state } = await readMachine(machine, signal, (connection, domain) =>
-    domainState(connection, domain, options),
-  );
-  return states[state] ?? 'on';
-}
+const readState = (machine: Machine, signal: AbortSignal): Promise<State> =>
+  twice(async () => {
+    const hypervisor = await hypervisorOf(machine, signal);
+    const { node } = machine.access;
+    const state = await unlessAborted(hypervisor.states.read(node), signal);
+    return state === undefined ? hypervisor.lacks(node) : (states[state] ?? 'on');
+  });
 
 /** Nobody knows whether the daemon has done what it was told. */
 const isUncertain = (error: unknown): boolean =>

@@ -9,35 +9,28 @@ import {
   findDomain,
   undefineDomain,
 } from '../../protocols/libvirt/calls/domains.ts';
-import { deleteVolume, findVolume, type Volume } from '../../protocols/libvirt/calls/storage.ts';
+import { deleteVolume, type Volume } from '../../protocols/libvirt/calls/storage.ts';
 import { domainStates } from '../../protocols/libvirt/domain.ts';
 import { childElements, type Element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { MachineRequest, MadeMachine, VirtualMachine } from '../capabilities.ts';
+import { changeMachine } from './change.ts';
 import { definitionOf, madeHere } from './definition.ts';
-import { diskTimeout, poolAt, prepareDisks, type Undo } from './disks.ts';
+import { diskTimeout, prepareDisks, volumeAt } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
 import { machineSettings } from './machine-settings.ts';
-import { bytesOf } from './sizes.ts';
+import { diskSize } from './sizes.ts';
+import { type Undo, undone } from './undo.ts';
 
 const uuidShape = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
-const undoTimeout = 30_000;
 
 /** Of those that nobody was given; one of 2^40. */
 const newMac = (): string => ['42', ...randomBytes(5).toString('hex').match(/../g)!].join(':');
 
-function sizesOf(list: readonly string[]): readonly bigint[] {
-  return list.map((text) => {
-    const bytes = bytesOf(text, 'G');
-    if (bytes !== undefined && bytes > 0n) return bytes;
-    throw new Fault('invalid', `"${text}" is no size of a disk: gigabytes, or a number with K, M, G or T.`);
-  });
-}
-
 async function create(machine: Machine, request: MachineRequest, signal: AbortSignal): Promise<MadeMachine> {
   const { node, attributes } = machine.access;
   const settings = machineSettings(attributes, request);
-  const sizes = sizesOf(request.disks);
+  const sizes = request.disks.map(diskSize);
   const uuid = request.uuid ?? randomUUID();
   if (!uuidShape.test(uuid)) throw new Fault('invalid', `its UUID in table vpd, "${uuid}", is none.`);
   const hypervisor = await hypervisorOf(machine, signal);
@@ -48,17 +41,21 @@ async function create(machine: Machine, request: MachineRequest, signal: AbortSi
   try {
     const disks = await prepareDisks(hypervisor, { node, settings, sizes, force: request.force }, undo, signal);
     const xml = writeXml(definitionOf({ name: node, uuid, macs }, settings, disks, machine.accelerator));
-    undo.push(async () => {
-      const later = { signal: AbortSignal.timeout(undoTimeout) };
-      const made = await findDomain(connection, { uuid }, later);
-      if (made) await undefineDomain(connection, made, later);
-    });
+    undo.push(forgetMachine(uuid));
     await defineDomain(connection, xml, { signal });
   } catch (error) {
-    throw await undone(error, undo, host);
+    throw await undone(error, undo, machine, `What was made for it on ${host} could not all be removed again:`);
   }
   return { uuid, ...(macs.length > settings.macs.length ? { mac: macs.join('|') } : {}) };
 }
+
+/** Of a machine that is new. */
+export const forgetMachine =
+  (uuid: string): Undo =>
+  async ({ connection }, signal) => {
+    const made = await findDomain(connection, { uuid }, { signal });
+    if (made) await undefineDomain(connection, made, { signal });
+  };
 
 async function refuseTaken(
   hypervisor: Hypervisor,
@@ -72,21 +69,6 @@ async function refuseTaken(
   }
   const same = uuid === undefined ? undefined : await findDomain(connection, { uuid }, { signal });
   if (same) throw new Fault('invalid', `its UUID is that of the virtual machine ${same.name} on ${host}.`);
-}
-
-/** Takes back what was done, the last first; what stays is told with the failure. */
-async function undone(error: unknown, undo: readonly Undo[], host: string): Promise<unknown> {
-  const left: string[] = [];
-  for (const step of undo.toReversed()) {
-    try {
-      await step();
-    } catch (problem) {
-      left.push((problem as Error).message);
-    }
-  }
-  if (left.length === 0 || !(error instanceof Fault)) return error;
-  const more = `What was made for it on ${host} could not all be removed again: ${left.join(' ')}`;
-  return new Fault(error.kind, [...error.sentences, more], { cause: error });
 }
 
 async function remove(
@@ -115,7 +97,7 @@ async function remove(
 /** The files of its disks. One of another name is not of our making, and devices stay as they are. */
 async function disksToDelete(
   { access: { node } }: Machine,
-  { connection, pools }: Hypervisor,
+  hypervisor: Hypervisor,
   xml: Element,
   force: boolean,
   signal: AbortSignal,
@@ -132,17 +114,14 @@ async function disksToDelete(
   }
   const volumes: Volume[] = [];
   for (const path of paths) {
-    const directory = posix.dirname(path);
-    const volume = await pools.take(directory, signal, async () => {
-      const pool = await poolAt(connection, { kind: 'directory', path: directory }, signal);
-      return findVolume(connection, pool, posix.basename(path), { signal });
-    });
+    const volume = await volumeAt(hypervisor, path, signal);
     if (volume) volumes.push(volume);
   }
   return volumes;
 }
 
 export const kvmVirtualMachine = (machine: Machine): VirtualMachine => ({
+  change: (request, signal) => changeMachine(machine, request, signal),
   create: (request, signal) => create(machine, request, signal),
   remove: (request, signal) => remove(machine, request, signal),
 });

@@ -14,7 +14,7 @@ import { openbmcPower, openbmcPowered } from './power.ts';
 import { openbmcSpReaders, openbmcSpWriters } from './service-processor.ts';
 
 /** Those of Redfish, with OpenBMC's own names for things. */
-export function openbmcCapabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine'>> {
+export function openbmcCapabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>> {
   return {
     ...redfishCapabilities(target),
     power: openbmcPower(target),

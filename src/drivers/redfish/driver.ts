@@ -15,7 +15,7 @@ export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<Redfis
 /** A kind of Redfish service: kinds differ in what they call things. */
 export interface RedfishKind {
   readonly name: string;
-  capabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine'>>;
+  capabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>>;
 }
 
 const defaultAddressTimeout = 60_000;

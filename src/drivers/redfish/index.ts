@@ -13,7 +13,7 @@ import { redfishSubnodes } from './subnodes.ts';
 import type { Target } from './target.ts';
 import { redfishVitals } from './vitals.ts';
 
-export function redfishCapabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine'>> {
+export function redfishCapabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>> {
   return {
     power: redfishPower(target),
     vitals: redfishVitals(target),

@@ -1,5 +1,5 @@
 import { compileNamePattern } from './perl.ts';
-import { compileTemplate, type Template } from './template.ts';
+import { brokenExpression, compileTemplate, type Template } from './template.ts';
 
 /** `/pattern/text/` with exactly three slashes. The text is literal. */
 const slashForm = /^\/([^/]*)\/([^/]*)\/$/;
@@ -30,6 +30,18 @@ export function compileForm(stored: string): Form {
   if (bar >= 0) return replacing(inside.slice(0, bar), compileTemplate(inside.slice(bar + 1)));
   const template = compileTemplate(inside);
   return (node) => template(digitCaptures(node));
+}
+
+/** What is wrong with a pattern value, if anything. */
+export function formProblem(stored: string): string | undefined {
+  const slashes = slashForm.exec(stored);
+  const inside = stored.slice(1, -1);
+  const bar = slashes ? -1 : inside.indexOf('|');
+  const pattern = slashes ? slashes[1]! : bar < 0 ? undefined : inside.slice(0, bar);
+  if (pattern !== undefined && compileNamePattern(pattern) === undefined)
+    return `"${pattern}" is no regular expression that can be matched`;
+  const broken = slashes ? undefined : brokenExpression(inside.slice(bar + 1));
+  return broken === undefined ? undefined : `"${broken}" is no expression that can be computed`;
 }
 
 /** The name with its first match replaced; a name without match, or any name when the pattern is broken, stays as it is. */

@@ -2,13 +2,20 @@ import { cachedByText } from '../../core/cache.ts';
 import { compileForm, isPattern } from './form.ts';
 import { splitNics } from './nics.ts';
 
-export { isPattern } from './form.ts';
+export { formProblem as patternProblem, isPattern } from './form.ts';
 
 /** A group's value is computed for every member. */
 const cachedForms = 2000;
 
 const formOf = cachedByText(cachedForms, compileForm);
 const nicPartsOf = cachedByText(cachedForms, splitNics);
+
+/** The patterns in a stored value: itself, or those of its nics. */
+export function patternsIn(table: string, stored: string): readonly string[] {
+  if (isPattern(stored)) return [stored];
+  if (table !== 'nics' || !stored.includes('!|')) return [];
+  return nicPartsOf(stored).flatMap(({ form }) => form ?? []);
+}
 
 /** The effective value for the node; undefined when the result is empty (unset). Plain text comes back unchanged. */
 export function substitute(stored: string, node: string): string | undefined {

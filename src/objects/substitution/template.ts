@@ -44,6 +44,15 @@ function split(text: string): Pieces {
   return pieces;
 }
 
+/** The first ( ... ) that is no expression. */
+export function brokenExpression(text: string): string | undefined {
+  for (const [open, close] of outermostPairs(text)) {
+    const inside = text.slice(open + 1, close);
+    if (orFailing(() => parseExpression(inside), undefined) === undefined) return text.slice(open, close + 1);
+  }
+  return undefined;
+}
+
 /** The pairs that lie in no other pair, from left to right; a parenthesis without partner belongs to none. */
 function outermostPairs(text: string): [open: number, close: number][] {
   const opened: number[] = [];

@@ -50,6 +50,7 @@ export class LibvirtConnection {
   readonly #listeners = new Map<number, (body: XdrReader) => void>();
   #serial = 0;
   #ended: LibvirtFault | undefined;
+  readonly #ending = Promise.withResolvers<LibvirtFault>();
   /** Called once, with what has ended it. */
   onEnd: ((reason: LibvirtFault) => void) | undefined;
 
@@ -65,6 +66,11 @@ export class LibvirtConnection {
     stream.on('error', (error) => this.#end(this.#lost(`was cut off (${error.message})`, error)));
     stream.on('close', () => this.#end(this.#lost('has closed the connection')));
     stream.on('end', () => this.#end(this.#lost('has closed the connection')));
+  }
+
+  /** Resolves with what has ended it. */
+  get ended(): Promise<LibvirtFault> {
+    return this.#ending.promise;
   }
 
   get isOpen(): boolean {
@@ -184,5 +190,6 @@ export class LibvirtConnection {
     this.#queue.clear();
     for (const call of waiting) call.settle(reason);
     this.onEnd?.(reason);
+    this.#ending.resolve(reason);
   }
 }

@@ -48,3 +48,7 @@ export const lifecycles = {
   suspendedByGuest: 7,
   crashed: 8,
 } as const;
+
+/** Details of `lifecycles.started` and of `lifecycles.stopped` that something is made of. */
+export const startReasons = { migrated: 1 } as const;
+export const stopReasons = { migrated: 3 } as const;

@@ -6,3 +6,5 @@ export const longestString = 4 * 1024 * 1024;
 export const longestList = 16_384;
 /** Values that one list tells of one machine. */
 export const mostParameters = 4_096;
+/** Bytes that the two sides of a migration hand to each other through us. */
+export const longestCookie = 4 * 1024 * 1024;

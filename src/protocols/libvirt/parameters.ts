@@ -1,6 +1,7 @@
 import { garbled } from './faults.ts';
 import { mostParameters } from './limits.ts';
 import type { XdrReader } from './xdr-reader.ts';
+import type { XdrWriter } from './xdr-writer.ts';
 
 export type ParameterValue = number | bigint | boolean | string;
 export type Parameters = ReadonlyMap<string, ParameterValue>;
@@ -26,3 +27,9 @@ export function readParameters(body: XdrReader): Parameters {
   });
   return new Map(entries);
 }
+
+const textType = 7;
+
+/** Texts by their names, of which one may have several. */
+export const writeTexts = (body: XdrWriter, texts: readonly (readonly [name: string, value: string])[]): XdrWriter =>
+  body.list(texts, ([name, value]) => body.string(name).int(textType).string(value));

@@ -58,6 +58,14 @@ export class XdrReader {
     return Buffer.from(this.#bytes.subarray(from, from + uuidLength));
   }
 
+  /** Bytes with their number before them; a copy too. */
+  data(most: number): Buffer {
+    const length = this.uint();
+    if (length > most) throw garbled(`${length} bytes of data`);
+    const from = this.#take(Math.ceil(length / word) * word);
+    return Buffer.from(this.#bytes.subarray(from, from + length));
+  }
+
   optional<T>(read: () => T): T | undefined {
     return this.bool() ? read() : undefined;
   }

@@ -45,6 +45,12 @@ export class XdrWriter {
     return this.#add(bytes);
   }
 
+  /** Bytes of any number, which is told before them. */
+  data(bytes: Buffer): this {
+    const padding = Buffer.alloc((word - (bytes.length % word)) % word);
+    return this.uint(bytes.length).#add(bytes).#add(padding);
+  }
+
   optional<T>(value: T | undefined, write: (value: T) => unknown): this {
     if (value === undefined) return this.uint(0);
     this.uint(1);

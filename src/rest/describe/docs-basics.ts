@@ -21,7 +21,12 @@ export const basics = (root: Root): readonly Basics[] => [
     id: 'authentication',
     title: 'Authentication',
     text: html`<p>Every request says who sends it: by a token in the header <code>X-Auth-Token</code>, or by
-<code>userName</code> and <code>userPW</code> in the query or the body. If a token is sent, only the token counts.
+<code>userName</code> and <code>userPW</code> in the query or the body. If a token is sent, only the token counts.${
+      root.takesAuthorization
+        ? html` <code>Authorization: Bearer TOKEN</code>
+and <code>Authorization: Basic</code> with account and password are understood too.`
+        : nothing
+    }
 With a body of more than 64 KiB they must stand in the header or the query.
 <code>POST /tokens</code> gives a token; keep it in a variable for the examples on this page.</p>
 <p><code>-k</code> skips the check of the server's certificate; <code>--cacert tls/ca.pem</code>, with the file from the data
@@ -49,7 +54,7 @@ ${definitions(Object.entries(responseHeaders).map(([name, { description }]) => [
     id: 'replies',
     title: 'Replies',
     text: html`<p>A <code>POST</code> that succeeds has the status 201, everything else 200. <code>PUT</code>, <code>DELETE</code> and a
-<code>POST</code> that creates answer with no body. Names come in byte order; an empty list is <code>[]</code>.</p>
+<code>POST</code> that creates answer with no body. Names come in byte order; an empty list is <code>[]</code>.${root.answersHead ? html` <code>HEAD</code> is answered where <code>GET</code> is.` : nothing}</p>
 ${definitions(Object.values(replies).map(({ key, description }) => [key.toLowerCase(), description]))}`,
     example: html`${codeBox('attributes', prettyJson({ n1: { groups: 'all,compute', mgt: 'ipmi' } }))}
 ${codeBox('list', prettyJson(['n1', 'n2']))}

@@ -58,6 +58,10 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
     when: 'The operation passed its deadline on every node it was asked of, or long work took too long.',
     metBy: worksOutside,
   },
+  precondition: {
+    when: 'If-Match names no ETag that the objects have now; nothing was changed.',
+    metBy: ({ method }) => method !== 'GET',
+  },
   expectation: { when: 'X-Expect-Nodes, or an Expect header other than 100-continue, does not hold.' },
   garbled: { when: 'A program or a device answered something that cannot be understood.', metBy: worksOutside },
   unavailable: {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { lsboot, nodeset, rinstall } from '../../commands/index.ts';
+import { lsanswers, lsboot, nodeset, rinstall } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
@@ -51,6 +51,22 @@ export const boot: Endpoint[] = [
             '2026-11-16T09:05:04.000Z http initrd boot/images/deb/0123456789abcdef/initrd (9000000 bytes)',
           ],
           why: 'It fetched kernel and initial RAM disk 90 seconds ago. Nothing was heard since: the kernel does not start, or it has no driver for the network card.',
+        },
+      },
+    },
+  }),
+  endpoint('GET /nodes/{noderange}/answers', {
+    command: lsanswers,
+    reply: 'attributes',
+    args: nodesOf,
+    summary: 'What the installers of nodes would be answered: the files that each fetches, as they are made now.',
+    description:
+      'Nothing is changed and nobody is told. The token and the hash of the password of root are hidden. At most 64 nodes.',
+    example: {
+      reply: {
+        n1: {
+          'preseed.cfg': 'd-i debian-installer/locale string en_US.UTF-8\n',
+          'installed.sh': '#!/bin/sh\nset -eu\n',
         },
       },
     },

@@ -26,7 +26,12 @@ export const tokens: Endpoint[] = [
     example: {
       reply: {
         tokens: [
-          { created: '2026-11-15 9:5:0', expire: '2026-11-16 9:5:0', access: '2026-11-15 9:6:0', current: true },
+          {
+            created: '2026-11-15T09:05:00.000Z',
+            expire: '2026-11-16 9:5:0',
+            access: '2026-11-15T09:06:00.000Z',
+            current: true,
+          },
         ],
       },
     },

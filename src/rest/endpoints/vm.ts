@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { mkvm, rmvm } from '../../commands/index.ts';
+import { chvm, mkvm, rmvm, snapvm } from '../../commands/index.ts';
+import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
@@ -18,6 +19,19 @@ const listIn = (input: Input, member: string): readonly string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+function neededName({ body }: Input): string {
+  const { name } = body as { readonly name?: string };
+  if (name === undefined || name === '') throw new Fault('missing-member', 'The body lacks the member "name".');
+  return name;
+}
+
+function revertIn({ body }: Input): 'revert' {
+  const { action } = body as { readonly action?: string };
+  if (action === undefined) throw new Fault('missing-action', 'The body lacks the member "action".');
+  if (action !== 'revert') throw new Fault('invalid', `"${action}" is no action on snapshots; known is revert.`);
+  return action;
+}
 
 export const vm: Endpoint[] = [
   endpoint('POST /nodes/{noderange}/vm', {
@@ -40,6 +54,30 @@ export const vm: Endpoint[] = [
       'As their attributes vmhost, vmcpus, vmmemory, vmstorage, vmstoragemodel, vmstorageformat, vmstoragecache, vmnics, vmnicnicmodel, vmbootorder, vmothersetting, arch and mac say. They are defined and stay off. UUID and MAC addresses that are missing are made and kept. What fails leaves nothing behind.',
     example: { body: { cpucount: '2', memorysize: '4096', disksize: '10,20' } },
   }),
+  endpoint('PUT /nodes/{noderange}/vm', {
+    command: chvm,
+    body: members({
+      cpucount: size('processors'),
+      memorysize: size('megabytes, or with unit such as 4G'),
+      adddisk: size('disks to make: gigabytes, or with unit, several joined by commas'),
+      purgedisk: size('disks to delete by the names of their devices, such as vdb, several joined by commas'),
+      resizedisk: size('disks to grow: their devices with their new sizes, such as vdb=20, several joined by commas'),
+      force: yes('yes: disks in the way of new ones are replaced, and disks that were not made for the node deleted'),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      cpus: sizeIn(input, 'cpucount'),
+      memory: sizeIn(input, 'memorysize'),
+      add: [...listIn(input, 'adddisk')],
+      purge: [...listIn(input, 'purgedisk')],
+      resize: [...listIn(input, 'resizedisk')],
+      force: isYes(input, 'force'),
+    }),
+    summary: 'Change the virtual machines of nodes.',
+    description:
+      'All of it or nothing. Machines that run are changed as they run, as far as they and their guests allow: memory up to the size they were started with, processors up to the number they were started with room for, disks unless their model is ide or sata. The attributes vmcpus and vmmemory follow where they are set, and vmstorage where it names a disk that was deleted.',
+    example: { body: { memorysize: '2048', adddisk: '10' } },
+  }),
   endpoint('DELETE /nodes/{noderange}/vm', {
     command: rmvm,
     body: members({
@@ -49,5 +87,66 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), purge: isYes(input, 'purge'), force: isYes(input, 'force') }),
     summary: 'Remove the virtual machines of nodes. The nodes stay.',
     example: { body: { purge: 'yes' } },
+  }),
+  endpoint('GET /nodes/{noderange}/snapshots', {
+    command: snapvm,
+    reply: 'attributes',
+    only: '/muster',
+    args: (input) => ({ range: nodesOf(input).range, action: 'list' as const }),
+    summary: 'The snapshots of virtual machines, oldest first.',
+    example: { reply: { n1: { snapshots: ['before-update'] } } },
+  }),
+  endpoint('POST /nodes/{noderange}/snapshots', {
+    command: snapvm,
+    only: '/muster',
+    body: members({
+      name: Type.Optional(
+        Type.String({ description: 'letters, digits, and . _ - after the first; of each machine another' }),
+      ),
+      description: Type.Optional(Type.String({ description: 'what it is for' })),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      action: 'create' as const,
+      name: neededName(input),
+      description: input.body['description'] as string | undefined,
+    }),
+    summary: 'Take snapshots of virtual machines.',
+    description:
+      'Of their disks and, of those that run, of their memory: they pause meanwhile. Their disks have to be qcow2, which holds the snapshots.',
+    example: { body: { name: 'before-update', description: 'all tests pass' } },
+  }),
+  endpoint('DELETE /nodes/{noderange}/snapshots', {
+    command: snapvm,
+    only: '/muster',
+    args: (input) => ({ ...nodesOf(input), action: 'clear' as const }),
+    summary: 'Delete all snapshots of virtual machines, which stay as they are.',
+  }),
+  endpoint('GET /nodes/{noderange}/snapshots/{name}', {
+    command: snapvm,
+    reply: 'attributes',
+    only: '/muster',
+    args: (input) => ({ range: nodesOf(input).range, action: 'show' as const, name: input.params['name']! }),
+    summary: 'A snapshot of virtual machines.',
+    example: {
+      path: '/nodes/n1/snapshots/before-update',
+      reply: { n1: { created: '2026-11-15T09:05:00.000Z', power: 'on', description: 'all tests pass' } },
+    },
+  }),
+  endpoint('PUT /nodes/{noderange}/snapshots/{name}', {
+    command: snapvm,
+    only: '/muster',
+    body: members({ action: Type.Optional(Type.String({ description: 'revert' })) }),
+    args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['name']! }),
+    summary: 'Make virtual machines what they were.',
+    description: 'What has changed since is lost. A machine runs afterwards if it ran then.',
+    example: { path: '/nodes/n1/snapshots/before-update', body: { action: 'revert' } },
+  }),
+  endpoint('DELETE /nodes/{noderange}/snapshots/{name}', {
+    command: snapvm,
+    only: '/muster',
+    args: (input) => ({ ...nodesOf(input), action: 'delete' as const, name: input.params['name']! }),
+    summary: 'Delete a snapshot of virtual machines, which stay as they are.',
+    example: { path: '/nodes/n1/snapshots/before-update' },
   }),
 ];

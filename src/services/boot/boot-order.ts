@@ -2,11 +2,13 @@ import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { isBuiltMethod } from '../images/describe-image.ts';
 import { imageOf, type NodeImage } from '../update/node-image.ts';
 import { type BootPacks, partOf } from './packs.ts';
+import { diskArguments } from './ramdisk/disk-arguments.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { BootStatus } from './reports.ts';
-import { shownBootState } from './states.ts';
+import { endsOnDisk, shownBootState } from './states.ts';
 
 /** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
 export type BootOrder =
@@ -61,10 +63,13 @@ export async function bootOrder(
 ): Promise<BootOrder> {
   const reader = effectiveReader(snapshot);
   const state = shownBootState(reader, node);
-  if (state === 'boot' || state === 'offline') return { kind: 'local', state };
+  if (isLocalState(state)) return { kind: 'local', state };
   if (isTask(state)) return taskOrder(reader, node, state, sources, vantage);
   return imageOrder(reader, node, state, sources, vantage);
 }
+
+/** The node is left to its own disk. */
+export const isLocalState = (state: string): boolean => state === 'boot' || state === 'offline';
 
 const isTask = (state: string): boolean =>
   ['shell', 'standby', 'shutdown'].includes(state) || /^run(cmd|image)=/.test(state);
@@ -83,7 +88,8 @@ function taskOrder(
   const args = [
     'quiet',
     `xcatd=${vantage.server}:3001`,
-    `destiny=${state}`,
+    `destiny=${state.replaceAll('%', '%25').replaceAll(' ', '%20')}`,
+    `muster.discovery=http://${vantage.authority}/boot/discovery`,
     ...reportArguments(node, vantage),
     ...consoleArguments(reader, node),
   ];
@@ -100,19 +106,25 @@ async function imageOrder(
 ): Promise<BootOrder> {
   const image = imageOf(reader, node);
   if (image.name === '') throw new Fault('invalid', `The state is "${state}", but provmethod names no image.`);
-  const isInstall = image.method === 'install';
-  const { kernel, initrd, args } = isInstall
-    ? await sources.install(reader.snapshot, node, image, vantage)
-    : await disklessBoot(reader.snapshot, node, image, sources.packs, vantage);
+  const added = addedArguments(reader, node, image);
+  const { kernel, initrd, args } =
+    image.method === 'install'
+      ? await sources.install(reader.snapshot, node, image, vantage)
+      : await disklessBoot(reader.snapshot, node, image, sources.packs, vantage);
   return {
     kind: 'load',
     state,
     arch: image.arch,
     kernel,
     initrd,
-    args: [args, ...reportArguments(node, vantage), ...consoleArguments(reader, node)].join(' '),
-    added: addedArguments(reader, node, image),
-    leadsTo: isInstall ? 'installing' : 'netbooting',
+    args: [
+      args,
+      ...(image.method === 'sysclone' ? diskArguments(reader, node, added) : []),
+      ...reportArguments(node, vantage),
+      ...consoleArguments(reader, node),
+    ].join(' '),
+    added,
+    leadsTo: endsOnDisk(image.method) ? 'installing' : 'netbooting',
   };
 }
 
@@ -123,10 +135,10 @@ async function disklessBoot(
   packs: BootPacks,
   { authority, server }: Vantage,
 ): Promise<InstallBoot> {
-  if (method !== 'netboot' && method !== 'statelite')
+  if (!isBuiltMethod(method))
     throw new Fault(
       'invalid',
-      `The image ${name} has the provmethod "${method}"; install, netboot and statelite boot.`,
+      `The image ${name} has the provmethod "${method}"; install, netboot, statelite and sysclone boot.`,
     );
   // Boot loaders have no common way to write other names.
   if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(name))

@@ -12,9 +12,11 @@ import { NodeOrders } from './node-orders.ts';
 import { BootPacks } from './packs.ts';
 import { Ramdisks } from './ramdisks.ts';
 import { BootReports } from './reports.ts';
+import { answerRoom } from './rooms/answer-room.ts';
 import { imageRoom } from './rooms/image-room.ts';
 import { installRoom } from './rooms/install-room.ts';
 import { loaderRoom } from './rooms/loader-room.ts';
+import { postscriptRoom } from './rooms/postscript-room.ts';
 import { ramdiskRoom } from './rooms/ramdisk-room.ts';
 import { referenceRoom } from './rooms/reference-room.ts';
 import { reportRoom } from './rooms/report-room.ts';
@@ -33,6 +35,8 @@ export interface BootSurroundings {
   readonly log: Logger;
   readonly images: Images;
   readonly status: NodeStatus;
+  /** The directory of the scripts that nodes run. */
+  readonly postscripts: string;
 }
 
 /** What machines boot from. */
@@ -54,7 +58,7 @@ export class BootServer {
   #http: HttpListener[] = [];
   #tftp: TftpServer[] = [];
 
-  constructor(settings: BootSettings, { data, store, log, images, status }: BootSurroundings) {
+  constructor(settings: BootSettings, { data, store, log, images, status, postscripts }: BootSurroundings) {
     const { directory, tokenLifetime } = settings;
     this.#settings = settings;
     this.#log = log;
@@ -76,6 +80,8 @@ export class BootServer {
       ramdiskRoom(ramdisks, index),
       referenceRoom(index, orders),
       installRoom(index),
+      postscriptRoom(index, tokens, postscripts),
+      answerRoom(images, index, tokens),
       reportRoom(store, tokens, reports),
     );
   }

@@ -2,7 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { NodeImage } from '../update/node-image.ts';
-import { type BootOrder, bootOrder, type InstallBoot, type Vantage } from './boot-order.ts';
+import { type BootOrder, bootOrder, type InstallBoot, isLocalState, type Vantage } from './boot-order.ts';
 import type { NodeIndex } from './node-index.ts';
 import type { BootPacks } from './packs.ts';
 import type { Ramdisks } from './ramdisks.ts';
@@ -31,9 +31,10 @@ export class NodeOrders {
   async of(node: string, asker: Asker): Promise<BootOrder> {
     const { index, tokens, packs, ramdisks } = this.#services;
     const { snapshot } = index;
-    // Only the node itself learns its token.
-    const isItself = index.byAddress(asker.address) === node;
-    const token = isItself ? await tokens.issue(node, shownBootState(effectiveReader(snapshot), node)) : undefined;
+    const state = shownBootState(effectiveReader(snapshot), node);
+    // Only the node itself learns its token. One that boots from its disk may still use that of the boot before.
+    const isItself = index.byAddress(asker.address) === node && !isLocalState(state);
+    const token = isItself ? await tokens.issue(node, state) : undefined;
     const install = this.#install.bind(this);
     return bootOrder(snapshot, node, { packs, ramdisks, install }, { ...asker, token });
   }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { describeDiskless } from '../images/describe-image.ts';
+import { type BuiltMethod, describeDiskless } from '../images/describe-image.ts';
 import type { Images } from '../images/images.ts';
 import { type Manifest, manifestFile, type Pack, type Part, readManifestOf } from '../images/manifest.ts';
 import { packDirectory } from '../images/pack/kept-packs.ts';
@@ -98,13 +98,14 @@ async function stampOf(path: string): Promise<string> {
 }
 
 /** Names of initial RAM disks; that of the image's own method is taken if it is there. */
-const initrds = {
+const initrds: Readonly<Record<BuiltMethod, readonly string[]>> = {
   netboot: ['initrd-stateless.gz'],
+  sysclone: ['initrd-stateless.gz', 'initrd-statelite.gz'],
   statelite: ['initrd-statelite.gz', 'initrd-stateless.gz'],
-} as const;
+};
 
 /** The file of a pack that plays a part. */
-export function partOf({ image, pack }: BootPack, kind: PartKind, method: 'netboot' | 'statelite' = 'netboot'): Part {
+export function partOf({ image, pack }: BootPack, kind: PartKind, method: BuiltMethod = 'netboot'): Part {
   const named = (names: readonly string[]): Part | undefined =>
     names.map((name) => pack.parts.find(({ file }) => file === name)).find((part) => part !== undefined);
   // The root is the first of them.

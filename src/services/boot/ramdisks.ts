@@ -21,7 +21,7 @@ export class Ramdisks {
     if (!this.file(arch, 'kernel'))
       throw new Fault(
         'invalid',
-        `There is no ramdisk for ${arch}: put its kernel and initrd into ${this.#directories.map((directory) => join(directory, arch)).join(' or ')}.`,
+        `There is no ramdisk for ${arch}: pack an image of that architecture, or put a kernel and an initrd into ${this.#directories.map((directory) => join(directory, arch)).join(' or ')}.`,
       );
     return { kernel: `boot/ramdisk/${arch}/kernel`, initrd: `boot/ramdisk/${arch}/initrd` };
   }

@@ -172,13 +172,16 @@ function bringToImage(
   if (!reader.row(macTable, node)?.['mac']) throw new Fault('invalid', 'No MAC address available for this node');
   const currstate = `${provmethod} ${osvers}-${osarch}-${profile}`;
   draft.merge('nodetype', node, { node, provmethod: name, os: osvers, arch: osarch, profile });
-  const next = rest !== '' ? rest : provmethod === 'install' ? 'boot' : undefined;
+  const next = rest !== '' ? rest : endsOnDisk(provmethod) ? 'boot' : undefined;
   draft.merge('chain', node, { node, currstate, currchain: next });
   return currstate;
 }
 
 const mismatch = (draft: Draft, reader: EffectiveReader, node: string): string | undefined =>
   methodProblem(reader.row(resourceTable, node)?.['netboot'] ?? '', draft.get('nodetype', node)?.['arch'] ?? '');
+
+/** What comes after it is the node's own disk. */
+export const endsOnDisk = (provmethod: string): boolean => provmethod === 'install' || provmethod === 'sysclone';
 
 function imageNamed(snapshot: Snapshot, name: string): Row {
   const row = snapshot.get('osimage', name);

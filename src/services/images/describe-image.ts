@@ -1,14 +1,20 @@
-import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { objectExists } from '../../objects/definitions.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import { typeNamed } from '../../objects/types.ts';
 import { imageNamed, type NodeImage } from '../update/node-image.ts';
-import type { ImageJob } from './image-job.ts';
+import { type ImageJob, usualDirectory } from './image-job.ts';
 import type { Images } from './images.ts';
 
 const osimage = typeNamed('osimage');
+
+/** Provmethods of images whose root is built and packed here: in memory, partly in memory, and on a disk. */
+const builtMethods = ['netboot', 'statelite', 'sysclone'] as const;
+export type BuiltMethod = (typeof builtMethods)[number];
+
+export const isBuiltMethod = (method: string | undefined): method is BuiltMethod =>
+  (builtMethods as readonly (string | undefined)[]).includes(method);
 
 export interface Described {
   readonly image: NodeImage;
@@ -26,7 +32,7 @@ export function describeImage(snapshot: Snapshot, images: Images, name: string, 
   for (const [attribute, value] of Object.entries(needed))
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(value))
       throw new Fault('invalid', `${name}: ${attribute} ${JSON.stringify(value)} cannot be part of a path.`);
-  const usual = join(images.paths.installDirectory(snapshot), 'netboot', image.os, image.arch, image.profile);
+  const usual = usualDirectory(images.paths.installDirectory(snapshot), { ...needed, method: image.method });
   const directory = images.paths.place(snapshot, image.attribute('rootimgdir') || usual, `${name}: rootimgdir`);
   return { image, job: { image: name, ...needed, directory, by } };
 }
@@ -35,9 +41,9 @@ export function describeImage(snapshot: Snapshot, images: Images, name: string, 
 export function describeDiskless(snapshot: Snapshot, images: Images, name: string, by: string): Described {
   const described = describeImage(snapshot, images, name, by);
   const { method } = described.image;
-  if (method === 'netboot' || method === 'statelite') return described;
+  if (isBuiltMethod(method)) return described;
   throw new Fault(
     'invalid',
-    `${name}: provmethod is ${JSON.stringify(method)}; only images of netboot and statelite are built here.`,
+    `${name}: provmethod is ${JSON.stringify(method)}; only images of netboot and statelite, and those that are copied to disks (sysclone), are built here.`,
   );
 }

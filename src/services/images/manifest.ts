@@ -1,64 +1,11 @@
-import { constants } from 'node:fs';
+import { constants, mkdtempSync, renameSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
 import { Fault } from '../../core/errors.ts';
-import { writeFileAtomically } from '../../core/files.ts';
+import { syncDirectory, writeFileAtomically } from '../../core/files.ts';
+import type { Manifest } from './manifest-schema.ts';
 
-/** Who did something to an image, and when. */
-const Act = Type.Object({ when: Type.String(), by: Type.String(), run: Type.String() });
-/** A file that an image was made from. */
-const Used = Type.Object({ path: Type.String(), sha256: Type.String() });
-const Part = Type.Object({ file: Type.String(), sha256: Type.String(), size: Type.Integer() });
-const InstalledPackage = Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() });
-
-const Pack = Type.Object({
-  id: Type.String({ pattern: /^[0-9a-f]{16}$/ }),
-  method: Type.String(),
-  compress: Type.String(),
-  /** The root, and the kernel and the initial RAM disk that belong to it; they lie in `packs/ID` under these names. */
-  parts: Type.Array(Part),
-  packages: Type.Integer(),
-  lists: Type.Array(Used),
-  made: Act,
-});
-
-const Manifest = Type.Object({
-  image: Type.String(),
-  osvers: Type.String(),
-  osarch: Type.String(),
-  profile: Type.String(),
-  made: Act,
-  source: Type.Object({
-    /** `found`: the tree was there before muster, which never removes it. */
-    kind: Type.Enum(['packages', 'container', 'bundle', 'found']),
-    lists: Type.Array(Used),
-    /** Says whether anything has changed since; see fingerprint.ts. */
-    fingerprint: Type.Optional(Type.String()),
-    /** What the tree was built from, for the next build. */
-    recipe: Type.Optional(Type.Unknown()),
-    reference: Type.Optional(Type.String()),
-    /** Of a container: its own and those of its layers. */
-    digest: Type.Optional(Type.String()),
-    layers: Type.Optional(Type.Array(Type.String())),
-  }),
-  packages: Type.Array(InstalledPackage),
-  runs: Type.Array(Type.Object({ command: Type.Array(Type.String()), made: Act })),
-  kernel: Type.Optional(Type.String()),
-  /** Files beside the manifest that muster made, such as `kernel`. */
-  files: Type.Array(Type.String({ pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/ })),
-  packs: Type.Array(Pack),
-  /** The pack in use. */
-  current: Type.Optional(Type.String()),
-});
-
-export type Act = Static<typeof Act>;
-export type Used = Static<typeof Used>;
-export type Part = Static<typeof Part>;
-export type Pack = Static<typeof Pack>;
-export type InstalledPackage = Static<typeof InstalledPackage>;
-export type Manifest = Static<typeof Manifest>;
+export type { Act, InstalledPackage, Manifest, Pack, Part, Used } from './manifest-schema.ts';
 
 /** Its place says that muster made what lies beside it. */
 export const manifestFile = 'muster-image.json';
@@ -72,7 +19,9 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   const text = await readPlain(path);
   if (text === undefined) return undefined;
   const value = parsed(text);
-  if (!Check(Manifest, value))
+  // Loading what checks it takes longer than the rest of many a process; a new image has none to be checked.
+  const { isManifest } = await import('./manifest-schema.ts');
+  if (!isManifest(value))
     throw new Fault('invalid', `${path} is not a manifest of muster. Put it back from a backup, or move it away.`);
   return value;
 }
@@ -89,7 +38,39 @@ export async function readManifestOf(image: string, directory: string): Promise<
 }
 
 export const writeManifest = (directory: string, manifest: Manifest): void =>
-  writeFileAtomically(join(directory, manifestFile), `${JSON.stringify(manifest, undefined, 1)}\n`, 0o644);
+  writeFileAtomically(join(directory, manifestFile), textOf(manifest), 0o644);
+
+const textOf = (manifest: Manifest): string => `${JSON.stringify(manifest, undefined, 1)}\n`;
+
+/**
+ * Writes a manifest beside its place, in a staging on the same file system. What is returned puts it there, and fails for want of room no
+ * more: so nothing was changed if it does.
+ */
+export function stageManifest(staging: string, directory: string, manifest: Manifest): () => void {
+  const staged = join(mkdtempSync(join(staging, 'manifest-')), manifestFile);
+  writeFileAtomically(staged, textOf(manifest), 0o644);
+  return () => {
+    renameSync(staged, join(directory, manifestFile));
+    syncDirectory(directory);
+  };
+}
+
+/**
+ * Replaces parts of an image, then its manifest. Meanwhile that does not say what the tree was made from: if muster is killed, the image
+ * is made anew the next time.
+ */
+export async function replaceParts(
+  { staging, directory }: { readonly staging: string; readonly directory: string },
+  { before, after }: { readonly before: Manifest | undefined; readonly after: Manifest },
+  replace: () => void | Promise<void>,
+): Promise<void> {
+  const { fingerprint: _, digest: __, ...unsettled } = (before ?? after).source;
+  const begin = stageManifest(staging, directory, { ...(before ?? after), source: unsettled });
+  const end = stageManifest(staging, directory, after);
+  begin();
+  await replace();
+  end();
+}
 
 const parsed = (text: string): unknown => {
   try {

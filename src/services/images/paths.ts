@@ -1,10 +1,11 @@
 import { lstatSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
 import { installDirectory } from '../update/node-image.ts';
+import { manifestFile, packsName, treeName } from './manifest.ts';
 
 /** The operating system's own: whatever attributes and settings say, no image is put there. */
 const system = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib64', '/proc', '/root', '/run', '/sbin', '/sys', '/usr'];
@@ -32,10 +33,12 @@ export class ImagePaths {
     if (lstat(clean)?.isSymbolicLink())
       throw new Fault('invalid', `${what} ${path} is a symbolic link; name the directory itself.`);
     const real = realPlace(clean);
-    const allowed = this.#allowed(snapshot);
-    if (!allowed.some((directory) => real !== directory && isBelow(real, directory)))
-      throw outside(what, path, allowed);
+    if (!this.#allowed(snapshot).some((directory) => real !== directory && isBelow(real, directory)))
+      throw this.#outside(snapshot, what, path);
     this.#checkOwn(real, what, path);
+    const other = imageAround(real);
+    if (other !== undefined)
+      throw new Fault('invalid', `${what} ${path} is part of the image in ${other}; choose another place.`);
     return real;
   }
 
@@ -43,8 +46,10 @@ export class ImagePaths {
   source(snapshot: Snapshot, path: string, what: string): string {
     const clean = checkForm(path, what);
     const real = realPathOf(clean);
-    if (!this.#allowed(snapshot).some((directory) => isBelow(real ?? clean, directory)))
-      return this.#sources.admit(path);
+    if (!this.#allowed(snapshot).some((directory) => isBelow(real ?? clean, directory))) {
+      if (!this.#sources.covers(clean)) throw this.#outside(snapshot, what, path);
+      return this.#sources.admit(clean);
+    }
     if (real === undefined) throw new Fault('invalid', `${what} ${path} does not exist on the management node.`);
     this.#checkOwn(real, what, path);
     return real;
@@ -53,6 +58,15 @@ export class ImagePaths {
   #allowed(snapshot: Snapshot): string[] {
     const all = [this.installDirectory(snapshot), ...this.#directories];
     return all.filter(isAbsolute).map((directory) => realPlace(resolve(directory)));
+  }
+
+  #outside(snapshot: Snapshot, what: string, path: string): Fault {
+    const further = this.#directories.join(', ') || 'none';
+    return new Fault(
+      'invalid',
+      `${what} ${path} is outside the directories for images: site.installdir (${this.installDirectory(snapshot)}) and those in the ` +
+        `setting images.directories (${further}). Put it there, or name its directory in that setting.`,
+    );
   }
 
   #checkOwn(real: string, what: string, path: string): void {
@@ -69,6 +83,13 @@ export class ImagePaths {
       .map((directory) => realPlace(directory))
       .some((directory) => directory !== data && isBelow(directory, data) && isBelow(real, directory));
   }
+}
+
+/** The directory of an image whose tree or packs a path lies in. */
+function imageAround(path: string): string | undefined {
+  for (let [inside, above] = [path, dirname(path)]; above !== '/'; [inside, above] = [above, dirname(above)])
+    if ([treeName, packsName].includes(basename(inside)) && lstat(join(above, manifestFile))) return above;
+  return undefined;
 }
 
 /** For the process that does the work: a path that was judged before must still lead there. */
@@ -88,13 +109,6 @@ function checkForm(path: string, what: string): string {
   if (path.split('/').includes('..')) throw new Fault('invalid', `${what} ${path} must not go up with "..".`);
   return resolve(path);
 }
-
-const outside = (what: string, path: string, allowed: readonly string[]): Fault =>
-  new Fault(
-    'invalid',
-    `${what} ${path} is outside the directories for images (${allowed.join(', ')}). Put it there, or name its directory in the ` +
-      'setting images.directories.',
-  );
 
 export const isBelow = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { rename, rmdir } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Work } from '../long-work/work.ts';
@@ -19,7 +19,7 @@ export interface Removed {
  * nothing in it is touched.
  */
 export const work = (job: ImageJob, task: Work): Promise<Removed> =>
-  tellingDisk(`The image ${job.image} cannot be removed`, () => remove(job, task));
+  tellingDisk(`The image ${job.image} cannot be removed`, job.directory, () => remove(job, task));
 
 async function remove(job: ImageJob, task: Work): Promise<Removed> {
   const { image, directory } = job;
@@ -38,17 +38,15 @@ async function remove(job: ImageJob, task: Work): Promise<Removed> {
   const named = isOurs
     ? [treeName, packsName, ...ownFiles(manifest)]
     : [packsName, ...ownFiles(manifest).filter((name) => name.startsWith('rootimg.'))];
-  const present = named.filter((name) => entryOf(join(directory, name)));
-  const staging = await stagingFor(directory, task);
   // The manifest goes last, so that whoever is killed on the way can begin again.
-  const removed: string[] = [];
-  for (const name of [...present, manifestFile]) {
-    await rename(join(directory, name), join(staging, name));
-    removed.push(name);
+  const removed = [...named.filter((name) => entryOf(join(directory, name))), manifestFile];
+  const left = readdirSync(directory).filter((name) => !removed.includes(name));
+  const staging = await stagingFor(directory, task, { movesOnly: true });
+  if (left.length === 0) await rename(directory, join(staging, 'image'));
+  else {
+    for (const name of removed) await rename(join(directory, name), join(staging, name));
+    task.tell(`${left.join(', ')} in ${directory} was not made by muster and stays.`);
   }
-  const left = readdirSync(directory).filter((name) => join(directory, name) !== staging);
-  if (left.length === 0) await rmdir(directory).catch(() => undefined);
-  else task.tell(`${left.join(', ')} in ${directory} was not made by muster and stays.`);
   return { removed, left };
 }
 

@@ -12,15 +12,17 @@ export const fixedEnvironment: Readonly<Record<string, string>> = {
 const unshare = '/usr/bin/unshare';
 const setpriv = '/usr/bin/setpriv';
 
-// Whatever a process starts ends with it: its namespace of processes ends with the first one in it.
+// Whatever a process starts ends with it: its namespace of processes ends with the first one in it. That is a shell, since the first one
+// has to wait for all that others have left, and Node waits for its own children only.
 const apart = [unshare, '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--'];
+const waiting = ['/bin/sh', '-c', '"$@" & wait $!', 'sh'];
 const withoutNetwork = [unshare, '--net', '--'];
 /** The kernel ends it when whoever started it is gone, also after SIGKILL. */
 const notLongerThanUs = [setpriv, '--pdeathsig', 'KILL', '--'];
 
 export const childCommand = (isolated: boolean, command: readonly string[]): string[] => [
   ...notLongerThanUs,
-  ...(isolated ? apart : []),
+  ...(isolated ? [...apart, ...waiting] : []),
   ...command,
 ];
 

@@ -22,16 +22,16 @@ export function openTask(
     signal,
     tell: (line) => linesOf(line).forEach(tell),
     progress: (done, of) => outbox.progress(done, of),
-    staging: (beside) =>
+    staging: (beside, { movesOnly = false } = {}) =>
       turns.take(async () => {
         signal.throwIfAborted();
         const path = await stagingPath(beside, record.run, recorded.stagings.length + 1);
-        await checkReserve(beside, reserve);
+        if (!movesOnly) await checkReserve(beside, reserve);
         // Noted before it is there: whatever happens, the next muster knows what to remove.
         recorded = { ...recorded, stagings: [...recorded.stagings, path] };
         await writeRecord(directory, recorded);
         await makeStaging(path);
-        send({ staging: path });
+        if (!movesOnly) send({ staging: path });
         return path;
       }),
     program: (file, args, options = {}) => runProgram(file, args, options, { signal, isolated, tell }),

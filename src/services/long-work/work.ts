@@ -10,14 +10,20 @@ export interface Work {
   progress(done: number, of: number): void;
   /**
    * An empty directory on the file system of `beside`, an existing directory, that only root may enter. It goes with the run, also if
-   * muster is killed meanwhile; what is to stay is renamed out of it when all is done.
+   * muster is killed meanwhile; what is to stay is renamed out of it when all is done. The reserve on its file system is kept, unless
+   * hardly anything is written to it: what makes room must work where there is none.
    */
-  staging(beside: string): Promise<string>;
+  staging(beside: string, options?: StagingOptions): Promise<string>;
   /**
    * Runs a program to its end. Other exit codes than those expected are a Fault with the last lines it printed. What a program
    * mounts, the next one of the run sees, and nobody else; what it leaves running ends with the run. Long lines are cut.
    */
   program(file: string, args: readonly string[], options?: ProgramOptions): Promise<ProgramResult>;
+}
+
+export interface StagingOptions {
+  /** Whether files are only moved and linked. */
+  readonly movesOnly?: boolean;
 }
 
 export interface ProgramOptions {

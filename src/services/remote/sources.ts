@@ -25,13 +25,11 @@ export class Sources {
     if (!isAbsolute(path)) {
       throw new Fault('invalid', `"${path}" is not an absolute path of a file on the management node.`);
     }
-    const directories = [...this.#directories, ...this.#shipped].map(
-      (directory) => realPath(directory) ?? resolve(directory),
-    );
+    const directories = this.#real();
     const real = realPath(path);
-    const isInside = directories.some((directory) => isBelow(real ?? resolve(path), directory));
     // Whether a file exists elsewhere is nobody's business.
-    if (!isInside && allowed?.(real ?? resolve(path)) !== true) throw this.#outside(path, allowed !== undefined);
+    if (!this.covers(path) && allowed?.(real ?? resolve(path)) !== true)
+      throw this.#outside(path, allowed !== undefined);
     if (real === undefined) throw new Fault('invalid', `There is no file ${path} on the management node.`);
     const data = realPath(this.#data) ?? this.#data;
     const open = directories.some(
@@ -41,6 +39,16 @@ export class Sources {
       throw new Fault('invalid', `${path} is part of muster's own data, which is not sent to nodes.`);
     }
     return real;
+  }
+
+  /** Whether a path lies in the directories, or would if it existed. */
+  covers(path: string): boolean {
+    const real = realPath(path) ?? resolve(path);
+    return this.#real().some((directory) => isBelow(real, directory));
+  }
+
+  #real(): string[] {
+    return [...this.#directories, ...this.#shipped].map((directory) => realPath(directory) ?? resolve(directory));
   }
 
   #outside(path: string, rulesCount: boolean): Fault {

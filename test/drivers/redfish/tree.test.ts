@@ -413,7 +413,9 @@ describe('the service processor', () => {
 });
 
 describe('a hostile service', () => {
-  const uses: readonly ((capabilities: Required<Omit<Capabilities, 'virtualMachine'>>) => Promise<unknown>)[] = [
+  const uses: readonly ((
+    capabilities: Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>>,
+  ) => Promise<unknown>)[] = [
     ({ power }) => power.state(signal),
     ({ power }) => power.set('softoff', signal),
     ({ power }) => power.set('nmi', signal),

@@ -9,28 +9,50 @@ export interface Machine {
 
 export const ports = { console: 9000, inBand: 9002, serial: 9003 } as const;
 
-/** The startcmd of ipmi_sim. It must become QEMU itself: ipmi_sim watches the process, whose end is power off. */
-export function startScript({ index, address, directory }: Machine): string {
-  const mac = `52:54:00:bc:01:${index.toString(16).padStart(2, '0')}`;
-  const chardev = `host=${address}`;
-  const args = [
-    `-name muster-vm${index} -machine pc,accel=tcg,graphics=off -cpu max -m 256 -display none -nodefaults -no-user-config`,
+/** What a machine is made of. Its disk and its network card are called disk0 and nic0, so that their order can be changed. */
+export interface Hardware {
+  /** Makes the files it needs in its directory. */
+  prepare(machine: Machine, texts: { readonly disk: string; readonly network: string }): Promise<void>;
+  /** The program and its arguments for a shell; `$network` and `$disk` are their places in the boot order. */
+  qemu(machine: Machine): readonly string[];
+}
+
+export const talkerArguments = (machine: Machine): string[] => {
+  const { index, directory } = machine;
+  return [
+    `qemu-system-x86_64 -name muster-vm${index} -machine pc,accel=tcg,graphics=off -cpu max -m 256 -display none -nodefaults -no-user-config`,
     `-drive if=none,id=hd,file=${directory}/disk.img,format=raw`,
     '-device virtio-blk-pci,id=disk0,drive=hd,bootindex=$disk',
     `-netdev user,id=net,restrict=on,tftp=${directory}/tftp,bootfile=boot.ipxe`,
-    `-device virtio-net-pci,id=nic0,netdev=net,mac=${mac},bootindex=$network`,
-    `-chardev socket,id=ipmi,${chardev},port=${ports.inBand},reconnect=2`,
-    '-device ipmi-bmc-extern,id=bmc,chardev=ipmi -device isa-ipmi-kcs,bmc=bmc',
-    `-chardev socket,id=serial,${chardev},port=${ports.serial},server=on,wait=off,telnet=on,logfile=${directory}/serial.log,logappend=on`,
-    '-device isa-serial,chardev=serial',
-    `-qmp unix:${directory}/qmp,server=on,wait=off`,
+    `-device virtio-net-pci,id=nic0,netdev=net,mac=${machineMac(index)},bootindex=$network`,
+    ...serviceArguments(machine),
   ];
+};
+
+export const machineMac = (index: number): string => `52:54:00:bc:01:${index.toString(16).padStart(2, '0')}`;
+
+/** What belongs to its service processor: the serial line, the monitor, and on PCs the way from inside. */
+export function serviceArguments({ address, directory }: Machine, isPc = true): string[] {
+  const serial = `-chardev socket,id=serial,host=${address},port=${ports.serial},server=on,wait=off,telnet=on,logfile=${directory}/serial.log,logappend=on`;
+  const monitor = `-qmp unix:${directory}/qmp,server=on,wait=off`;
+  if (!isPc) return [serial, '-serial chardev:serial', monitor];
+  return [
+    `-chardev socket,id=ipmi,host=${address},port=${ports.inBand},reconnect=2`,
+    '-device ipmi-bmc-extern,id=bmc,chardev=ipmi -device isa-ipmi-kcs,bmc=bmc',
+    serial,
+    '-device isa-serial,chardev=serial',
+    monitor,
+  ];
+}
+
+/** The startcmd of ipmi_sim. It must become QEMU itself: ipmi_sim watches the process, whose end is power off. */
+export function startScript({ directory }: Machine, qemu: readonly string[]): string {
   return [
     '#!/bin/sh',
     `echo $$ >${directory}/qemu.pid`,
     `read -r device rest <${directory}/bootnow || device=none`,
     'case $device in pxe) network=1 disk=2 ;; *) network=2 disk=1 ;; esac',
-    `exec setpriv --pdeathsig KILL qemu-system-x86_64 ${args.join(' \\\n  ')} </dev/null >>${directory}/qemu.log 2>&1`,
+    `exec setpriv --pdeathsig KILL ${qemu.join(' \\\n  ')} </dev/null >>${directory}/qemu.log 2>&1`,
     '',
   ].join('\n');
 }

@@ -24,6 +24,7 @@ beforeEach(async () => {
     ['mac', { node: 'n2', mac: '52:54:00:00:00:02' }],
     ['osimage', image],
     ['osimage', { ...image, imagename: 'ram', provmethod: 'netboot' }],
+    ['osimage', { ...image, imagename: 'clone', provmethod: 'sysclone' }],
     ['osimage', { imagename: 'bare' }],
   );
 });
@@ -156,4 +157,9 @@ describe('bringing nodes to a state', () => {
     );
     expect(row('chain', 'n1')).toBeUndefined();
   });
+});
+
+it('an image that is copied to the disk is followed by a boot from there', async () => {
+  await bring(['n1'], 'osimage=clone');
+  expect(row('chain', 'n1')).toMatchObject({ currstate: 'sysclone rhels9.6-x86_64-compute', currchain: 'boot' });
 });

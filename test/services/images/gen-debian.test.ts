@@ -10,23 +10,10 @@ import type { PackageSource } from '../../../src/services/images/build/package-s
 import { readManifest } from '../../../src/services/images/manifest.ts';
 import { work as pack } from '../../../src/services/images/pack/pack.ts';
 import { directWork, type DirectWork } from '../../harness/work.ts';
+import { debianMirror } from '../../lab/debian-mirror.ts';
 import { makeRepository } from '../../lab/packages.ts';
 import { during, packJob, refusal } from './small-image.ts';
-
-/** The mirror that this machine itself installs from. */
-function debianMirror(): string {
-  const files = [
-    '/etc/apt/sources.list',
-    ...readdirSync('/etc/apt/sources.list.d').map((name) => `/etc/apt/sources.list.d/${name}`),
-  ];
-  const text = files
-    .filter((file) => existsSync(file))
-    .map((file) => readFileSync(file, 'utf8'))
-    .join('\n');
-  const found = /^(?:URIs:|deb(?: \[[^\]]*\])?) *(https?:\S+\/debian)\/?(?: |$)/m.exec(text)?.[1];
-  if (found === undefined) throw new Error('No Debian mirror is named below /etc/apt.');
-  return found;
-}
+import { inMemory } from './steps.ts';
 
 const arm = process.arch === 'arm64';
 let top: string;
@@ -171,6 +158,13 @@ describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
     expect(packages).toContainEqual({ name: 'lab-two', version: '2.0', arch: 'all' });
     expect(packages.map(({ name }) => name)).not.toContain('lab-one');
   });
+});
+
+it('a disk that becomes full leaves nothing', { timeout: 300_000 }, async () => {
+  const full = inMemory(100);
+  const sentence = await refusal(during((task) => gen({ ...job, directory: join(full, 'compute') }, task)));
+  expect(sentence).toMatch(/hardly any room left|no space left|enough free space/i);
+  expect(readdirSync(full)).toEqual([]);
 });
 
 it('a mirror that cannot be reached is told by its address, and nothing is made', async () => {

@@ -14,6 +14,7 @@ import { work as remove } from '../../../src/services/images/removal.ts';
 import { directWork } from '../../harness/work.ts';
 import { makeRpmDistribution } from './rpm-distribution.ts';
 import { during, listing, refusal, temporary } from './small-image.ts';
+import { inMemory } from './steps.ts';
 
 let top: string;
 let distribution: ReturnType<typeof makeRpmDistribution>;
@@ -88,6 +89,20 @@ describe.each(families)('an image of RPM packages by %s', (tool, _osvers, databa
     expect(readFileSync(join(job.directory, 'kernel'), 'utf8')).toBe('kernel\n');
     expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
     expect(readdirSync(join(tree, 'dev'))).toEqual([]);
+  });
+
+  it('is not there if the disk became full, and is built when there is room', async () => {
+    const full = inMemory(1);
+    const job = { ...jobOf(tool), directory: join(full, 'netboot/compute') };
+    const building = (kilobytes: number) => {
+      execFileSync('mount', ['-o', `remount,size=${kilobytes}k`, full]);
+      return during((task) => gen(job, task));
+    };
+    for (const kilobytes of [64, 1_024]) {
+      expect(await refusal(building(kilobytes))).toMatch(/hardly any room left|no room left on the disk/);
+      expect(readdirSync(full)).toEqual([]);
+    }
+    expect(await building(65_536)).toMatchObject({ did: 'built' });
   });
 
   it('is left alone if nothing has changed, and updated by the tool if the list has', async () => {
@@ -228,6 +243,18 @@ describe('building an image', () => {
     expect(await names(one.directory)).toContain('lab-tool 1.0-1');
     expect(await names(two.directory)).toContain('lab-extra 1.0-1');
     expect(await names(two.directory)).not.toContain('lab-tool 1.0-1');
+  });
+
+  it('two images with one directory: the first one that is built has it', async () => {
+    const job = jobOf('dnf');
+    const jobs = [job, { ...job, image: 'other' }];
+    const ended = await Promise.allSettled(jobs.map((each) => during((task) => gen(each, task))));
+    const [won, lost] = ended[0]!.status === 'fulfilled' ? [0, 1] : [1, 0];
+    expect(ended[won]!.status).toBe('fulfilled');
+    expect(String((ended[lost] as PromiseRejectedResult).reason)).toMatch(
+      /changed by another|made by another|belongs to the image/,
+    );
+    expect((await readManifest(job.directory))!.image).toBe(jobs[won]!.image);
   });
 
   it('is undone by removing the image', async () => {

@@ -116,6 +116,17 @@ describe('where images lie', () => {
     expect(fault.message).toContain(sentence);
   });
 
+  it('is not in the tree or among the packs of another image, which may lie anywhere else', () => {
+    const { top, paths, snapshot } = setUp();
+    const directory = smallImage(join(top, 'install'));
+    for (const name of ['rootimg', 'rootimg/x', 'packs/x'])
+      expect(faultOf(() => paths.place(snapshot, join(directory, name), 'x')).message).toContain(
+        `part of the image in ${directory}`,
+      );
+    for (const path of [directory, join(directory, 'beside'), join(top, 'install/rootimg/x')])
+      expect(paths.place(snapshot, path, 'x')).toBe(path);
+  });
+
   it('is below installdir and the directories of the settings', () => {
     const { top, paths, snapshot } = setUp();
     for (const path of ['install/a/b/c', 'more/x'])

@@ -59,12 +59,14 @@ export const packJob = (directory: string): PackJob => ({
   key: 'ssh-ed25519 AAAA muster',
   sync: [],
   lists: [],
+  ramdisk: join(directory, '../../../../ramdisk'),
+  toDisk: false,
   kept: 3,
 });
 
 /** A tree as gen leaves it, of a few files. */
-export function smallImage(top = temporary()): string {
-  const directory = join(top, 'netboot/debian12/x86_64/compute');
+export function smallImage(top = temporary(), image = 'img', profile = 'compute'): string {
+  const directory = join(top, 'netboot/debian12/x86_64', profile);
   const tree = join(directory, 'rootimg');
   for (const name of [
     'bin',
@@ -94,10 +96,10 @@ export function smallImage(top = temporary()): string {
   writeFileSync(join(directory, 'initrd-stateless.gz'), 'initrd 1');
   const made = { when: '2026-01-02T03:04:05.000Z', by: 'root', run: 'r' };
   writeManifest(directory, {
-    image: 'img',
+    image,
     osvers: 'debian12',
     osarch: 'x86_64',
-    profile: 'compute',
+    profile,
     made,
     source: { kind: 'packages', lists: [] },
     packages: [{ name: 'tool', version: '1-2', arch: 'all' }],

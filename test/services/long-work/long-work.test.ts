@@ -68,16 +68,26 @@ const toil = (work: LongWork, steps: readonly Step[], how?: Toil) => doSteps(beg
 describe('long work', () => {
   test('is done in its own namespaces by a process that stands back, and leaves no record', async () => {
     const { lines } = await toil(open(), [
-      { program: ['readlink', '/proc/1/exe'] },
+      { program: ['cat', '/proc/1/comm'] },
       { program: ['nice'] },
       { program: ['cat', '/proc/self/oom_score_adj'] },
       { program: ['mount', '-t', 'tmpfs', 'none', scratch] },
       { program: ['touch', join(scratch, 'in-its-own-mount')] },
       { program: ['ls', scratch] },
     ]);
-    expect(lines).toEqual([process.execPath, '10', '500', 'in-its-own-mount']);
+    expect(lines).toEqual(['sh', '10', '500', 'in-its-own-mount']);
     expect(readdirSync(scratch)).toEqual([]);
     expect(readdirSync(join(data, 'long-work'))).toEqual([]);
+  });
+
+  test('keeps no dead processes that programs have left', async () => {
+    const file = join(scratch, 'orphan');
+    const gone = 'pid=$(cat "$0"); while [ -d "/proc/$pid" ]; do sleep 0.05; done; rm "$0"; echo gone';
+    const { lines } = await toil(open(), [
+      { program: ['sh', '-c', '(sleep 0.1 > /dev/null 2>&1 & echo $! > "$0")', file] },
+      { program: ['sh', '-c', gone, file] },
+    ]);
+    expect(lines).toEqual(['gone']);
   });
 
   test('that takes too long is ended', async () => {

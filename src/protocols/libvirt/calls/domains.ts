@@ -7,7 +7,7 @@ import { type Parameters, readParameters } from '../parameters.ts';
 import type { XdrReader } from '../xdr-reader.ts';
 import { XdrWriter } from '../xdr-writer.ts';
 
-const aboutDomain = (domain: Domain): XdrWriter => writeDomain(new XdrWriter(), domain);
+export const aboutDomain = (domain: Domain): XdrWriter => writeDomain(new XdrWriter(), domain);
 
 const none = 0;
 
@@ -120,6 +120,21 @@ export async function actOnDomain(
   options: CallOptions,
 ): Promise<void> {
   await connection.call(acts[act], aboutDomain(domain).uint(none), options);
+}
+
+/** Its processors stop; it stays in memory. */
+export async function suspendDomain(
+  connection: LibvirtConnection,
+  domain: Domain,
+  options: CallOptions,
+): Promise<void> {
+  await connection.call(procedures.domainSuspend, aboutDomain(domain), options);
+}
+
+/** In memory, with its processors stopped. */
+export async function startPaused(connection: LibvirtConnection, domain: Domain, options: CallOptions): Promise<void> {
+  const paused = 1;
+  await connection.call(procedures.domainCreateWithFlags, aboutDomain(domain).uint(paused), options);
 }
 
 /** Of one that is paused. */

@@ -1,6 +1,7 @@
 import type { CallOptions, LibvirtConnection } from '../connection.ts';
 import { uuidBytes, uuidText } from '../domain.ts';
 import { isRefusal } from '../faults.ts';
+import { longestList } from '../limits.ts';
 import { errorCodes, procedures } from '../procedures.ts';
 import type { XdrReader } from '../xdr-reader.ts';
 import { XdrWriter } from '../xdr-writer.ts';
@@ -87,4 +88,55 @@ export async function volumePath(connection: LibvirtConnection, volume: Volume, 
 
 export async function deleteVolume(connection: LibvirtConnection, volume: Volume, options: CallOptions): Promise<void> {
   await connection.call(procedures.storageVolDelete, writeVolume(new XdrWriter(), volume).uint(none), options);
+}
+
+/** Bytes that it holds at most, and that it takes now. */
+export async function volumeSize(
+  connection: LibvirtConnection,
+  volume: Volume,
+  options: CallOptions,
+): Promise<{ readonly capacity: bigint; readonly allocation: bigint }> {
+  const reply = await connection.call(procedures.storageVolGetInfo, writeVolume(new XdrWriter(), volume), options);
+  /* What kind of volume it is. */
+  reply.int();
+  return { capacity: reply.uhyper(), allocation: reply.uhyper() };
+}
+
+/** Only of one that no machine has open. `shrink`: what is beyond the new end is lost. */
+export async function resizeVolume(
+  connection: LibvirtConnection,
+  volume: Volume,
+  bytes: bigint,
+  how: 'grow' | 'shrink',
+  options: CallOptions,
+): Promise<void> {
+  const mayShrink = 4;
+  const body = writeVolume(new XdrWriter(), volume)
+    .uhyper(bytes)
+    .uint(how === 'grow' ? none : mayShrink);
+  await connection.call(procedures.storageVolResize, body, options);
+}
+
+/** With all that another one holds, and what that one is based on; no machine may have it open. */
+export async function copyVolume(
+  connection: LibvirtConnection,
+  pool: Pool,
+  xml: string,
+  from: Volume,
+  options: CallOptions,
+): Promise<Volume> {
+  const body = writeVolume(writePool(new XdrWriter(), pool).string(xml), from).uint(none);
+  return readVolume(await connection.call(procedures.storageVolCreateXmlFrom, body, options));
+}
+
+/** Those that it knew when it was last looked at. */
+export async function listVolumes(
+  connection: LibvirtConnection,
+  pool: Pool,
+  options: CallOptions,
+): Promise<readonly Volume[]> {
+  const wantsThem = 1;
+  const body = writePool(new XdrWriter(), pool).int(wantsThem).uint(none);
+  const reply = await connection.call(procedures.storagePoolListAllVolumes, body, options);
+  return reply.list(longestList, () => readVolume(reply));
 }

@@ -1,4 +1,5 @@
 import { Fault } from '../../../core/errors.ts';
+import { isBuiltMethod } from '../../images/describe-image.ts';
 import type { NodeIndex } from '../node-index.ts';
 import { type BootPacks, type PartKind, partKinds, partOf, partPath } from '../packs.ts';
 import type { Asker } from './found.ts';
@@ -19,7 +20,7 @@ export const imageRoom = (packs: BootPacks, nodes: NodeIndex): BootRoom => ({
     const { image, id, kind } = wanted;
     const { snapshot } = nodes;
     const method = snapshot.get('osimage', image)?.['provmethod'];
-    if (method !== 'netboot' && method !== 'statelite') return undefined;
+    if (!isBuiltMethod(method)) return undefined;
     const node = nodeAt(nodes, asker);
     const pack = id === undefined ? await packs.current(snapshot, image) : await packs.named(snapshot, image, id);
     return pack && { kind: 'file', path: partPath(pack, partOf(pack, kind, method)), node, step: kind };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Work } from '../../long-work/work.ts';
 import type { PackageStep } from '../../update/package-list.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
+import { hasUserNamespaces, inUserNamespace } from '../tree/in-user-namespace.ts';
 import { ofDpkg } from '../tree/installed.ts';
 import { inTree, readInTree, writeInTree } from '../tree/tree-path.ts';
 import { architecture } from './families.ts';
@@ -41,7 +42,7 @@ export const debian: TreeBuilder = {
       tree,
       ...lines,
     ];
-    await task.program('mmdebstrap', words, { network: true, env: { TMPDIR: scratch } });
+    await bootstrap(task, scratch, words);
     const left = isPlain(first) ? [{ ...first, install: [] }, ...rest] : packages.steps;
     await carryOut(task, recipe, tree, scratch, { ...packages, steps: left });
     await carryOut(task, recipe, tree, scratch, {
@@ -62,6 +63,20 @@ export const debian: TreeBuilder = {
     await tidy(tree, [...packages.sources, ...others.sources], suite);
   },
 };
+
+/** Packages come from elsewhere, and their scripts run as root: of a user namespace, where there can be one. */
+async function bootstrap(task: Work, scratch: string, words: readonly string[]): Promise<void> {
+  const options = { network: true, env: { TMPDIR: scratch } };
+  // That it is missing is told by its name.
+  await task.program('mmdebstrap', ['--version'], { output: () => undefined });
+  if (await hasUserNamespaces(task, scratch)) {
+    task.tell('mmdebstrap runs as root of a user namespace of its own, without rights over devices and the kernel.');
+    await inUserNamespace(task, scratch, ['mmdebstrap', ...words], options);
+  } else {
+    task.tell('mmdebstrap runs as root: this machine does not let user namespaces be made.');
+    await task.program('mmdebstrap', words, options);
+  }
+}
 
 async function carryOut(
   task: Work,

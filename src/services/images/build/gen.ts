@@ -3,9 +3,10 @@ import { chmod, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { exchange } from '../../../core/exchange.ts';
 import { Fault } from '../../../core/errors.ts';
+import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, entryOf, putInPlace, stagingFor, tellingDisk } from '../image-job.ts';
-import { type Manifest, readManifestOf, treeName, writeManifest } from '../manifest.ts';
+import { type Manifest, readManifest, readManifestOf, replaceParts, treeName, writeManifest } from '../manifest.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
@@ -27,7 +28,7 @@ const builders: Readonly<Record<Family, TreeBuilder>> = { apt: debian, dnf, zypp
 
 /** Builds an image's tree with kernel and initial RAM disk, or brings it up to date. */
 export const work = (job: GenJob, task: Work): Promise<GenMade> =>
-  tellingDisk(`The image ${job.image} cannot be built`, () => build(job, task));
+  tellingDisk(`The image ${job.image} cannot be built`, job.directory, () => build(job, task));
 
 async function build(job: GenJob, task: Work): Promise<GenMade> {
   const { image, directory, recipe } = job;
@@ -120,24 +121,29 @@ async function runPostinstall({ recipe, osvers, osarch, profile }: GenJob, task:
   }
 }
 
-/** A new image appears as a whole; of one that was there tree and files are replaced, the manifest last. */
+/** A new image, in a staging, appears as a whole; of one that was there tree and files are replaced, the manifest last. */
 export async function commit(
   directory: string,
   made: string,
   manifest: Manifest,
   before: Manifest | undefined,
 ): Promise<void> {
+  await syncFileSystem(made);
+  const now = await readManifest(directory);
+  if (JSON.stringify(now) !== JSON.stringify(before))
+    throw new Fault('conflict', `${directory} was changed by another meanwhile, for the image ${now?.image}; try again.`);
   if (!entryOf(directory)) {
     writeManifest(made, manifest);
     await putInPlace(made, directory);
     return;
   }
   const tree = join(directory, treeName);
-  if (entryOf(tree)) exchange(join(made, treeName), tree);
-  else await rename(join(made, treeName), tree);
-  for (const file of manifest.files)
-    if (entryOf(join(made, file))) await rename(join(made, file), join(directory, file));
-  for (const file of before?.files ?? [])
-    if (!manifest.files.includes(file)) await rm(join(directory, file), { force: true });
-  writeManifest(directory, manifest);
+  await replaceParts({ staging: dirname(made), directory }, { before, after: manifest }, async () => {
+    if (entryOf(tree)) exchange(join(made, treeName), tree);
+    else await rename(join(made, treeName), tree);
+    for (const file of manifest.files)
+      if (entryOf(join(made, file))) await rename(join(made, file), join(directory, file));
+    for (const file of before?.files ?? [])
+      if (!manifest.files.includes(file)) await rm(join(directory, file), { force: true });
+  });
 }

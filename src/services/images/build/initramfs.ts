@@ -9,8 +9,8 @@ import type { Work } from '../../long-work/work.ts';
 import { inTree } from '../tree/tree-path.ts';
 import { architecture } from './families.ts';
 import type { Recipe } from './gen-job.ts';
-import { initScript, networkScript } from './init-script.ts';
 import type { Kernel } from './kernel.ts';
+import { applets, ramdiskScripts } from './ramdisk-scripts.ts';
 import {
   driverFiles,
   firmwareOf,
@@ -33,8 +33,12 @@ mlx4_en mlx5_core sfc cxgb4 nfp atlantic r8169 realtek alx atl1c sky2
 thunder_xcv nicvf hns3 hclge mvneta mvpp2 macb genet bcmgenet xgene_enet amd_xgbe ibmveth ibmvnic`
   .trim()
   .split(/\s+/);
-const applets =
-  'sh cat cpio cttyhack cut echo find gunzip head hexdump ifconfig insmod ip mdev mkdir modprobe mount reboot rm route sed setsid sha256sum sleep sort switch_root timeout tr udhcpc umount unxz wget';
+/** Disks that machines have: they are told of, and images are written to them. */
+const commonDisks = `
+virtio_blk virtio_scsi vmw_pvscsi xen_blkfront hv_storvsc nvme ahci ata_piix sd_mod
+mpt3sas megaraid_sas smartpqi hpsa aacraid mmc_block`
+  .trim()
+  .split(/\s+/);
 
 /** What of an image's recipe is in its initial RAM disk. */
 type Drivers = Pick<Recipe, 'osarch' | 'netdrivers' | 'drivers'>;
@@ -53,10 +57,9 @@ export async function makeInitramfs(
   for (const applet of applets.split(' ')) archive.link(`bin/${applet}`, 'busybox');
   archive.device('dev/console', 5, 1);
   archive.device('dev/null', 1, 3);
-  archive.file('init', Buffer.from(initScript), 0o755);
   archive.file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644);
   archive.file('etc/hosts', Buffer.from('127.0.0.1 localhost\n'), 0o644);
-  archive.file('etc/udhcpc.sh', Buffer.from(networkScript), 0o755);
+  for (const [place, text] of ramdiskScripts()) archive.file(place, text, 0o755);
   await addModules(task, archive, recipe, tree, kernel);
   await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));
 }
@@ -76,7 +79,7 @@ async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: s
       'invalid',
       `The kernel ${kernel.version} of the image has no driver ${missing.join(', ')} (netdrivers).`,
     );
-  const chosen = withNeeded(modules, [...mounting, ...(named.length > 0 ? named : commonCards)]);
+  const chosen = withNeeded(modules, [...mounting, ...(named.length > 0 ? named : commonCards), ...commonDisks]);
   const at = `lib/modules/${kernel.version}`;
   const lines: string[] = [];
   const taken = new Set(own.map(moduleName));

@@ -109,7 +109,7 @@ function checkEnvironment(environment: Readonly<Record<string, string>>, image: 
 }
 
 function moduleWord(text: string, image: string): string {
-  if (/^[A-Za-z0-9_-]+(\.ko)?$/.test(text)) return text;
+  if (/^[A-Za-z0-9_][A-Za-z0-9_-]*(\.ko)?$/.test(text)) return text;
   throw new Fault('invalid', `${image}: netdrivers: ${JSON.stringify(text)} is no name of a driver.`);
 }
 

@@ -2,9 +2,10 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import { exchange } from '../../../core/exchange.ts';
+import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, entryOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
-import { readManifestOf, treeName, writeManifest } from '../manifest.ts';
+import { readManifestOf, replaceParts, treeName } from '../manifest.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
@@ -27,7 +28,7 @@ const keptLines = 1_000;
  * changed.
  */
 export const work = (job: RunJob, task: Work): Promise<RunMade> =>
-  tellingDisk(`Nothing can be run in the image ${job.image}`, async () => {
+  tellingDisk(`Nothing can be run in the image ${job.image}`, job.directory, async () => {
     const { image, directory, command, osarch, network } = job;
     const tree = join(directory, treeName);
     const manifest = await readManifestOf(image, directory);
@@ -52,9 +53,10 @@ export const work = (job: RunJob, task: Work): Promise<RunMade> =>
       },
     });
     const packages = await installedIn(task, copy);
+    await syncFileSystem(copy);
     task.signal.throwIfAborted();
-    exchange(copy, tree);
     const runs = [...manifest.runs, { command: [...command], made: actNow(job, task) }];
-    writeManifest(directory, { ...manifest, packages, runs });
+    const after = { ...manifest, packages, runs };
+    await replaceParts({ staging, directory }, { before: manifest, after }, () => exchange(copy, tree));
     return { lines };
   });

@@ -1,9 +1,10 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { syncFile } from '../../../core/files.ts';
 import { Fault } from '../../../core/errors.ts';
 import { tarEnd, tarHeader, tarPadding } from '../../../protocols/tar/write.ts';
 import type { Work } from '../../long-work/work.ts';
@@ -36,7 +37,7 @@ interface Member {
 
 /** Writes an image with all that belongs to it into one file. */
 export const work = (job: ExportJob, task: Work): Promise<Exported> =>
-  tellingDisk(`The image ${job.image} cannot be exported`, () => exportImage(job, task));
+  tellingDisk(`The image ${job.image} cannot be exported`, job.destination, () => exportImage(job, task));
 
 async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
   const { image, directory, destination } = job;
@@ -75,7 +76,7 @@ async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
     createWriteStream(made, { flags: 'wx', mode: 0o644 }),
     { signal: task.signal },
   );
-  await sync(made);
+  await syncFile(made);
   await mkdir(dirname(destination), { recursive: true, mode: 0o755 });
   checkStillReal(destination);
   await rename(made, destination);
@@ -103,13 +104,4 @@ async function* bytesOf(bundle: Bundle, members: readonly Member[], time: number
     yield tarPadding(entry.size);
   }
   yield tarEnd();
-}
-
-async function sync(path: string): Promise<void> {
-  const file = await open(path, 'r');
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }

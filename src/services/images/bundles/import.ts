@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
-import { actNow, entryOf, putInPlace, tellingDisk } from '../image-job.ts';
-import { type Manifest, type Pack, packsName, writeManifest } from '../manifest.ts';
+import { hashFile } from '../build/fingerprint.ts';
+import { actNow, entryOf, putInPlace, tellingDisk, usualDirectory } from '../image-job.ts';
+import { type Manifest, manifestFile, type Pack, packsName, readManifest, writeManifest } from '../manifest.ts';
 import { checkStillReal } from '../paths.ts';
 import { fileAttributes, localAttributes, plainName } from './bundle.ts';
 import { type Contents, unpackBundle, type Unpacked } from './unpack.ts';
@@ -46,7 +47,7 @@ interface Image {
 
 /** Makes an image of a bundle. */
 export const work = (job: ImportJob, task: Work): Promise<Imported> =>
-  tellingDisk(`${job.file} cannot be imported`, () => importImage(job, task));
+  tellingDisk(`${job.file} cannot be imported`, job.installDirectory, () => importImage(job, task));
 
 async function importImage(job: ImportJob, task: Work): Promise<Imported> {
   checkStillReal(job.installDirectory);
@@ -62,21 +63,12 @@ async function importImage(job: ImportJob, task: Work): Promise<Imported> {
   );
   if (job.profile !== undefined) attributes['profile'] = job.profile;
   const lists = join(job.installDirectory, 'custom', 'imported', name);
-  const directory = join(
-    job.installDirectory,
-    'netboot',
-    attributes['osvers']!,
-    attributes['osarch']!,
-    attributes['profile']!,
-  );
-  for (const place of [...(image.lists.length > 0 ? [lists] : []), ...(image.parts.length > 0 ? [directory] : [])]) {
-    checkStillReal(place);
-    if (entryOf(place))
-      throw new Fault(
-        'invalid',
-        `${place} exists already. Move it away, or import the image with another name and profile: params [{"name":"...","profile":"..."}].`,
-      );
-  }
+  const directory = usualDirectory(job.installDirectory, {
+    method: attributes['provmethod'] ?? '',
+    osvers: attributes['osvers']!,
+    osarch: attributes['osarch']!,
+    profile: attributes['profile']!,
+  });
   for (const [attribute, paths] of Object.entries(await arrangeLists(staging, lists, image)))
     attributes[attribute] = paths;
   if (image.parts.length > 0) {
@@ -84,15 +76,54 @@ async function importImage(job: ImportJob, task: Work): Promise<Imported> {
     await arrangeImage(job, task, join(staging, 'image'), { ...image, name, attributes });
   }
   task.signal.throwIfAborted();
-  if (image.lists.length > 0) await putInPlace(join(staging, 'lists'), lists);
+  const made = [
+    ...(image.lists.length > 0 ? [{ from: join(staging, 'lists'), to: lists }] : []),
+    ...(image.parts.length > 0 ? [{ from: join(staging, 'image'), to: directory }] : []),
+  ];
+  const missing: typeof made = [];
+  for (const each of made) if (!(await isThere(each.from, each.to))) missing.push(each);
+  const placed: string[] = [];
   try {
-    if (image.parts.length > 0) await putInPlace(join(staging, 'image'), directory);
+    for (const { from, to } of missing) {
+      await putInPlace(from, to);
+      placed.push(to);
+    }
   } catch (error) {
-    await rm(lists, { recursive: true, force: true });
+    for (const place of placed) await rm(place, { recursive: true });
     throw error;
   }
   task.tell(`The image ${name} of ${attributes['osvers']} for ${attributes['osarch']} is in place.`);
   return { image: name, attributes };
+}
+
+/** Whether just this is in its place: an import that was killed, or whose image could not be defined, has left it. */
+async function isThere(from: string, to: string): Promise<boolean> {
+  checkStillReal(to);
+  if (!entryOf(to)) return false;
+  if (await haveSameFiles(from, to)) return true;
+  throw new Fault(
+    'invalid',
+    `${to} exists already. Move it away, or import the image with another name and profile: params [{"name":"...","profile":"..."}].`,
+  );
+}
+
+/** Manifests differ in who made them when. */
+async function haveSameFiles(one: string, other: string): Promise<boolean> {
+  const filesIn = (directory: string): string[] =>
+    readdirSync(directory, { recursive: true, encoding: 'utf8' })
+      .filter((name) => !entryOf(join(directory, name))!.isDirectory())
+      .sort();
+  const names = filesIn(one);
+  if (!entryOf(other)!.isDirectory() || names.join('\n') !== filesIn(other).join('\n')) return false;
+  for (const name of names) {
+    const [own, there] = [join(one, name), join(other, name)];
+    if (!entryOf(there)!.isFile()) return false;
+    if (name === manifestFile) {
+      const [ours, theirs] = [await readManifest(one), await readManifest(other)];
+      if (ours?.image !== theirs?.image || theirs?.source.kind !== 'bundle') return false;
+    } else if ((await hashFile(own)) !== (await hashFile(there))) return false;
+  }
+  return true;
 }
 
 /** The name it gets, if that and all that becomes part of a path can be used. */

@@ -5,7 +5,7 @@ import { objectAttributes, objectNames } from '../../../objects/definitions.ts';
 import { listItems } from '../../../objects/effective.ts';
 import { typeNamed } from '../../../objects/types.ts';
 import { hostArchitecture } from '../build/families.ts';
-import { describeImage } from '../describe-image.ts';
+import { describeImage, isBuiltMethod } from '../describe-image.ts';
 import type { Images } from '../images.ts';
 import { realPlace } from '../paths.ts';
 import { fileAttributes } from './bundle.ts';
@@ -35,7 +35,7 @@ export function planExport(snapshot: Snapshot, images: Images, name: string, opt
     ...job,
     attributes: objectAttributes(snapshot, osimage, name),
     files,
-    packed: image.method === 'netboot' || image.method === 'statelite',
+    packed: isBuiltMethod(image.method),
     destination,
   };
 }

@@ -168,6 +168,10 @@ function memberPath(name: string): string | undefined {
 
 async function* bytesOf(file: string): AsyncIterable<Buffer> {
   const handle = await openReal(file);
+  if (!(await handle.stat()).isFile()) {
+    await handle.close();
+    throw new Fault('invalid', `${file} is not a plain file, so it is no bundle of an image.`);
+  }
   const plain = handle.createReadStream({ highWaterMark: 1 << 20 });
   const unzipped = createGunzip();
   plain.on('error', (error) => unzipped.destroy(error));

@@ -1,6 +1,4 @@
-import { Fault } from '../../../core/errors.ts';
-
-/** What `params` of a request ask for. */
+/** What a request asks for besides the container. */
 export interface PullOptions {
   readonly arch?: string | undefined;
   readonly osvers?: string | undefined;
@@ -11,22 +9,6 @@ export interface PullOptions {
 }
 
 const texts = ['arch', 'osvers', 'profile', 'kernel', 'image'] as const;
-
-export function readPullOptions(params: readonly Readonly<Record<string, unknown>>[]): PullOptions {
-  const options: Record<string, string | boolean> = {};
-  for (const [key, value] of params.flatMap((each) => Object.entries(each))) {
-    const isText = texts.some((each) => each === key);
-    if (!isText && key !== 'force')
-      throw new Fault(
-        'invalid',
-        `params: ${JSON.stringify(key.slice(0, 100))} is not known for containers; known are ${texts.join(', ')} and force.`,
-      );
-    if (isText && (typeof value !== 'string' || value === ''))
-      throw new Fault('invalid', `params: ${key} needs a value, a text.`);
-    options[key] = isText ? (value as string) : value !== false && value !== '0' && value !== 0 && value !== 'no';
-  }
-  return options;
-}
 
 /** For policies and the audit log. */
 export const pullWords = (options: PullOptions): string[] => [

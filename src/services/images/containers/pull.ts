@@ -4,13 +4,12 @@ import { Fault, orFault } from '../../../core/errors.ts';
 import { openArchive } from '../../../protocols/oci/archive.ts';
 import type { Image, Layer } from '../../../protocols/oci/image.ts';
 import { parseReference } from '../../../protocols/oci/reference.ts';
-import { Registry } from '../../../protocols/oci/registry.ts';
 import type { Work } from '../../long-work/work.ts';
 import { commit } from '../build/gen.ts';
 import { makeInitramfs } from '../build/initramfs.ts';
 import { findKernel, type Kernel } from '../build/kernel.ts';
 import { plainName } from '../bundles/bundle.ts';
-import { actNow, entryOf, stagingFor, tellingDisk } from '../image-job.ts';
+import { actNow, entryOf, stagingFor, tellingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf, treeName } from '../manifest.ts';
 import { checkStillReal } from '../paths.ts';
 import { copyTree } from '../tree/copy-tree.ts';
@@ -26,7 +25,7 @@ import { TreeWriter } from './tree-writer.ts';
 
 /** Makes an image of a container. */
 export const work = (job: PullJob, task: Work): Promise<Pulled> =>
-  tellingDisk(`The image ${job.image} cannot be made`, () => pull(job, task));
+  tellingDisk(`The image ${job.image} cannot be made`, job.installDirectory, () => pull(job, task));
 
 async function pull(job: PullJob, task: Work): Promise<Pulled> {
   const { image: name, directory: known } = job;
@@ -66,6 +65,8 @@ interface Source {
 async function openSource({ from, osarch }: PullJob, signal: AbortSignal): Promise<Source> {
   const wanted = { architecture: containerArchitecture(osarch) };
   if (from.kind === 'registry') {
+    // Loading it takes a while, and files do without.
+    const { Registry } = await import('../../../protocols/oci/registry.ts');
     const registry = new Registry(parseReference(from.reference), from);
     const source = { shown: from.reference, remote: true, close: () => registry.close() };
     return { ...source, image: await orClose(registry.image(wanted, signal), source.close) };
@@ -99,8 +100,8 @@ async function applyAll(job: PullJob, { image, remote }: Source, tree: string, t
       task.tell(`Layer ${i + 1} of ${image.layers.length} is applied.`);
     }
   };
-  const fetching = { cache: new BlobCache(job.blobs), beside: job.blobs, passed };
-  if (remote) await withFetched(image.layers, fetching, task, apply);
+  if (remote)
+    await withFetched(image.layers, { cache: new BlobCache(job.blobs), beside: job.blobs, passed }, task, apply);
   else await apply();
   writer.finish();
   if (writer.unkept.length > 0)
@@ -112,7 +113,8 @@ async function finish(job: PullJob, task: Work, image: Image, made: string, refe
   const { image: name, osarch, profile } = job;
   const tree = join(made, treeName);
   const osvers = job.osvers ?? (await osversIn(tree));
-  const directory = job.directory ?? join(job.installDirectory, 'netboot', osvers, osarch, profile);
+  const directory =
+    job.directory ?? usualDirectory(job.installDirectory, { method: 'netboot', osvers, osarch, profile });
   checkStillReal(directory);
   const before = await readManifestOf(name, directory);
   if (!before && entryOf(directory))

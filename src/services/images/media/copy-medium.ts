@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import { writeFileAtomically } from '../../../core/files.ts';
 import { openReal } from '../../../core/open-real.ts';
+import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { checkStillReal } from '../paths.ts';
 import { linkTree } from '../tree/copy-tree.ts';
@@ -115,6 +116,8 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
   const media = { ...others, [fingerprint]: new Date().toISOString() };
   const content = { os: osName(release), arch: release.arch, media };
   writeFileAtomically(join(made, markerName), `${JSON.stringify(content, undefined, 2)}\n`, 0o644);
+  // What takes its place is all there, also after a power cut.
+  await syncFileSystem(made);
   task.signal.throwIfAborted();
   putInPlace(made, place, present);
   const lines = [`Copied to ${place}.`, ...toldVerification(medium, verification)];

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { closeSync, constants, fchmodSync, futimesSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { beginWriting } from '../../../core/sync-file-system.ts';
 import type { CopyNote, CopyRequest, CopyThreadData, FileToCopy } from './copying.ts';
 import type { WholeSum } from './whole-sum.ts';
 
@@ -56,6 +57,7 @@ function copy({ path, extents, isExecutable, time, checksum }: FileToCopy): bool
     }
     fchmodSync(target, isExecutable ? 0o755 : 0o644);
     futimesSync(target, time, time);
+    beginWriting(target);
   } finally {
     closeSync(target);
   }

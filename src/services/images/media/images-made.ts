@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { usualDirectory } from '../image-job.ts';
 import { listFile } from './list-files.ts';
 import type { Release } from './release.ts';
 
@@ -80,7 +81,9 @@ function imageOf(basis: ImageBasis, kind: Kind): ImageMade | undefined {
       provmethod: method,
       pkgdir: directories.join(','),
       otherpkgdir: join(installdir, 'post/otherpkgs', os, arch),
-      ...(method === 'install' ? {} : { rootimgdir: join(installdir, 'netboot', os, arch, profile) }),
+      ...(method === 'install'
+        ? {}
+        : { rootimgdir: usualDirectory(installdir, { method, osvers: os, osarch: arch, profile }) }),
       ...(files as Record<string, string>),
       ...kind.attributes,
     },

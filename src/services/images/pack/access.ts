@@ -37,7 +37,9 @@ export async function removeIdentity(tree: string, time: number): Promise<void> 
     await writeInTree(tree, '/etc/systemd/system/ssh.service.d/muster.conf', makesKeys, { mode: 0o644, time });
 }
 
+/** On a slow machine that takes longer than a service may take to start. */
 const makesKeys = `[Service]
+TimeoutStartSec=600
 ExecStartPre=
 ExecStartPre=/usr/bin/ssh-keygen -A
 ExecStartPre=/usr/sbin/sshd -t

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { link, mkdir, rename, rm } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Manifest, type Pack, packsName, writeManifest } from '../manifest.ts';
+import { type Manifest, manifestFile, type Pack, packsName, stageManifest } from '../manifest.ts';
 
 /** Names beside the manifest under which the reference system's clients look for a packed root. */
 const rootNames = ['rootimg.sfs', 'rootimg.cpio.gz', 'rootimg.cpio.xz'];
@@ -14,38 +14,46 @@ export async function keepPack(
   manifest: Manifest,
   pack: Pack,
   kept: number,
-): Promise<Manifest> {
+): Promise<void> {
   const place = packDirectory(directory, pack);
-  await mkdir(join(directory, packsName), { recursive: true, mode: 0o755 });
-  if (!existsSync(place) || !manifest.packs.some(({ id }) => id === pack.id)) {
-    // One that no manifest knows was left by a run that was killed.
-    await rm(place, { recursive: true, force: true });
-    await rename(made, place);
-  }
   const packs = [pack, ...manifest.packs.filter(({ id }) => id !== pack.id)].slice(0, kept);
-  const after = await usePack(directory, staging, { ...manifest, packs }, pack);
+  const isNew = !existsSync(place) || !manifest.packs.some(({ id }) => id === pack.id);
+  await usePack(directory, staging, { ...manifest, packs }, pack, {
+    from: isNew ? made : place,
+    async first() {
+      // A tree that was there before muster gets what says so before anything else.
+      if (!existsSync(join(directory, manifestFile))) stageManifest(staging, directory, manifest)();
+      await mkdir(join(directory, packsName), { recursive: true, mode: 0o755 });
+      if (!isNew) return;
+      // One that no manifest knows was left by a run that was killed.
+      await rm(place, { recursive: true, force: true });
+      await rename(made, place);
+    },
+  });
   const known = new Set(packs.map(({ id }) => id));
   for (const name of readdirSync(join(directory, packsName)))
     if (!known.has(name)) await rm(join(directory, packsName, name), { recursive: true });
-  return after;
 }
 
-/** The manifest says which pack is in use; its parts are also found under their usual names. */
-export async function usePack(directory: string, staging: string, manifest: Manifest, pack: Pack): Promise<Manifest> {
-  const from = packDirectory(directory, pack);
+/**
+ * The manifest says which pack is in use; its parts are also found under their usual names. They are linked and the manifest is written
+ * before `first` and the first change of a name, so that a full disk changes nothing.
+ */
+export async function usePack(
+  directory: string,
+  staging: string,
+  manifest: Manifest,
+  pack: Pack,
+  { from, first }: { readonly from: string; first?(): Promise<void> },
+): Promise<void> {
   const names = pack.parts.map(({ file }) => file);
-  for (const name of names) {
-    const temporary = join(staging, `use-${name}`);
-    await rm(temporary, { force: true });
-    await link(join(from, name), temporary);
-    await rename(temporary, join(directory, name));
-    // Renaming one name of a file onto another does nothing and leaves both.
-    await rm(temporary, { force: true });
-  }
+  const used = await mkdtemp(join(staging, 'use-'));
+  for (const name of names) await link(join(from, name), join(used, name));
+  const end = stageManifest(staging, directory, { ...manifest, current: pack.id });
+  await first?.();
+  for (const name of names) await rename(join(used, name), join(directory, name));
   for (const name of rootNames) if (!names.includes(name)) await rm(join(directory, name), { force: true });
-  const after = { ...manifest, current: pack.id };
-  writeManifest(directory, after);
-  return after;
+  end();
 }
 
 /** Files beside the manifest that belong to it. */

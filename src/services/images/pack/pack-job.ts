@@ -20,6 +20,10 @@ export interface PackJob extends ImageJob {
   readonly key: string;
   readonly sync: readonly FoundList[];
   readonly lists: readonly Used[];
+  /** Where machines without an image find the ramdisk of this architecture. */
+  readonly ramdisk: string;
+  /** Whether the root goes to disks, and so has to be able to start from one. */
+  readonly toDisk: boolean;
   /** How many packs stay, this one among them. */
   readonly kept: number;
 }

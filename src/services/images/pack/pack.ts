@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { link } from 'node:fs/promises';
 import { join } from 'node:path';
+import { syncFile } from '../../../core/files.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { hashFile } from '../build/fingerprint.ts';
@@ -12,14 +13,16 @@ import { linkTree } from '../tree/copy-tree.ts';
 import { installedIn } from '../tree/installed.ts';
 import { authorizeKey, nameImage, removeIdentity, setRootPassword } from './access.ts';
 import { exclude } from './exclusions.ts';
-import { keepPack } from './kept-packs.ts';
+import { keepPack, packDirectory } from './kept-packs.ts';
+import { offerRamdisk } from './offer-ramdisk.ts';
+import { checkDiskTools, keepingBoot } from './disk-tools.ts';
 import type { PackJob } from './pack-job.ts';
 import { packRoot } from './packed-root.ts';
 import { syncInto } from './sync-files.ts';
 
 /** Packs an image's tree for nodes. The tree itself stays as it is. */
 export const work = (job: PackJob, task: Work): Promise<Pack> =>
-  tellingDisk(`The image ${job.image} cannot be packed`, () => pack(job, task));
+  tellingDisk(`The image ${job.image} cannot be packed`, job.directory, () => pack(job, task));
 
 async function pack(job: PackJob, task: Work): Promise<Pack> {
   const { image, directory } = job;
@@ -29,14 +32,15 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
       'invalid',
       `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
     );
-  const before = (await readManifestOf(image, directory)) ?? (await adopted(job, task, tree));
   const staging = await stagingFor(directory, task);
   const root = join(staging, 'root');
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
+  const [known] = await Promise.all([readManifestOf(image, directory), linkTree(task, tree, root)]);
+  const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
-  await linkTree(task, tree, root);
-  const gone = exclude(root, job.exclusions);
+  if (job.toDisk) checkDiskTools(image, root);
+  const gone = exclude(root, job.toDisk ? keepingBoot(job.exclusions) : job.exclusions);
   if (gone > 0) task.tell(`${gone} entries are left out.`);
   await removeIdentity(root, time);
   if (job.password !== undefined) await setRootPassword(root, job.password, time);
@@ -48,7 +52,10 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const file = await packRoot(task, job, root, made, time);
   const others = before.files.filter((name) => entryOf(join(directory, name)));
   for (const name of others) await link(join(directory, name), join(made, name));
-  const parts = await Promise.all([file, ...others].map((name) => partOf(made, name)));
+  const [parts] = await Promise.all([
+    Promise.all([file, ...others].map((name) => partOf(made, name))),
+    syncFile(join(made, file)),
+  ]);
   const { method, compress, lists } = job;
   const id = createHash('sha256')
     .update(parts.map(({ sha256 }) => sha256).join('\n'))
@@ -65,6 +72,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   };
   task.signal.throwIfAborted();
   await keepPack({ directory, staging, made }, before, done, job.kept);
+  await offerRamdisk(packDirectory(directory, done), job.ramdisk, done);
   task.tell(`${file}: ${parts[0]!.size} bytes, SHA-256 ${parts[0]!.sha256}.`);
   return done;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { Fault, unlessFault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
@@ -49,6 +50,8 @@ export async function planPack(
     key: images.publicKey,
     sync: paths.map((path) => unlessFault(found.found.all[path]!)),
     lists,
+    ramdisk: join(images.ramdisks, job.osarch),
+    toDisk: image.method === 'sysclone',
     kept: images.keptPacks,
   };
 }

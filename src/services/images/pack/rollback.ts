@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
@@ -12,7 +13,7 @@ export interface RollbackJob extends ImageJob {
 
 /** Puts an older pack of an image back in use. */
 export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
-  tellingDisk(`The image ${job.image} cannot be put back`, async () => {
+  tellingDisk(`The image ${job.image} cannot be put back`, job.directory, async () => {
     const { image, directory } = job;
     const manifest = await readManifestOf(image, directory);
     const packs = manifest?.packs ?? [];
@@ -28,13 +29,17 @@ export const work = (job: RollbackJob, task: Work): Promise<Pack> =>
         `The image ${image} has no ${job.pack === undefined ? 'older pack' : `pack ${job.pack}`}; kept are: ${known}.`,
       );
     }
-    for (const { file, sha256 } of pack.parts)
-      if ((await hashFile(`${packDirectory(directory, pack)}/${file}`)) !== sha256)
+    const from = packDirectory(directory, pack);
+    for (const { file, sha256 } of pack.parts) {
+      if ((await hashFile(join(from, file))) !== sha256)
         throw new Fault(
           'invalid',
           `The pack ${pack.id} is damaged: ${file} is missing or not what its checksum says. Pack the image anew.`,
         );
-    await usePack(directory, await stagingFor(directory, task), manifest, pack);
+      task.signal.throwIfAborted();
+    }
+    const staging = await stagingFor(directory, task, { movesOnly: true });
+    await usePack(directory, staging, manifest, pack, { from });
     task.tell(`The pack ${pack.id} of ${pack.made.when} is in use again.`);
     return pack;
   });

@@ -75,26 +75,28 @@ export async function inNamespaces(task: Work, words: readonly string[], options
   const rights = withoutRights.map((name) => `-${name}`).join(',');
   const before = [tree, outside ? 'yes' : 'no', rights, String(binds.length), ...binds];
   const namespaces = ['--mount', '--pid', '--fork', '--kill-child', '--uts', '--ipc'];
-  const run = async (): Promise<ProgramResult> => {
-    try {
-      return await task.program(
-        'unshare',
-        [...namespaces, '--', 'sh', '-c', entering, 'sh', ...before, ...words],
-        rest,
-      );
-    } catch (error) {
-      throw error instanceof Fault ? naming(words[0]!, error) : error;
-    }
-  };
+  const run = (): Promise<ProgramResult> =>
+    started(task, 'unshare', [...namespaces, '--', 'sh', '-c', entering, 'sh', ...before, ...words], rest, words[0]!);
   return options.network && !outside ? withResolver(tree, run) : run();
 }
 
-/** What failed is the program, not how it was brought there. */
-const naming = (program: string, { kind, sentences }: Fault): Fault =>
-  new Fault(
-    kind,
-    sentences.map((sentence) => sentence.replace(/^unshare\b/, () => program)),
-  );
+/** Runs a program by way of another; what fails is the program, not how it was brought there. */
+export async function started(
+  task: Work,
+  starter: string,
+  args: readonly string[],
+  options: ProgramOptions,
+  program: string,
+): Promise<ProgramResult> {
+  try {
+    return await task.program(starter, args, options);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const named = (sentence: string): string =>
+      sentence.startsWith(`${starter} ended `) ? program + sentence.slice(starter.length) : sentence;
+    throw new Fault(error.kind, error.sentences.map(named));
+  }
+}
 
 /** Names are looked up as this machine does, for the time of the work. */
 async function withResolver<T>(tree: string, work: () => Promise<T>): Promise<T> {

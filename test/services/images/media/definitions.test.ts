@@ -6,7 +6,7 @@ import type { Row } from '../../../../src/database/tables.ts';
 import type { MediumMade } from '../../../../src/services/images/media/copy-medium.ts';
 import { defineImages } from '../../../../src/services/images/media/define-images.ts';
 import { imagesFor } from '../../../../src/services/images/media/images-made.ts';
-import { optionWords, readCopyOptions } from '../../../../src/services/images/media/options.ts';
+import { optionWords } from '../../../../src/services/images/media/options.ts';
 import type { Release } from '../../../../src/services/images/media/release.ts';
 import { shippedImageFiles } from '../../../../src/services/shipped-files.ts';
 import { snapshotOf } from '../../../harness/snapshot.ts';
@@ -45,11 +45,19 @@ test('the images of a medium have the names and attributes of the reference syst
         ...common,
         profile: 'compute',
         provmethod: 'install',
+        template: shipped('install/compute.redhat.tmpl'),
         pkglist: shipped('install/compute.redhat.pkglist'),
       },
     },
     { name: 'rocky9.6-x86_64-netboot-compute', attributes: { ...diskless, provmethod: 'netboot' } },
-    { name: 'rocky9.6-x86_64-statelite-compute', attributes: { ...diskless, provmethod: 'statelite' } },
+    {
+      name: 'rocky9.6-x86_64-statelite-compute',
+      attributes: {
+        ...diskless,
+        provmethod: 'statelite',
+        rootimgdir: join(installdir, 'statelite/rocky9.6/x86_64/compute'),
+      },
+    },
   ]);
 });
 
@@ -66,8 +74,9 @@ test.each([
   ['sles15.6', 'suse', 'x86_64', 'compute.suse.pkglist'],
   ['leap15.6', 'suse', 'x86_64', 'compute.suse.pkglist'],
   ['centos-stream9', 'redhat', 'x86_64', 'compute.redhat.pkglist'],
-] as const)('%s has lists that come with muster', (os, family, arch, file) => {
+] as const)('%s has lists and a template that come with muster', (os, family, arch, file) => {
   const images = imagesFor({ ...basis, os, release: { ...rocky, family, arch } });
+  expect(images[0]!.attributes['template']).toBe(join(shippedImageFiles, family, `install/compute.${family}.tmpl`));
   expect(images[1]!.attributes['pkglist']).toBe(join(shippedImageFiles, family, 'netboot', file));
 });
 
@@ -152,32 +161,6 @@ test('what exists gets the attributes of the medium anew and keeps all others', 
   expect(draft.get('osdistro', 'rocky9.6-x86_64')).toMatchObject({ dirpaths: `/elsewhere,${tree}` });
 });
 
-test('params are read by name or flag', () => {
-  expect(readCopyOptions([{ '-n': 'rocky9.6', arch: 'amd64' }, { '-i': '' }, { noosimage: false }])).toEqual({
-    name: 'rocky9.6',
-    arch: 'x86_64',
-    inspect: true,
-    noosimage: false,
-  });
-  expect(optionWords(readCopyOptions([{ '-p': '/install/x', '-w': true, '-o': false }]))).toEqual([
-    '-p',
-    '/install/x',
-    '-w',
-  ]);
-});
-
-test.each([
-  [
-    [{ '-x': '1' }],
-    '"-x" is not an option of copycds; known are -n (name), -a (arch), -p (path), -i (inspect), -o (noosimage)',
-  ],
-  [[{ '-n': '' }], '-n needs a value'],
-  [[{ '-n': '../../etc' }], 'is not the name of an operating system'],
-  [[{ '-n': 'plan9' }], 'give one of debian, ubuntu'],
-  [[{ '-a': '../x' }], 'is not an architecture'],
-  [[{ '-i': 'perhaps' }], '-i is a switch'],
-  [[{ '-n': 'rocky9' }, { name: 'rocky8' }], 'give name twice'],
-  [[{ '-n': { deep: 1 } }], '-n needs a value'],
-])('params %j are refused', (params, reason) => {
-  expect(() => readCopyOptions(params)).toThrow(reason);
+test('options stand in the audit log as the reference system writes them', () => {
+  expect(optionWords({ path: '/install/x', nonoverwrite: true, noosimage: false })).toEqual(['-p', '/install/x', '-w']);
 });

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
@@ -153,6 +153,13 @@ test('an interrupted copy leaves nothing, and the next one works', async () => {
   expect(treeOf(installdir)).toEqual({});
   await copyMedium(big, installdir);
   expect(statSync(join(tree, 'big.img')).size).toBe(40_000_000);
+});
+
+test('a tree that takes its place is on the disk', async () => {
+  await copyMedium(burn(directory, 'synced', { ...debianTree(), 'big.img': Buffer.alloc(4_000_000, 1) }), installdir);
+  const { stdout } = spawnSync('filefrag', ['-v', join(tree, 'big.img')], { encoding: 'utf8' });
+  // What is in memory only has no place on the disk yet.
+  expect(stdout).not.toContain('delalloc');
 });
 
 test('a disk that is full before or in the middle leaves nothing', async () => {

@@ -1,0 +1,21 @@
+import type { Fault } from './errors.ts';
+
+/** A virtual machine as its hypervisor has it. */
+export interface MachineSight {
+  readonly name: string;
+  readonly uuid: string;
+  /** Paused ones too. */
+  readonly isOn: boolean;
+}
+
+/** Whoever wants to know what happens on a hypervisor, whoever brings it about. */
+export interface HypervisorListener {
+  /** All its machines, whenever it is connected to anew. `id` is the same for all names that one hypervisor has. */
+  listed(id: string, machines: readonly MachineSight[]): void;
+  /** A machine was switched on or off, and not by moving it. */
+  switched(name: string, to: 'on' | 'off'): void;
+  /** A machine as it is now; undefined: there is none of that name any more. */
+  changed(name: string, machine: MachineSight | undefined): void;
+  /** Why nothing is told for now. It is connected to again as soon as it can be. */
+  lost(reason: Fault): void;
+}

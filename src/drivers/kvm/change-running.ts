@@ -1,0 +1,172 @@
+import { Fault } from '../../core/errors.ts';
+import { pause, within } from '../../core/waiting.ts';
+import {
+  type Affects,
+  affects,
+  attachDevice,
+  detachDevice,
+  resizeDisk,
+  setMemory,
+  setProcessors,
+} from '../../protocols/libvirt/calls/devices.ts';
+import { domainStatistics, domainXml, statistics } from '../../protocols/libvirt/calls/domains.ts';
+import type { Domain } from '../../protocols/libvirt/domain.ts';
+import { type Element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
+import { type Change, inMegabytes, type NewDisk } from './change.ts';
+import { deleteDisks, keptWords, makeDisk, volumesOf } from './change-stopped.ts';
+import { diskOf } from './definition.ts';
+import { diskTimeout } from './disks.ts';
+import type { Hypervisor } from './hypervisor.ts';
+import { devicesOf, type MachineDisk, machineDisks } from './machine-disks.ts';
+import { type Undo, undone } from './undo.ts';
+
+/** Disks of these models are there from the start until the end. */
+const fixed: readonly string[] = ['ide', 'sata', 'fdc'];
+const kibi = 1024n;
+const poll = 250;
+const offFirst = 'switch it off first';
+
+/** Both the machine that runs and its definition, step by step; what is deleted is deleted when nothing can fail any more. */
+export async function changeRunning(change: Change): Promise<void> {
+  const { machine, hypervisor, domain, purge, signal } = change;
+  const running = readXml(await domainXml(hypervisor.connection, domain, 'now', { signal }));
+  refuseUnlessOff(change, running);
+  const undo: Undo[] = [];
+  const doomed = await volumesOf(hypervisor, purge, signal);
+  try {
+    if (change.memory !== undefined) await giveMemory(change, change.memory, running, undo);
+    if (change.cpus !== undefined) await giveProcessors(change, change.cpus, running, undo);
+    for (const disk of change.add) await addDisk(change, disk, undo);
+    for (const disk of purge) await takeDisk(change, disk, undo);
+    for (const { disk, to } of change.resize) {
+      await resizeDisk(hypervisor.connection, domain, disk.path, to, { signal, timeout: diskTimeout });
+      undo.push(() => Promise.reject(new Fault('invalid', `its disk ${disk.device} has grown to ${inMegabytes(to)}.`)));
+    }
+  } catch (error) {
+    throw await undone(error, undo, machine, keptWords);
+  }
+  await deleteDisks(hypervisor, doomed, signal);
+}
+
+/** What is known not to be possible while it runs. */
+function refuseUnlessOff({ memory, cpus, add, purge }: Change, running: Element): void {
+  const most = BigInt(textOf(elementAt(running, 'memory')) ?? 0) * kibi;
+  if (memory !== undefined && memory > most) {
+    throw new Fault('invalid', `it is on, and was started with ${inMegabytes(most)}: for more memory ${offFirst}.`);
+  }
+  const model = elementAt(devicesOf(running), 'memballoon')?.attributes['model'] ?? 'none';
+  if (memory !== undefined && model === 'none' && memory !== current(running)) {
+    throw new Fault('invalid', `it is on, and has no balloon to change its memory by: ${offFirst}.`);
+  }
+  const places = Number(textOf(elementAt(running, 'vcpu')));
+  if (cpus !== undefined && cpus > places) {
+    throw new Fault('invalid', `it is on, and was started with room for ${places} processors: for more ${offFirst}.`);
+  }
+  const stuck = [...add, ...purge].find(({ bus }) => fixed.includes(bus));
+  if (stuck) {
+    throw new Fault(
+      'invalid',
+      `it is on, and disks of the model ${stuck.bus} come and go only while it is off: ${offFirst}.`,
+    );
+  }
+}
+
+const current = (running: Element): bigint =>
+  BigInt(textOf(elementAt(running, 'currentMemory')) ?? textOf(elementAt(running, 'memory')) ?? 0) * kibi;
+
+async function giveMemory(change: Change, bytes: bigint, running: Element, undo: Undo[]): Promise<void> {
+  const { hypervisor, domain, signal } = change;
+  const before = current(running);
+  if (bytes === before) return;
+  undo.push((at, later) => setMemory(at.connection, domain, before / kibi, affects.both, { signal: later }));
+  await setMemory(hypervisor.connection, domain, bytes / kibi, affects.both, { signal });
+  let seen = before;
+  const late = (): Fault =>
+    new Fault(
+      'invalid',
+      `its guest has not changed its memory to ${inMegabytes(bytes)}: it has ${inMegabytes(seen)}. If it has no driver for the balloon, ${offFirst}.`,
+    );
+  await until(change, late, async (connection, inTime) => {
+    const [told] = await domainStatistics(connection, statistics.balloon, [domain], { signal: inTime });
+    seen = BigInt(told?.values.get('balloon.current') ?? 0) * kibi;
+    return seen / kibi === bytes / kibi;
+  });
+}
+
+async function giveProcessors(change: Change, count: number, running: Element, undo: Undo[]): Promise<void> {
+  const { hypervisor, domain, signal, machine } = change;
+  const vcpu = elementAt(running, 'vcpu');
+  const before = Number(vcpu?.attributes['current'] ?? textOf(vcpu));
+  if (count === before) return;
+  undo.push((at, later) => setProcessors(at.connection, domain, before, affects.both, { signal: later }));
+  await setProcessors(hypervisor.connection, domain, count, affects.both, { signal, timeout: machine.powerTimeout });
+}
+
+async function addDisk(change: Change, disk: NewDisk, undo: Undo[]): Promise<void> {
+  const { hypervisor, domain, settings, signal } = change;
+  const made = await makeDisk(change, disk, undo);
+  const xml = writeXml(diskOf(made, settings.cache));
+  undo.push(async (at, later) => {
+    for (const what of [affects.running, affects.definition]) await detach(change, at, made.device, what, later);
+  });
+  await attachDevice(hypervisor.connection, domain, xml, affects.both, { signal });
+}
+
+async function takeDisk(change: Change, { device, element }: MachineDisk, undo: Undo[]): Promise<void> {
+  const { hypervisor, domain, signal } = change;
+  for (const what of [affects.running, affects.definition]) {
+    undo.push(async (at, later) => {
+      if (await diskIn(at, domain, device, what, later)) return;
+      await attachDevice(at.connection, domain, writeXml(element), what, { signal: later });
+    });
+    await detach(change, hypervisor, device, what, signal);
+  }
+}
+
+const diskIn = async (
+  { connection }: Hypervisor,
+  domain: Domain,
+  device: string,
+  what: Affects,
+  signal: AbortSignal,
+): Promise<MachineDisk | undefined> => {
+  const which = what === affects.running ? 'now' : 'next start';
+  const xml = readXml(await domainXml(connection, domain, which, { signal }));
+  return machineDisks(xml).find((disk) => disk.device === device);
+};
+
+/** Resolves when the disk is gone; the guest has to let go of it. */
+async function detach(
+  change: Change,
+  hypervisor: Hypervisor,
+  device: string,
+  what: Affects,
+  signal: AbortSignal,
+): Promise<void> {
+  const { domain } = change;
+  const disk = await diskIn(hypervisor, domain, device, what, signal);
+  if (!disk) return;
+  await detachDevice(hypervisor.connection, domain, writeXml(disk.element), what, { signal });
+  const late = (): Fault =>
+    new Fault(
+      'invalid',
+      `its guest has not let go of the disk ${device} in time, and may do so later: look at it again, or ${offFirst}.`,
+    );
+  await until(
+    change,
+    late,
+    async (_connection, inTime) => !(await diskIn(hypervisor, domain, device, what, inTime)),
+    signal,
+  );
+}
+
+async function until(
+  { machine, hypervisor, signal: usual }: Change,
+  late: () => Fault,
+  isDone: (connection: Hypervisor['connection'], signal: AbortSignal) => Promise<boolean>,
+  signal = usual,
+): Promise<void> {
+  await within(machine.powerTimeout, late, signal, async (inTime) => {
+    while (!(await isDone(hypervisor.connection, inTime))) await pause(poll, inTime);
+  });
+}

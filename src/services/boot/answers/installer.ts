@@ -1,0 +1,62 @@
+import { Fault } from '../../../core/errors.ts';
+import type { NodeImage } from '../../update/node-image.ts';
+import { familyOf, versionOf } from '../../images/build/families.ts';
+import type { InstallFacts } from './facts.ts';
+import type { Piece } from './pieces.ts';
+import type { Writer } from './writers/writer.ts';
+
+export type InstallerName = 'kickstart' | 'preseed' | 'autoinstall' | 'autoyast';
+
+/** Lines of an answer file. */
+export type Block = readonly (readonly Piece[])[];
+
+/** What an image says about partitions, read from the files it names. */
+export interface Partitions {
+  /** In the language of the installer. */
+  readonly definition?: Block;
+  /** More lines of the answer file. */
+  readonly answers?: Block;
+  /** The disk that is installed to. */
+  readonly disk?: string;
+  /** Scripts that the node runs: one writes the definition to /tmp/partitionfile, one the disk to /tmp/install_disk. */
+  readonly script?: string;
+  readonly diskScript?: string;
+}
+
+export interface AnswerFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** How one kind of installer is answered. */
+export interface Installer {
+  readonly name: InstallerName;
+  /** The file that is made from the template. */
+  readonly file: string;
+  writer(template: string): Writer;
+  /** What stands for `#NAME#`. */
+  readonly blocks: Readonly<Record<string, (facts: InstallFacts) => Block>>;
+  partitions(partitions: Partitions, facts: InstallFacts): Block;
+  /** Names of packages as a list of them is written, `@name` being a group. */
+  packages(names: readonly string[]): Block;
+  groups(names: readonly string[]): Block;
+  removed(names: readonly string[]): Block;
+  /** What stands behind the template, whoever wrote it. */
+  end?(partitions: Partitions, facts: InstallFacts): Block;
+  /** Files beside it. */
+  others?(partitions: Partitions, facts: InstallFacts): readonly AnswerFile[];
+}
+
+/** Which installer brings an operating system to a disk. */
+export function installerOf(image: NodeImage): InstallerName {
+  const family = familyOf(image.os);
+  if (family === 'dnf') return 'kickstart';
+  if (family === 'zypper') return 'autoyast';
+  return image.os.startsWith('ubuntu') && majorOf(image.os) >= 20 ? 'autoinstall' : 'preseed';
+}
+
+export const majorOf = (os: string): number => Number.parseInt(versionOf(os), 10) || 0;
+
+/** A partition file that this installer has no use for. */
+export const unusable = (what: string, instead: string): Fault =>
+  new Fault('invalid', `partitionfile: ${what}; ${instead}.`);

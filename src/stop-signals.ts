@@ -1,0 +1,23 @@
+/** Signals this soon after the first are the same wish: npm sends one on to a child that the terminal has told already. */
+const sameWish = 2_000;
+
+export interface StopSignals {
+  readonly stop: Promise<void>;
+  /** Somebody asked again, and does not want to wait for running requests. */
+  readonly hurry: AbortSignal;
+}
+
+/** SIGTERM and SIGINT stop the service; neither ever kills it halfway. */
+export function stopSignals(): StopSignals {
+  const hurry = new AbortController();
+  const stop = new Promise<void>((resolve) => {
+    let first: number | undefined;
+    const heard = (): void => {
+      first ??= performance.now();
+      resolve();
+      if (performance.now() - first > sameWish) hurry.abort();
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, heard);
+  });
+  return { stop, hurry: hurry.signal };
+}

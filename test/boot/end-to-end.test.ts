@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../scripts/packages.ts';
+import { type BootHardware, machineArch } from '../lab/netboot/machine.ts';
+import { machineName, startBootWorld, type BootWorld } from '../lab/netboot/world.ts';
+
+const isPc = machineArch === 'x86_64';
+const canRun = isInstalled(`qemu-system-${machineArch}`);
+if (!canRun) console.warn('The tests with machines that boot are left out: QEMU could not be installed.');
+
+const machines: readonly BootHardware[] = [
+  { firmware: isPc ? 'bios' : 'uefi', memory: 1024 },
+  { firmware: 'uefi', memory: 1024, disk: 3 },
+  { firmware: 'uefi', memory: 512, client: 'http' },
+  { firmware: 'secure', memory: 512 },
+  { firmware: 'secure', memory: 512, netboot: 'xnba' },
+];
+const [inMemory, onDisk, byHttp, secure, unsigned] = machines.map((_, index) => machineName(index)) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+/** Software emulation on a machine that does other things too. */
+const patience = 1_500_000;
+
+describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls alone', { timeout: patience }, () => {
+  let world: BootWorld;
+  beforeAll(async () => {
+    world = await startBootWorld({ machines });
+  }, patience);
+  afterAll(() => world?.stop(), 60_000);
+
+  const boot = async (node: string): Promise<{ steps?: string[]; status?: string; why?: string }> =>
+    (await world.server().ok('GET', `/nodes/${node}/boot`))[node];
+  /** Waits for a step of the node's boot; if it fails, what the machine shows is told. */
+  const reaches = async (node: string, step: string): Promise<void> => {
+    const machine = world.machine(Number(node.slice(1)) - 1);
+    const told = async (): Promise<string> => {
+      const { steps = [], why } = await boot(node);
+      const failed = steps.find((line) => line.includes(' report failed'));
+      if (failed) throw new Error(`${failed}\n${machine.screen().slice(-2_000)}`);
+      return `${steps.join('\n')}\n${why}\n${machine.screen().slice(-2_000)}`;
+    };
+    await expect.poll(told, { timeout: patience, interval: 1_000 }).toContain(` report ${step}`);
+  };
+  const start = async (node: string, state: object): Promise<void> => {
+    const server = world.server();
+    await server.ok('PUT', `/nodes/${node}/bootstate`, state);
+    await server.ok('PUT', `/nodes/${node}/nextboot`, { order: 'net' });
+    await server.ok('PUT', `/nodes/${node}/power`, { action: 'on' });
+  };
+  const shell = async (node: string, command: string): Promise<string> => {
+    const reply = await world.server().ok('POST', `/nodes/${node}/nodeshell`, { command });
+    return (reply[node] as string[]).join('\n');
+  };
+  const statusOf = async (node: string): Promise<string> =>
+    (await world.server().ok('GET', `/nodes/${node}/attrs/status`))[node].status;
+
+  it('in memory, and a muster that is killed meanwhile does no harm', async () => {
+    await start(inMemory, { osimage: 'ram' });
+    await start(onDisk, { osimage: 'disk' });
+    await reaches(inMemory, 'fetching');
+    await world.killAndRestart();
+    await reaches(inMemory, 'booted');
+    await expect.poll(() => statusOf(inMemory)).toBe('booted');
+    expect(await shell(inMemory, 'hostname; findmnt -no FSTYPE /')).toBe(`${inMemory}\noverlay`);
+  });
+
+  it('on its disk, from which it starts then', async () => {
+    await expect
+      .poll(async () => (await world.server().ok('GET', `/nodes/${onDisk}/bootstate`))[onDisk].bootstat, {
+        timeout: patience,
+        interval: 1_000,
+      })
+      .toBe('boot');
+    await reaches(onDisk, 'booted');
+    await expect.poll(() => statusOf(onDisk)).toBe('booted');
+    expect(await shell(onDisk, 'hostname; findmnt -no SOURCE,FSTYPE /; findmnt -no FSTYPE /boot/efi')).toMatch(
+      new RegExp(`^${onDisk}\n/dev/vda3 +ext4\nvfat$`),
+    );
+  });
+
+  it('by HTTP and by Secure Boot, which refuses a loader that nobody has signed', async () => {
+    await start(byHttp, { state: 'runcmd=echo done' });
+    await start(secure, { state: "runcmd=busybox dmesg | grep 'Kernel is locked down from EFI Secure Boot'" });
+    await start(unsigned, { state: 'runcmd=true' });
+    await reaches(byHttp, 'installed echo done');
+    const steps = (await boot(byHttp)).steps ?? [];
+    expect(steps.filter((line) => / (http|tftp) loader /.test(line))).toEqual([
+      expect.stringMatching(/ http loader ipxe(-arm64)?\.efi /),
+    ]);
+    await reaches(secure, 'installed busybox dmesg');
+    await world.machine(4).shows('Access Denied', 1, patience);
+    expect((await boot(unsigned)).steps?.filter((line) => line.includes(' script '))).toEqual([]);
+  });
+});

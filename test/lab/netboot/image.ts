@@ -1,0 +1,94 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { work as gen } from '../../../src/services/images/build/gen.ts';
+import type { GenJob } from '../../../src/services/images/build/gen-job.ts';
+import { makeInitramfs } from '../../../src/services/images/build/initramfs.ts';
+import { kernelIn } from '../../../src/services/images/build/kernel.ts';
+import { readManifest, writeManifest } from '../../../src/services/images/manifest.ts';
+import { directWork } from '../../harness/work.ts';
+import { debianMirror } from '../debian-mirror.ts';
+import { machineArch } from './machine.ts';
+
+const debianArch = machineArch === 'aarch64' ? 'arm64' : 'amd64';
+/** A node that can be logged in to, in memory and on a disk. */
+const packages = [
+  `linux-image-cloud-${debianArch}`,
+  'busybox-static',
+  'systemd-sysv',
+  'udev',
+  'openssh-server',
+  'iproute2',
+  'fdisk',
+  'e2fsprogs',
+  'dosfstools',
+  'grub2-common',
+  `grub-efi-${debianArch}-bin`,
+  ...(debianArch === 'amd64' ? ['grub-pc-bin'] : []),
+];
+const cache = join(import.meta.dirname, '../../../node_modules/.cache/muster-lab');
+
+/** Puts an image of Debian for machines of the lab into a directory, as gen leaves it. It is built once, from the mirror, and kept. */
+export async function placeBootImage(image: string, directory: string, profile: string): Promise<void> {
+  const kept = await builtImage();
+  mkdirSync(dirname(directory), { recursive: true });
+  execFileSync('cp', ['-al', kept, directory]);
+  const tree = join(directory, 'rootimg');
+  const kernel = kernelIn(tree, '');
+  // The scripts in it may be newer than the kept image.
+  const initrd = join(directory, 'initrd-stateless.gz');
+  rmSync(initrd);
+  await makeInitramfs(directWork(), { osarch: machineArch, netdrivers: [], drivers: [] }, tree, kernel, initrd);
+  const manifest = (await readManifest(directory))!;
+  writeManifest(directory, { ...manifest, image, profile });
+}
+
+async function builtImage(): Promise<string> {
+  const key = createHash('sha256').update(packages.join()).digest('hex').slice(0, 12);
+  const kept = join(cache, `debian12-${machineArch}-${key}`);
+  if (existsSync(kept)) return kept;
+  mkdirSync(cache, { recursive: true });
+  const building = join(cache, `building-${process.pid}`);
+  const task = directWork();
+  try {
+    await gen(jobFor(join(building, 'image')), task);
+    await rename(join(building, 'image'), kept).catch((error: NodeJS.ErrnoException) => {
+      // Another process was quicker.
+      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+    });
+  } finally {
+    task.end();
+    rmSync(building, { recursive: true, force: true });
+  }
+  return kept;
+}
+
+const jobFor = (directory: string): GenJob => ({
+  image: 'kept',
+  osvers: 'debian12',
+  osarch: machineArch,
+  profile: 'kept',
+  directory,
+  by: 'root',
+  lists: [],
+  permission: 0o755,
+  anew: false,
+  recipe: {
+    family: 'apt',
+    osvers: 'debian12',
+    osarch: machineArch,
+    suite: 'bookworm',
+    packages: {
+      sources: [{ kind: 'url', url: debianMirror(), components: ['main'] }],
+      steps: [{ removeBefore: ['tzdata'], install: packages, removeAfter: [], environment: {} }],
+    },
+    others: { sources: [], steps: [] },
+    postinstall: [],
+    kernelver: '',
+    netdrivers: [],
+    drivers: [],
+    method: 'netboot',
+  },
+});

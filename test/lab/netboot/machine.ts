@@ -1,0 +1,98 @@
+import { cp, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Hardware, machineMac, serviceArguments } from '../vm/configuration.ts';
+import { tapOf } from './network.ts';
+
+/** With `secure` only loaders that Microsoft's authorities vouch for are started. */
+export type Firmware = 'bios' | 'uefi' | 'secure';
+
+export interface BootHardware {
+  readonly firmware: Firmware;
+  /** Which of the firmware's clients it boots by; only UEFI has `http`. */
+  readonly client?: 'pxe' | 'http';
+  /** MiB */
+  readonly memory?: number;
+  /** GiB of a disk with nothing on it; without, it has none. */
+  readonly disk?: number;
+  /** The loader that DHCP sends it to, as nodes are defined; that of its firmware if absent. */
+  readonly netboot?: string;
+}
+
+const isArm = process.arch === 'arm64';
+/** The architecture of the machines: this machine's own. */
+export const machineArch = isArm ? 'aarch64' : 'x86_64';
+/** The serial line as the kernel calls it. */
+export const machineConsole = isArm ? 'ttyAMA0' : 'ttyS0';
+
+interface Kind {
+  readonly machine: readonly string[];
+  /** Code and variables; without, the machine's own firmware. */
+  readonly flash?: readonly [code: string, variables: string];
+}
+
+const ovmf = (name: string): string => `/usr/share/OVMF/OVMF_${name}.fd`;
+const aavmf = (name: string): string => `/usr/share/AAVMF/AAVMF_${name}.fd`;
+const virt = ['-machine virt,accel=tcg -cpu max,pauth-impdef=on'];
+
+const kinds: Readonly<Record<Firmware, Kind>> = isArm
+  ? {
+      bios: { machine: virt },
+      uefi: { machine: virt, flash: [aavmf('CODE'), aavmf('VARS')] },
+      secure: { machine: virt, flash: [aavmf('CODE.ms'), aavmf('VARS.ms')] },
+    }
+  : {
+      bios: { machine: ['-machine pc,accel=tcg,graphics=off -cpu max'] },
+      uefi: { machine: ['-machine q35,accel=tcg,graphics=off -cpu max'], flash: [ovmf('CODE_4M'), ovmf('VARS_4M')] },
+      secure: {
+        machine: [
+          '-machine q35,accel=tcg,graphics=off,smm=on -cpu max',
+          '-global driver=cfi.pflash01,property=secure,value=on -global ICH9-LPC.disable_s3=1',
+        ],
+        flash: [ovmf('CODE_4M.secboot'), ovmf('VARS_4M.ms')],
+      },
+    };
+
+/** A machine on the bridge of a boot network, under software emulation: where there is KVM it need not run firmware. */
+export function bootHardware(options: BootHardware): Hardware {
+  const { firmware, client = 'pxe', memory = 1024, disk } = options;
+  const { machine: words, flash } = kinds[firmware];
+  return {
+    async prepare({ directory }) {
+      if (flash) await cp(flash[1], join(directory, 'variables'));
+      if (disk === undefined) return;
+      await writeFile(join(directory, 'disk.img'), '');
+      await truncate(join(directory, 'disk.img'), disk * 1024 ** 3);
+    },
+    qemu(machine) {
+      const { index, directory } = machine;
+      // Without the card's own iPXE the client of UEFI is used.
+      const rom = flash ? ',romfile=' : '';
+      return [
+        `qemu-system-${machineArch} -name muster-boot${index} ${words.join(' ')} -m ${memory} -display none -nodefaults -no-user-config`,
+        ...(flash
+          ? [
+              `-drive if=pflash,unit=0,format=raw,readonly=on,file=${flash[0]}`,
+              `-drive if=pflash,unit=1,format=raw,file=${directory}/variables`,
+              `-fw_cfg name=opt/org.tianocore/IPv6PXESupport,string=no`,
+              ...(client === 'http' ? ['-fw_cfg name=opt/org.tianocore/IPv4PXESupport,string=no'] : []),
+            ]
+          : []),
+        ...(disk === undefined
+          ? []
+          : [
+              `-drive if=none,id=hd,file=${directory}/disk.img,format=raw,cache=unsafe`,
+              `-device virtio-blk-pci,id=disk0,drive=hd,bootindex=$disk,serial=DISK${index}`,
+            ]),
+        `-netdev tap,id=net,ifname=${tapOf(index)},script=no,downscript=no`,
+        `-device virtio-net-pci,id=nic0,netdev=net,mac=${machineMac(index)},bootindex=$network${rom}`,
+        '-device virtio-rng-pci',
+        `-smbios type=1,manufacturer=Lab,product=Box,serial=${machineSerial(index)},uuid=${machineUuid(index)}`,
+        ...serviceArguments(machine, !isArm),
+      ];
+    },
+  };
+}
+
+export const machineSerial = (index: number): string => `SN${String(index).padStart(4, '0')}`;
+export const machineUuid = (index: number): string =>
+  `00000000-0000-4000-8000-5254000000${index.toString(16).padStart(2, '0')}`;

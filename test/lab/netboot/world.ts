@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServer, type TestServer } from '../../harness/server.ts';
+import { labAccounts, labAddress } from '../addresses.ts';
+import { startVm, type Vm } from '../vm.ts';
+import { machineMac } from '../vm/configuration.ts';
+import { placeBootImage } from './image.ts';
+import { type BootHardware, bootHardware, machineArch, machineConsole } from './machine.ts';
+import { bootNet, type BootNetwork, machineAddress, makeBootNetwork } from './network.ts';
+
+/** A management node with machines that have nothing on their disks, in a network of their own. */
+export interface BootWorld {
+  readonly network: BootNetwork;
+  readonly installdir: string;
+  /** The muster of now; after a restart it is another. */
+  server(): TestServer;
+  machine(index: number): Vm;
+  /** Ends muster as if the power had failed, and starts it again. */
+  killAndRestart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface WorldOptions {
+  readonly machines: readonly BootHardware[];
+  /** More lines of the configuration file. */
+  readonly config?: string;
+  /** How the definitions reach the server. */
+  readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
+}
+
+/** The same Debian, for nodes that have it in memory and for those that have it on a disk. */
+const bootImages = ['ram', 'disk'] as const;
+const leftOut = ['./boot/*', './usr/share/doc/*', './usr/share/man/*', './usr/share/locale/*', './var/cache/apt/*'];
+
+const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
+  server.ok(method, path, body);
+
+/** Where the service processors are, inside the network. */
+const bmcs = '127.77';
+
+export const machineName = (index: number): string => `n${index + 1}`;
+
+export async function startBootWorld({ machines, config = '', send = sendNow }: WorldOptions): Promise<BootWorld> {
+  const network = makeBootNetwork(machines.length);
+  const { namespace, address } = network;
+  const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
+  const [data, installdir] = [join(top, 'data'), join(top, 'install')];
+  const vms: Vm[] = [];
+  let server: TestServer | undefined;
+  const start = async (): Promise<TestServer> =>
+    startServer({
+      data,
+      namespace,
+      config: `${config}\n[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
+    });
+  const stop = async (): Promise<void> => {
+    await Promise.all(vms.map((vm) => vm.stop()));
+    await server?.stop();
+    network.remove();
+    rmSync(top, { recursive: true, force: true });
+  };
+  try {
+    mkdirSync(data);
+    const images = join(installdir, 'netboot/debian12', machineArch);
+    for (const image of bootImages) await placeBootImage(image, join(images, image), image);
+    writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
+    server = await start();
+    for (const request of definitions(network, installdir, machines)) await send(server, request);
+    for (const [index, hardware] of machines.entries())
+      vms.push(await startVm({ prefix: bmcs, index, namespace, hardware: bootHardware(hardware) }));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    network,
+    installdir,
+    server: () => server!,
+    machine: (index) => vms[index]!,
+    async killAndRestart() {
+      server!.child.kill('SIGKILL');
+      await server!.stop().catch(() => {});
+      server = await start();
+    },
+    stop,
+  };
+}
+
+/** What an administrator sends. */
+export interface AdminRequest {
+  readonly method: 'POST' | 'PUT';
+  readonly path: string;
+  readonly body?: object;
+}
+
+/** The network, the images and the machines, as an administrator defines them. */
+function definitions(
+  { address, interface: nic }: BootNetwork,
+  installdir: string,
+  machines: readonly BootHardware[],
+): AdminRequest[] {
+  const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
+  const { username, password } = labAccounts.administrator;
+  const nodes = machines.map(({ firmware, netboot = firmware === 'secure' ? 'grub2' : 'xnba' }, index) => [
+    machineName(index),
+    {
+      groups: 'all',
+      mgt: 'ipmi',
+      bmc: bmcAddress(index),
+      bmcusername: username,
+      bmcpassword: password,
+      arch: machineArch,
+      netboot,
+      ip: machineAddress(index),
+      mac: machineMac(index),
+    },
+  ]);
+  return [
+    ...Object.entries(site).map(
+      ([key, value]): AdminRequest => ({ method: 'PUT', path: `/globalconf/attrs/${key}`, body: { [key]: value } }),
+    ),
+    { method: 'POST', path: '/networks/boot', body: { ...bootNet, gateway: address, tftpserver: address } },
+    { method: 'PUT', path: '/nodes', body: Object.fromEntries(nodes) },
+    { method: 'POST', path: '/services/dhcp' },
+    ...bootImages.flatMap((image): AdminRequest[] => [
+      { method: 'POST', path: `/osimages/${image}`, body: imageAttributes(image, installdir) },
+      { method: 'POST', path: `/osimages/${image}/instance`, body: { action: 'pack', params: [{ compress: 'lz4' }] } },
+    ]),
+  ];
+}
+
+const imageAttributes = (image: (typeof bootImages)[number], installdir: string) => ({
+  imagetype: 'linux',
+  osname: 'Linux',
+  osvers: 'debian12',
+  osarch: machineArch,
+  profile: image,
+  provmethod: image === 'disk' ? 'sysclone' : 'netboot',
+  exlist: join(installdir, 'exlist'),
+  addkcmdline: `console=${machineConsole} quiet`,
+});
+
+const bmcAddress = (index: number): string => labAddress(bmcs, index);

@@ -1,0 +1,156 @@
+import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askGuest } from '../lab/libvirt/telling.ts';
+import { startVmWorld, type VmWorld } from './world.ts';
+
+describe('virtual machines that are changed', { timeout: 120_000 }, () => {
+  let world: VmWorld;
+  let images: string;
+  let untouched: string;
+  let unheeded: Promise<string | undefined>;
+  beforeAll(async () => {
+    world = await startVmWorld('127.133', 'powerDeadline = 15');
+    ({ images } = world.lab);
+    const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
+    await world.server.ok('PUT', '/nodes', {
+      m1: { ...machine, vmstoragemodel: 'virtio', vmcpus: '1', vmmemory: '64' },
+      m2: machine,
+      m3: { ...machine, vmstoragemodel: 'virtio', vmstorage: join(images, 'theirs.qcow2') },
+    });
+    await world.placeGuest('m1');
+    await world.server.ok('POST', '/nodes/m1/vm');
+    await world.server.ok('POST', '/nodes/m2/vm', { memorysize: '16', disksize: '8M' });
+  });
+  afterAll(() => world?.stop());
+
+  const change = (node: string, body: object) => world.server.ok('PUT', `/nodes/${node}/vm`, body);
+  const refusal = async (node: string, body: object) => {
+    const [sentence] = await world.complaints('PUT', `/nodes/${node}/vm`, body);
+    return sentence;
+  };
+  const definition = (node: string, ...words: string[]) => world.lab.virsh('dumpxml', ...words, node);
+  const sources = (xml: string) =>
+    (xml.match(/(?<=source file=')[^']+/g) ?? []).map((path) => path.replace(`${images}/`, ''));
+  const disks = () =>
+    readdirSync(images)
+      .filter((name) => name !== 'boot.img')
+      .sort();
+  const sizeOf = async (disk: string) => Number((await world.diskInfo(disk))['virtual-size']) / (1 << 20);
+  const attributes = async (node: string) => (await world.server.ok('GET', `/nodes/${node}`))[node];
+  const seen = () => expect.poll(() => askGuest(world.lab, 'm1'), { timeout: 60_000 });
+
+  it('while they are off have all of it, and their attributes follow where they are set', async () => {
+    await change('m1', { cpucount: '3', memorysize: '96', adddisk: '8M,4M', resizedisk: 'vda=2M' });
+    const xml = await definition('m1');
+    expect(xml).toContain("<memory unit='KiB'>98304</memory>");
+    expect(xml).toContain("<currentMemory unit='KiB'>98304</currentMemory>");
+    expect(xml).toContain("<vcpu placement='static'>3</vcpu>");
+    expect(sources(xml)).toEqual(['m1.vda.qcow2', 'm1.vdb.qcow2', 'm1.vdc.qcow2']);
+    expect(await Promise.all(sources(xml).map(sizeOf))).toEqual([2, 8, 4]);
+    expect(await attributes('m1')).toMatchObject({ vmcpus: '3', vmmemory: '96', vmstorage: `dir://${images}` });
+    await change('m1', { cpucount: 1, purgedisk: 'vdb' });
+    expect(await definition('m1')).toContain("<vcpu placement='static' current='1'>3</vcpu>");
+    expect(disks()).toEqual(['m1.vda.qcow2', 'm1.vdc.qcow2', 'm2.hda.qcow2']);
+    await change('m2', { memorysize: '32' });
+    expect(await attributes('m2')).not.toHaveProperty('vmmemory');
+  });
+
+  it('while they run show it to their guests at once', async () => {
+    await world.server.ok('PUT', '/nodes/m1,m2/power', { action: 'on' });
+    untouched = await definition('m2');
+    unheeded = refusal('m2', { memorysize: '16' });
+    const first = expect.stringMatching(/:2M$/);
+    await seen().toMatchObject({ mem: '96M', cpus: '1', disks: [first, '00000000:4M'] });
+    await change('m1', { memorysize: '64', cpucount: '2', adddisk: '16M', resizedisk: 'vdc=6M' });
+    await seen().toEqual({
+      mem: '64M',
+      cpus: '2',
+      disks: [first, '00000000:16M', '00000000:6M'],
+    });
+    for (const xml of [await definition('m1'), await definition('m1', '--inactive')]) {
+      expect(xml).toContain("<currentMemory unit='KiB'>65536</currentMemory>");
+      expect(xml).toContain("current='2'>3</vcpu>");
+      expect(sources(xml).sort()).toEqual(['m1.vda.qcow2', 'm1.vdb.qcow2', 'm1.vdc.qcow2']);
+    }
+    expect(await sizeOf('m1.vdc.qcow2')).toBe(6);
+    expect(await attributes('m1')).toMatchObject({ vmcpus: '2', vmmemory: '64' });
+    await askGuest(world.lab, 'm1', 'MARK');
+    await change('m1', { memorysize: '80', purgedisk: 'vdb' });
+    await seen().toMatchObject({ mem: '80M', disks: [first, '4d41524b:6M'] });
+    expect(sources(await definition('m1', '--inactive'))).toEqual(['m1.vda.qcow2', 'm1.vdc.qcow2']);
+    expect(existsSync(join(images, 'm1.vdb.qcow2'))).toBe(false);
+  });
+
+  it('say what cannot be done while they run, and stay as they were', async () => {
+    // The guest of m2 knows of no balloon.
+    expect(await unheeded).toBe(
+      'm2: its guest has not changed its memory to 16 MB: it has 32 MB. If it has no driver for the balloon, switch it off first.',
+    );
+    expect(await definition('m2')).toBe(untouched);
+    const before = [await definition('m1'), await definition('m1', '--inactive'), disks()];
+    expect(await refusal('m1', { memorysize: '128', adddisk: '4M' })).toBe(
+      'm1: it is on, and was started with 96 MB: for more memory switch it off first.',
+    );
+    expect(await refusal('m1', { cpucount: '4', adddisk: '4M' })).toBe(
+      'm1: it is on, and was started with room for 3 processors: for more switch it off first.',
+    );
+    expect(await refusal('m2', { adddisk: '4M' })).toBe(
+      'm2: it is on, and disks of the model ide come and go only while it is off: switch it off first.',
+    );
+    expect([await definition('m1'), await definition('m1', '--inactive'), disks()]).toEqual(before);
+    expect(await attributes('m1')).toMatchObject({ vmcpus: '2', vmmemory: '80' });
+  });
+
+  it.each(['on', 'off'])('are as before when libvirt dies meanwhile: %s', async (power) => {
+    await world.server.ok('PUT', '/nodes/m1/power', { action: power });
+    const before = [sources(await definition('m1')), sources(await definition('m1', '--inactive')), disks()];
+    const body = { memorysize: '72', adddisk: Array.from({ length: 12 }, () => '1M').join(',') };
+    const reply = await world.killDuring(
+      () => existsSync(join(images, 'm1.vdd.qcow2')),
+      world.server.call('PUT', '/nodes/m1/vm', { body }),
+    );
+    expect([reply.status, reply.json.error]).toEqual([403, [expect.stringMatching(/^m1: libvirt on localhost /)]]);
+    expect([sources(await definition('m1')), sources(await definition('m1', '--inactive')), disks()]).toEqual(before);
+    expect(await definition('m1', '--inactive')).toContain("<currentMemory unit='KiB'>81920</currentMemory>");
+    expect(await attributes('m1')).toMatchObject({ vmmemory: '80' });
+  });
+
+  it('say what is wrong with a request', async () => {
+    const cases = [
+      [{ purgedisk: 'vdx' }, 'it has no disk "vdx"; it has vda, vdc.'],
+      [{ purgedisk: '../../etc/passwd' }, 'it has no disk "../../etc/passwd"; it has vda, vdc.'],
+      [{ resizedisk: 'vda=1M' }, 'its disk vda has 2 MB and cannot shrink to 1 MB.'],
+      [{ resizedisk: 'vda' }, '"vda" is no new size of a disk: use the name of its device and the size, as in vdb=20.'],
+      [{ resizedisk: 'vda=99999999T' }, '"99999999T" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
+      [{ adddisk: '-1' }, '"-1" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
+      [{ adddisk: '<b/>' }, '"<b/>" is no size of a disk: gigabytes, or a number with K, M, G or T.'],
+      [{ cpucount: '0' }, '"0" is no number of processors: 1 to 4096.'],
+      [{ resizedisk: 'vda=3M', purgedisk: 'vda' }, 'its disk vda cannot be resized and deleted at once.'],
+    ] as const;
+    for (const [body, sentence] of cases) expect(await refusal('m1', body)).toBe(`m1: ${sentence}`);
+    const nothing = await world.server.call('PUT', '/nodes/m1/vm', { body: {} });
+    expect([nothing.status, nothing.json.error]).toEqual([
+      400,
+      ['Say what is to change, by any of cpucount, memorysize, adddisk, purgedisk, resizedisk.'],
+    ]);
+  });
+
+  it('keep disks that others use or have made', async () => {
+    const { lab, server } = world;
+    await world.makeByHand('other', { disk: join(images, 'm1.vdc.qcow2') });
+    expect(await refusal('m1', { purgedisk: 'vdc' })).toBe(
+      `m1: its disk vdc, ${join(images, 'm1.vdc.qcow2')}, is in use by the machine other too.`,
+    );
+    await lab.virsh('undefine', 'other');
+    const theirs = join(images, 'theirs.qcow2');
+    await world.placeGuest('m3');
+    renameSync(join(images, 'm3.vda.qcow2'), theirs);
+    await server.ok('POST', '/nodes/m3/vm', { memorysize: '16' });
+    expect(await refusal('m3', { purgedisk: 'vda' })).toBe(
+      `m3: its disk vda, ${theirs}, was not made for it; with force it is deleted all the same.`,
+    );
+    await change('m3', { purgedisk: 'vda', force: 'yes' });
+    expect([existsSync(theirs), (await attributes('m3')).vmstorage]).toEqual([false, undefined]);
+  });
+});
