@@ -203,4 +203,4 @@ it('a stop of muster does not wait for machines that boot', async () => {
   await other.stop();
   await stream.ended;
   expect(stream.lines[0]!.json.error).toMatch(/^it was powered on, and muster was stopped; the machine goes on\. /);
-});
+}, 90_000);
