@@ -5,6 +5,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { allMembers, groupExists } from './groups.ts';
+import { gatewayProblem } from './networks.ts';
 import siteAttributes from './site-attributes.json' with { type: 'json' };
 import { isPattern } from './substitution/index.ts';
 import { nodeType, typeNamed } from './types.ts';
@@ -78,6 +79,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
       return `provmethod of ${change.key} is "${method}", and there is no such image.${meant}`;
     },
   ],
+  networks: [({ after }) => (after ? gatewayProblem(after['netname'] ?? '', after) : undefined)],
   site: [
     ({ key, before, after }) =>
       before || !after || siteAttributes.includes(key)

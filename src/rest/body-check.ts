@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import { suggestion } from '../core/nearest.ts';
-import { type Endpoint, members } from './endpoint.ts';
+import { type Endpoint, type MemberLack, members } from './endpoint.ts';
 import type { Root } from './roots.ts';
 
 /** Of rows that declare none. */
@@ -12,7 +12,7 @@ const noBody = members({});
 const validatorOf = cachedBy((schema: TSchema): Validator => Compile(schema));
 
 interface ObjectSchema {
-  properties?: Record<string, unknown>;
+  properties?: Record<string, { readonly 'x-lack'?: MemberLack }>;
   required?: string[];
   additionalProperties?: unknown;
 }
@@ -35,7 +35,8 @@ export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, u
     checked = Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name)));
   }
   for (const name of required) {
-    if (checked[name] === undefined) throw new Fault('missing-member', `The body lacks the member "${name}".`);
+    if (checked[name] === undefined)
+      throw new Fault(properties[name]?.['x-lack'] ?? 'missing-member', `The body lacks the member "${name}".`);
   }
   const validator = validatorOf(schema);
   if (!validator.Check(checked)) {

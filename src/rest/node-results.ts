@@ -11,6 +11,7 @@ import {
 import { byText } from '../database/sorted-map.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Root } from './roots.ts';
 
 type NodeSuccess = Exclude<NodeResult, NodeFailure>;
 
@@ -18,6 +19,7 @@ type NodeSuccess = Exclude<NodeResult, NodeFailure>;
 export async function collectStream(
   results: AsyncIterable<NodeResult>,
   { reply, together }: Pick<Endpoint, 'reply' | 'together'>,
+  { blankBeforeLines }: Pick<Root, 'blankBeforeLines'>,
 ): Promise<Answer> {
   const successes = new Map<string, NodeSuccess>();
   const errors: { readonly node: string; readonly sentences: readonly string[] }[] = [];
@@ -34,8 +36,15 @@ export async function collectStream(
     return { shape: 'list', items: together(lines) };
   }
   const names = [...successes.keys()].sort();
-  return { shape: 'objects', names, attributes: (name) => valueOf(successes.get(name)!) };
+  const shown = (name: string): NodeValue => {
+    const value = valueOf(successes.get(name)!);
+    return blankBeforeLines && Array.isArray(value) ? withBlanks(value as readonly string[]) : value;
+  };
+  return { shape: 'objects', names, attributes: shown };
 }
+
+const withBlanks = (lines: readonly string[]): string[] =>
+  lines.flatMap((line) => (line.trim() === '' ? [] : ` ${line}`));
 
 /** The same for those who can read both: the results of nodes, and what went wrong with others. */
 export async function collectLenient(results: AsyncIterable<NodeResult>): Promise<Answer> {

@@ -9,6 +9,10 @@ export interface Root {
   readonly takesAuthorization: boolean;
   /** Those who ask for it get the results of nodes beside the errors of others. */
   readonly canBeLenient: boolean;
+  /** In indented replies names are followed by a colon and a blank. */
+  readonly blankAfterName: boolean;
+  /** Lines that nodes print keep the blank that stood between them and the node's name, and empty ones are dropped. */
+  readonly blankBeforeLines: boolean;
   /** HEAD is answered where GET is. */
   readonly answersHead: boolean;
   /** A node range that selects nothing is an error also when reading definitions. */
@@ -27,6 +31,8 @@ export const musterRoot: Root = {
   strict: true,
   takesAuthorization: true,
   canBeLenient: true,
+  blankAfterName: true,
+  blankBeforeLines: false,
   answersHead: true,
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
@@ -41,6 +47,8 @@ const xcatwsRoot: Root = {
   strict: false,
   takesAuthorization: false,
   canBeLenient: false,
+  blankAfterName: false,
+  blankBeforeLines: true,
   answersHead: false,
   refusesEmptyRanges: true,
   comparesPathWithBody: false,

@@ -45,7 +45,7 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
     headers['Preference-Applied'] = lenient;
     return collectLenient(answer.results).then((collected) => sendAnswer({ ...sending, isLenient: true }, collected));
   }
-  return collectStream(answer.results, route.endpoint).then((collected) => sendAnswer(sending, collected));
+  return collectStream(answer.results, route.endpoint, route.root).then((collected) => sendAnswer(sending, collected));
 }
 
 const statusOf = ({ route: { endpoint }, common, isLenient }: Sending): number =>
