@@ -93,7 +93,7 @@ export async function memoryStore({
   const services = {
     store,
     means: {},
-    effects: new Effects({ store, status, certificates, hostKeys }),
+    effects: new Effects({ store, status, certificates, hostKeys, audit: true }),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),

@@ -79,8 +79,7 @@ export async function tellingDisk<T>(what: string, place: string, work: () => Pr
   } catch (error) {
     const { code, path } = error as NodeJS.ErrnoException;
     if (error instanceof Fault) throw withRoom(error, place);
-    if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code))
-      throw error;
+    if (!code || !['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM'].includes(code)) throw error;
     const reason =
       code === 'ENOSPC' || code === 'EDQUOT' ? 'there is no room left on the disk' : (error as Error).message;
     throw new Fault('unavailable', `${what}: ${reason}${path ? ` (${path})` : ''}. Nothing was changed.`, {
