@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStream } from '../hardware/stream.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
 describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
@@ -127,6 +129,22 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     expect(await world.server.ok('GET', '/nodes/v2/power')).toEqual({ v2: { power: 'paused' } });
     await power('v2', 'on');
     expect(await stateOf('v2')).toBe('running (unpaused)');
+  });
+
+  it('do not wait for a hypervisor that is silent behind SSH', async () => {
+    const { server, ssh } = world;
+    const mute = createServer((socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => mute.listen(ssh.port, '127.131.200.9', resolve));
+    await server.ok('PUT', '/nodes', {
+      mute: { groups: 'all', ip: '127.131.200.9' },
+      v0: { groups: 'all', mgt: 'kvm', vmhost: 'mute' },
+    });
+    const stream = await openStream(server, 'GET', '/nodes/v0,v1,v2/power');
+    const answered = () => stream.lines.filter(({ json }) => json.value).map(({ json }) => json.node);
+    await expect.poll(answered, { timeout: 60_000 }).toHaveLength(2);
+    await stream.ended;
+    expect(stream.lines.find(({ json }) => json.node === 'v0')!.json.error).toMatch(/sshd at 127\.131\.200\.9/);
+    mute.close();
   });
 
   it('are not to be had when their hypervisor is gone, and their neighbours are', async () => {
