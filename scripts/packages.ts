@@ -83,7 +83,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'xorriso', program: 'xorriso', why: 'makes install media' },
   { name: 'zypper', program: 'zypper', why: 'installs packages on nodes' },
   ...labPackages,
-  { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI', optional: true },
+  { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI' },
   { name: 'postgresql', program: '/usr/lib/postgresql', why: "holds Kea's host table", optional: true },
   {
     name: 'ipxe-qemu',

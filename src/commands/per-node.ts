@@ -124,6 +124,12 @@ export const onHardware = <P extends TProperties, K extends keyof Capabilities, 
 type HardwareSchema<P extends TProperties> = TObject<typeof nodeArguments & P>;
 type HardwareArgs<P extends TProperties> = Arguments<HardwareSchema<P>>;
 
+/** Has what is removed though muster did not make it named in the audit log. */
+export const foreignRemoval =
+  ({ tell }: Task) =>
+  (what: string): void =>
+    tell({ kind: 'foreign-removed', what });
+
 /** Refuses a word that is none of those a command knows. */
 export function checkWord(word: string, known: readonly string[], what: string): void {
   if (!known.includes(word))

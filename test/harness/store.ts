@@ -95,7 +95,7 @@ export async function memoryStore({
     store,
     means: {},
     hardware: new Hardware(new Map(), box),
-    effects: new Effects({ store, status, certificates, hostKeys }),
+    effects: new Effects({ store, status, certificates, hostKeys, audit: true }),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),

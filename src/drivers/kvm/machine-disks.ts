@@ -75,6 +75,17 @@ export async function refuseShared(
   }
 }
 
+/** Refuses to delete what a machine of the hypervisor has as its disk. */
+export async function refuseInUse(connection: LibvirtConnection, path: string, signal: AbortSignal): Promise<void> {
+  for (const machine of await listDomains(connection, { signal })) {
+    for (const which of ['now', 'next start'] as const) {
+      if ((await pathsOf(connection, machine, which, signal)).has(path)) {
+        throw new Fault('invalid', `the disk ${path} is in use by the machine ${machine.name}.`);
+      }
+    }
+  }
+}
+
 async function pathsOf(
   connection: LibvirtConnection,
   domain: Domain,
