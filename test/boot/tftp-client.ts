@@ -9,7 +9,7 @@ export async function tftpGet(from: string, port: number, name: string, blockSiz
   const blocks: Buffer[] = [];
   let last = Buffer.from(`\0\u0001${name}\0octet\0blksize\0${blockSize}\0`, 'latin1');
   let to = port;
-  const send = (): void => void socket.send(last, to, '127.0.0.1');
+  const send = (): void => socket.send(last, to, '127.0.0.1');
   const again = setInterval(send, 2_000);
   try {
     return await new Promise<Buffer>((resolve, reject) => {
