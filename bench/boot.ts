@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { installMissing, testPackages } from '../scripts/packages.ts';
 import { writePack } from '../test/boot/packed-image.ts';
+import { freePort, temporaryPaths } from './nginx.ts';
 import { clientCore, processorTime, run, type Running, serverCore, start } from './process.ts';
 import { atLeast, type Benchmark, compare, median } from './report.ts';
 import { type Muster, newDirectory, root, startMuster } from './server.ts';
@@ -51,21 +51,10 @@ async function startBoot(sizes: { root: number; kernel: number }, env: Readonly<
   return { muster, http, tftp, parts: `boot/images/img/${pack}`, files: join(directory, 'packs', pack) };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 /** nginx that serves a directory as it is. */
 async function startPlainNginx(directory: string): Promise<Running & { readonly port: number }> {
   const own = newDirectory();
   const port = await freePort();
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `${kind}_temp_path ${join(own, kind)};`,
-  );
   const file = join(own, 'nginx.conf');
   writeFileSync(
     file,
@@ -73,7 +62,7 @@ async function startPlainNginx(directory: string): Promise<Running & { readonly 
      events { worker_connections 2048; }
      http {
        access_log off; sendfile on; tcp_nopush on; sendfile_max_chunk 2m; keepalive_requests 1000000;
-       ${temporary.join(' ')}
+       ${temporaryPaths(own)}
        server { listen 127.0.0.1:${port}; root ${directory}; }
      }`,
   );
