@@ -146,7 +146,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     ]);
     await world.makeByHand('neighbour', { disk: theirs });
     expect(await world.complaints('DELETE', '/nodes/k7/vm', { purge: 'yes', force: 'yes' })).toEqual([
-      `k7: its disk vda, ${theirs}, is in use by the machine neighbour too.`,
+      `k7: the disk ${theirs} is in use by the machine neighbour.`,
     ]);
     await lab.virsh('undefine', 'neighbour');
     const uuid = await lab.virsh('domuuid', 'k7');

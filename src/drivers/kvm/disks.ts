@@ -185,7 +185,7 @@ export const volumeIn = (
       );
     }
     if (existing) {
-      await refuseInUse(connection, existing.key, signal);
+      await refuseInUse(connection, [existing.key], undefined, signal);
       request.removing?.(`the disk ${existing.key} on ${connection.where}`);
       await deleteVolume(connection, existing, options);
     }

@@ -19,7 +19,7 @@ import { volumesOf } from './change-stopped.ts';
 import { diskTimeout, groupOf, prepareDisks } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
-import { type MachineDisk, machineDisks, refuseShared } from './machine-disks.ts';
+import { type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
 import { machineSettings } from './machine-settings.ts';
 import { diskSize } from './sizes.ts';
 import { type Undo, undone } from './undo.ts';
@@ -99,7 +99,12 @@ async function remove(
     throw new Fault('invalid', 'it is on; switch it off first, or remove it with force.');
   }
   const disks = purge ? disksToDelete(node, xml, force) : [];
-  await refuseShared(connection, domain, disks, signal);
+  await refuseInUse(
+    connection,
+    disks.map(({ path }) => path),
+    domain,
+    signal,
+  );
   const volumes = await volumesOf(hypervisor, disks, signal);
   if (!isOurs) removing?.(`the virtual machine ${node} (${domain.uuid}) on ${connection.where}`);
   for (const { path } of disks.filter((disk) => !isNamedFor(node, disk))) {
