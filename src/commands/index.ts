@@ -2,6 +2,7 @@
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
 export { chvm } from './chvm.ts';
+export { clonevm } from './clonevm.ts';
 export { copycds } from './copycds.ts';
 export { delEntries } from './delEntries.ts';
 export { genimage } from './genimage.ts';

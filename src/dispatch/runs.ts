@@ -21,6 +21,8 @@ export interface Run {
   results: object[] | 'dropped' | undefined;
   /** The memory they take, roughly, in bytes. */
   weight: number;
+  /** How far the work on nodes is that takes long; of those whose result is not there. */
+  readonly notes: Map<string, string>;
   /** What an act had to say. */
   messages: readonly string[] | undefined;
   /** Of long work: how far it is, how it ended, and why it failed. */
@@ -75,8 +77,14 @@ export class Runs implements RunBoard {
     return run;
   }
 
+  /** Notes how far the work on a node is. */
+  note(run: Run, node: string, sentence: string): void {
+    run.notes.set(node, sentence);
+  }
+
   /** Notes one node's result. */
   add(run: Run, result: NodeResult): void {
+    run.notes.delete(result.node);
     if ('error' in result) run.failed++;
     else run.ok++;
     const kept = (run.results ??= []);
@@ -129,6 +137,7 @@ export class Runs implements RunBoard {
       started,
       finished,
       progress,
+      notes,
       end,
       ...run
     } = this.#find(id, user, seesAll);
@@ -139,6 +148,7 @@ export class Runs implements RunBoard {
       started: new Date(started).toISOString(),
       ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
       ...(progress ? { progress: progress.now, lines: [...progress.lines] } : {}),
+      ...(notes.size > 0 ? { underWay: Object.fromEntries(notes) } : {}),
       ...(results === 'dropped' ? { note: droppedNote } : results ? { results: [...results] } : {}),
     };
   }
@@ -218,6 +228,7 @@ const newRun = (id: string, command: string, user: string, started: number, kind
   errorcode: 0,
   results: undefined,
   weight: 0,
+  notes: new Map(),
   messages: undefined,
   progress: kind === 'long' ? new RunProgress() : undefined,
   end: undefined,

@@ -11,6 +11,7 @@ import { explainAttribute } from '../objects/explain.ts';
 import { nodeType } from '../objects/types.ts';
 import { keepChange } from './changed-machine.ts';
 import { keepIdentity } from './made-machine.ts';
+import { keepMaster } from './masters.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { ServiceProcessorTrust } from './service-processor-trust.ts';
 import type { SshHostKeys } from './ssh-host-keys.ts';
@@ -47,6 +48,10 @@ export class Effects {
         return this.#follow(node, effect.from, effect.to, origin);
       case 'machine':
         return keepIdentity(this.#services.store, origin, node, effect);
+      case 'master':
+        return keepMaster(this.#services.store, origin, node, effect);
+      case 'progress':
+        return undefined;
       case 'machine-changed':
         return keepChange(this.#services.store, origin, node, effect);
       case 'certificate':

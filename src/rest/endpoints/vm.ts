@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { chvm, mkvm, rmvm, snapvm } from '../../commands/index.ts';
+import { chvm, clonevm, mkvm, rmvm, snapvm } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
@@ -19,6 +19,15 @@ const listIn = (input: Input, member: string): readonly string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+function masterIn({ body }: Input): { readonly tomaster?: string; readonly frommaster?: string } {
+  const { tomaster = '', frommaster = '' } = body as { readonly tomaster?: string; readonly frommaster?: string };
+  if (tomaster !== '' && frommaster !== '')
+    throw new Fault('malformed', 'Give either "tomaster" or "frommaster", not both.');
+  if (tomaster !== '') return { tomaster };
+  if (frommaster !== '') return { frommaster };
+  throw new Fault('missing-operation-data', 'The body lacks the member "tomaster" or "frommaster".');
+}
 
 function neededName({ body }: Input): string {
   const { name } = body as { readonly name?: string };
@@ -87,6 +96,31 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), purge: isYes(input, 'purge'), force: isYes(input, 'force') }),
     summary: 'Remove the virtual machines of nodes. The nodes stay.',
     example: { body: { purge: 'yes' } },
+  }),
+  endpoint('POST /nodes/{noderange}/vmclone', {
+    command: clonevm,
+    reply: 'attributes',
+    body: members({
+      tomaster: Type.Optional(Type.String({ description: 'makes this master of the node' })),
+      frommaster: Type.Optional(
+        Type.String({ description: 'makes the virtual machines of the nodes from this master' }),
+      ),
+      detach: yes('yes: the disks are whole; else they hold what differs from those of the master, and need these'),
+      force: yes('yes: a master is made also of a machine that runs; disks in the way of new ones are replaced'),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      ...masterIn(input),
+      detach: isYes(input, 'detach'),
+      force: isYes(input, 'force'),
+    }),
+    summary: 'Make a master of a virtual machine, or virtual machines from a master.',
+    description:
+      'A master is a whole copy of the disks of a machine, which stays as it is; tables vmmaster and kvm_masterdata keep what it is. Machines made from it are defined as their attributes say and stay off; where these say nothing of processors and memory, they have those of the machine that the master was made of.',
+    example: {
+      body: { tomaster: 'gold' },
+      reply: { n1: { vmclone: 'Cloning of n1.hda.qcow2 complete (clone uses 2 MB for a disk size of 8 MB)' } },
+    },
   }),
   endpoint('GET /nodes/{noderange}/snapshots', {
     command: snapvm,
