@@ -40,6 +40,7 @@ export { renergy } from './renergy.ts';
 export { reventlog } from './reventlog.ts';
 export { rinv } from './rinv.ts';
 export { rmdef } from './rmdef.ts';
+export { rmigrate } from './rmigrate.ts';
 export { rmimage } from './rmimage.ts';
 export { rmtoken } from './rmtoken.ts';
 export { rmvm } from './rmvm.ts';

@@ -16,6 +16,8 @@ export type Effect =
       readonly mac?: string | undefined;
       readonly master?: string | undefined;
     }
+  /** Its virtual machine is on another hypervisor now. */
+  | { readonly kind: 'migrated'; readonly to: string }
   /** A master was made of its virtual machine. */
   | {
       readonly kind: 'master';

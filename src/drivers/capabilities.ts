@@ -179,7 +179,18 @@ export interface CloneRequest {
   readonly uuid?: string | undefined;
 }
 
+export interface Migrated {
+  /** False: it was there already. */
+  readonly hasMoved: boolean;
+  readonly said: string;
+}
+
 export interface VirtualMachine {
+  /**
+   * Moves it to where `to`, the access of another target of the node, says; as it runs, if it does. Disks are copied unless both places
+   * have the same. A failure leaves it where it was.
+   */
+  migrate(to: unknown, tell: Progress, signal: AbortSignal): Promise<Migrated>;
   /** Copies the disks, whole. Of one that runs only with `force`: as they are in one moment. A failure leaves nothing behind. */
   makeMaster(
     request: { readonly name: string; readonly force: boolean },

@@ -20,24 +20,31 @@ export class Hardware {
     this.#box = box;
   }
 
-  /** Finds the target of a node for a command that needs the capability; a Fault says why there is none. */
+  /**
+   * Finds the target of a node for a command that needs the capability; a Fault says why there is none. With `instead` it is the target
+   * that the node would have with these attributes.
+   */
   targets(
     snapshot: Snapshot,
     command: string,
     needs: keyof Capabilities,
+    instead?: Readonly<Record<string, string>>,
   ): (node: string) => DeviceTarget | Promise<DeviceTarget> {
     const reader = effectiveReader(snapshot);
     let caches = this.#cache.get(reader);
     if (!caches) this.#cache.set(reader, (caches = { power: new Map(), other: new Map() }));
     const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
     return (node) => {
-      const known = cache.get(node);
+      const known = instead ? undefined : cache.get(node);
       if (known) return known;
       const driver = this.#driverOf(reader, node, command, pickers);
-      const made = driver.target(driverNode(reader, this.#box, node, driver));
+      const described = driverNode(reader, this.#box, node, driver);
+      const made = driver.target(
+        instead ? { ...described, attributes: { ...described.attributes, ...instead } } : described,
+      );
       if (made instanceof Promise) return made.then((target) => ({ driver: driver.name, ...target }));
       const target = { driver: driver.name, ...made };
-      cache.set(node, target);
+      if (!instead) cache.set(node, target);
       return target;
     };
   }

@@ -21,11 +21,14 @@ export interface LibvirtLab {
   readonly images: string;
   /** A disk to boot from: the machine switches itself off when its power button is pressed. */
   readonly bootDisk: string;
+  /** A process in all its namespaces. */
+  process(): Promise<string>;
+  readonly address: string | undefined;
   /** What virsh prints; an error with what it says when it fails. */
   virsh(...words: string[]): Promise<string>;
   /** Stops a machine's emulator, so that it answers nobody, until what is returned is called. */
   freeze(machine: string): Promise<() => Promise<void>>;
-  /** What the daemon is doing with a machine that runs, such as `snapshot`, though its emulator does not answer. */
+  /** What the daemon is doing with a machine that runs, such as `snapshot` or `perform3`, though its emulator may not answer. */
   jobOf(machine: string): string | undefined;
   /** Kills the daemon; its machines go on. Another is started. */
   killDaemon(): Promise<void>;
@@ -42,14 +45,14 @@ log_outputs = "3:stderr"
 `;
 
 /** What confines machines needs more of the system than tests have. */
-const emulatorConfiguration = `user = "root"
+const emulatorConfiguration = (address: string | undefined): string => `user = "root"
 group = "root"
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
 remember_owner = 0
 stdio_handler = "file"
-`;
+${address === undefined ? '' : `migration_host = "${address}"\n`}`;
 
 /** The directories that libvirt knows by name, and what stands in for each. */
 const places = {
@@ -61,24 +64,26 @@ const places = {
 } as const;
 
 const init = `set -e
+hostname "$(basename "$1")"
 for place in ${Object.entries(places)
   .map(([name, path]) => `${name}:${path}`)
   .join(' ')}; do mount --bind "$1/\${place%%:*}" "\${place#*:}"; done
 while :; do libvirtd --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirtd.pid || :; sleep 0.2; done
 `;
 
-export async function startLibvirt(): Promise<LibvirtLab> {
+/** `address`: that of its network, once `connectLibvirts` has given it one. */
+export async function startLibvirt({ address }: { readonly address?: string } = {}): Promise<LibvirtLab> {
   const directory = await mkdtemp(join(tmpdir(), 'muster-libvirt-'));
   const file = (...names: string[]): string => join(directory, ...names);
   await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
   await Promise.all([
     writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration()),
-    writeFile(file('etc', 'qemu.conf'), emulatorConfiguration),
+    writeFile(file('etc', 'qemu.conf'), emulatorConfiguration(address)),
     writeFile(file('init'), init),
     writeFile(file('images', 'boot.img'), bootSector()),
   ]);
   // A process namespace, so that machines end with the lab; libvirt lets them outlive its daemon.
-  const apart = ['--mount', '--net', '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
+  const apart = ['--mount', '--net', '--uts', '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
   // unshare does not end when it is asked to.
   const args = ['--pdeathsig', 'KILL', 'unshare', ...apart, 'bash', file('init'), directory];
   const child = startChild('setpriv', args, { directory, logFile: file('out') });
@@ -119,6 +124,8 @@ export async function startLibvirt(): Promise<LibvirtLab> {
     images: file('images'),
     bootDisk: file('images', 'boot.img'),
     virsh,
+    address,
+    process: () => innerProcess(child.process.pid!),
     async freeze(machine) {
       const pid = file('run', 'libvirt', 'qemu', `${machine}.pid`);
       await signal('STOP', pid);
@@ -126,7 +133,7 @@ export async function startLibvirt(): Promise<LibvirtLab> {
     },
     jobOf(machine) {
       const status = readFileSync(file('run', 'libvirt', 'qemu', `${machine}.xml`), 'utf8');
-      return /(?<=<job [^>]*async=')\w+/.exec(status)?.[0];
+      return /<job [^>]*async='(?<job>[^']*)'(?: phase='(?<phase>\w+)')?/.exec(status)?.slice(1).findLast(Boolean);
     },
     async killDaemon() {
       await signal('KILL', file('run', 'libvirtd.pid'));
@@ -134,6 +141,19 @@ export async function startLibvirt(): Promise<LibvirtLab> {
     },
     stop,
   };
+}
+
+/** A cable between two of them, which were given addresses of one network. */
+export async function connectLibvirts(a: LibvirtLab, b: LibvirtLab): Promise<void> {
+  const ends = await Promise.all([a, b].map(async (lab) => ({ lab, pid: await lab.process() })));
+  const [one, other] = ends.map(({ pid }) => `lv${pid}`);
+  await run('ip', ['link', 'add', one!, 'type', 'veth', 'peer', 'name', other!]);
+  for (const { lab, pid } of ends) {
+    await run('ip', ['link', 'set', `lv${pid}`, 'netns', pid, 'name', 'cable']);
+    const inside = (...words: string[]) => run('nsenter', ['-t', pid, '-n', 'ip', ...words]);
+    await inside('address', 'add', `${lab.address}/24`, 'dev', 'cable');
+    for (const each of ['lo', 'cable']) await inside('link', 'set', each, 'up');
+  }
 }
 
 /** The first process of the namespace that unshare has made. */

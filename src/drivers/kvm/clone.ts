@@ -3,7 +3,6 @@ import { Fault } from '../../core/errors.ts';
 import { listVolumes, type Volume, volumePath, volumeSize } from '../../protocols/libvirt/calls/storage.ts';
 import { elementAt, readXml, textOf } from '../../protocols/libvirt/xml.ts';
 import type { CloneRequest, MadeMachine, Master, Progress } from '../capabilities.ts';
-import { inMegabytes } from './change.ts';
 import type { Disk } from './definition.ts';
 import { placeOf, poolAt, volumeAt, volumeIn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
@@ -12,6 +11,7 @@ import { hypervisorOf, type Machine } from './machine.ts';
 import { type MachineAttributes, machineSettings, type MachineSettings } from './machine-settings.ts';
 import { cloned, masterFormat } from './make-master.ts';
 import { makeMachine } from './new-machine.ts';
+import { inMegabytes } from './sizes.ts';
 import type { Undo } from './undo.ts';
 
 /** A disk of a master. */

@@ -10,11 +10,11 @@ import { isRefusal } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import { element, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Master, Progress } from '../capabilities.ts';
-import { inMegabytes } from './change.ts';
 import { locationOf, volumeAt, volumeIn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
 import { type MachineDisk, machineDisks } from './machine-disks.ts';
+import { inMegabytes } from './sizes.ts';
 import { type Undo, undone } from './undo.ts';
 
 /** Disks that others can be based on. */

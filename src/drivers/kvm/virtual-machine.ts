@@ -10,9 +10,10 @@ import { cloneMachine } from './clone.ts';
 import { madeHere } from './definition.ts';
 import { diskTimeout, prepareDisks, volumeAt } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import { hypervisorOf, type Machine } from './machine.ts';
+import { hypervisorOf, type KvmAccess, type Machine } from './machine.ts';
 import { machineSettings } from './machine-settings.ts';
 import { makeMaster } from './make-master.ts';
+import { migrateMachine } from './migrate.ts';
 import { type DiskMaker, makeMachine } from './new-machine.ts';
 import { diskSize } from './sizes.ts';
 
@@ -75,6 +76,7 @@ async function disksToDelete(
 }
 
 export const kvmVirtualMachine = (machine: Machine): VirtualMachine => ({
+  migrate: (to, tell, signal) => migrateMachine(machine, to as KvmAccess, tell, signal),
   makeMaster: (request, tell, signal) => makeMaster(machine, request, tell, signal),
   clone: (request, tell, signal) => cloneMachine(machine, request, tell, signal),
   change: (request, signal) => changeMachine(machine, request, signal),

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { chvm, clonevm, mkvm, rmvm, snapvm } from '../../commands/index.ts';
+import { chvm, clonevm, mkvm, rmigrate, rmvm, snapvm } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
@@ -27,6 +27,13 @@ function masterIn({ body }: Input): { readonly tomaster?: string; readonly fromm
   if (tomaster !== '') return { tomaster };
   if (frommaster !== '') return { frommaster };
   throw new Fault('missing-operation-data', 'The body lacks the member "tomaster" or "frommaster".');
+}
+
+function targetIn({ body }: Input): string {
+  const { target } = body as { readonly target?: string };
+  if (target === undefined || target === '')
+    throw new Fault('missing-operation-data', 'The body lacks the member "target".');
+  return target;
 }
 
 function neededName({ body }: Input): string {
@@ -122,6 +129,16 @@ export const vm: Endpoint[] = [
       reply: { n1: { vmclone: 'Cloning of n1.hda.qcow2 complete (clone uses 2 MB for a disk size of 8 MB)' } },
     },
   }),
+  endpoint('POST /nodes/{noderange}/vmmigrate', {
+    command: rmigrate,
+    reply: 'attributes',
+    body: members({ target: Type.Optional(Type.String({ description: 'the hypervisor to move to' })) }),
+    args: (input) => ({ ...nodesOf(input), target: targetIn(input) }),
+    summary: 'Move virtual machines to another hypervisor.',
+    description:
+      'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. How far it is stands in the run.',
+    example: { body: { target: 'hv2' }, reply: { n1: { vmmigrate: 'migrated to hv2' } } },
+  }),
   endpoint('GET /nodes/{noderange}/snapshots', {
     command: snapvm,
     reply: 'attributes',
@@ -156,30 +173,30 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), action: 'clear' as const }),
     summary: 'Delete all snapshots of virtual machines, which stay as they are.',
   }),
-  endpoint('GET /nodes/{noderange}/snapshots/{name}', {
+  endpoint('GET /nodes/{noderange}/snapshots/{snapshot}', {
     command: snapvm,
     reply: 'attributes',
     only: '/muster',
-    args: (input) => ({ range: nodesOf(input).range, action: 'show' as const, name: input.params['name']! }),
+    args: (input) => ({ range: nodesOf(input).range, action: 'show' as const, name: input.params['snapshot']! }),
     summary: 'A snapshot of virtual machines.',
     example: {
       path: '/nodes/n1/snapshots/before-update',
       reply: { n1: { created: '2026-11-15T09:05:00.000Z', power: 'on', description: 'all tests pass' } },
     },
   }),
-  endpoint('PUT /nodes/{noderange}/snapshots/{name}', {
+  endpoint('PUT /nodes/{noderange}/snapshots/{snapshot}', {
     command: snapvm,
     only: '/muster',
     body: members({ action: Type.Optional(Type.String({ description: 'revert' })) }),
-    args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['name']! }),
+    args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['snapshot']! }),
     summary: 'Make virtual machines what they were.',
     description: 'What has changed since is lost. A machine runs afterwards if it ran then.',
     example: { path: '/nodes/n1/snapshots/before-update', body: { action: 'revert' } },
   }),
-  endpoint('DELETE /nodes/{noderange}/snapshots/{name}', {
+  endpoint('DELETE /nodes/{noderange}/snapshots/{snapshot}', {
     command: snapvm,
     only: '/muster',
-    args: (input) => ({ ...nodesOf(input), action: 'delete' as const, name: input.params['name']! }),
+    args: (input) => ({ ...nodesOf(input), action: 'delete' as const, name: input.params['snapshot']! }),
     summary: 'Delete a snapshot of virtual machines, which stay as they are.',
     example: { path: '/nodes/n1/snapshots/before-update' },
   }),
