@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { vm } from '../../src/rest/endpoints/vm.ts';
 import { openStream } from '../hardware/stream.ts';
 import type { LibvirtLab } from '../lab/libvirt.ts';
 import { askGuest } from '../lab/libvirt/telling.ts';
@@ -145,5 +146,44 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
       { node: 'k2', error: expect.stringMatching(/libvirt on localhost says/) },
     ]);
     await expectUnmoved();
+  });
+
+  it('do what the examples of the documentation say', async () => {
+    const { server, lab, ssh } = world;
+    await server.ok('PUT', '/nodes', {
+      n1: { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${lab.images}` },
+      hv2: { groups: 'all', ip: ssh.addresses[0]! },
+    });
+    const inOrder = [
+      'POST vm',
+      'PUT vm',
+      'POST snapshots',
+      'GET snapshots',
+      'GET snapshots/{snapshot}',
+      'PUT snapshots/{snapshot}',
+      'DELETE snapshots/{snapshot}',
+      'DELETE snapshots',
+      'POST vmclone',
+      'POST vmmigrate',
+      'DELETE vm',
+    ];
+    const rows = new Map(vm.map((row) => [`${row.method} ${row.path.replace('/nodes/{noderange}/', '')}`, row]));
+    expect([...rows.keys()].sort()).toEqual(inOrder.toSorted());
+    for (const name of inOrder) {
+      const { method, example, reply: shape } = rows.get(name)!;
+      const reply = await server.call(
+        method,
+        example.path,
+        example.body === undefined ? {} : { body: example.body as object },
+      );
+      expect([name, reply.status, reply.text]).toEqual([name, method === 'POST' ? 201 : 200, expect.anything()]);
+      if (shape === 'none') continue;
+      const [[shown], [expected]] = [reply.json, example.reply].map((each) => Object.values(each as object)) as [
+        object[],
+        object[],
+      ];
+      expect([name, Object.keys(shown!)]).toEqual([name, Object.keys(expected!)]);
+    }
+    expect(await hostOf('n1')).toBe('hv2');
   });
 });

@@ -21,7 +21,7 @@ import { hypervisorOf, type KvmAccess, type Machine } from './machine.ts';
 import { isMadeFor, type MachineDisk, machineDisks } from './machine-disks.ts';
 import { refuseTaken } from './new-machine.ts';
 import { refuseCached, sharedDisks } from './shared-storage.ts';
-import { transfer } from './transfer.ts';
+import { Adrift, transfer } from './transfer.ts';
 import { persist, type Undo, undone } from './undo.ts';
 
 /** A move of one machine. */
@@ -139,6 +139,7 @@ async function carry(move: Move): Promise<readonly string[]> {
     ].reduce((sum, flag) => sum + flag, 0);
     left = await transfer(move, { flags, copied: copied.map(({ device }) => device) });
   } catch (error) {
+    if (error instanceof Adrift) throw error;
     const told = await undone(
       error,
       atTarget,
@@ -172,16 +173,16 @@ async function makeRoom(
 }
 
 /** What was copied is of no more use where it was; what was not made for it stays, and is told. */
-async function removeCopied({ from, source, copied, signal }: Move): Promise<readonly string[]> {
+async function removeCopied({ from, source, copied }: Move): Promise<readonly string[]> {
   const left: string[] = [];
   for (const disk of copied) {
     if (!isMadeFor(from.access.node, disk))
       left.push(`its disk ${disk.path} stays on ${source.host} too, as it was not made for it`);
     else {
       try {
-        await persist(from, async (at) => {
-          const volume = await volumeAt(at, disk.path, signal);
-          if (volume) await deleteVolume(at.connection, volume, { signal, timeout: diskTimeout });
+        await persist(from, async (at, later) => {
+          const volume = await volumeAt(at, disk.path, later);
+          if (volume) await deleteVolume(at.connection, volume, { signal: later, timeout: diskTimeout });
         });
       } catch (error) {
         left.push(`its disk ${disk.path} could not be deleted on ${source.host} (${(error as Error).message})`);

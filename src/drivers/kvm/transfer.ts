@@ -28,8 +28,8 @@ const poll = 500;
 const mebi = 1024 * 1024;
 const nothing = Buffer.alloc(0);
 
-/** It may be at the target: letting it run at the source as well would be the end of its disks. */
-class Adrift extends Fault {}
+/** It may be at the target: nothing is taken back, since it may use what was made there, and two of it would be the end of its disks. */
+export class Adrift extends Fault {}
 
 /**
  * Moves a machine that is in memory. What becomes of it is decided by where it is, not by answers, which may be lost. Resolves with what
