@@ -2,6 +2,7 @@
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
 export { chvm } from './chvm.ts';
+export { clonevm } from './clonevm.ts';
 export { copycds } from './copycds.ts';
 export { delEntries } from './delEntries.ts';
 export { genimage } from './genimage.ts';
@@ -45,6 +46,7 @@ export { reventlog } from './reventlog.ts';
 export { rinstall } from './rinstall.ts';
 export { rinv } from './rinv.ts';
 export { rmdef } from './rmdef.ts';
+export { rmigrate } from './rmigrate.ts';
 export { rmimage } from './rmimage.ts';
 export { rmtoken } from './rmtoken.ts';
 export { rmvm } from './rmvm.ts';

@@ -9,8 +9,25 @@ export type Effect =
   | { readonly kind: 'moved'; readonly from: string; readonly to: string }
   /** Its service processor has shown its first certificate. */
   | { readonly kind: 'certificate'; readonly fingerprint: string }
-  /** Its virtual machine was made; `mac` if addresses were made for it. */
-  | { readonly kind: 'machine'; readonly uuid: string; readonly mac?: string | undefined }
+  /** Its virtual machine was made; `mac` if addresses were made for it, `master` if it was made from one. */
+  | {
+      readonly kind: 'machine';
+      readonly uuid: string;
+      readonly mac?: string | undefined;
+      readonly master?: string | undefined;
+    }
+  /** Its virtual machine is on another hypervisor now. */
+  | { readonly kind: 'migrated'; readonly to: string }
+  /** A master was made of its virtual machine. */
+  | {
+      readonly kind: 'master';
+      readonly name: string;
+      readonly storage: string;
+      readonly storageModel?: string | undefined;
+      readonly xml?: string | undefined;
+    }
+  /** How far the work is. */
+  | { readonly kind: 'progress'; readonly sentence: string }
   /** Its virtual machine has another number of processors or size of memory now, or disks no longer. */
   | {
       readonly kind: 'machine-changed';

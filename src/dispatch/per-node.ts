@@ -41,6 +41,10 @@ export function perNodeResults(
     files,
     signal: run.abort!.signal,
     tell(node, effect) {
+      if (effect.kind === 'progress') {
+        runs.note(run, node, effect.sentence);
+        return undefined;
+      }
       hasEffects = true;
       return effects.apply(node, effect, origin);
     },

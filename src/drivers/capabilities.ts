@@ -165,7 +165,53 @@ export interface ChangedMachine {
   readonly deleted: readonly string[];
 }
 
+/** Told while something takes long: a sentence for whoever looks. */
+export type Progress = (sentence: string) => void;
+
+/** A machine's disks, copied, to make others from. */
+export interface Master {
+  readonly name: string;
+  /** Where its disks are, as vmstorage says it. */
+  readonly storage: string;
+  readonly storageModel?: string | undefined;
+  /** The definition of the machine that it was made from. */
+  readonly xml?: string | undefined;
+}
+
+export interface CloneRequest {
+  readonly master: Master;
+  /** The disks are whole, and not based on those of the master. */
+  readonly detach: boolean;
+  /** Disks that are in the way are replaced. */
+  readonly force: boolean;
+  /** Undefined: a new one. */
+  readonly uuid?: string | undefined;
+}
+
+export interface Migrated {
+  /** False: it was there already. */
+  readonly hasMoved: boolean;
+  readonly said: string;
+}
+
 export interface VirtualMachine {
+  /**
+   * Moves it to where `to`, the access of another target of the node, says; as it runs, if it does. Disks are copied unless both places
+   * have the same. A failure leaves it where it was.
+   */
+  migrate(to: unknown, tell: Progress, signal: AbortSignal): Promise<Migrated>;
+  /** Copies the disks, whole. Of one that runs only with `force`: as they are in one moment. A failure leaves nothing behind. */
+  makeMaster(
+    request: { readonly name: string; readonly force: boolean },
+    tell: Progress,
+    signal: AbortSignal,
+  ): Promise<Master & { readonly message: string }>;
+  /** Defines the machine with the disks of a master, switched off. A failure leaves nothing behind. */
+  clone(
+    request: CloneRequest,
+    tell: Progress,
+    signal: AbortSignal,
+  ): Promise<MadeMachine & { readonly message: string }>;
   /** All of it or nothing. One that runs goes on running; what it and its guest cannot do meanwhile is a Fault. */
   change(request: MachineChange, signal: AbortSignal): Promise<ChangedMachine>;
   /** Defines the machine, switched off. A failure leaves nothing behind. */

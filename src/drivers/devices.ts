@@ -8,6 +8,14 @@ export interface DeviceTarget extends DriverTarget {
   readonly driver: string;
 }
 
+/** Work on it that takes minutes does not keep others from it: the driver bounds how much of that there is at a time. */
+export const atLength = (target: DeviceTarget): DeviceTarget => ({
+  ...target,
+  device: `${target.device}, at length`,
+  width: lengthyWidth,
+});
+const lengthyWidth = 256;
+
 export interface DeviceUser {
   readonly command: string;
   readonly user: string;

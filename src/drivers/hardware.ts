@@ -21,29 +21,34 @@ export class Hardware {
     this.#box = box;
   }
 
-  /** Finds the target of a node for a command that needs the capability; a Fault says why there is none. */
+  /**
+   * Finds the target of a node for a command that needs the capability; a Fault says why there is none. With `instead` it is the target
+   * that the node would have with these attributes.
+   */
   targets(
     snapshot: Snapshot,
     command: string,
     needs: keyof Capabilities,
+    instead?: Readonly<Record<string, string>>,
   ): (node: string) => DeviceTarget | Promise<DeviceTarget> {
     const reader = effectiveReader(snapshot);
     let caches = this.#cache.get(reader);
     if (!caches) this.#cache.set(reader, (caches = { power: new Map(), other: new Map() }));
     const [cache, pickers] = needs === 'power' ? [caches.power, powerPickers] : [caches.other, usualPickers];
     return (node) => {
-      const known = cache.get(node);
+      const known = instead ? undefined : cache.get(node);
       if (known) return typeof known === 'function' ? known() : known;
       const driver = this.#driverOf(reader, node, command, pickers);
-      const read = driverNode(reader, this.#box, node, driver);
+      const described = driverNode(reader, this.#box, node, driver);
+      const read = instead ? { ...described, attributes: { ...described.attributes, ...instead } } : described;
       const made = driver.target(read);
       const named = (target: DriverTarget): DeviceTarget => ({ driver: driver.name, ...target });
       if (made instanceof Promise) {
-        cache.set(node, async () => named(await driver.target(read)));
+        if (!instead) cache.set(node, async () => named(await driver.target(read)));
         return made.then(named);
       }
       const target = named(made);
-      cache.set(node, target);
+      if (!instead) cache.set(node, target);
       return target;
     };
   }

@@ -1,3 +1,4 @@
+import { Fault } from '../core/errors.ts';
 import type { Origin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Store } from '../database/store.ts';
@@ -44,3 +45,22 @@ const withoutDisks = (vmstorage: string, deleted: readonly string[]): string =>
     .split('|')
     .filter((place) => !deleted.includes(place.split('=', 1)[0]!.trim()))
     .join('|');
+
+/** The hypervisor that it is on now, as the node's own value. */
+export async function keepHost(store: Store, origin: Origin, node: string, vmhost: string): Promise<void> {
+  try {
+    await store.change(origin, (head) => {
+      const draft = new Draft(head);
+      if (effectiveReader(head).nodeRow(node)) {
+        assign(draft, { type: nodeType, name: node, attributes: { vmhost }, mode: 'set', fresh: false });
+      }
+      return draft.changes();
+    });
+  } catch (error) {
+    throw new Fault(
+      'unavailable',
+      `its virtual machine has moved to ${vmhost}, but its attribute vmhost could not be changed: set it to that.`,
+      { cause: error },
+    );
+  }
+}

@@ -9,8 +9,9 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeType } from '../objects/types.ts';
-import { keepChange } from './changed-machine.ts';
+import { keepChange, keepHost } from './changed-machine.ts';
 import { keepIdentity } from './made-machine.ts';
+import { keepMaster } from './masters.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { ServiceProcessorTrust } from './service-processor-trust.ts';
 import type { SshHostKeys } from './ssh-host-keys.ts';
@@ -49,6 +50,12 @@ export class Effects {
         return this.#follow(node, effect.from, effect.to, origin);
       case 'machine':
         return keepIdentity(this.#services.store, origin, node, effect);
+      case 'migrated':
+        return keepHost(this.#services.store, origin, node, effect.to);
+      case 'master':
+        return keepMaster(this.#services.store, origin, node, effect);
+      case 'progress':
+        return undefined;
       case 'machine-changed':
         return keepChange(this.#services.store, origin, node, effect);
       case 'foreign-removed':

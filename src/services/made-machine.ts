@@ -9,6 +9,8 @@ import { nodeType } from '../objects/types.ts';
 export interface MadeMachine {
   readonly uuid: string;
   readonly mac?: string | undefined;
+  /** The master that it was made from. */
+  readonly master?: string | undefined;
 }
 
 /** Keeps who a new virtual machine is with its node, so that it is the same one when it is made again. */
@@ -20,9 +22,11 @@ export async function keepIdentity(store: Store, origin: Origin, node: string, m
     if (!reader.nodeRow(node)) return draft.changes();
     const known = reader.row(table, node)?.['uuid'];
     if (known?.toLowerCase() !== made.uuid) draft.merge('vpd', keyOf(table, { node }), { node, uuid: made.uuid });
-    if (made.mac !== undefined) {
-      assign(draft, { type: nodeType, name: node, attributes: { mac: made.mac }, mode: 'set', fresh: false });
-    }
+    const attributes = {
+      ...(made.mac === undefined ? {} : { mac: made.mac }),
+      ...(made.master === undefined ? {} : { vmmaster: made.master }),
+    };
+    assign(draft, { type: nodeType, name: node, attributes, mode: 'set', fresh: false });
     return draft.changes();
   });
 }

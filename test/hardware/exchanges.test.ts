@@ -36,7 +36,7 @@ describe.each(['ipmi', 'hardware'])('answers at /xcatws as the reference system 
   );
 });
 
-const elsewhere = ['xdsh', 'xdcp', 'updatenode', 'chvm', 'mkvm', 'rmvm', 'snapvm'];
+const elsewhere = ['xdsh', 'xdcp', 'updatenode', 'chvm', 'clonevm', 'mkvm', 'rmigrate', 'rmvm', 'snapvm'];
 /** Rows that want hardware; everything else is tried with the other rows, on nodes with SSH or on hypervisors. */
 const rows = endpoints.filter(
   ({ command: { kind, name } }) => (kind === 'per-node' && !elsewhere.includes(name)) || name === 'bmcdiscover',

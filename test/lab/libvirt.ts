@@ -21,11 +21,14 @@ export interface LibvirtLab {
   readonly images: string;
   /** A disk to boot from: the machine switches itself off when its power button is pressed. */
   readonly bootDisk: string;
+  /** A process in all its namespaces. */
+  process(): Promise<string>;
+  readonly address: string | undefined;
   /** What virsh prints; an error with what it says when it fails. */
   virsh(...words: string[]): Promise<string>;
   /** Stops a machine's emulator, so that it answers nobody, until what is returned is called. */
   freeze(machine: string): Promise<() => Promise<void>>;
-  /** What the daemon is doing with a machine that runs, such as `snapshot`, though its emulator does not answer. */
+  /** What the daemon is doing with a machine that runs, such as `snapshot` or `perform3`, though its emulator may not answer. */
   jobOf(machine: string): string | undefined;
   /** Runs a program where the daemon is, with its files and its network; what it prints. */
   inside(...command: string[]): Promise<string>;
@@ -37,6 +40,8 @@ export interface LibvirtLab {
 const run = promisify(execFile);
 
 export interface LibvirtOptions {
+  /** That of its network, once `connectLibvirts` has given it one. */
+  readonly address?: string;
   /** Where it takes TLS as well, with certificates of that directory. It is in the network of this machine then. */
   readonly tls?: { readonly address: string; readonly certificates: string };
 }
@@ -57,14 +62,14 @@ log_outputs = "3:stderr"
 `;
 
 /** What confines machines needs more of the system than tests have. */
-const emulatorConfiguration = `user = "root"
+const emulatorConfiguration = (address: string | undefined): string => `user = "root"
 group = "root"
 security_driver = "none"
 namespaces = []
 cgroup_controllers = []
 remember_owner = 0
 stdio_handler = "file"
-`;
+${address === undefined ? '' : `migration_host = "${address}"\n`}`;
 
 /** The directories that libvirt knows by name, and what stands in for each. */
 const places = {
@@ -76,6 +81,7 @@ const places = {
 } as const;
 
 const init = `set -e
+hostname "$(basename "$1")"
 for place in ${Object.entries(places)
   .map(([name, path]) => `${name}:${path}`)
   .join(' ')}; do mount --bind "$1/\${place%%:*}" "\${place#*:}"; done
@@ -88,12 +94,13 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
   await Promise.all([...Object.keys(places), 'images'].map((name) => mkdir(file(name))));
   await Promise.all([
     writeFile(file('etc', 'libvirtd.conf'), daemonConfiguration(options)),
-    writeFile(file('etc', 'qemu.conf'), emulatorConfiguration),
+    writeFile(file('etc', 'qemu.conf'), emulatorConfiguration(options.address)),
     writeFile(file('init'), init),
     writeFile(file('images', 'boot.img'), bootSector()),
   ]);
   // A process namespace, so that machines end with the lab; libvirt lets them outlive its daemon.
-  const apart = ['--mount', ...(options.tls ? [] : ['--net']), '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
+  const namespaces = ['--mount', '--uts', '--pid', ...(options.tls ? [] : ['--net'])];
+  const apart = [...namespaces, '--fork', '--kill-child=KILL', '--mount-proc'];
   // unshare does not end when it is asked to.
   const args = [
     '--pdeathsig',
@@ -143,6 +150,8 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
     images: file('images'),
     bootDisk: file('images', 'boot.img'),
     virsh,
+    address: options.address,
+    process: () => innerProcess(child.process.pid!),
     async freeze(machine) {
       const pid = file('run', 'libvirt', 'qemu', `${machine}.pid`);
       await signal('STOP', pid);
@@ -150,7 +159,7 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
     },
     jobOf(machine) {
       const status = readFileSync(file('run', 'libvirt', 'qemu', `${machine}.xml`), 'utf8');
-      return /(?<=<job [^>]*async=')\w+/.exec(status)?.[0];
+      return /<job [^>]*async='(?<job>[^']*)'(?: phase='(?<phase>\w+)')?/.exec(status)?.slice(1).findLast(Boolean);
     },
     async inside(...command) {
       const inner = await innerProcess(child.process.pid!);
@@ -163,6 +172,19 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
     },
     stop,
   };
+}
+
+/** A cable between two of them, which were given addresses of one network. */
+export async function connectLibvirts(a: LibvirtLab, b: LibvirtLab): Promise<void> {
+  const ends = await Promise.all([a, b].map(async (lab) => ({ lab, pid: await lab.process() })));
+  const [one, other] = ends.map(({ pid }) => `lv${pid}`);
+  await run('ip', ['link', 'add', one!, 'type', 'veth', 'peer', 'name', other!]);
+  for (const { lab, pid } of ends) {
+    await run('ip', ['link', 'set', `lv${pid}`, 'netns', pid, 'name', 'cable']);
+    const inside = (...words: string[]) => run('nsenter', ['-t', pid, '-n', 'ip', ...words]);
+    await inside('address', 'add', `${lab.address}/24`, 'dev', 'cable');
+    for (const each of ['lo', 'cable']) await inside('link', 'set', each, 'up');
+  }
 }
 
 /** The first process of the namespace that unshare has made. */

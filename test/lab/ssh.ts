@@ -25,6 +25,8 @@ export interface SshLabOptions {
   readonly refusing?: readonly number[];
   /** Bytes of the file systems that the homes of some places are on. */
   readonly disks?: Readonly<Record<number, number>>;
+  /** What is seen behind all places in the place of another directory. */
+  readonly mounts?: Readonly<Record<string, string>>;
 }
 
 /** Real sshd on loopback addresses, each with a home directory of its own; a command finds its place's name in `LAB_NAME`. */
@@ -76,7 +78,15 @@ export async function startSsh(options: SshLabOptions): Promise<SshLab> {
   const groups: Group[] = [];
   const silent: Server[] = [];
   const launch = (name: string, members: readonly SshPlace[]): LabChild =>
-    startDaemon({ directory, name, port, authorizedKeys, hostKey: join(directory, `${name}.key`), places: members });
+    startDaemon({
+      directory,
+      name,
+      port,
+      authorizedKeys,
+      hostKey: join(directory, `${name}.key`),
+      places: members,
+      mounts: options.mounts,
+    });
   const groupOf = (index: number): Group => {
     const group = groups.find((each) => each.places.includes(places[index]!));
     if (!group) throw new Error(`No sshd serves place ${index}.`);

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Reply } from '../harness/client.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
-import { type LibvirtLab, startLibvirt } from '../lab/libvirt.ts';
+import { connectLibvirts, type LibvirtLab, startLibvirt } from '../lab/libvirt.ts';
 import { type GuestOptions, guestXml } from '../lab/libvirt/guest.ts';
 import { makeTellingDisk } from '../lab/libvirt/telling.ts';
 import { type SshLab, startSsh } from '../lab/ssh.ts';
@@ -20,7 +20,7 @@ export interface VmWorld {
   /** A machine that somebody has made by hand. */
   makeByHand(name: string, options?: GuestOptions): Promise<void>;
   /** Puts the first disk of a node's machine in its place, with a guest that tells what it has. */
-  placeGuest(node: string): Promise<void>;
+  placeGuest(node: string, directory?: string): Promise<void>;
   /** What qemu-img says of a file. */
   diskInfo(file: string): Promise<Record<string, unknown>>;
   /** Kills the daemon while a request is at work, as soon as `isReached`; the reply. */
@@ -28,6 +28,7 @@ export interface VmWorld {
     isReached: () => boolean | Promise<boolean>,
     request: Promise<Reply>,
     afterwards?: () => Promise<void>,
+    which?: LibvirtLab,
   ): Promise<Reply>;
   /** What a node's request failed with. */
   complaints(method: string, path: string, body?: object): Promise<readonly string[]>;
@@ -36,6 +37,30 @@ export interface VmWorld {
 
 export async function startVmWorld(prefix: string, settings = ''): Promise<VmWorld> {
   const [lab, ssh] = await Promise.all([startLibvirt(), startSsh({ count: 1, prefix })]);
+  return worldWith(lab, ssh, settings);
+}
+
+/** The same, but `far` is another hypervisor, whose network is connected to that of the first. */
+export async function startTwoHypervisors(
+  prefix: string,
+  settings = '',
+): Promise<VmWorld & { readonly far: LibvirtLab }> {
+  const [lab, far] = await Promise.all(['10.79.0.1', '10.79.0.2'].map((address) => startLibvirt({ address })));
+  await connectLibvirts(lab!, far!);
+  const ssh = await startSsh({
+    count: 1,
+    prefix,
+    mounts: { [dirname(dirname(lab!.socket))]: dirname(dirname(far!.socket)) },
+  });
+  const world = await worldWith(lab!, ssh, settings);
+  const stop = async (): Promise<void> => {
+    await world.stop();
+    await far!.stop();
+  };
+  return { ...world, far: far!, stop };
+}
+
+async function worldWith(lab: LibvirtLab, ssh: SshLab, settings: string): Promise<VmWorld> {
   const server = await startServer({
     config: `[remote]\nport = ${ssh.port}\nconnectSeconds = 5\n[hardware]\nlibvirtSocket = ${JSON.stringify(lab.socket)}\naccelerator = "qemu"\n${settings}\n`,
   });
@@ -51,21 +76,21 @@ export async function startVmWorld(prefix: string, settings = ''): Promise<VmWor
       writeFileSync(file, guestXml(name, options));
       await lab.virsh('define', file);
     },
-    async placeGuest(node) {
+    async placeGuest(node, directory = lab.images) {
       const raw = join(lab.directory, 'telling.img');
       if (!existsSync(raw)) await makeTellingDisk(raw);
-      await run('qemu-img', ['convert', '-O', 'qcow2', raw, join(lab.images, `${node}.vda.qcow2`)]);
+      await run('qemu-img', ['convert', '-O', 'qcow2', raw, join(directory, `${node}.vda.qcow2`)]);
     },
     async diskInfo(file) {
       const { stdout } = await run('qemu-img', ['info', '-U', '--output=json', join(lab.images, file)]);
       return JSON.parse(stdout);
     },
-    async killDuring(isReached, request, afterwards) {
+    async killDuring(isReached, request, afterwards, which = lab) {
       let isOver = false;
       const reply = request.finally(() => (isOver = true));
       while (!isOver && !(await isReached())) await pause(5);
       if (isOver) throw new Error('The request was over before the daemon could be killed.');
-      await lab.killDaemon();
+      await which.killDaemon();
       await afterwards?.();
       return reply;
     },

@@ -10,7 +10,7 @@ import { deviceOn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Location } from './locations.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
-import { diskNamed, isMadeFor, type MachineDisk, machineDisks, refuseShared } from './machine-disks.ts';
+import { diskNamed, isMadeFor, type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
 import { cpusOf, machineSettings, type MachineSettings, memoryOf } from './machine-settings.ts';
 import { diskSize, inMegabytes } from './sizes.ts';
 
@@ -96,7 +96,8 @@ async function checked(
       );
     if (to > from) resize.push({ disk, from, to });
   }
-  await refuseShared(connection, domain, [...purge, ...resize.map(({ disk }) => disk)], signal);
+  const touched = [...purge, ...resize.map(({ disk }) => disk)].map(({ path }) => path);
+  await refuseInUse(connection, touched, domain, signal);
   const add = newDisks(settings, sizes, [...now!, ...next!]);
   return { machine, hypervisor, domain, settings, force: request.force, cpus, memory, add, resize, purge, signal };
 }

@@ -17,6 +17,8 @@ export class Hypervisor {
   readonly pools = new NamedSlots(1);
   /** Work that changes what a machine is, one at a time. */
   readonly machines = new NamedSlots(1);
+  /** Work that keeps the daemon busy for long, such as copying disks: calls of others have to get through. */
+  readonly lengthy = new NamedSlots(2);
   /** Machines as they were seen last. */
   readonly known = new Map<string, Domain>();
   readonly states = new MachineStates(this);

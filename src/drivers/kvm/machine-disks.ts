@@ -1,11 +1,9 @@
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { domainStatistics, domainXml, listDomains, statistics } from '../../protocols/libvirt/calls/domains.ts';
+import { domainStatistics, statistics } from '../../protocols/libvirt/calls/domains.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import type { Domain } from '../../protocols/libvirt/domain.ts';
-import { isRefusal } from '../../protocols/libvirt/faults.ts';
-import { errorCodes } from '../../protocols/libvirt/procedures.ts';
-import { childElements, type Element, elementAt, readXml } from '../../protocols/libvirt/xml.ts';
+import { childElements, type Element, elementAt } from '../../protocols/libvirt/xml.ts';
 
 /** A disk as a definition has it. */
 export interface MachineDisk {
@@ -53,29 +51,7 @@ export function diskNamed(disks: readonly MachineDisk[], device: string): Machin
 export const isMadeFor = (node: string, { kind, path }: Pick<MachineDisk, 'kind' | 'path'>): boolean =>
   kind === 'file' && posix.basename(path).startsWith(`${node}.`);
 
-/** Refuses disks that another machine of the hypervisor has too, or has something based on while it runs. */
-export async function refuseShared(
-  connection: LibvirtConnection,
-  domain: Domain,
-  disks: readonly MachineDisk[],
-  signal: AbortSignal,
-): Promise<void> {
-  const others = (await listDomains(connection, { signal })).filter(({ uuid }) => uuid !== domain.uuid);
-  for (const other of disks.length === 0 ? [] : others) {
-    for (const which of ['now', 'next start'] as const) {
-      const used = await pathsOf(connection, other, which, signal);
-      const disk = disks.find(({ path }) => used.has(path));
-      if (disk) {
-        throw new Fault(
-          'invalid',
-          `its disk ${disk.device}, ${disk.path}, is in use by the machine ${other.name} too.`,
-        );
-      }
-    }
-  }
-}
-
-/** Refuses to delete what a machine of the hypervisor, or another one than `owner`, has as its disk or has a disk based on. */
+/** Refuses to delete or resize what a machine of the hypervisor, or another one than `owner`, has as its disk or has a disk based on. */
 export async function refuseInUse(
   connection: LibvirtConnection,
   paths: readonly string[],
@@ -95,26 +71,3 @@ export async function refuseInUse(
 }
 
 const blockPath = /^block\.\d+\.path$/;
-
-async function pathsOf(
-  connection: LibvirtConnection,
-  domain: Domain,
-  which: 'now' | 'next start',
-  signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  try {
-    const xml = readXml(await domainXml(connection, domain, which, { signal }));
-    return new Set(childElements(devicesOf(xml), 'disk').flatMap((disk) => sources(disk)));
-  } catch (error) {
-    // It was removed meanwhile.
-    if (isRefusal(error, errorCodes.noDomain)) return new Set();
-    throw error;
-  }
-}
-
-/** Its own, and what that one is based on. */
-function sources(disk: Element): readonly string[] {
-  const { file, dev } = elementAt(disk, 'source')?.attributes ?? {};
-  const below = elementAt(disk, 'backingStore');
-  return [file, dev].filter((path) => path !== undefined).concat(below ? sources(below) : []);
-}

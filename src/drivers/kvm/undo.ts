@@ -1,4 +1,4 @@
-import { Fault, Unreachable } from '../../core/errors.ts';
+import { Fault } from '../../core/errors.ts';
 import { pause, within } from '../../core/waiting.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, isLost, type Machine } from './machine.ts';
@@ -42,12 +42,25 @@ export function persist<T>(
   return within(undoTimeout, late, new AbortController().signal, async (signal) => {
     for (;;) {
       try {
-        return await step(await hypervisorOf(machine, signal), signal);
+        const hypervisor = await opened(hypervisorOf(machine, signal));
+        return await step(hypervisor, signal);
       } catch (error) {
-        if (!isLost(error) && !(error instanceof Unreachable)) throw error;
+        if (!isLost(error) && !(error instanceof NotYet)) throw error;
         last = error as Error;
         await pause(retryPause, signal);
       }
     }
   });
+}
+
+class NotYet extends Fault {}
+
+/** Whatever keeps a hypervisor from being opened may be over in a moment: through SSH nobody can tell. */
+async function opened(opening: Promise<Hypervisor>): Promise<Hypervisor> {
+  try {
+    return await opening;
+  } catch (error) {
+    if (error instanceof Fault) throw new NotYet(error.kind, error.sentences, { cause: error });
+    throw error;
+  }
 }

@@ -20,6 +20,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   attrlist: 'Names of columns, separated by commas.',
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
   type: 'A kind of hardware that announces itself, such as IMM2, CMM or REDFISH.',
+  snapshot: 'The name of a snapshot.',
   id: 'The id of a run, from the header X-Muster-Run.',
 };
 

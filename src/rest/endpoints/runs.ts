@@ -10,7 +10,7 @@ export const runs: Endpoint[] = [
     args: ({ params }) => ({ id: params['id']! }),
     summary: 'Progress and results of a run; its id is in the header X-Muster-Run of the reply.',
     description:
-      'Of long work also progress (done, of, line), its last lines, and error if it failed; its state may be cancelled or interrupted too.',
+      'Of long work also progress (done, of, line), its last lines, and error if it failed; its state may be cancelled or interrupted too. Of work on nodes that takes long, such as copying disks, underWay says of each node how far it is.',
     example: {
       path: `/runs/${id}`,
       reply: {

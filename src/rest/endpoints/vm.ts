@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { chvm, mkvm, rmvm, snapvm } from '../../commands/index.ts';
+import { chvm, clonevm, mkvm, rmigrate, rmvm, snapvm } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
@@ -19,6 +19,22 @@ const listIn = (input: Input, member: string): readonly string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+
+function masterIn({ body }: Input): { readonly tomaster?: string; readonly frommaster?: string } {
+  const { tomaster = '', frommaster = '' } = body as { readonly tomaster?: string; readonly frommaster?: string };
+  if (tomaster !== '' && frommaster !== '')
+    throw new Fault('malformed', 'Give either "tomaster" or "frommaster", not both.');
+  if (tomaster !== '') return { tomaster };
+  if (frommaster !== '') return { frommaster };
+  throw new Fault('missing-operation-data', 'The body lacks the member "tomaster" or "frommaster".');
+}
+
+function targetIn({ body }: Input): string {
+  const { target } = body as { readonly target?: string };
+  if (target === undefined || target === '')
+    throw new Fault('missing-operation-data', 'The body lacks the member "target".');
+  return target;
+}
 
 function neededName({ body }: Input): string {
   const { name } = body as { readonly name?: string };
@@ -88,6 +104,41 @@ export const vm: Endpoint[] = [
     summary: 'Remove the virtual machines of nodes. The nodes stay.',
     example: { body: { purge: 'yes' } },
   }),
+  endpoint('POST /nodes/{noderange}/vmclone', {
+    command: clonevm,
+    reply: 'attributes',
+    body: members({
+      tomaster: Type.Optional(Type.String({ description: 'makes this master of the node' })),
+      frommaster: Type.Optional(
+        Type.String({ description: 'makes the virtual machines of the nodes from this master' }),
+      ),
+      detach: yes('yes: the disks are whole; else they hold what differs from those of the master, and need these'),
+      force: yes('yes: a master is made also of a machine that runs; disks in the way of new ones are replaced'),
+    }),
+    args: (input) => ({
+      ...nodesOf(input),
+      ...masterIn(input),
+      detach: isYes(input, 'detach'),
+      force: isYes(input, 'force'),
+    }),
+    summary: 'Make a master of a virtual machine, or virtual machines from a master.',
+    description:
+      'A master is a whole copy of the disks of a machine, which stays as it is; tables vmmaster and kvm_masterdata keep what it is. Machines made from it are defined as their attributes say and stay off; where these say nothing of processors and memory, they have those of the machine that the master was made of.',
+    example: {
+      body: { tomaster: 'gold' },
+      reply: { n1: { vmclone: 'Cloning of n1.hda.qcow2 complete (clone uses 2 MB for a disk size of 8 MB)' } },
+    },
+  }),
+  endpoint('POST /nodes/{noderange}/vmmigrate', {
+    command: rmigrate,
+    reply: 'attributes',
+    body: members({ target: Type.Optional(Type.String({ description: 'the hypervisor to move to' })) }),
+    args: (input) => ({ ...nodesOf(input), target: targetIn(input) }),
+    summary: 'Move virtual machines to another hypervisor.',
+    description:
+      'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. How far it is stands in the run.',
+    example: { body: { target: 'hv2' }, reply: { n1: { vmmigrate: 'migrated to hv2' } } },
+  }),
   endpoint('GET /nodes/{noderange}/snapshots', {
     command: snapvm,
     reply: 'attributes',
@@ -122,30 +173,30 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), action: 'clear' as const }),
     summary: 'Delete all snapshots of virtual machines, which stay as they are.',
   }),
-  endpoint('GET /nodes/{noderange}/snapshots/{name}', {
+  endpoint('GET /nodes/{noderange}/snapshots/{snapshot}', {
     command: snapvm,
     reply: 'attributes',
     only: '/muster',
-    args: (input) => ({ range: nodesOf(input).range, action: 'show' as const, name: input.params['name']! }),
+    args: (input) => ({ range: nodesOf(input).range, action: 'show' as const, name: input.params['snapshot']! }),
     summary: 'A snapshot of virtual machines.',
     example: {
       path: '/nodes/n1/snapshots/before-update',
       reply: { n1: { created: '2026-11-15T09:05:00.000Z', power: 'on', description: 'all tests pass' } },
     },
   }),
-  endpoint('PUT /nodes/{noderange}/snapshots/{name}', {
+  endpoint('PUT /nodes/{noderange}/snapshots/{snapshot}', {
     command: snapvm,
     only: '/muster',
     body: members({ action: Type.Optional(Type.String({ description: 'revert' })) }),
-    args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['name']! }),
+    args: (input) => ({ ...nodesOf(input), action: revertIn(input), name: input.params['snapshot']! }),
     summary: 'Make virtual machines what they were.',
     description: 'What has changed since is lost. A machine runs afterwards if it ran then.',
     example: { path: '/nodes/n1/snapshots/before-update', body: { action: 'revert' } },
   }),
-  endpoint('DELETE /nodes/{noderange}/snapshots/{name}', {
+  endpoint('DELETE /nodes/{noderange}/snapshots/{snapshot}', {
     command: snapvm,
     only: '/muster',
-    args: (input) => ({ ...nodesOf(input), action: 'delete' as const, name: input.params['name']! }),
+    args: (input) => ({ ...nodesOf(input), action: 'delete' as const, name: input.params['snapshot']! }),
     summary: 'Delete a snapshot of virtual machines, which stay as they are.',
     example: { path: '/nodes/n1/snapshots/before-update' },
   }),

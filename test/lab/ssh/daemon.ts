@@ -19,6 +19,8 @@ export interface DaemonOptions {
   readonly authorizedKeys: string;
   readonly hostKey: string;
   readonly places: readonly SshPlace[];
+  /** What is seen behind all of them in the place of another directory. */
+  readonly mounts?: Readonly<Record<string, string>> | undefined;
 }
 
 /**
@@ -35,7 +37,7 @@ export const maximumAddresses = 16;
  * real one may hold start-up files that cost more than the command.
  */
 export function startDaemon(options: DaemonOptions): LabChild {
-  const { directory, name, places } = options;
+  const { directory, name, places, mounts: instead = {} } = options;
   const configuration = join(directory, `${name}.conf`);
   writeFileSync(configuration, configurationOf(options));
   const daemon = ['/usr/sbin/sshd', '-D', '-e', '-f', configuration];
@@ -48,8 +50,9 @@ export function startDaemon(options: DaemonOptions): LabChild {
     ({ home, disk }) =>
       `mount -t tmpfs -o size=${disk},mode=700 tmpfs '${home}' && echo '${startUp}' > '${home}/.bashrc' && `,
   );
+  mounts.push(...Object.entries(instead).map(([at, what]) => `mount --bind '${what}' '${at}' && `));
   const [program = '', ...words] =
-    disks.length === 0 ? daemon : ['unshare', '-m', 'sh', '-c', `${mounts.join('')}exec "$@"`, 'sh', ...daemon];
+    mounts.length === 0 ? daemon : ['unshare', '-m', 'sh', '-c', `${mounts.join('')}exec "$@"`, 'sh', ...daemon];
   return startChild(program, words, { directory, logFile: join(directory, `${name}.log`) });
 }
 

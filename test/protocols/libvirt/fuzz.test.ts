@@ -41,6 +41,7 @@ const decoders = [
   (body: XdrReader) => readLifecycle(body),
   (body: XdrReader) => readRefusal('lab', body),
   (body: XdrReader) => body.list(100, () => body.optional(() => body.string())),
+  (body: XdrReader) => body.data(100),
 ];
 
 test('decoders take whatever comes', () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { LibvirtConnection } from '../../../src/protocols/libvirt/connection.ts';
 import { LibvirtFault } from '../../../src/protocols/libvirt/faults.ts';
 import { encodeMessage, Framer } from '../../../src/protocols/libvirt/message.ts';
-import { readParameters } from '../../../src/protocols/libvirt/parameters.ts';
+import { readParameters, writeTexts } from '../../../src/protocols/libvirt/parameters.ts';
 import { XdrReader } from '../../../src/protocols/libvirt/xdr-reader.ts';
 import { XdrWriter } from '../../../src/protocols/libvirt/xdr-writer.ts';
 import { captured } from './captured.ts';
@@ -151,4 +151,26 @@ test.each([
   ['more than libvirt reads', 'x'.repeat(4 * 1024 * 1024 + 1), 'a text of 4194305 bytes is too long for libvirt'],
 ])('a text with %s is not sent', (_name, text, sentence) => {
   expect(() => new XdrWriter().string(text)).toThrow(sentence);
+});
+
+test('data of any length is told with its length, and padded to whole words', () => {
+  for (const length of [0, 1, 3, 4, 5]) {
+    const data = Buffer.alloc(length, 7);
+    const bytes = new XdrWriter().data(data).uint(1).bytes();
+    expect(bytes.length).toBe(8 + Math.ceil(length / 4) * 4);
+    const read = new XdrReader(bytes);
+    expect([read.data(5), read.uint()]).toEqual([data, 1]);
+  }
+  expect(() => new XdrReader(new XdrWriter().data(Buffer.alloc(6)).bytes()).data(5)).toThrow(LibvirtFault);
+  expect(() => new XdrReader(new XdrWriter().uint(4).bytes()).data(5)).toThrow(LibvirtFault);
+});
+
+test('one name may have several texts among parameters', () => {
+  const texts = [
+    ['migrate_disks', 'vda'],
+    ['migrate_disks', 'vdb'],
+  ] as const;
+  const written = writeTexts(new XdrWriter(), texts).bytes();
+  expect(written.readUInt32BE(0)).toBe(2);
+  expect(readParameters(new XdrReader(written))).toEqual(new Map([['migrate_disks', 'vdb']]));
 });

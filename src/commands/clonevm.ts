@@ -1,0 +1,117 @@
+import { type Static, Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
+import type { NodeResult } from '../core/results.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { tableNamed } from '../database/tables.ts';
+import { atLength, type DeviceTarget } from '../drivers/devices.ts';
+import { effectiveReader } from '../objects/effective.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import { masterNamed, type MasterRecord } from '../services/masters.ts';
+import { nodeArguments, selectNodes } from './command.ts';
+import { perNode, type Task } from './per-node.ts';
+
+const args = Type.Object({
+  ...nodeArguments,
+  tomaster: Type.Optional(Type.String({ description: 'the master to make of a node' })),
+  frommaster: Type.Optional(Type.String({ description: 'the master to make nodes from' })),
+  detach: Type.Optional(Type.Boolean({ description: 'disks are whole, and not based on those of the master' })),
+  force: Type.Optional(Type.Boolean({ description: 'a master also of one that runs; disks in the way are replaced' })),
+});
+
+interface Shared extends Pick<Static<typeof args>, 'detach' | 'force'> {
+  readonly tomaster?: string | undefined;
+  readonly master?: MasterRecord | undefined;
+}
+
+interface Target {
+  readonly device: DeviceTarget;
+  readonly uuid: string | undefined;
+}
+
+/** It becomes part of the names of files. */
+const nameShape = /^[A-Za-z0-9][\w-]{0,62}$/;
+
+function refuseTaken(snapshot: Snapshot, name: string): void {
+  if (!nameShape.test(name)) {
+    const rule = 'up to 63 letters, digits, _ and -, beginning with a letter or digit';
+    throw new Fault('invalid', `"${name.slice(0, 80)}" is no name of a master: ${rule}.`);
+  }
+  if (snapshot.get('vmmaster', name)) throw new Fault('invalid', `There is a master ${name} already.`);
+  if (snapshot.get('nodelist', name))
+    throw new Fault('invalid', `${name} is a node, whose disks would have the same names.`);
+}
+
+/** Makes masters of virtual machines, and virtual machines from masters. */
+export const clonevm = perNode({
+  name: 'clonevm',
+  args,
+  line: ({ tomaster, frommaster, detach, force }) => [
+    ...(tomaster === undefined ? [] : ['-t', withoutSecrets(tomaster)]),
+    ...(frommaster === undefined ? [] : ['-b', withoutSecrets(frommaster)]),
+    ...(detach ? ['-d'] : []),
+    ...(force ? ['-f'] : []),
+  ],
+  outlivesClient: () => true,
+  select(snapshot, given, services) {
+    const selection = selectNodes(snapshot, given, services);
+    const count = selection.nodes?.length ?? 0;
+    if (given.tomaster !== undefined && count > 1) {
+      throw new Fault('invalid', `a master is made of one node, and these are ${count}.`);
+    }
+    return selection;
+  },
+  prepare(snapshot, { tomaster, frommaster, detach, force }, { hardware }) {
+    if (tomaster !== undefined) refuseTaken(snapshot, tomaster);
+    const master = frommaster === undefined ? undefined : masterNamed(snapshot, frommaster);
+    if (frommaster !== undefined && !master) {
+      throw new Fault(
+        'invalid',
+        `There is no master "${frommaster.slice(0, 80)}" of virtual machines on libvirt in table vmmaster.`,
+      );
+    }
+    const deviceOf = hardware.targets(snapshot, 'clonevm', 'virtualMachine');
+    const reader = effectiveReader(snapshot);
+    const shared: Shared = { tomaster, master, ...(detach ? { detach } : {}), ...(force ? { force } : {}) };
+    return {
+      shared,
+      target: async (node): Promise<Target> => ({
+        device: await deviceOf(node),
+        uuid: reader.row(tableNamed('vpd'), node)?.['uuid'],
+      }),
+    };
+  },
+  work: ({ tomaster, master, detach = false, force = false }: Shared, target: Target, task) =>
+    master === undefined
+      ? promote(tomaster!, force, target, task)
+      : clone({ master, detach, force, uuid: target.uuid?.toLowerCase() }, target, task),
+});
+
+const progressOf =
+  (task: Task) =>
+  (sentence: string): void =>
+    task.tell({ kind: 'progress', sentence });
+
+async function promote(name: string, force: boolean, { device }: Target, task: Task): Promise<NodeResult> {
+  const { message, ...made } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
+    machine.makeMaster({ name, force }, progressOf(task), task.signal),
+  );
+  task.tell({ kind: 'master', ...made });
+  return { node: task.node, value: { vmclone: message } };
+}
+
+async function clone(
+  request: {
+    readonly master: MasterRecord;
+    readonly detach: boolean;
+    readonly force: boolean;
+    readonly uuid: string | undefined;
+  },
+  { device }: Target,
+  task: Task,
+): Promise<NodeResult> {
+  const { message, uuid, mac } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
+    machine.clone(request, progressOf(task), task.signal),
+  );
+  task.tell({ kind: 'machine', uuid, mac, master: request.master.name });
+  return { node: task.node, value: { vmclone: message } };
+}

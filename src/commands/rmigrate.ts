@@ -1,0 +1,54 @@
+import { Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
+import { atLength, type DeviceTarget } from '../drivers/devices.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import { nodeArguments, selectNodes } from './command.ts';
+import { perNode } from './per-node.ts';
+
+const args = Type.Object({ ...nodeArguments, target: Type.String({ description: 'the hypervisor to move to' }) });
+
+interface Target {
+  readonly device: DeviceTarget;
+  /** As it would be on the other hypervisor. */
+  readonly destination: DeviceTarget;
+}
+
+/** Of a machine or an address. */
+const hostShape = /^[A-Za-z0-9][\w.:-]{0,252}$/;
+
+/** Moves virtual machines of nodes to another hypervisor. */
+export const rmigrate = perNode({
+  name: 'rmigrate',
+  args,
+  line: ({ target }) => [withoutSecrets(target)],
+  outlivesClient: () => true,
+  select(snapshot, given, services) {
+    if (!hostShape.test(given.target))
+      throw new Fault('invalid', `"${given.target.slice(0, 80)}" is no name of a hypervisor.`);
+    // Muster goes there as root: those with rights on some nodes only send it nowhere else.
+    const { sees } = services.ranges;
+    if (sees && !(snapshot.get('nodelist', given.target) && sees(given.target))) {
+      throw new Fault('denied', `"${given.target}" is no hypervisor that you have rights on.`);
+    }
+    return selectNodes(snapshot, given, services);
+  },
+  prepare(snapshot, { target }, { hardware }) {
+    const deviceOf = hardware.targets(snapshot, 'rmigrate', 'virtualMachine');
+    const destinationOf = hardware.targets(snapshot, 'rmigrate', 'virtualMachine', { vmhost: target });
+    return {
+      shared: { target },
+      target: async (node): Promise<Target> => ({
+        device: await deviceOf(node),
+        destination: await destinationOf(node),
+      }),
+    };
+  },
+  async work({ target }: { readonly target: string }, { device, destination }: Target, task) {
+    const tell = (sentence: string): void => task.tell({ kind: 'progress', sentence });
+    const { said, hasMoved } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
+      machine.migrate(destination.access, tell, task.signal),
+    );
+    if (hasMoved) task.tell({ kind: 'migrated', to: target });
+    return { node: task.node, value: { vmmigrate: said } };
+  },
+});

@@ -1,0 +1,177 @@
+import { posix } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+import { pause } from '../../core/waiting.ts';
+import { copyDisk, copyProgress, endCopy } from '../../protocols/libvirt/calls/block-jobs.ts';
+import { diskCapacity } from '../../protocols/libvirt/calls/devices.ts';
+import { domainState, domainXml, resumeDomain, suspendDomain } from '../../protocols/libvirt/calls/domains.ts';
+import { type Volume, volumeSize } from '../../protocols/libvirt/calls/storage.ts';
+import { type Domain, domainStates } from '../../protocols/libvirt/domain.ts';
+import { isRefusal } from '../../protocols/libvirt/faults.ts';
+import { errorCodes } from '../../protocols/libvirt/procedures.ts';
+import { element, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
+import type { Master, Progress } from '../capabilities.ts';
+import { locationOf, volumeAt, volumeIn } from './disks.ts';
+import type { Hypervisor } from './hypervisor.ts';
+import { hypervisorOf, type Machine } from './machine.ts';
+import { type MachineDisk, machineDisks } from './machine-disks.ts';
+import { inMegabytes } from './sizes.ts';
+import { type Undo, undone } from './undo.ts';
+
+/** Disks that others can be based on. */
+export const masterFormat = 'qcow2';
+const poll = 250;
+
+interface Work {
+  readonly machine: Machine;
+  readonly hypervisor: Hypervisor;
+  readonly domain: Domain;
+  readonly name: string;
+  /** Where the master's disks are made: beside the first of the machine's. */
+  readonly directory: string;
+  readonly tell: Progress;
+  readonly signal: AbortSignal;
+}
+
+export async function makeMaster(
+  machine: Machine,
+  { name, force }: { readonly name: string; readonly force: boolean },
+  tell: Progress,
+  signal: AbortSignal,
+): Promise<Master & { readonly message: string }> {
+  const { node } = machine.access;
+  const hypervisor = await hypervisorOf(machine, signal);
+  return hypervisor.lengthy.take('', signal, () =>
+    hypervisor.machines.take(node, signal, async () => {
+      const { connection } = hypervisor;
+      const domain = await hypervisor.machine(node, signal);
+      const { state } = await domainState(connection, domain, { signal });
+      const isOff = state === domainStates.off;
+      if (!isOff && !force) {
+        throw new Fault('invalid', 'it is on; switch it off first, or have its disks copied as it runs with force.');
+      }
+      const disks = machineDisks(readXml(await domainXml(connection, domain, 'now', { signal })));
+      const [first] = disks;
+      const device = disks.find(({ kind }) => kind === 'block');
+      if (!first) throw new Fault('invalid', 'it has no disk that a master could be made of.');
+      if (device)
+        throw new Fault(
+          'invalid',
+          `its disk ${device.device} is the device ${device.path}: masters are made of files.`,
+        );
+      const work = { machine, hypervisor, domain, name, directory: posix.dirname(first.path), tell, signal };
+      const undo: Undo[] = [];
+      try {
+        const volumes = await (isOff ? copyStopped(work, disks, undo) : copyRunning(work, disks, undo));
+        const xml = oneLine(await domainXml(connection, domain, 'next start', { signal }));
+        const storage = `dir://${work.directory}`;
+        return {
+          name,
+          storage,
+          storageModel: first.bus,
+          xml,
+          message: await cloned(hypervisor, disks, volumes, signal),
+        };
+      } catch (error) {
+        throw await undone(error, undo, machine, `What there is of the master ${name} could not all be removed:`);
+      }
+    }),
+  );
+}
+
+/** Values of tables are of one line. */
+const oneLine = (xml: string): string =>
+  xml
+    .replaceAll(/>\s+</g, '><')
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim();
+
+/** As the reference system says it. */
+export async function cloned(
+  { connection }: Hypervisor,
+  disks: readonly Pick<MachineDisk, 'path'>[],
+  volumes: readonly Volume[],
+  signal: AbortSignal,
+): Promise<string> {
+  const sizes = await Promise.all(volumes.map((volume) => volumeSize(connection, volume, { signal })));
+  const [uses, size] = (['allocation', 'capacity'] as const).map((which) =>
+    inMegabytes(sizes.reduce((sum, each) => sum + each[which], 0n)),
+  );
+  return `Cloning of ${disks.map(({ path }) => posix.basename(path)).join(', ')} complete (clone uses ${uses} for a disk size of ${size})`;
+}
+
+/** An empty disk of the master, or one that holds what another does. */
+async function masterDisk(
+  { hypervisor, domain, name, directory, tell, signal }: Work,
+  disk: MachineDisk,
+  copyOf: Volume | undefined,
+  undo: Undo[],
+): Promise<Volume> {
+  const size = await diskCapacity(hypervisor.connection, domain, disk.path, { signal });
+  tell(`Cloning ${posix.basename(disk.path)} (has a capacity of ${inMegabytes(size)})`);
+  const request = { name: `${name}.${disk.device}.${masterFormat}`, size, format: masterFormat, force: false, copyOf };
+  const location = locationOf(posix.join(directory, request.name));
+  const path = await volumeIn(hypervisor, location, request, undo, signal);
+  return (await volumeAt(hypervisor, path!, signal))!;
+}
+
+async function copyStopped(work: Work, disks: readonly MachineDisk[], undo: Undo[]): Promise<readonly Volume[]> {
+  const made: Volume[] = [];
+  for (const disk of disks) {
+    const source = await volumeAt(work.hypervisor, disk.path, work.signal);
+    if (!source) throw new Fault('invalid', `its disk ${disk.device}, ${disk.path}, is not there.`);
+    made.push(await masterDisk(work, disk, source, undo));
+  }
+  return made;
+}
+
+/** Everything written goes to both until all is copied; then the machine stands still for the moment that the copies are of. */
+async function copyRunning(work: Work, disks: readonly MachineDisk[], undo: Undo[]): Promise<readonly Volume[]> {
+  const { hypervisor, domain, tell, signal } = work;
+  const { connection } = hypervisor;
+  const made: Volume[] = [];
+  for (const disk of disks) {
+    const volume = await masterDisk(work, disk, undefined, undo);
+    made.push(volume);
+    undo.push(async (at, later) => {
+      if (await copyProgress(at.connection, domain, disk.device, { signal: later }))
+        await endCopy(at.connection, domain, disk.device, { signal: later });
+    });
+    const xml = element(
+      'disk',
+      { type: 'file' },
+      element('driver', { name: 'qemu', type: masterFormat }),
+      element('source', { file: volume.key }),
+    );
+    await copyDisk(connection, domain, disk.device, writeXml(xml), { signal });
+  }
+  for (const disk of disks) await copyComplete(work, disk, tell);
+  undo.push(async (at, later) => {
+    try {
+      await resumeDomain(at.connection, domain, { signal: later });
+    } catch (error) {
+      // It runs.
+      if (!isRefusal(error, errorCodes.operationInvalid)) throw error;
+    }
+  });
+  await suspendDomain(connection, domain, { signal });
+  for (const { device } of disks) await endCopy(connection, domain, device, { signal });
+  await resumeDomain(connection, domain, { signal });
+  undo.pop();
+  return made;
+}
+
+async function copyComplete(
+  { hypervisor: { connection }, domain, signal }: Work,
+  { device, path }: MachineDisk,
+  tell: Progress,
+): Promise<void> {
+  for (;;) {
+    const progress = await copyProgress(connection, domain, device, { signal });
+    if (!progress)
+      throw new Fault('invalid', `the copying of its disk ${device} has ended by itself; is there room for it?`);
+    const { done, of } = progress;
+    if (of > 0n && done === of) return;
+    tell(`Cloning ${posix.basename(path)}: ${inMegabytes(done)} of ${inMegabytes(of)}`);
+    await pause(poll, signal);
+  }
+}

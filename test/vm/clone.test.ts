@@ -1,0 +1,174 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { askGuest } from '../lab/libvirt/telling.ts';
+import { startVmWorld, type VmWorld } from './world.ts';
+
+describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
+  let world: VmWorld;
+  let images: string;
+  beforeAll(async () => {
+    world = await startVmWorld('127.135');
+    ({ images } = world.lab);
+    const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
+    await world.server.ok('PUT', '/nodes', {
+      c1: { ...machine, vmstoragemodel: 'virtio', os: 'debian12', vmnics: 'br0' },
+      ...Object.fromEntries(['c2', 'c3', 'c4', 'c5'].map((node) => [node, machine])),
+      metal: { groups: 'all', mgt: 'ipmi', bmc: '127.135.200.1', bmcusername: 'a', bmcpassword: 'b' },
+    });
+    await world.placeGuest('c1');
+    await world.server.ok('PUT', '/nodes/c1', { vmnics: '' });
+    await world.server.ok('POST', '/nodes/c1/vm', { memorysize: '32', cpucount: '2' });
+    await world.server.ok('PUT', '/nodes/c1/vm', { adddisk: '4M' });
+    await world.server.ok('PUT', '/nodes/c1', { vmnics: 'br0' });
+  });
+  afterAll(() => world?.stop());
+
+  const clone = (range: string, body: object) => world.server.ok('POST', `/nodes/${range}/vmclone`, body);
+  const refusal = async (range: string, body: object) =>
+    (await world.complaints('POST', `/nodes/${range}/vmclone`, body))[0];
+  const power = (range: string, action: string) => world.server.ok('PUT', `/nodes/${range}/power`, { action });
+  const files = (of: string) =>
+    readdirSync(images)
+      .filter((name) => name.startsWith(`${of}.`))
+      .sort();
+  const backing = async (file: string) => (await world.diskInfo(file))['backing-filename'];
+  const rowOf = async (table: string, name: string) => {
+    const reply = await world.server.call('GET', `/tables/${table}/rows/name=${name}`);
+    return reply.status === 404 ? undefined : reply.json[table][0];
+  };
+  const machines = async () => (await world.lab.virsh('list', '--all', '--name')).split('\n').filter(Boolean).sort();
+  const lastDisk = async (node: string) => (await askGuest(world.lab, node)).disks.at(-1);
+
+  it('become masters: whole copies of their disks, with a row of what they are', async () => {
+    await power('c1', 'on');
+    await askGuest(world.lab, 'c1', 'GOLD');
+    expect(await refusal('c1', { tomaster: 'gold' })).toBe(
+      'c1: it is on; switch it off first, or have its disks copied as it runs with force.',
+    );
+    await power('c1', 'off');
+    expect(await clone('c1', { tomaster: 'gold' })).toEqual({
+      c1: {
+        vmclone: expect.stringMatching(
+          /^Cloning of c1\.vda\.qcow2, c1\.vdb\.qcow2 complete \(clone uses \d+ MB for a disk size of 5 MB\)$/,
+        ),
+      },
+    });
+    expect(files('gold')).toEqual(['gold.vda.qcow2', 'gold.vdb.qcow2']);
+    expect(await Promise.all(files('gold').map(backing))).toEqual([undefined, undefined]);
+    expect(await rowOf('vmmaster', 'gold')).toEqual({
+      name: 'gold',
+      os: 'debian12',
+      arch: 'x86_64',
+      nics: 'br0',
+      storage: `dir://${images}`,
+      storagemodel: 'virtio',
+      vintage: expect.stringMatching(/^20\d\d-/),
+      originator: 'root',
+      virttype: 'kvm',
+    });
+    expect((await rowOf('kvm_masterdata', 'gold')).xml).toContain('<name>c1</name>');
+  });
+
+  it('are made from masters and hold what differs, unless they are detached', async () => {
+    expect(await clone('c2,c3', { frommaster: 'gold' })).toMatchObject({
+      c2: { vmclone: expect.stringMatching(/^Cloning of gold\.vda\.qcow2, gold\.vdb\.qcow2 complete/) },
+      c3: { vmclone: expect.stringMatching(/complete/) },
+    });
+    await clone('c4', { frommaster: 'gold', detach: 'yes' });
+    expect(await Promise.all([...files('c2'), ...files('c4')].map(backing))).toEqual([
+      join(images, 'gold.vda.qcow2'),
+      join(images, 'gold.vdb.qcow2'),
+      undefined,
+      undefined,
+    ]);
+    expect(await world.lab.virsh('dumpxml', 'c2')).toContain("<memory unit='KiB'>32768</memory>");
+    expect(await world.server.ok('GET', '/nodes/c2,c4/attrs/vmmaster')).toEqual({
+      c2: { vmmaster: 'gold' },
+      c4: { vmmaster: 'gold' },
+    });
+    await power('c2,c4', 'on');
+    await askGuest(world.lab, 'c2', 'MINE');
+    await expect.poll(() => askGuest(world.lab, 'c4'), { timeout: 60_000 }).toMatchObject({ cpus: '2', mem: '32M' });
+    expect([await lastDisk('c2'), await lastDisk('c4')]).toEqual(['4d494e45:4M', '474f4c44:4M']);
+  });
+
+  it('become masters as they run, by force, whole and as of one moment', async () => {
+    await clone('c2', { tomaster: 'silver', force: 'yes' });
+    expect(await world.lab.virsh('domstate', 'c2')).toBe('running');
+    expect(await Promise.all(files('silver').map(backing))).toEqual([undefined, undefined]);
+    await clone('c5', { frommaster: 'silver' });
+    await power('c5', 'on');
+    await expect.poll(() => lastDisk('c5'), { timeout: 60_000 }).toBe('4d494e45:4M');
+    await world.server.ok('DELETE', '/nodes/c5/vm', { force: 'yes', purge: 'yes' });
+    expect(files('silver').length).toBe(2);
+  });
+
+  it('leave nothing behind when they fail', async () => {
+    writeFileSync(join(images, 'c5.vdb.qcow2'), 'precious');
+    expect(await refusal('c5', { frommaster: 'gold' })).toBe(
+      `c5: there is a disk ${join(images, 'c5.vdb.qcow2')} on localhost already; with force it is replaced.`,
+    );
+    expect([files('c5'), await machines()]).toEqual([['c5.vdb.qcow2'], ['c1', 'c2', 'c3', 'c4']]);
+    await clone('c5', { frommaster: 'gold', force: 'yes' });
+    await world.server.ok('DELETE', '/nodes/c5/vm', { purge: 'yes' });
+    writeFileSync(join(images, 'lead.vdb.qcow2'), 'precious');
+    expect(await refusal('c1', { tomaster: 'lead' })).toMatch(
+      /^c1: there is a disk \S+lead\.vdb\.qcow2 on localhost already/,
+    );
+    expect([files('lead'), await rowOf('vmmaster', 'lead')]).toEqual([['lead.vdb.qcow2'], undefined]);
+  });
+
+  it.each([
+    ['off', 'c1', { tomaster: 'tin' }],
+    ['on', 'c1', { tomaster: 'tin', force: 'yes' }],
+    ['off', 'c5', { frommaster: 'many', detach: 'yes' }],
+  ] as const)('leave nothing behind when libvirt dies meanwhile: %s %s %o', async (state, node, body) => {
+    if (files('c1').length < 10) {
+      await world.server.ok('PUT', '/nodes/c1/vm', { adddisk: Array.from({ length: 8 }, () => '2M').join(',') });
+      await clone('c1', { tomaster: 'many' });
+    }
+    if (node === 'c1') await power('c1', state);
+    const made = node === 'c1' ? 'tin' : 'c5';
+    const reply = await world.killDuring(
+      () => existsSync(join(images, `${made}.vdb.qcow2`)),
+      world.server.call('POST', `/nodes/${node}/vmclone`, { body }),
+    );
+    expect([reply.status, reply.json.error]).toEqual([
+      403,
+      [expect.stringMatching(/^c\d: libvirt on localhost [^:]*\.$/)],
+    ]);
+    expect([files(made), await rowOf('vmmaster', 'tin'), (await machines()).includes('c5')]).toEqual([
+      [],
+      undefined,
+      false,
+    ]);
+    if (node === 'c1') expect(await world.lab.virsh('domstate', 'c1')).toBe(state === 'on' ? 'running' : 'shut off');
+  });
+
+  it('say what is wrong', async () => {
+    expect(await refusal('c1', { tomaster: 'gold' })).toBe('There is a master gold already.');
+    expect(await refusal('c1', { tomaster: 'c2' })).toBe('c2 is a node, whose disks would have the same names.');
+    expect(await refusal('c1,c2', { tomaster: 'x' })).toBe('a master is made of one node, and these are 2.');
+    expect(await refusal('c5', { frommaster: 'brass' })).toBe(
+      'There is no master "brass" of virtual machines on libvirt in table vmmaster.',
+    );
+    for (const tomaster of ['../x', 'a.b', '-x', '<x/>'])
+      expect(await refusal('c1', { tomaster })).toBe(
+        `"${tomaster}" is no name of a master: up to 63 letters, digits, _ and -, beginning with a letter or digit.`,
+      );
+    expect(await refusal('c3', { frommaster: 'gold' })).toBe(
+      'c3: there is a virtual machine c3 on localhost already; DELETE vm removes it.',
+    );
+    expect(await refusal('metal', { frommaster: 'gold' })).toBe(
+      'metal: clonevm is not possible: mgt "ipmi" has no virtual machine.',
+    );
+    await world.server.ok('PUT', '/tables/vmmaster/rows/name=lost', {
+      storage: 'dir:///nowhere/at/all',
+      virttype: 'kvm',
+    });
+    expect(await refusal('c5', { frommaster: 'lost' })).toMatch(/^c5: libvirt on localhost says: .*nowhere/);
+    const nothing = await world.server.call('POST', '/nodes/c1/vmclone', { body: {} });
+    expect([nothing.status, nothing.json.errorcode]).toEqual([400, 3]);
+  });
+});
