@@ -10,11 +10,11 @@ if (!canRun) console.warn('The tests with machines that boot are left out: QEMU 
 const machines: readonly BootHardware[] = [
   { firmware: isPc ? 'bios' : 'uefi', memory: 1024 },
   { firmware: 'uefi', memory: 1024, disk: 3 },
-  { firmware: 'uefi', memory: 512, client: 'http' },
   { firmware: 'secure', memory: 512 },
+  { firmware: 'uefi', memory: 512, client: 'http' },
   { firmware: 'secure', memory: 512, netboot: 'xnba' },
 ];
-const [inMemory, onDisk, byHttp, secure, unsigned] = machines.map((_, index) => machineName(index)) as [
+const [inMemory, onDisk, secure, byHttp, unsigned] = machines.map((_, index) => machineName(index)) as [
   string,
   string,
   string,
@@ -81,16 +81,23 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     );
   });
 
-  it('by HTTP and by Secure Boot, which refuses a loader that nobody has signed', async () => {
-    await start(byHttp, { state: 'runcmd=echo done' });
+  it('under Secure Boot, by what Debian has signed', async () => {
     await start(secure, { state: "runcmd=busybox dmesg | grep 'Kernel is locked down from EFI Secure Boot'" });
-    await start(unsigned, { state: 'runcmd=true' });
+    // Machines that the next test looks at, meanwhile.
+    if (isPc) {
+      await start(byHttp, { state: 'runcmd=echo done' });
+      await start(unsigned, { state: 'runcmd=true' });
+    }
+    await reaches(secure, 'installed busybox dmesg');
+  });
+
+  // iPXE for arm64 is not in Debian 12.
+  it.runIf(isPc)('by HTTP alone; and Secure Boot refuses a loader that nobody has signed', async () => {
     await reaches(byHttp, 'installed echo done');
     const steps = (await boot(byHttp)).steps ?? [];
     expect(steps.filter((line) => / (http|tftp) loader /.test(line))).toEqual([
       expect.stringMatching(/ http loader ipxe(-arm64)?\.efi /),
     ]);
-    await reaches(secure, 'installed busybox dmesg');
     await world.machine(4).shows('Access Denied', 1, patience);
     expect((await boot(unsigned)).steps?.filter((line) => line.includes(' script '))).toEqual([]);
   });

@@ -6,7 +6,7 @@ import { labAccounts, labAddress } from '../addresses.ts';
 import { startVm, type Vm } from '../vm.ts';
 import { machineMac } from '../vm/configuration.ts';
 import { placeBootImage } from './image.ts';
-import { type BootHardware, bootHardware, machineArch, machineConsole } from './machine.ts';
+import { type BootHardware, bootHardware, type Firmware, machineArch, machineConsole } from './machine.ts';
 import { bootNet, type BootNetwork, machineAddress, makeBootNetwork } from './network.ts';
 
 /** A management node with machines that have nothing on their disks, in a network of their own. */
@@ -103,7 +103,7 @@ function definitions(
 ): AdminRequest[] {
   const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
   const { username, password } = labAccounts.administrator;
-  const nodes = machines.map(({ firmware, netboot = firmware === 'secure' ? 'grub2' : 'xnba' }, index) => [
+  const nodes = machines.map(({ firmware, netboot = usualLoader(firmware) }, index) => [
     machineName(index),
     {
       groups: 'all',
@@ -141,5 +141,9 @@ const imageAttributes = (image: (typeof bootImages)[number], installdir: string)
   exlist: join(installdir, 'exlist'),
   addkcmdline: `console=${machineConsole} quiet`,
 });
+
+/** Debian 12 has no iPXE for arm64, and under Secure Boot only what is signed starts. */
+const usualLoader = (firmware: Firmware): string =>
+  firmware === 'secure' || machineArch === 'aarch64' ? 'grub2' : 'xnba';
 
 const bmcAddress = (index: number): string => labAddress(bmcs, index);
