@@ -40,7 +40,34 @@ async function isWell(): Promise<void> {
 }
 
 const pieces = fc.oneof(
-  fc.constantFrom('..', '.', '%2e%2e', '%2f', '%5c', '%00', '\\', '', 'boot', 'images', 'deb', 'root', 'install', 'etc', 'passwd', 'tftpboot', 'xcat', 'osimage', 'report', 'n1', 'pxelinux.cfg', 'grub.cfg', '7F000033', '%', '%zz', '%c0%ae'),
+  fc.constantFrom(
+    '..',
+    '.',
+    '%2e%2e',
+    '%2f',
+    '%5c',
+    '%00',
+    '\\',
+    '',
+    'boot',
+    'images',
+    'deb',
+    'root',
+    'install',
+    'etc',
+    'passwd',
+    'tftpboot',
+    'xcat',
+    'osimage',
+    'report',
+    'n1',
+    'pxelinux.cfg',
+    'grub.cfg',
+    '7F000033',
+    '%',
+    '%zz',
+    '%c0%ae',
+  ),
   fc.string({ maxLength: 20 }),
 );
 
@@ -60,7 +87,19 @@ it('paths of any kind lead to no file of this machine, and to no image for a str
 
 it('what is no HTTP is answered by nothing worse than 4xx', async () => {
   const line = fc.oneof(
-    fc.constantFrom('GET / HTTP/1.1', 'POST /boot/report/n1/x HTTP/1.1', 'Content-Length: 99999999999', 'Content-Length: -1', 'Transfer-Encoding: chunked', 'Range: bytes=0-', 'Host: x', 'Expect: 100-continue', '', 'zz', 'ffffffff'),
+    fc.constantFrom(
+      'GET / HTTP/1.1',
+      'POST /boot/report/n1/x HTTP/1.1',
+      'Content-Length: 99999999999',
+      'Content-Length: -1',
+      'Transfer-Encoding: chunked',
+      'Range: bytes=0-',
+      'Host: x',
+      'Expect: 100-continue',
+      '',
+      'zz',
+      'ffffffff',
+    ),
     fc.string({ maxLength: 40 }),
   );
   await fc.assert(
@@ -80,7 +119,9 @@ it('what is no HTTP is answered by nothing worse than 4xx', async () => {
 }, 60_000);
 
 it('one address cannot take all connections', async () => {
-  const open = Array.from({ length: 40 }, () => connect({ port: lab.port, host: '127.0.0.1', localAddress: '127.0.0.97' }));
+  const open = Array.from({ length: 40 }, () =>
+    connect({ port: lab.port, host: '127.0.0.1', localAddress: '127.0.0.97' }),
+  );
   for (const socket of open) socket.on('error', () => undefined);
   await Promise.all(open.map((socket) => once(socket, 'connect')));
   await expect.poll(() => open.filter(({ closed }) => closed).length).toBe(8);
@@ -104,7 +145,10 @@ it('packets of any kind leave TFTP as it was', async () => {
   await fc.assert(fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), send), { numRuns: 200 });
   const name = fc.array(pieces, { minLength: 1, maxLength: 6 }).map((path) => path.join('/'));
   const read = (file: string): Buffer => Buffer.concat([Buffer.from([0, 1]), Buffer.from(`${file}\0octet\0`)]);
-  await fc.assert(fc.asyncProperty(name, (file) => send(read(file))), { numRuns: 200 });
+  await fc.assert(
+    fc.asyncProperty(name, (file) => send(read(file))),
+    { numRuns: 200 },
+  );
   await isWell();
   // Scripts are for all; nothing else is sent to a stranger.
   const sent = replies.map((packet) => packet.toString('latin1'));
