@@ -7,7 +7,7 @@ import { Connection } from './client.ts';
 import { type Running, serverCore, start } from './process.ts';
 import { newDirectory } from './server.ts';
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -15,20 +15,23 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** Where it may write what does not fit its memory. */
+export const temporaryPaths = (directory: string): string =>
+  ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((kind) => `${kind}_temp_path ${join(directory, kind)};`)
+    .join(' ');
+
 /** nginx as one process that serves the bytes as the file /body, with the certificate of the server it is compared with. */
 export async function startNginx(bytes: Buffer, tls: string): Promise<Running & { readonly port: number }> {
   const directory = newDirectory();
   const port = await freePort();
   mkdirSync(join(directory, 'files'));
   writeFileSync(join(directory, 'files', 'body'), bytes);
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `${kind}_temp_path ${join(directory, kind)};`,
-  );
   const configuration = `
     daemon off; master_process off; worker_processes 1; pid ${join(directory, 'pid')}; error_log stderr notice;
     events { worker_connections 64; }
     http {
-      access_log off; sendfile on; keepalive_requests 1000000; default_type application/json; ${temporary.join(' ')}
+      access_log off; sendfile on; keepalive_requests 1000000; default_type application/json; ${temporaryPaths(directory)}
       server {
         listen 127.0.0.1:${port} ssl; root ${join(directory, 'files')};
         ssl_certificate ${join(tls, 'server.pem')}; ssl_certificate_key ${join(tls, 'server.key')};

@@ -35,7 +35,6 @@ const bootPackages: readonly DebianPackage[] = (
         },
       ]
     : [
-        { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI' },
         { name: 'ipxe', program: '/usr/lib/ipxe/ipxe.efi', why: 'boots machines from the network' },
         { name: 'shim-signed', program: '/usr/lib/shim/shimx64.efi.signed', why: 'starts GRUB under Secure Boot' },
         {
@@ -109,6 +108,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'zypper', program: 'zypper', why: 'installs packages on nodes' },
   ...labPackages,
   ...bootPackages,
+  { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI' },
   { name: 'postgresql', program: '/usr/lib/postgresql', why: "holds Kea's host table", optional: true },
   {
     name: 'ipxe-qemu',

@@ -133,7 +133,7 @@ export async function openContext(config: Config): Promise<Context> {
         remote: nodes,
         probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
       },
-      effects: new Effects({ store, status, certificates, hostKeys }),
+      effects: new Effects({ store, status, certificates, hostKeys, audit: config.audit }),
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,

@@ -4,6 +4,7 @@ import { parse, TomlError } from 'smol-toml';
 import { type StaticDecode, type TSchema, Type } from 'typebox';
 import { Check, Decode } from 'typebox/value';
 import { Fault } from './core/errors.ts';
+import { suggestion } from './core/nearest.ts';
 import type { Setting, Settings } from './core/settings.ts';
 
 /** What was given on the command line: the file, and values by their settings, where `remotePort` is the one of remote.port. */
@@ -75,7 +76,10 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
       const setting = settings.get(name);
       if (!setting) {
         const names = [...settings.keys()].join(', ');
-        throw new Fault('invalid', `${file}: there is no setting ${name}. The settings are ${names}.`);
+        throw new Fault(
+          'invalid',
+          `${file}: there is no setting ${name}. The settings are ${names}.${suggestion(name, settings.keys())}`,
+        );
       }
       return [name, checked(setting, value, base, `${file}: ${name}`)];
     }),

@@ -48,6 +48,8 @@ describe('loadConfig', () => {
         directory: undefined,
         maxConnectionsPerAddress: 32,
         tokenLifetime: 14_400,
+        atOnce: 256,
+        deadline: 3_600,
       },
       remote: {
         transport: 'ssh2',
@@ -133,6 +135,8 @@ describe('loadConfig', () => {
       directory = "loaders"
       maxConnectionsPerAddress = 9
       tokenLifetime = 600
+      atOnce = 12
+      deadline = 900
       [remote]
       transport = "process"
       sshConfig = "ssh_config"
@@ -197,6 +201,8 @@ describe('loadConfig', () => {
         directory: join(directory, 'loaders'),
         maxConnectionsPerAddress: 9,
         tokenLifetime: 600,
+        atOnce: 12,
+        deadline: 900,
       },
       remote: {
         transport: 'process',

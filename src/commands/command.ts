@@ -119,7 +119,12 @@ export interface Scope extends CommandServices {
 /** What a command answers; rest/ turns it into a body. */
 export type Answer =
   /** The messages are for whoever asks for them: with debug=1, and in the run. */
-  | { readonly shape: 'none'; readonly messages?: readonly string[] }
+  | {
+      readonly shape: 'none';
+      readonly messages?: readonly string[];
+      /** What was taken though it looks wrong; nobody needs to ask for them. */
+      readonly notes?: readonly string[];
+    }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown }
   | Objects

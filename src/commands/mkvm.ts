@@ -3,7 +3,7 @@ import { tableNamed } from '../database/tables.ts';
 import type { DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { perNode } from './per-node.ts';
+import { foreignRemoval, perNode } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -44,7 +44,10 @@ export const mkvm = perNode({
   },
   async work({ cpus, memory, disks, force = false }, { device, uuid }: Target, task) {
     const made = await task.devices.use(device, 'virtualMachine', task, (machine) =>
-      machine.create({ cpus, memory, disks, force, uuid: uuid?.toLowerCase() }, task.signal),
+      machine.create(
+        { cpus, memory, disks, force, uuid: uuid?.toLowerCase(), removing: foreignRemoval(task) },
+        task.signal,
+      ),
     );
     task.tell({ kind: 'machine', uuid: made.uuid, mac: made.mac });
     return { node: task.node, value: {} };

@@ -1,6 +1,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
+import { suggestion } from '../core/nearest.ts';
 import type { NodeResult, NodeValue } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Capabilities } from '../drivers/capabilities.ts';
@@ -123,9 +124,16 @@ export const onHardware = <P extends TProperties, K extends keyof Capabilities, 
 type HardwareSchema<P extends TProperties> = TObject<typeof nodeArguments & P>;
 type HardwareArgs<P extends TProperties> = Arguments<HardwareSchema<P>>;
 
+/** Has what is removed though muster did not make it named in the audit log. */
+export const foreignRemoval =
+  ({ tell }: Task) =>
+  (what: string): void =>
+    tell({ kind: 'foreign-removed', what });
+
 /** Refuses a word that is none of those a command knows. */
 export function checkWord(word: string, known: readonly string[], what: string): void {
-  if (!known.includes(word)) throw new Fault('invalid', `"${word}" is not a ${what}; known are ${known.join(', ')}.`);
+  if (!known.includes(word))
+    throw new Fault('invalid', `"${word}" is not a ${what}; known are ${known.join(', ')}.${suggestion(word, known)}`);
 }
 
 /** Works on a node by a capability of its hardware. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { onHardware, perNode } from './per-node.ts';
+import { foreignRemoval, onHardware, perNode } from './per-node.ts';
 
 const args = {
   purge: Type.Optional(Type.Boolean({ description: 'its disks are deleted' })),
@@ -8,8 +8,8 @@ const args = {
 
 /** Removes virtual machines of nodes; the nodes stay. */
 export const rmvm = perNode({
-  ...onHardware('rmvm', 'virtualMachine', args, async (machine, { purge = false, force = false }, { signal }) => {
-    await machine.remove({ purge, force }, signal);
+  ...onHardware('rmvm', 'virtualMachine', args, async (machine, { purge = false, force = false }, task) => {
+    await machine.remove({ purge, force, removing: foreignRemoval(task) }, task.signal);
     return {};
   }),
   line: ({ purge, force }) => [...(purge ? ['-p'] : []), ...(force ? ['-f'] : [])],

@@ -9,6 +9,9 @@ import { shownColumns, shownKeys } from '../objects/shown-arguments.ts';
 import { matchingRows, parseKeys, writableTable, writeRows } from '../objects/table-access.ts';
 import { type Answer, change, nothing, textMap } from './command.ts';
 
+/** Characters that a password should have. */
+const shortest = 8;
+
 export const setAttribs = change({
   name: 'setAttribs',
   args: Type.Object({
@@ -32,7 +35,10 @@ export const setAttribs = change({
     const keys = parseKeys(table, text);
     if (name === 'passwd') yield* writePasswords(draft, table, keys, columns, hashed);
     else yield* writeRows(draft, table, keys, columns, sees);
-    return nothing;
+    const { password = '' } = columns;
+    const isAccount = (columns['key'] ?? keys['key']) === accountKey;
+    if (name !== 'passwd' || !isAccount || password === '' || password.length >= shortest) return nothing;
+    return { shape: 'none', notes: [`The new password has fewer than ${shortest} characters; it is easy to guess.`] };
   },
 });
 

@@ -18,6 +18,8 @@ export type Effect =
       readonly memory?: string | undefined;
       readonly deleted: readonly string[];
     }
+  /** Something that muster did not make is being removed by force. */
+  | { readonly kind: 'foreign-removed'; readonly what: string }
   /** Its sshd has shown its first host key. */
   | { readonly kind: 'host-key'; readonly key: string };
 

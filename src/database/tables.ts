@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { suggestion } from '../core/nearest.ts';
 import data from './tables.json' with { type: 'json' };
 
 /** A stored row: only the columns that were ever set. An empty string is a column that was cleared. */
@@ -72,7 +73,7 @@ export const nodeTables: readonly Table[] = snapshotTables.filter((table) => tab
 
 export function tableNamed(name: string): Table {
   const table = tables.get(name);
-  if (!table) throw new Fault('unknown-object', `There is no table named "${name}".`);
+  if (!table) throw new Fault('unknown-object', `There is no table named "${name}".${suggestion(name, tables.keys())}`);
   return table;
 }
 

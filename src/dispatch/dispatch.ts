@@ -21,8 +21,10 @@ import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
+import { notesOn } from '../objects/notes.ts';
 import { checkPatterns } from '../objects/pattern-check.ts';
 import { policyOf } from '../objects/policy.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
 import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
@@ -276,6 +278,12 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     if (!command.free) yield* checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
     checkStillGoverned(changes, () => draft.snapshot());
     yield* checkPatterns(changes, () => draft.snapshot());
+    if (changes.length > 0) {
+      const { sees } = scope.ranges;
+      const circumstances = { before: head, after: () => draft.snapshot(), drivers: services.hardware.kinds, sees };
+      const notes = [...(('notes' in answer && answer.notes) || []), ...(yield* notesOn(changes, circumstances))];
+      if (notes.length > 0) run.notes = notes.map(sentenceWithoutSecrets);
+    }
     return changes;
   };
   if (request.dryRun) {

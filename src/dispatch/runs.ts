@@ -23,6 +23,8 @@ export interface Run {
   weight: number;
   /** What an act had to say. */
   messages: readonly string[] | undefined;
+  /** What was taken though it looks wrong. */
+  notes: readonly string[] | undefined;
   /** Of long work: how far it is, how it ended, and why it failed. */
   readonly progress: RunProgress | undefined;
   end: RunEnd | undefined;
@@ -219,6 +221,7 @@ const newRun = (id: string, command: string, user: string, started: number, kind
   results: undefined,
   weight: 0,
   messages: undefined,
+  notes: undefined,
   progress: kind === 'long' ? new RunProgress() : undefined,
   end: undefined,
   abort: kind === 'per-node' || kind === 'long' ? new AbortController() : undefined,

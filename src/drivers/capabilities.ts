@@ -129,6 +129,15 @@ export interface MachineRequest {
   readonly force: boolean;
   /** Undefined: a new one. */
   readonly uuid?: string | undefined;
+  /** Hears of what muster may not have made, before it is removed. */
+  removing?(what: string): void;
+}
+
+export interface MachineRemoval {
+  readonly purge: boolean;
+  readonly force: boolean;
+  /** Hears of what muster has not made, before it is removed. */
+  removing?(what: string): void;
 }
 
 export interface MadeMachine {
@@ -162,7 +171,7 @@ export interface VirtualMachine {
   /** Defines the machine, switched off. A failure leaves nothing behind. */
   create(request: MachineRequest, signal: AbortSignal): Promise<MadeMachine>;
   /** One that runs, or that was made by somebody else, only with `force`; its disks only with `purge`. */
-  remove(request: { readonly purge: boolean; readonly force: boolean }, signal: AbortSignal): Promise<void>;
+  remove(request: MachineRemoval, signal: AbortSignal): Promise<void>;
 }
 
 export interface SnapshotInfo {

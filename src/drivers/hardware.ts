@@ -48,6 +48,11 @@ export class Hardware {
     };
   }
 
+  /** Names of drivers. */
+  get kinds(): readonly string[] {
+    return [...this.#drivers.keys()];
+  }
+
   #driverOf(reader: EffectiveReader, node: string, command: string, pickers: readonly string[]): Driver {
     for (const attribute of pickers) {
       const value = nodeAttribute(reader, node, attribute);

@@ -86,7 +86,8 @@ function checkChangedNetwork(draft: Draft, { type, name, attributes, mode }: Ass
   const { net, mask, gateway } = attributes;
   if (net === '' || mask === '')
     throw new Fault('invalid', `Network "${name}" needs its net and mask; they can be changed but not cleared.`);
-  if (mode === 'set' && (net ?? mask ?? gateway) !== undefined)
+  // Where only the rest changes, the gateway may follow in the next request; it is told.
+  if (mode === 'set' && gateway !== undefined)
     checkGateway(name, { ...rowOf(draft.base, type, type.home, name, draft), ...attributes });
 }
 

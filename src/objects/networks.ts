@@ -66,14 +66,17 @@ export const networkOf = (snapshot: Snapshot, ip: Ip): Network | undefined =>
 export const domainOf = (snapshot: Snapshot, ip: Ip): string | undefined =>
   networkOf(snapshot, ip)?.row['domain'] || siteValue(snapshot, 'domain') || undefined;
 
-/** Refuses a gateway that hosts of the network cannot reach: outside of it, and not a router's own address on the link, as IPv6 has. */
+/** Refuses a gateway that hosts of the network cannot reach. */
 export function checkGateway(name: string, row: Row): void {
+  const problem = gatewayProblem(name, row);
+  if (problem !== undefined) throw new Fault('invalid', problem);
+}
+
+/** What is wrong with a gateway outside of the network that is not a router's own address on the link either, as IPv6 has. */
+export function gatewayProblem(name: string, row: Row): string | undefined {
   const gateway = parseIp(row['gateway'] ?? '');
   const prefix = prefixOfRow(row);
-  if (!gateway || typeof prefix === 'string' || contains(prefix, gateway)) return;
-  if (prefix.family === 6 && gateway.family === 6 && ipKind(gateway) === 'link-local') return;
-  throw new Fault(
-    'invalid',
-    `Network ${name}, gateway: ${ipText(gateway)} is not inside ${prefixText(prefix)}; give an address of the network, or <xcatmaster>.`,
-  );
+  if (!gateway || typeof prefix === 'string' || contains(prefix, gateway)) return undefined;
+  if (prefix.family === 6 && gateway.family === 6 && ipKind(gateway) === 'link-local') return undefined;
+  return `Network ${name}, gateway: ${ipText(gateway)} is not inside ${prefixText(prefix)}; give an address of the network, or <xcatmaster>.`;
 }

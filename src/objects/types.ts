@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { suggestion } from '../core/nearest.ts';
 import { nodeTables, tableNamed } from '../database/tables.ts';
 import data from './types.json' with { type: 'json' };
 
@@ -89,7 +90,8 @@ export function attributeNamed(type: ObjectType, name: string): Attribute {
   const attribute = type.attributes.get(base);
   if (attribute && base !== type.key && (nic === undefined || isNicAttribute(type, base))) return attribute;
   if (type.attributes.has(name) && name !== type.key) return type.attributes.get(name)!;
-  throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.`);
+  const meant = suggestion(name, type.attributes.keys());
+  throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.${meant}`);
 }
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`);

@@ -2,7 +2,8 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
-import { type Endpoint, members } from './endpoint.ts';
+import { suggestion } from '../core/nearest.ts';
+import { type Endpoint, type MemberLack, members } from './endpoint.ts';
 import type { Root } from './roots.ts';
 
 /** Of rows that declare none. */
@@ -11,7 +12,7 @@ const noBody = members({});
 const validatorOf = cachedBy((schema: TSchema): Validator => Compile(schema));
 
 interface ObjectSchema {
-  properties?: Record<string, unknown>;
+  properties?: Record<string, { readonly 'x-lack'?: MemberLack }>;
   required?: string[];
   additionalProperties?: unknown;
 }
@@ -26,12 +27,16 @@ export function checkBody(endpoint: Endpoint, root: Root, body: Record<string, u
     const unknown = Object.keys(body).filter((name) => !Object.hasOwn(properties, name));
     if (unknown.length > 0 && root.strict) {
       const hint = endpoint.body ? `known are ${Object.keys(properties).join(', ')}` : 'there are none here';
-      throw new Fault('unknown-member', `The body has the unknown member "${unknown[0]}"; ${hint}.`);
+      throw new Fault(
+        'unknown-member',
+        `The body has the unknown member "${unknown[0]}"; ${hint}.${suggestion(unknown[0]!, Object.keys(properties))}`,
+      );
     }
     checked = Object.fromEntries(Object.entries(body).filter(([name]) => Object.hasOwn(properties, name)));
   }
   for (const name of required) {
-    if (checked[name] === undefined) throw new Fault('missing-member', `The body lacks the member "${name}".`);
+    if (checked[name] === undefined)
+      throw new Fault(properties[name]?.['x-lack'] ?? 'missing-member', `The body lacks the member "${name}".`);
   }
   const validator = validatorOf(schema);
   if (!validator.Check(checked)) {

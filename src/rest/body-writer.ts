@@ -8,10 +8,9 @@ import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
 import { type Listing, listingBytes, type NodeCatalog } from '../objects/catalog.ts';
 import { redactRow } from '../objects/effective.ts';
 import { listSeparator } from './definition-body.ts';
+import { colonOf, type JsonForm, jsonText, lineAt } from './json-text.ts';
 import { type Body, bodyText, PacedText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
-
-const indent = 3;
 
 /** Attributes that hold lists as arrays, as ver=1.0 wants. */
 function asLists(attributes: NodeValue): unknown {
@@ -52,9 +51,7 @@ export function bodyOf(
   }
 }
 
-function text(value: unknown, { pretty }: CommonParameters): string {
-  return `${JSON.stringify(value, null, pretty ? indent : 0)}\n`;
-}
+const text = (value: unknown, form: JsonForm): string => `${jsonText(value, form)}\n`;
 
 const oneObject = (name: string, textOf: (name: string) => string): string =>
   `{${JSON.stringify(name)}:${textOf(name)}}\n`;
@@ -74,13 +71,8 @@ async function wholeListing(catalog: NodeCatalog, listing: Listing): Promise<Buf
 }
 
 /** One value as JSON, `depth` levels deep in an indented text. */
-function valueJson(value: unknown, pretty: boolean, depth: number): string {
-  if (!pretty) return JSON.stringify(value);
-  return JSON.stringify(value, null, indent).replaceAll('\n', lineAt(true, depth));
-}
-
-/** The start of a line in an indented text. */
-const lineAt = (pretty: boolean, depth: number): string => (pretty ? `\n${' '.repeat(indent * depth)}` : '');
+const valueJson = (value: unknown, form: JsonForm, depth: number): string =>
+  form.pretty ? jsonText(value, form).replaceAll('\n', lineAt(true, depth)) : JSON.stringify(value);
 
 async function objectsBody(objects: Objects, common: CommonParameters, plain: boolean): Promise<Body> {
   const { pretty } = common;
@@ -90,10 +82,10 @@ async function objectsBody(objects: Objects, common: CommonParameters, plain: bo
     return text(collapse(await mapInSlices(objects.names, (name) => [name, shown(name)] as const)), common);
   if (objects.names.length === 0) return text({}, common);
   const body = new PacedText();
-  const colon = pretty ? ': ' : ':';
+  const colon = colonOf(common);
   let separator = `{${lineAt(pretty, 1)}`;
   for (const name of objects.names) {
-    const json = plain && objects.text ? objects.text(name) : valueJson(shown(name), pretty, 1);
+    const json = plain && objects.text ? objects.text(name) : valueJson(shown(name), common, 1);
     const pause = body.add(`${separator}${JSON.stringify(name)}${colon}${json}`);
     if (pause) await pause;
     separator = `,${lineAt(pretty, 1)}`;
@@ -101,15 +93,16 @@ async function objectsBody(objects: Objects, common: CommonParameters, plain: bo
   return body.end(`${lineAt(pretty, 0)}}\n`);
 }
 
-async function rowsBody({ tables }: Rows, { pretty }: CommonParameters): Promise<Body> {
+async function rowsBody({ tables }: Rows, form: JsonForm): Promise<Body> {
+  const { pretty } = form;
   const body = new PacedText();
-  const colon = pretty ? ': ' : ':';
+  const colon = colonOf(form);
   let separator = `{${lineAt(pretty, 1)}`;
   for (const [table, rows] of tables) {
     let before = `${separator}${JSON.stringify(table)}${colon}[`;
     let empty = true;
     for (const row of rows) {
-      const pause = body.add(`${before}${lineAt(pretty, 2)}${valueJson(row, pretty, 2)}`);
+      const pause = body.add(`${before}${lineAt(pretty, 2)}${valueJson(row, form, 2)}`);
       if (pause) await pause;
       before = ',';
       empty = false;

@@ -90,6 +90,12 @@ export const nodesOf = ({ params }: Input) => ({ range: params['noderange']!, re
 export const members = <P extends TProperties>(known: P, description?: string) =>
   Type.Object(known, { additionalProperties: false, ...(description === undefined ? {} : { description }) });
 
+/** As what the lack of a member counts, which the roots answer differently. */
+export type MemberLack = 'missing-action' | 'missing-member';
+
+/** A member without which there is nothing to do. */
+export const requiredText = (lack: MemberLack, description: string) => Type.String({ description, 'x-lack': lack });
+
 /** A body with members of any name, such as attributes. */
 export const anyMembers = (description: string, each: TSchema | true = true) =>
   Type.Object({}, { additionalProperties: each, description });

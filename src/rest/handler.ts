@@ -59,6 +59,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const dispatched = dispatch(services, call);
     const outcome = dispatched instanceof Promise ? await dispatched : dispatched;
     headers['X-Muster-Revision'] = outcome.revision;
+    if (outcome.run.notes) headers['X-Muster-Note'] = noteHeader(outcome.run.notes);
     const sent = send({ route, request, response, headers, outcome, common, call }, accepted.ndjson);
     if (sent) await sent;
     log({ command: call.command.name, failed: outcome.run.failed });
@@ -72,6 +73,14 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
   } finally {
     for (const release of held) release();
   }
+}
+
+const longestNote = 500;
+
+/** The first of them, in characters that a header can have; the run has all. */
+function noteHeader([first = '', ...more]: readonly string[]): string {
+  const rest = more.length > 0 ? ` (${more.length} more in the run)` : '';
+  return first.replaceAll(/[^ -~]/g, '?').slice(0, longestNote) + rest;
 }
 
 /** What the path offers besides the row's own method. */

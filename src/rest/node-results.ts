@@ -9,7 +9,9 @@ import {
   Verdict,
 } from '../core/results.ts';
 import { byText } from '../database/sorted-map.ts';
+import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { Root } from './roots.ts';
 
 type NodeSuccess = Exclude<NodeResult, NodeFailure>;
 
@@ -17,6 +19,7 @@ type NodeSuccess = Exclude<NodeResult, NodeFailure>;
 export async function collectStream(
   results: AsyncIterable<NodeResult>,
   { reply, together }: Pick<Endpoint, 'reply' | 'together'>,
+  { blankBeforeLines }: Pick<Root, 'blankBeforeLines'>,
 ): Promise<Answer> {
   const successes = new Map<string, NodeSuccess>();
   const errors: { readonly node: string; readonly sentences: readonly string[] }[] = [];
@@ -33,7 +36,27 @@ export async function collectStream(
     return { shape: 'list', items: together(lines) };
   }
   const names = [...successes.keys()].sort();
-  return { shape: 'objects', names, attributes: (name) => valueOf(successes.get(name)!) };
+  const shown = (name: string): NodeValue => {
+    const value = valueOf(successes.get(name)!);
+    return blankBeforeLines && Array.isArray(value) ? withBlanks(value as readonly string[]) : value;
+  };
+  return { shape: 'objects', names, attributes: shown };
+}
+
+const withBlanks = (lines: readonly string[]): string[] =>
+  lines.flatMap((line) => (line.trim() === '' ? [] : ` ${line}`));
+
+/** The same for those who can read both: the results of nodes, and what went wrong with others. */
+export async function collectLenient(results: AsyncIterable<NodeResult>): Promise<Answer> {
+  const all: NodeResult[] = [];
+  for await (const result of results) all.push(result);
+  const found: [string, NodeValue][] = [];
+  const errors: [string, string][] = [];
+  for (const result of all.sort((a, b) => byText(a.node, b.node))) {
+    if ('error' in result) errors.push([result.node, sentencesOf(result).map(sentenceWithoutSecrets).join(' ')]);
+    else found.push([result.node, valueOf(result)]);
+  }
+  return { shape: 'value', value: { results: Object.fromEntries(found), errors: Object.fromEntries(errors) } };
 }
 
 const valueOf = (result: NodeSuccess): NodeValue => ('value' in result ? result.value : outputLines(result.output));

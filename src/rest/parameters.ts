@@ -1,12 +1,12 @@
 import { Fault } from '../core/errors.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { JsonForm } from './json-text.ts';
 import type { Root } from './roots.ts';
 
 /** The parameters every endpoint takes, from the query or the body; the query wins. */
-export interface CommonParameters {
+export interface CommonParameters extends JsonForm {
   readonly userName: string | undefined;
   readonly userPW: string | undefined;
-  readonly pretty: boolean;
   readonly debug: boolean;
   readonly xcoll: boolean;
   /** ver=1.0: lists as arrays. */
@@ -20,6 +20,13 @@ const names: readonly string[] = ['userName', 'userPW', 'pretty', 'debug', 'xcol
 /** Whatever is meant to be dryRun, however it is spelled. */
 const looksLikeDryRun = (name: string): boolean =>
   /^[^a-z]*d/i.test(name) && name.replaceAll(/[^a-z]/gi, '').toLowerCase() === 'dryrun';
+
+/** How a reply is asked for that is made without the other parameters, such as an error. */
+export function formAsked({ blankAfterName }: Root, url = ''): JsonForm {
+  const mark = url.indexOf('?');
+  const pretty = mark >= 0 && isOn(new URLSearchParams(url.slice(mark + 1)).get('pretty') ?? undefined);
+  return { pretty, blankAfterName };
+}
 
 const isOn = (value: string | undefined): boolean => {
   const text = (value ?? '').toLowerCase();
@@ -52,6 +59,7 @@ export function commonParameters(
       userName: given.get('userName'),
       userPW: given.get('userPW'),
       pretty: isOn(given.get('pretty')),
+      blankAfterName: root.blankAfterName,
       debug: isOn(given.get('debug')),
       xcoll: isOn(given.get('xcoll')),
       lists: given.get('ver') === '1.0',

@@ -1,6 +1,11 @@
-/** Whether the client would rather hear of the run at once than wait for its end (RFC 7240). */
-export const prefersAsync = (header: string | string[] | undefined): boolean =>
+/** Whether the client sent this preference (RFC 7240), such as `respond-async` or `handling=lenient`. */
+export const prefers = (header: string | string[] | undefined, preference: string): boolean =>
   [header ?? []]
     .flat()
     .flatMap((line) => line.split(','))
-    .some((preference) => preference.split(';', 1)[0]!.trim().toLowerCase() === 'respond-async');
+    .some((each) => each.split(';', 1)[0]!.replaceAll(/[\s"]/g, '').toLowerCase() === preference);
+
+/** Would rather hear of the run at once than wait for its end. */
+export const respondAsync = 'respond-async';
+/** Takes what went well together with what did not. */
+export const lenient = 'handling=lenient';

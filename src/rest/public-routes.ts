@@ -3,6 +3,8 @@ import { resourceGroups } from './describe/rows.ts';
 import { docsPage } from './docs.ts';
 import { endpoints } from './endpoints/index.ts';
 import { openApiDocument } from './openapi.ts';
+import { jsonText } from './json-text.ts';
+import { formAsked } from './parameters.ts';
 import { pagePolicy } from './guarded-response.ts';
 import { publicPaths } from './public-paths.ts';
 import { sendBody } from './reply.ts';
@@ -22,17 +24,18 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
   const json = (value: unknown): Buffer => Buffer.from(`${JSON.stringify(value)}\n`);
   const up = json({ status: 'up' });
   const down = json({ status: 'down' });
-  const bodies: Record<(typeof publicPaths)[number]['path'], () => Buffer> = {
-    '/': always(json(resourceGroups(root, endpoints))),
+  const groups = resourceGroups(root, endpoints);
+  const bodies: Record<(typeof publicPaths)[number]['path'], (url: string) => Buffer> = {
+    '/': (url) => Buffer.from(`${jsonText(groups, formAsked(root, url))}\n`),
     '/health': () => (store.healthy ? up : down),
     '/openapi.json': always(json(openApiDocument(root, endpoints, version))),
     '/docs': always(Buffer.from(docsPage(root, endpoints, version))),
   };
   return publicPaths.map(({ path, contentType }) => ({
     path: path === '/' ? '' : path,
-    handler(_request, reply) {
+    handler(request, reply) {
       reply.hijack();
-      const body = bodies[path]();
+      const body = bodies[path](request.url);
       const page = contentType === 'text/html' ? { 'Content-Security-Policy': policy } : {};
       const headers = { 'Content-Type': `${contentType}; charset=utf-8`, ...page };
       sendBody(reply.raw, body === down ? 503 : 200, headers, body);

@@ -3,6 +3,8 @@ import { errorKinds, Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { hasBody } from './incoming-body.ts';
+import { jsonText } from './json-text.ts';
+import { formAsked } from './parameters.ts';
 import { type Root, sentencesAt, statusAt } from './roots.ts';
 import { sendBeforeBodyEnds } from './unread-body.ts';
 
@@ -48,5 +50,5 @@ export function sendFault(
   headers['Content-Type'] = jsonType;
   // They may repeat what was sent, and with it a secret under a wrong name or in a wrong place.
   const body = { error: sentencesAt(root, fault).map(sentenceWithoutSecrets), errorcode: errorKinds[fault.kind].code };
-  sendBody(response, statusAt(root, fault.kind), headers, `${JSON.stringify(body)}\n`);
+  sendBody(response, statusAt(root, fault.kind), headers, `${jsonText(body, formAsked(root, response.req.url))}\n`);
 }

@@ -7,6 +7,12 @@ export interface Root {
   readonly strict: boolean;
   /** Credentials may stand in the header Authorization, and who is refused hears what was wrong with those that were sent. */
   readonly takesAuthorization: boolean;
+  /** Those who ask for it get the results of nodes beside the errors of others. */
+  readonly canBeLenient: boolean;
+  /** In indented replies names are followed by a colon and a blank. */
+  readonly blankAfterName: boolean;
+  /** Lines that nodes print keep the blank that stood between them and the node's name, and empty ones are dropped. */
+  readonly blankBeforeLines: boolean;
   /** HEAD is answered where GET is. */
   readonly answersHead: boolean;
   /** A node range that selects nothing is an error also when reading definitions. */
@@ -24,6 +30,9 @@ export const musterRoot: Root = {
   prefix: '/muster',
   strict: true,
   takesAuthorization: true,
+  canBeLenient: true,
+  blankAfterName: true,
+  blankBeforeLines: false,
   answersHead: true,
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
@@ -37,6 +46,9 @@ const xcatwsRoot: Root = {
   prefix: '/xcatws',
   strict: false,
   takesAuthorization: false,
+  canBeLenient: false,
+  blankAfterName: false,
+  blankBeforeLines: true,
   answersHead: false,
   refusesEmptyRanges: true,
   comparesPathWithBody: false,

@@ -9,11 +9,11 @@ import { bodyOf, withDebug } from './body-writer.ts';
 import { takesLong } from './describe/rows.ts';
 import { entityTag, matchesTag } from './entity-tags.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
-import { collectStream } from './node-results.ts';
+import { collectLenient, collectStream } from './node-results.ts';
 import { type Body, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import { jsonType, sendBody } from './reply.ts';
-import { prefersAsync } from './prefer.ts';
+import { lenient, prefers, respondAsync } from './prefer.ts';
 import type { Route } from './route.ts';
 
 interface Sending {
@@ -24,13 +24,14 @@ interface Sending {
   readonly outcome: Outcome;
   readonly common: CommonParameters;
   readonly call: Request;
+  readonly isLenient?: boolean;
 }
 
 /** What it returns must be awaited; a short reply that can be made at once returns nothing. */
 export function send(sending: Sending, ndjson: boolean): Promise<void> | undefined {
-  const { route, request, response, outcome, common, call } = sending;
+  const { route, request, response, headers, outcome, common, call } = sending;
   const { answer } = outcome;
-  if (takesLong(call) && prefersAsync(request.headers['prefer'])) {
+  if (takesLong(call) && prefers(request.headers['prefer'], respondAsync)) {
     if (answer.shape === 'stream') goOn(sending, answer.results);
     return sendBegun(sending);
   }
@@ -40,11 +41,15 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
     return streamOutcome(response, { ...outcome, answer }, route.services.catalog, common);
   }
   if (answer.shape !== 'stream') return sendAnswer(sending, answer);
-  return collectStream(answer.results, route.endpoint).then((collected) => sendAnswer(sending, collected));
+  if (route.root.canBeLenient && prefers(request.headers['prefer'], lenient)) {
+    headers['Preference-Applied'] = lenient;
+    return collectLenient(answer.results).then((collected) => sendAnswer({ ...sending, isLenient: true }, collected));
+  }
+  return collectStream(answer.results, route.endpoint, route.root).then((collected) => sendAnswer(sending, collected));
 }
 
-const statusOf = ({ route: { endpoint }, common }: Sending): number =>
-  endpoint.method === 'POST' && !common.dryRun ? 201 : 200;
+const statusOf = ({ route: { endpoint }, common, isLenient }: Sending): number =>
+  endpoint.method === 'POST' && !common.dryRun && !isLenient ? 201 : 200;
 
 const beginStream = (sending: Sending): unknown =>
   sending.response.writeHead(statusOf(sending), { ...sending.headers, 'Content-Type': 'application/x-ndjson' });
@@ -52,7 +57,7 @@ const beginStream = (sending: Sending): unknown =>
 /** The run tells what comes of it. */
 function sendBegun({ route, response, headers, outcome }: Sending): undefined {
   headers['Location'] = `${route.root.prefix}/runs/${outcome.run.id}`;
-  headers['Preference-Applied'] = 'respond-async';
+  headers['Preference-Applied'] = respondAsync;
   sendBody(response, 202, headers, '');
 }
 

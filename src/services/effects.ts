@@ -20,6 +20,8 @@ interface EffectServices {
   readonly status: NodeStatus;
   readonly certificates: Pick<ServiceProcessorTrust, 'learn'>;
   readonly hostKeys: Pick<SshHostKeys, 'learn'>;
+  /** Whether there is an audit log. */
+  readonly audit: boolean;
 }
 
 /** Keeps what work on nodes has found and brought about. */
@@ -49,6 +51,8 @@ export class Effects {
         return keepIdentity(this.#services.store, origin, node, effect);
       case 'machine-changed':
         return keepChange(this.#services.store, origin, node, effect);
+      case 'foreign-removed':
+        return this.#audit(node, `removed ${effect.what}`, origin);
       case 'certificate':
         return certificates.learn(node, effect.fingerprint, origin);
       case 'host-key':
@@ -59,6 +63,12 @@ export class Effects {
   /** Resolves when what was noted is to be seen. */
   flush(): Promise<void> {
     return this.#services.status.flush();
+  }
+
+  async #audit(noderange: string, args: string, { user, client, command, run: request }: Origin): Promise<void> {
+    const { store, audit } = this.#services;
+    if (audit)
+      await store.audit({ time: Date.now(), user, client, command, noderange, args, status: 'Allowed', request });
   }
 
   async #follow(node: string, from: string, to: string, origin: Origin): Promise<string> {

@@ -113,13 +113,27 @@ it('the first boot of what was installed runs once, and says that it is done', a
   const { text: installed } = await lab.from('127.0.0.1', `${path}installed.sh`);
   const [, first = ''] = /<<'SCRIPT'\n(.*)\nSCRIPT\n/s.exec(installed) ?? [];
   const directory = temporaryDirectory();
+  mkdirSync(join(lab.server.data, 'postscripts'), { recursive: true });
+  writeFileSync(join(lab.server.data, 'postscripts/hello'), `#!/bin/sh\necho "$NODE $1" >${directory}/said\n`);
+  await lab.server.ok('PUT', '/nodes/n3', { postscripts: 'hello world' });
   // There is no systemd here, and this machine is not the one that was installed.
-  const moved = `systemctl() { echo "$*" >>${directory}/systemctl; }\n${first.replaceAll(/\/(usr|etc|var)\//g, `${directory}/$1/`)}`;
+  const moved = [
+    `systemctl() { echo "$*" >>${directory}/systemctl; }`,
+    `mkdir -p ${directory}/var/log`,
+    first
+      .replaceAll(/\/(usr|etc|var)\//g, `${directory}/$1/`)
+      .replace('  sh "$work', `  sed -i 's|/xcatpost|${directory}/xcatpost|g' "$work/first-boot.sh"; sh "$work`),
+  ].join('\n');
   execFileSync('sh', ['-c', moved]);
   expect(readFileSync(join(directory, 'systemctl'), 'utf8')).toBe('disable muster-first-boot.service\n');
   const { n3 } = await lab.server.ok('GET', '/nodes/n3/boot');
   const steps = (n3.steps as string[]).map((line) => line.split(' ').slice(1, 3).join(' '));
-  expect(steps.filter((line) => line.startsWith('report '))).toEqual(['report booting', 'report booted']);
+  expect(steps.filter((line) => line.startsWith('report '))).toEqual([
+    'report booting',
+    'report postscripts',
+    'report booted',
+  ]);
+  expect(readFileSync(join(directory, 'said'), 'utf8')).toBe('n3 world\n');
   rmSync(directory, { recursive: true });
 });
 

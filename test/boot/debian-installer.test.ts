@@ -5,8 +5,9 @@ import { expect, it } from 'vitest';
 import { makeNamespace } from '../lab/netns.ts';
 
 /** Software emulation of a machine on one that does other things too. */
-const patience = 1_500_000;
+const patience = 2_400_000;
 const address = '10.78.0.1';
+const tree = 'http file boot/install/debian12/x86_64/install/netboot/debian-installer/amd64';
 
 it('the installer of Debian fetches its answers, reports, and goes to the mirror that they name', {
   timeout: patience,
@@ -20,6 +21,9 @@ it('the installer of Debian fetches its answers, reports, and goes to the mirror
     const { steps, status, ...told } = JSON.parse(stdout.trim().split('\n').at(-1)!);
     expect(told).toEqual({});
     expect(steps).toEqual([
+      'http script boot/52-54-00-00-00-01.ipxe',
+      `${tree}/linux`,
+      `${tree}/initrd.gz`,
       'http answer boot/answer/n1/TOKEN/preseed.cfg',
       'report installing',
       'http file boot/install/debian12/x86_64/dists/bookworm/Release',

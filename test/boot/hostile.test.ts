@@ -74,7 +74,7 @@ const pieces = fc.oneof(
 it('paths of any kind lead to no file of this machine, and to no image for a stranger', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(pieces, { maxLength: 8 }), async (path) => {
-      const target = `/${path.join('/')}`.replaceAll(/[\s\u0000-\u001f\u007f-\uffff]/g, '_');
+      const target = `/${path.join('/')}`.replaceAll(/[^!-~]/g, '_');
       const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
       expect(reply).not.toContain('root:x:0:0');
       expect(reply).not.toContain(secret.toString());

@@ -75,22 +75,18 @@ const steps = async (): Promise<string[]> => {
       .replace(/\/n1\/[\w-]+\//, '/n1/TOKEN/'),
   );
 };
+const isDone = (seen: readonly string[]): boolean => seen.some((line) => line.endsWith('/Release'));
 try {
   let seen = await steps();
-  while (!seen.some((line) => line.endsWith('/Release')) && Date.now() < deadline && !hasEnded(machine)) {
+  while (!isDone(seen) && Date.now() < deadline && !hasEnded(machine)) {
     await pause(500);
     seen = await steps();
   }
   const status = (await server.ok('GET', '/nodes/n1/attrs/status')).n1.status as string;
-  const told = seen.some((line) => line.endsWith('/Release')) ? {} : { screen: lastOf(screen), log: machine.log() };
-  console.log(JSON.stringify({ steps: seen.slice(seen.indexOf('http initrd') + 1), status, ...told }));
+  const told = isDone(seen) ? {} : { screen: readFileSync(screen, 'latin1').slice(-4_000), log: machine.log() };
+  console.log(JSON.stringify({ steps: seen, status, ...told }));
 } finally {
   await machine.stop();
   await server.stop();
   rmSync(directory, { recursive: true, force: true });
-}
-
-/** What the machine shows, for whoever has to find out why it got no further. */
-function lastOf(file: string): string {
-  return readFileSync(file, 'latin1').slice(-4_000);
 }

@@ -194,13 +194,20 @@ describe('provisioning', () => {
 });
 
 it('a stop of muster does not wait for machines that boot', async () => {
-  const other = await startBootLab();
-  const node = labNode('ipmi', bmcs.addresses[0]!, { netboot: 'xnba', arch: 'x86_64', ip: address(0), mac: mac(0) });
-  await other.server.ok('PUT', '/nodes/p1', node);
+  const other = await startBootLab({ MUSTER_BOOT_AT_ONCE: '1' });
+  const node = (index: number) =>
+    labNode('ipmi', bmcs.addresses[index]!, { netboot: 'xnba', arch: 'x86_64', mac: mac(index) });
+  await other.server.ok('PUT', '/nodes', { p1: node(0), p2: node(1) });
+  await other.server.ok('PUT', '/nodes/p1-p2/power', { action: 'off' });
   await definePacked(other, 'deb', parts);
-  const stream = await openStream(other.server, 'POST', '/nodes/p1/provision', { osimage: 'deb' });
+  const stream = await openStream(other.server, 'POST', '/nodes/p1-p2/provision', { osimage: 'deb' });
   await isOn(0);
   await other.stop();
   await stream.ended;
-  expect(stream.lines[0]!.json.error).toMatch(/^it was powered on, and muster was stopped; the machine goes on\. /);
-});
+  const errors = Object.fromEntries(stream.lines.slice(0, 2).map(({ json }) => [json.node, json.error]));
+  expect(errors).toEqual({
+    p1: expect.stringMatching(/^it was powered on, and muster was stopped; the machine goes on\. /),
+    p2: expect.stringMatching(/^muster was stopped before its turn came; its boot state is set/),
+  });
+  expect(bmcs.state(1).power).toBe('off');
+}, 90_000);

@@ -10,6 +10,7 @@ import type { Snapshot } from '../../src/database/snapshot.ts';
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
 import { Store } from '../../src/database/store.ts';
 import { keyOf, type Row, tableNamed } from '../../src/database/tables.ts';
+import { Hardware } from '../../src/drivers/hardware.ts';
 import { dispatch, type DispatchServices, type Outcome, type Request } from '../../src/dispatch/dispatch.ts';
 import { Runs } from '../../src/dispatch/runs.ts';
 import { sealer } from '../../src/objects/accounts.ts';
@@ -93,7 +94,8 @@ export async function memoryStore({
   const services = {
     store,
     means: {},
-    effects: new Effects({ store, status, certificates, hostKeys }),
+    hardware: new Hardware(new Map(), box),
+    effects: new Effects({ store, status, certificates, hostKeys, audit: true }),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),

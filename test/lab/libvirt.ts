@@ -27,6 +27,8 @@ export interface LibvirtLab {
   freeze(machine: string): Promise<() => Promise<void>>;
   /** What the daemon is doing with a machine that runs, such as `snapshot`, though its emulator does not answer. */
   jobOf(machine: string): string | undefined;
+  /** Runs a program where the daemon is, with its files and its network; what it prints. */
+  inside(...command: string[]): Promise<string>;
   /** Kills the daemon; its machines go on. Another is started. */
   killDaemon(): Promise<void>;
   stop(): Promise<void>;
@@ -149,6 +151,11 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
     jobOf(machine) {
       const status = readFileSync(file('run', 'libvirt', 'qemu', `${machine}.xml`), 'utf8');
       return /(?<=<job [^>]*async=')\w+/.exec(status)?.[0];
+    },
+    async inside(...command) {
+      const inner = await innerProcess(child.process.pid!);
+      const { stdout } = await run('nsenter', ['-t', inner, '-m', '-n', '-p', ...command]);
+      return stdout.trim();
     },
     async killDaemon() {
       await signal('KILL', file('run', 'libvirtd.pid'));

@@ -160,6 +160,12 @@ describe('nodeshell', () => {
     expect((await begun.lines)[0]).toMatchObject({ node: 't0', value: { stdout: 'late' } });
   });
 
+  it('keeps the blank behind the name of the node at /xcatws and drops empty lines, as the reference system does', async () => {
+    const command = 'echo one; echo; echo "  two"';
+    expect((await shell('t0', command, {}, { root: '/xcatws' })).json).toEqual({ t0: [' one', '   two'] });
+    expect((await shell('t0', command)).json).toEqual({ t0: ['one', '', '  two'] });
+  });
+
   it('counts output on standard error as a failure at /xcatws, as the reference system does', async () => {
     const command = 'echo out; echo warning >&2';
     const reply = await shell('t0', command, {}, { root: '/xcatws' });

@@ -201,7 +201,9 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     expect(Object.keys(operationOf(provision).responses)).toContain('202');
     for (const row of rows.filter(({ command }) => command.kind !== 'long' && command !== provision.command)) {
       expect(Object.keys(operationOf(row).responses)).not.toContain('202');
-      expect(operationOf(row).parameters!.map((parameter) => resolved(parameter).name)).not.toContain('Prefer');
+      // Work on nodes has another preference.
+      const names = operationOf(row).parameters!.map((parameter) => resolved(parameter).name);
+      expect(names.includes('Prefer')).toBe(row.command.kind === 'per-node');
     }
   });
 

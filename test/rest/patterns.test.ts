@@ -56,6 +56,7 @@ describe('a pattern that is written', () => {
   it('is no matter to nodes that have a value of their own', async () => {
     await server.ok('PUT', '/nodes/login', { ip: '10.9.9.9' });
     await server.ok('PUT', '/groups/all', { ip: '|n(\\d+)|10.3.($1/200).($1%200+1)|' });
+    expect(await server.ok('GET', '/nodes/login/attrs/ip')).toEqual({ login: { ip: '10.9.9.9' } });
   });
 });
 

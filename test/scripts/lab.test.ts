@@ -17,8 +17,8 @@ function shownInReadme(): string[] {
 }
 
 it('brings up a cluster, defines it and leaves nothing behind', async () => {
-  const words = ['--bmcs', '3', '--redfish', '2', '--prefix', '127.105', '--redfish-prefix', '127.106'];
-  const lab = spawn(process.execPath, [program, ...words], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const options = ['--bmcs', '3', '--redfish', '2', '--prefix', '127.105', '--redfish-prefix', '127.106'];
+  const lab = spawn(process.execPath, [program, ...options], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
   lab.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   try {

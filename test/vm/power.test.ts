@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openStream } from '../hardware/stream.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
 describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
@@ -69,12 +71,32 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     const { v1 } = await world.server.ok('GET', '/nodes/v1/inventory');
     expect(v1).toEqual({
       'UUID/GUID': await world.lab.virsh('domuuid', 'v1'),
+      'System Model/MTM': expect.stringMatching(/^pc-i440fx-[\d.]+ \(x86_64\)$/),
+      Firmware: 'BIOS',
       CPUs: '1',
       Memory: '16 MB',
       'Maximum Memory': '16 MB',
       'Disk vda': `${world.lab.bootDisk} (virtio)`,
     });
     expect(await world.server.ok('GET', '/nodes/v1/inventory/cpu')).toEqual({ v1: { CPUs: '1' } });
+  });
+
+  it('tell what they take', async () => {
+    const { server, lab } = world;
+    await power('v1', 'on');
+    await expect.poll(async () => (await server.ok('GET', '/nodes/v1/vitals')).v1['Disk vda Read']).toBe('512 bytes');
+    const { v1 } = await server.ok('GET', '/nodes/v1/vitals');
+    expect(v1).toMatchObject({
+      'Power Status': 'on',
+      'CPU Time': expect.stringMatching(/^\d+\.\d\d s$/),
+      'CPU 0 Time': expect.stringMatching(/^\d+\.\d\d s$/),
+      Memory: '16 MB',
+      'Memory on Hypervisor': expect.stringMatching(/^\d+ MB$/),
+      'Disk vda Capacity': `${1 << 20} bytes`,
+    });
+    expect(await lab.virsh('domstats', 'v1', '--block')).toContain('block.0.rd.bytes=512');
+    expect(await server.ok('GET', '/nodes/v1/vitals/power')).toEqual({ v1: { 'Power Status': 'on' } });
+    await power('v1', 'off');
   });
 
   it('are listed by their hypervisor', async () => {
@@ -92,9 +114,6 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     expect(await world.complaints('PUT', '/nodes/v1/power', { action: 'wake' })).toEqual([
       'v1: a virtual machine has no power action "wake"; it has on, off, softoff, reset, boot, cycle, nmi.',
     ]);
-    expect(await world.complaints('GET', '/nodes/v1/vitals')).toEqual([
-      'v1: rvitals is not possible: mgt "kvm" has no sensors.',
-    ]);
   });
 
   it('are followed when their daemon dies and when others change them', async () => {
@@ -110,6 +129,22 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     expect(await world.server.ok('GET', '/nodes/v2/power')).toEqual({ v2: { power: 'paused' } });
     await power('v2', 'on');
     expect(await stateOf('v2')).toBe('running (unpaused)');
+  });
+
+  it('do not wait for a hypervisor that is silent behind SSH', async () => {
+    const { server, ssh } = world;
+    const mute = createServer((socket) => socket.on('error', () => undefined));
+    await new Promise<void>((resolve) => mute.listen(ssh.port, '127.131.200.9', resolve));
+    await server.ok('PUT', '/nodes', {
+      mute: { groups: 'all', ip: '127.131.200.9' },
+      v0: { groups: 'all', mgt: 'kvm', vmhost: 'mute' },
+    });
+    const stream = await openStream(server, 'GET', '/nodes/v0,v1,v2/power');
+    const answered = () => stream.lines.filter(({ json }) => json.value).map(({ json }) => json.node);
+    await expect.poll(answered, { timeout: 60_000 }).toHaveLength(2);
+    await stream.ended;
+    expect(stream.lines.find(({ json }) => json.node === 'v0')!.json.error).toMatch(/sshd at 127\.131\.200\.9/);
+    mute.close();
   });
 
   it('are not to be had when their hypervisor is gone, and their neighbours are', async () => {

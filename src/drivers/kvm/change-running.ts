@@ -12,12 +12,13 @@ import {
 import { domainStatistics, domainXml, statistics } from '../../protocols/libvirt/calls/domains.ts';
 import type { Domain } from '../../protocols/libvirt/domain.ts';
 import { type Element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
-import { type Change, inMegabytes, type NewDisk } from './change.ts';
+import type { Change, NewDisk } from './change.ts';
 import { deleteDisks, keptWords, makeDisk, volumesOf } from './change-stopped.ts';
 import { diskOf } from './definition.ts';
 import { diskTimeout } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { devicesOf, type MachineDisk, machineDisks } from './machine-disks.ts';
+import { inMegabytes } from './sizes.ts';
 import { type Undo, undone } from './undo.ts';
 
 /** Disks of these models are there from the start until the end. */

@@ -4,7 +4,7 @@ import { deleteVolume, resizeVolume, type Volume } from '../../protocols/libvirt
 import { type Element, element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Change, NewDisk } from './change.ts';
 import { type Disk, diskOf } from './definition.ts';
-import { diskTimeout, volumeAt, volumeIn } from './disks.ts';
+import { diskTimeout, formAt, volumeAt, volumeIn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { MachineDisk } from './machine-disks.ts';
 import { type Undo, undone } from './undo.ts';
@@ -45,9 +45,10 @@ export async function makeDisk(
   { location, bus, device, size }: NewDisk,
   undo: Undo[],
 ): Promise<Disk> {
-  const request = { name: `${machine.access.node}.${device}.${format}`, size, format, force };
+  const form = await formAt(hypervisor, location, format, signal);
+  const request = { name: `${machine.access.node}.${device}.${form.format}`, size, format: form.format, force };
   const path = await volumeIn(hypervisor, location, request, undo, signal);
-  return { path: path!, kind: 'file', format, device, bus };
+  return { path: path!, ...form, device, bus };
 }
 
 async function setSize(

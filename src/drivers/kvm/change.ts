@@ -12,7 +12,7 @@ import type { Location } from './locations.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
 import { diskNamed, isMadeFor, type MachineDisk, machineDisks, refuseShared } from './machine-disks.ts';
 import { cpusOf, machineSettings, type MachineSettings, memoryOf } from './machine-settings.ts';
-import { diskSize } from './sizes.ts';
+import { diskSize, inMegabytes } from './sizes.ts';
 
 /** A disk to make. */
 export interface NewDisk {
@@ -100,8 +100,6 @@ async function checked(
   const add = newDisks(settings, sizes, [...now!, ...next!]);
   return { machine, hypervisor, domain, settings, force: request.force, cpus, memory, add, resize, purge, signal };
 }
-
-export const inMegabytes = (bytes: bigint): string => `${bytes / (1024n * 1024n)} MB`;
 
 function resizing(text: string): readonly [string, bigint] {
   const [device, size, ...more] = text.split('=');

@@ -1,5 +1,6 @@
 import { type Element, element } from '../../protocols/libvirt/xml.ts';
 import type { MachineSettings, NicSettings } from './machine-settings.ts';
+import type { Firmware, PciAddress } from './other-settings.ts';
 
 /** What marks machines that muster has made. */
 export const madeHere = 'muster:machine';
@@ -29,7 +30,8 @@ export function definitionOf(
   disks: readonly Disk[],
   accelerator: Accelerator,
 ): Element {
-  const { arch, machineType, memory, cpus, bootOrder, nics, cache, cpuMode } = settings;
+  const { arch, machineType, firmware, memory, memoryNodes, cpus, cpuSet, cpuMode } = settings;
+  const { bootOrder, nics, cache, passedDevices } = settings;
   return element(
     'domain',
     { type: accelerator },
@@ -37,14 +39,18 @@ export function definitionOf(
     element('uuid', {}, uuid),
     element('metadata', {}, element(madeHere, { 'xmlns:muster': namespace })),
     element('memory', { unit: 'B' }, String(memory)),
-    element('vcpu', {}, String(cpus)),
+    element('vcpu', { cpuset: cpuSet }, String(cpus)),
+    memoryNodes === undefined
+      ? undefined
+      : element('numatune', {}, element('memory', { mode: 'strict', nodeset: memoryNodes })),
     element(
       'os',
-      {},
+      { firmware: firmware === 'bios' ? undefined : 'efi' },
       element('type', { arch, machine: machineType }, 'hvm'),
+      firmwareOf(firmware),
       bootOrder.map((dev) => element('boot', { dev })),
     ),
-    element('features', {}, hasAcpi(arch) ? element('acpi') : undefined),
+    element('features', {}, hasAcpi(arch, firmware) ? element('acpi') : undefined),
     cpuMode === undefined ? undefined : element('cpu', { mode: cpuMode }),
     element('clock', { offset: 'utc' }),
     element('on_poweroff', {}, 'destroy'),
@@ -55,6 +61,7 @@ export function definitionOf(
       {},
       disks.map((disk) => diskOf(disk, cache)),
       nics.map((nic, index) => nicOf(nic, macs[index]!)),
+      passedDevices.map(passedDevice),
       element('serial', { type: 'pty' }),
       element('console', { type: 'pty' }),
     ),
@@ -62,7 +69,24 @@ export function definitionOf(
 }
 
 /** Without UEFI only these have it. */
-const hasAcpi = (arch: string | undefined): boolean => arch === undefined || arch === 'x86_64' || arch === 'x86';
+const hasAcpi = (arch: string | undefined, firmware: Firmware): boolean =>
+  firmware !== 'bios' || arch === undefined || arch === 'x86_64' || arch === 'x86';
+
+/** Libvirt finds the firmware itself; it has to know whether what is booted must be signed, with keys that are known. */
+function firmwareOf(firmware: Firmware): Element | undefined {
+  if (firmware === 'bios') return undefined;
+  const enabled = firmware === 'secureboot' ? 'yes' : 'no';
+  const features = ['secure-boot', 'enrolled-keys'].map((name) => element('feature', { enabled, name }));
+  return element('firmware', {}, features);
+}
+
+/** It is taken from the hypervisor when the machine starts, and given back when it stops. */
+const passedDevice = (address: PciAddress): Element =>
+  element(
+    'hostdev',
+    { mode: 'subsystem', type: 'pci', managed: 'yes' },
+    element('source', {}, element('address', { ...address })),
+  );
 
 export const diskOf = ({ path, kind, format, device, bus }: Disk, cache: string): Element =>
   element(

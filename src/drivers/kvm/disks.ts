@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import {
@@ -9,18 +8,22 @@ import {
   findPool,
   findVolume,
   type Pool,
+  poolRoom,
   refreshPool,
   type Volume,
   volumePath,
 } from '../../protocols/libvirt/calls/storage.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
-import { isRefusal } from '../../protocols/libvirt/faults.ts';
+import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import { element, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Disk } from './definition.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Location } from './locations.ts';
+import { refuseInUse } from './machine-disks.ts';
 import type { MachineSettings } from './machine-settings.ts';
+import { newPool, placeOf, volumeKind } from './pools.ts';
+import { inMegabytes } from './sizes.ts';
 import type { Undo } from './undo.ts';
 
 /** What disks of each kind of bus are called. */
@@ -74,12 +77,16 @@ export interface DiskRequest {
   readonly sizes: readonly bigint[];
   /** Disks that are there under the same name are replaced. */
   readonly force: boolean;
+  readonly removing?: Removing | undefined;
 }
+
+/** Hears of what muster may not have made, before it is removed. */
+export type Removing = (what: string) => void;
 
 /** Finds or makes the disks of a machine. What was made is told to `undo` as soon as it may be there. */
 export async function prepareDisks(
   hypervisor: Hypervisor,
-  { node, settings, sizes, force }: DiskRequest,
+  { node, settings, sizes, force, removing }: DiskRequest,
   undo: Undo[],
   signal: AbortSignal,
 ): Promise<readonly Disk[]> {
@@ -89,10 +96,11 @@ export async function prepareDisks(
     if (location.kind === 'file') disks.push({ path: location.path, kind: 'file', format, device, bus });
     else if (location.kind === 'device') disks.push({ path: location.path, kind: 'block', format: 'raw', device, bus });
     else {
-      const request = { name: `${node}.${device}.${format}`, size, format, force };
+      const form = await formAt(hypervisor, location, format, signal);
+      const request = { name: `${node}.${device}.${form.format}`, size, format: form.format, force, removing };
       const path = await volumeIn(hypervisor, location, request, undo, signal);
       if (path === undefined) return false;
-      disks.push({ path, kind: 'file', format, device, bus });
+      disks.push({ path, ...form, device, bus });
     }
     return true;
   };
@@ -108,12 +116,11 @@ export async function prepareDisks(
   }
 }
 
-/** A name for it among those of the hypervisor. */
-export const placeOf = (location: Location): string => (location.kind === 'pool' ? location.name : location.path);
+export { placeOf } from './pools.ts';
 
 /** A directory becomes a pool for as long as the daemon lives: libvirt makes disks in nothing else. */
 export async function poolAt(connection: LibvirtConnection, location: Location, signal: AbortSignal): Promise<Pool> {
-  const by = location.kind === 'pool' ? { name: location.name } : { directory: location.path };
+  const by = location.kind === 'pool' ? { name: location.name } : { directory: placeOf(location) };
   const found = await findPool(connection, by, { signal });
   if (found) {
     await refreshPool(connection, found, { signal, timeout: diskTimeout });
@@ -125,15 +132,22 @@ export async function poolAt(connection: LibvirtConnection, location: Location, 
       `its attribute vmstorage names the pool ${location.name}, which ${connection.where} has not.`,
     );
   }
-  const name = `muster-${createHash('sha256').update(location.path).digest('hex').slice(0, 16)}`;
-  const xml = element(
-    'pool',
-    { type: 'dir' },
-    element('name', {}, name),
-    element('target', {}, element('path', {}, location.path)),
-  );
-  return createPool(connection, writeXml(xml), { signal });
+  const build = location.kind === 'nfs';
+  return createPool(connection, writeXml(newPool(location)), { signal, timeout: diskTimeout, build });
 }
+
+/** How a disk that is made there is kept: devices hold what is written as it is. */
+export const formAt = (
+  { connection, pools }: Hypervisor,
+  location: Location,
+  format: Disk['format'],
+  signal: AbortSignal,
+): Promise<Pick<Disk, 'kind' | 'format'>> =>
+  pools.take(placeOf(location), signal, async () => {
+    if (location.kind === 'directory' || location.kind === 'nfs') return { kind: 'file', format };
+    const kind = await volumeKind(connection, location, await poolAt(connection, location, signal), signal);
+    return { kind, format: kind === 'block' ? 'raw' : format };
+  });
 
 export interface VolumeRequest {
   readonly name: string;
@@ -142,6 +156,7 @@ export interface VolumeRequest {
   readonly format: string;
   /** One that is there is replaced. */
   readonly force: boolean;
+  readonly removing?: Removing | undefined;
   /** What it is based on: only what differs from it is kept. */
   readonly backing?: { readonly path: string; readonly format: string } | undefined;
   /** What it is to hold. */
@@ -169,7 +184,11 @@ export const volumeIn = (
         `there is a disk ${existing.key} on ${connection.where} already; with force it is replaced.`,
       );
     }
-    if (existing) await deleteVolume(connection, existing, options);
+    if (existing) {
+      await refuseInUse(connection, [existing.key], undefined, signal);
+      request.removing?.(`the disk ${existing.key} on ${connection.where}`);
+      await deleteVolume(connection, existing, options);
+    }
     const remove: Undo = (at, later) => removeVolume(at, location, name, later);
     undo.push(remove);
     try {
@@ -177,9 +196,29 @@ export const volumeIn = (
     } catch (error) {
       // Somebody else has made it in this moment.
       if (isRefusal(error, errorCodes.storageVolumeExists)) undo.splice(undo.indexOf(remove), 1);
-      throw error;
+      throw await explained(error, connection, location, pool, size, signal);
     }
   });
+
+const roomWords = /no space left|insufficient free space|not enough free space/i;
+
+/** A pool that is full says so in the words of whatever program has met it. */
+async function explained(
+  error: unknown,
+  connection: LibvirtConnection,
+  location: Location,
+  pool: Pool,
+  size: bigint,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof LibvirtFault) || !roomWords.test(error.message)) return error;
+  const free = await poolRoom(connection, pool, { signal });
+  return new Fault(
+    'invalid',
+    `${placeOf(location)} on ${connection.where} has no room for a disk of ${inMegabytes(size)}: ${inMegabytes(free)} are free.`,
+    { cause: error },
+  );
+}
 
 function makeVolume(
   connection: LibvirtConnection,
@@ -224,13 +263,18 @@ export const locationOf = (path: string): Location & { readonly path: string } =
   path: posix.dirname(path),
 });
 
-/** A file as what libvirt knows of it; undefined: it is not there. */
+/** The volume group that a device is of, as far as its path tells. */
+export const groupOf = (path: string): string | undefined => /^\/dev\/([\w.+-]+)\/[^/]+$/.exec(path)?.[1];
+
+/** A file, or a volume of LVM, as what libvirt knows of it; undefined: it is not there. */
 export const volumeAt = (
   { connection, pools }: Hypervisor,
   path: string,
   signal: AbortSignal,
 ): Promise<Volume | undefined> =>
   pools.take(posix.dirname(path), signal, async () => {
-    const pool = await poolAt(connection, locationOf(path), signal);
+    const group = groupOf(path);
+    const location: Location = group === undefined ? locationOf(path) : { kind: 'lvm', group };
+    const pool = await poolAt(connection, location, signal);
     return findVolume(connection, pool, posix.basename(path), { signal });
   });

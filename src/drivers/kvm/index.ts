@@ -9,6 +9,7 @@ import { kvmPower } from './power.ts';
 import { kvmSnapshots } from './snapshots.ts';
 import { kvmSubnodes } from './subnodes.ts';
 import { kvmVirtualMachine } from './virtual-machine.ts';
+import { kvmVitals } from './vitals.ts';
 import { onlyHere } from './ways.ts';
 
 export interface KvmDriverOptions {
@@ -40,6 +41,10 @@ class KvmCapabilities implements Capabilities {
 
   get inventory() {
     return kvmInventory(this.#machine);
+  }
+
+  get vitals() {
+    return kvmVitals(this.#machine);
   }
 
   get virtualMachine() {

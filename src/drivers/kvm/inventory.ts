@@ -14,6 +14,10 @@ const megabytes = (at: Element | undefined): string => `${Math.round(Number(text
 
 function* linesOf(domain: Element): Generator<Line> {
   yield { label: 'UUID/GUID', value: textOf(elementAt(domain, 'uuid')) ?? '', kinds: ['uuid', 'guid', 'vpd'] };
+  const os = elementAt(domain, 'os') ?? domain;
+  const { arch = '', machine = '' } = elementAt(os, 'type')?.attributes ?? {};
+  yield { label: 'System Model/MTM', value: `${machine} (${arch})`, kinds: ['model', 'vpd'] };
+  yield { label: 'Firmware', value: firmwareOf(os), kinds: ['firm'] };
   yield { label: 'CPUs', value: processors(elementAt(domain, 'vcpu')), kinds: ['cpu'] };
   const memory = elementAt(domain, 'memory');
   yield { label: 'Memory', value: megabytes(elementAt(domain, 'currentMemory') ?? memory), kinds: ['dimm'] };
@@ -31,6 +35,21 @@ function* linesOf(domain: Element): Generator<Line> {
     const mac = elementAt(nic, 'mac')?.attributes['address'] ?? '';
     yield { label: `Network adapter ${index + 1}`, value: on === undefined ? mac : `${mac} on ${on}`, kinds: ['hw'] };
   }
+  const passed = childElements(devices, 'hostdev').filter(({ attributes }) => attributes['type'] === 'pci');
+  for (const [index, device] of passed.entries()) {
+    const at = elementAt(device, 'source', 'address')?.attributes ?? {};
+    const [segment, bus, slot, part] = ['domain', 'bus', 'slot', 'function'].map((name) =>
+      at[name]?.replace(/^0x/, ''),
+    );
+    yield { label: `PCI device ${index + 1}`, value: `${segment}:${bus}:${slot}.${part}`, kinds: ['pci', 'hw'] };
+  }
+}
+
+/** A loader of its own is UEFI; it says whether what it boots has to be signed. */
+function firmwareOf(os: Element): string {
+  const loader = elementAt(os, 'loader');
+  if (!loader && os.attributes['firmware'] !== 'efi') return 'BIOS';
+  return loader?.attributes['secure'] === 'yes' ? 'UEFI with Secure Boot' : 'UEFI';
 }
 
 /** Attributes that say where a disk is. */

@@ -1,15 +1,24 @@
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 
-/** Where disks are: in a directory or in a pool that libvirt has, where they can be made, or a file or a device that is there. */
+/** Where disks are: in a directory here or on an NFS server, a volume group or a pool that libvirt has, where they can be made, or a file or a device that is there. */
 export type Location =
   | { readonly kind: 'directory' | 'file' | 'device'; readonly path: string; readonly bus?: string | undefined }
-  | { readonly kind: 'pool'; readonly name: string; readonly bus?: string | undefined };
+  | { readonly kind: 'pool'; readonly name: string; readonly bus?: string | undefined }
+  | { readonly kind: 'lvm'; readonly group: string; readonly bus?: string | undefined }
+  | { readonly kind: 'nfs'; readonly server: string; readonly path: string; readonly bus?: string | undefined };
+
+/** Where a disk can be made. */
+export type MakingLocation = Extract<Location, { readonly kind: 'directory' | 'pool' | 'lvm' | 'nfs' }>;
 
 const word = /^[A-Za-z0-9][\w.-]{0,62}$/;
+const serverShape = /^([A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[\da-f:.]{2,45}\])$/i;
 const pathShape = /^\/[\w./@+:-]{1,1000}$/;
 
-/** The attribute vmstorage: `dir:///images`, `phy:/dev/sdb`, `/images/n1.img`, or the name of a pool; several joined by `|`. */
+/**
+ * The attribute vmstorage: `dir:///images`, `nfs://server/images`, `lvm://group`, `phy:/dev/sdb`, `/images/n1.img`, or the name of a pool;
+ * several joined by `|`.
+ */
 export function locationsIn(vmstorage: string): readonly Location[] {
   return vmstorage
     .split('|')
@@ -25,8 +34,21 @@ function locationOf(text: string): Location {
   if (place.startsWith('dir://')) return { kind: 'directory', path: pathOf(text, place.slice('dir://'.length)), bus };
   if (place.startsWith('phy:')) return { kind: 'device', path: pathOf(text, place.slice('phy:'.length)), bus };
   if (place.startsWith('/')) return { kind: 'file', path: pathOf(text, place), bus };
+  if (place.startsWith('lvm://')) {
+    const group = place.slice('lvm://'.length).replace(/\/$/, '');
+    if (!word.test(group)) throw wrong(text, `"${group}" is no volume group`);
+    return { kind: 'lvm', group, bus };
+  }
+  if (place.startsWith('nfs://')) {
+    const [, server = '', path = ''] = /^nfs:\/\/([^/]*)(\/.*)?$/.exec(place) ?? [];
+    if (!serverShape.test(server)) throw wrong(text, `"${server}" is no server`);
+    return { kind: 'nfs', server, path: pathOf(text, path), bus };
+  }
   if (word.test(place)) return { kind: 'pool', name: place, bus };
-  throw wrong(text, 'use dir:///DIRECTORY, phy:/dev/DEVICE, the path of a file, or the name of a pool of libvirt');
+  throw wrong(
+    text,
+    'use dir:///DIRECTORY, nfs://SERVER/DIRECTORY, lvm://GROUP, phy:/dev/DEVICE, the path of a file, or the name of a pool of libvirt',
+  );
 }
 
 function pathOf(text: string, path: string): string {

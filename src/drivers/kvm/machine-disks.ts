@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { domainXml, listDomains } from '../../protocols/libvirt/calls/domains.ts';
+import { domainStatistics, domainXml, listDomains, statistics } from '../../protocols/libvirt/calls/domains.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import type { Domain } from '../../protocols/libvirt/domain.ts';
 import { isRefusal } from '../../protocols/libvirt/faults.ts';
@@ -74,6 +74,27 @@ export async function refuseShared(
     }
   }
 }
+
+/** Refuses to delete what a machine of the hypervisor, or another one than `owner`, has as its disk or has a disk based on. */
+export async function refuseInUse(
+  connection: LibvirtConnection,
+  paths: readonly string[],
+  owner: Domain | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  if (paths.length === 0) return;
+  const told = await domainStatistics(connection, statistics.block, [], { signal, withBacking: true });
+  for (const { domain, values } of told) {
+    if (domain.uuid === owner?.uuid) continue;
+    for (const [name, value] of values) {
+      if (blockPath.test(name) && paths.includes(String(value))) {
+        throw new Fault('invalid', `the disk ${value} is in use by the machine ${domain.name}.`);
+      }
+    }
+  }
+}
+
+const blockPath = /^block\.\d+\.path$/;
 
 async function pathsOf(
   connection: LibvirtConnection,

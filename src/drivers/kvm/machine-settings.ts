@@ -1,6 +1,7 @@
 import { Fault } from '../../core/errors.ts';
 import { bytesOf, mebi } from './sizes.ts';
 import { type Location, locationsIn } from './locations.ts';
+import { type Firmware, otherSettings, type PciAddress } from './other-settings.ts';
 
 /** The attributes that a machine is made from. */
 export const machineAttributes = [
@@ -30,7 +31,12 @@ export interface NicSettings {
 export interface MachineSettings {
   readonly arch: string | undefined;
   readonly machineType: string | undefined;
+  readonly firmware: Firmware;
   readonly cpuMode: string | undefined;
+  /** The processors of the hypervisor that run it, and the NUMA nodes that its memory is on; undefined: any. */
+  readonly cpuSet: string | undefined;
+  readonly memoryNodes: string | undefined;
+  readonly passedDevices: readonly PciAddress[];
   /** Bytes. */
   readonly memory: bigint;
   readonly cpus: number;
@@ -92,22 +98,38 @@ export function machineSettings(
   attributes: MachineAttributes,
   asked: { readonly cpus?: string | undefined; readonly memory?: string | undefined } = {},
 ): MachineSettings {
-  const { machine, cpumode } = otherSettings(attributes.vmothersetting ?? '');
+  const arch = choice(attributes, 'arch');
+  const other = otherSettings(attributes.vmothersetting ?? '');
+  const firmware = other.firmware ?? (isArm(arch) ? 'uefi' : 'bios');
+  // Secure Boot is on no older type, and what has UEFI is new.
+  const machineType = other.machine ?? (firmware !== 'bios' && !isArm(arch) ? 'q35' : undefined);
   const format = choice(attributes, 'vmstorageformat', ['qcow2', 'raw']) as 'qcow2' | 'raw' | undefined;
   return {
-    arch: choice(attributes, 'arch'),
-    machineType: machine,
-    cpuMode: cpumode,
+    arch,
+    machineType,
+    firmware,
+    cpuMode: other.cpumode,
+    cpuSet: other.vcpupin,
+    memoryNodes: other.membind,
+    passedDevices: other.devpassthrough ?? [],
     memory: memoryOf(asked.memory ?? attributes.vmmemory ?? defaultMemory),
     cpus: cpusOf(asked.cpus ?? attributes.vmcpus ?? '1'),
     bootOrder: bootOrderOf(attributes.vmbootorder ?? 'net,hd'),
     nics: listOf(attributes.vmnics, ',').map((text) => nicOf(text, choice(attributes, 'vmnicnicmodel') ?? 'virtio')),
     macs: macsOf(attributes.mac),
     locations: locationsIn(attributes.vmstorage ?? ''),
-    bus: choice(attributes, 'vmstoragemodel', ['ide', 'scsi', 'virtio', 'sata']) ?? 'ide',
+    bus: choice(attributes, 'vmstoragemodel', ['ide', 'scsi', 'virtio', 'sata']) ?? usualBus(arch, machineType),
     format: format ?? 'qcow2',
     cache: choice(attributes, 'vmstoragecache') ?? 'none',
   };
+}
+
+const isArm = (arch: string | undefined): boolean => arch === 'aarch64' || arch === 'arm64';
+
+/** IDE, but for types of machines that have none. */
+function usualBus(arch: string | undefined, machineType = ''): string {
+  if (isArm(arch)) return 'virtio';
+  return machineType.includes('q35') ? 'sata' : 'ide';
 }
 
 export function memoryOf(text: string): bigint {
@@ -152,23 +174,4 @@ function macsOf(text: string | undefined): readonly string[] {
     if (!macShape.test(mac)) throw wrong('mac', text!, `"${mac}" is no address of an Ethernet adapter`);
     return mac.toLowerCase();
   });
-}
-
-const cpuModes: readonly string[] = ['host-model', 'host-passthrough'];
-
-function otherSettings(text: string): { machine?: string; cpumode?: string } {
-  const found: { machine?: string; cpumode?: string } = {};
-  for (const item of listOf(text, ';')) {
-    const colon = item.indexOf(':');
-    const [name, value] = [item.slice(0, colon), item.slice(colon + 1)];
-    if (name === 'machine' && word.test(value)) found.machine = value;
-    else if (name === 'cpumode' && cpuModes.includes(value)) found.cpumode = value;
-    else
-      throw wrong(
-        'vmothersetting',
-        text,
-        `of "${item}" nothing can be made; known are machine:TYPE and cpumode:${cpuModes.join(' or ')}`,
-      );
-  }
-  return found;
 }

@@ -22,3 +22,5 @@ export function diskSize(text: string): bigint {
   if (bytes !== undefined && bytes > 0n && bytes <= largestDisk) return bytes;
   throw new Fault('invalid', `"${text}" is no size of a disk: gigabytes, or a number with K, M, G or T.`);
 }
+
+export const inMegabytes = (bytes: bigint): string => `${bytes / mebi} MB`;

@@ -9,15 +9,17 @@ import {
   findDomain,
   undefineDomain,
 } from '../../protocols/libvirt/calls/domains.ts';
-import { deleteVolume, type Volume } from '../../protocols/libvirt/calls/storage.ts';
+import { deleteVolume } from '../../protocols/libvirt/calls/storage.ts';
 import { domainStates } from '../../protocols/libvirt/domain.ts';
-import { childElements, type Element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
+import { type Element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { MachineRequest, MadeMachine, VirtualMachine } from '../capabilities.ts';
 import { changeMachine } from './change.ts';
 import { definitionOf, madeHere } from './definition.ts';
-import { diskTimeout, prepareDisks, volumeAt } from './disks.ts';
+import { volumesOf } from './change-stopped.ts';
+import { diskTimeout, groupOf, prepareDisks } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
+import { type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
 import { machineSettings } from './machine-settings.ts';
 import { diskSize } from './sizes.ts';
 import { type Undo, undone } from './undo.ts';
@@ -39,7 +41,7 @@ async function create(machine: Machine, request: MachineRequest, signal: AbortSi
   const macs = settings.nics.map((_, index) => settings.macs[index] ?? newMac());
   const undo: Undo[] = [];
   try {
-    const disks = await prepareDisks(hypervisor, { node, settings, sizes, force: request.force }, undo, signal);
+    const disks = await prepareDisks(hypervisor, { node, settings, sizes, ...request }, undo, signal);
     const xml = writeXml(definitionOf({ name: node, uuid, macs }, settings, disks, machine.accelerator));
     undo.push(forgetMachine(uuid));
     await defineDomain(connection, xml, { signal });
@@ -64,8 +66,15 @@ async function refuseTaken(
   signal: AbortSignal,
 ): Promise<void> {
   const { connection, host } = hypervisor;
-  if (await hypervisor.find(node, signal)) {
-    throw new Fault('invalid', `there is a virtual machine ${node} on ${host} already; DELETE vm removes it.`);
+  const taken = await hypervisor.find(node, signal);
+  if (taken) {
+    const xml = readXml(await domainXml(connection, taken, 'next start', { signal }));
+    throw new Fault(
+      'invalid',
+      elementAt(xml, 'metadata', madeHere)
+        ? `there is a virtual machine ${node} on ${host} already; DELETE vm removes it.`
+        : `there is a virtual machine ${node} on ${host} that muster has not made; DELETE vm removes it with force.`,
+    );
   }
   const same = uuid === undefined ? undefined : await findDomain(connection, { uuid }, { signal });
   if (same) throw new Fault('invalid', `its UUID is that of the virtual machine ${same.name} on ${host}.`);
@@ -73,7 +82,7 @@ async function refuseTaken(
 
 async function remove(
   machine: Machine,
-  { purge, force }: Parameters<VirtualMachine['remove']>[0],
+  { purge, force, removing }: Parameters<VirtualMachine['remove']>[0],
   signal: AbortSignal,
 ): Promise<void> {
   const { node } = machine.access;
@@ -81,44 +90,47 @@ async function remove(
   const { connection } = hypervisor;
   const domain = await hypervisor.machine(node, signal);
   const xml = readXml(await domainXml(connection, domain, 'next start', { signal }));
-  if (!force && !elementAt(xml, 'metadata', madeHere)) {
+  const isOurs = elementAt(xml, 'metadata', madeHere) !== undefined;
+  if (!force && !isOurs) {
     throw new Fault('invalid', 'its virtual machine was not made by muster; with force it is removed all the same.');
   }
   const { state } = await domainState(connection, domain, { signal });
   if (!force && state !== domainStates.off) {
     throw new Fault('invalid', 'it is on; switch it off first, or remove it with force.');
   }
-  const volumes = purge ? await disksToDelete(machine, hypervisor, xml, force, signal) : [];
+  const disks = purge ? disksToDelete(node, xml, force) : [];
+  await refuseInUse(
+    connection,
+    disks.map(({ path }) => path),
+    domain,
+    signal,
+  );
+  const volumes = await volumesOf(hypervisor, disks, signal);
+  if (!isOurs) removing?.(`the virtual machine ${node} (${domain.uuid}) on ${connection.where}`);
+  for (const { path } of disks.filter((disk) => !isNamedFor(node, disk))) {
+    removing?.(`the disk ${path} on ${connection.where}`);
+  }
   if (state !== domainStates.off) await actOnDomain(connection, 'destroy', domain, { signal });
   await undefineDomain(connection, domain, { signal });
   for (const volume of volumes) await deleteVolume(connection, volume, { signal, timeout: diskTimeout });
 }
 
-/** The files of its disks. One of another name is not of our making, and devices stay as they are. */
-async function disksToDelete(
-  { access: { node } }: Machine,
-  hypervisor: Hypervisor,
-  xml: Element,
-  force: boolean,
-  signal: AbortSignal,
-): Promise<readonly Volume[]> {
-  const paths = childElements(elementAt(xml, 'devices') ?? xml, 'disk')
-    .filter(({ attributes }) => attributes['device'] === 'disk')
-    .flatMap((disk) => elementAt(disk, 'source')?.attributes['file'] ?? []);
-  const foreign = paths.filter((path) => !posix.basename(path).startsWith(`${node}.`));
+/** Its files, and volumes of LVM that have its name. One of another name is not of our making; other devices stay as they are. */
+function disksToDelete(node: string, xml: Element, force: boolean): readonly MachineDisk[] {
+  const disks = machineDisks(xml).filter(
+    (disk) => disk.kind === 'file' || (groupOf(disk.path) !== undefined && isNamedFor(node, disk)),
+  );
+  const foreign = disks.filter((disk) => !isNamedFor(node, disk)).map(({ path }) => path);
   if (foreign.length > 0 && !force) {
     throw new Fault(
       'invalid',
       `its disk ${foreign.join(', ')} was not made for it; with force it is deleted all the same.`,
     );
   }
-  const volumes: Volume[] = [];
-  for (const path of paths) {
-    const volume = await volumeAt(hypervisor, path, signal);
-    if (volume) volumes.push(volume);
-  }
-  return volumes;
+  return disks;
 }
+
+const isNamedFor = (node: string, { path }: MachineDisk): boolean => posix.basename(path).startsWith(`${node}.`);
 
 export const kvmVirtualMachine = (machine: Machine): VirtualMachine => ({
   change: (request, signal) => changeMachine(machine, request, signal),

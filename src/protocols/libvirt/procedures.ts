@@ -12,6 +12,8 @@ export const procedures = {
   storagePoolCreateXml: 76,
   storagePoolRefresh: 83,
   storagePoolLookupByName: 84,
+  storagePoolGetInfo: 87,
+  storagePoolGetXml: 88,
   storageVolCreateXml: 93,
   storageVolDelete: 94,
   storageVolLookupByName: 95,

@@ -36,8 +36,8 @@ export function openTls(
   port = tlsPort,
 ): Promise<Duplex> {
   const where = `${name} (${address}, port ${port})`;
+  if (signal.aborted) return Promise.reject(cancelled(signal));
   return new Promise((resolve, reject) => {
-    if (signal.aborted) return void reject(cancelled(signal));
     const socket = connect({
       ...credentials,
       host: address,

@@ -23,6 +23,13 @@ const longestDelay = 8_000;
 const blocksPerRead = 64;
 const lowest16 = 0x1_0000;
 
+/** Blocks that are sent before the client must say that it has them, and how often they were. */
+interface Window {
+  readonly first: number;
+  readonly last: number;
+  readonly attempt: number;
+}
+
 /** Sends one file to one client, over a socket that is connected to it. */
 export class Transfer {
   readonly #socket: Socket;
@@ -35,6 +42,7 @@ export class Transfer {
   #sent = 0;
   #heard = false;
   #timer: NodeJS.Timeout | undefined;
+  #timerDelay = 0;
   /** Blocks that were read, from `#firstRead` on; all but the last have their full size. */
   #read = Buffer.alloc(0);
   #firstRead = 1;
@@ -79,21 +87,37 @@ export class Transfer {
 
   #sendWindow(): void {
     if (this.#isOver) return;
-    clearTimeout(this.#timer);
     if (this.#sent === (this.#heard ? mostSent.heard : mostSent.unheard)) return this.#end(false);
     const delay = Math.min(
       this.#agreement.retryDelay * 2 ** this.#sent,
       Math.max(longestDelay, this.#agreement.retryDelay),
     );
     this.#sent++;
-    this.#timer = setTimeout(() => this.#sendWindow(), delay);
+    this.#wakeAfter(delay);
     if (this.#next === 0) this.#send(optionAcknowledgement(this.#agreement.accepted));
-    else void this.#sendBlocks(this.#next, this.#sent);
+    else this.#sendBlocks(this.#next, this.#sent);
   }
 
-  async #sendBlocks(first: number, attempt: number): Promise<void> {
+  /** With every block that arrives; to put a timer back costs far less than to make one. */
+  #wakeAfter(delay: number): void {
+    if (this.#timer && this.#timerDelay === delay) {
+      this.#timer.refresh();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#timerDelay = delay;
+    this.#timer = setTimeout(() => this.#sendWindow(), delay);
+  }
+
+  #sendBlocks(first: number, attempt: number): void {
     const last = Math.min(first + this.#agreement.window - 1, this.#blocks);
-    for (let block = first; block <= last; block++) {
+    let block = first;
+    for (; block <= last && this.#has(block); block++) this.#send(this.#packet(block));
+    if (block <= last) void this.#readAndSend(block, { first, last, attempt });
+  }
+
+  async #readAndSend(from: number, { first, last, attempt }: Window): Promise<void> {
+    for (let block = from; block <= last; block++) {
       if (!this.#has(block)) {
         await (this.#reading ??= this.#readFrom(block).finally(() => (this.#reading = undefined)));
         // Somebody else's reading may have been for other blocks.

@@ -108,8 +108,8 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: { type: 'string' },
     example: 'respond-async',
     description:
-      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run.',
-    takenBy: takesLong,
+      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed.',
+    takenBy: (endpoint) => takesLong(endpoint) || endpoint.command.kind === 'per-node',
   },
   {
     key: 'ifNoneMatch',
@@ -138,11 +138,16 @@ export const responseHeaders = {
   'X-Request-Id': { schema: { type: 'string' }, description: 'Names the request in the log of the service.' },
   'X-Muster-Run': { schema: { type: 'string' }, description: 'The id of the run; GET /runs/{id} shows it for a day.' },
   'X-Muster-Revision': { schema: count, description: 'The revision of the database that was read or written.' },
+  'X-Muster-Note': {
+    schema: { type: 'string' },
+    description: 'Something was taken though it looks wrong: one sentence; the run has all of them.',
+  },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },
   'Preference-Applied': {
     schema: { type: 'string' },
-    description: 'respond-async, if the reply did not wait for the end of long work.',
+    description:
+      'respond-async, if the reply did not wait for the end of long work; handling=lenient, if it has results beside errors.',
   },
   Allow: { schema: { type: 'string' }, description: 'The methods the path offers.' },
   'Retry-After': { schema: count, description: 'Seconds after which trying again makes sense.' },

@@ -13,7 +13,16 @@ import {
 } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { valueText } from '../definition-body.ts';
-import { anyMembers, endpoint, type Endpoint, type Input, members, nodesOf } from '../endpoint.ts';
+import {
+  anyMembers,
+  endpoint,
+  type Endpoint,
+  type Input,
+  type MemberLack,
+  members,
+  nodesOf,
+  requiredText,
+} from '../endpoint.ts';
 import { splitList } from './definitions.ts';
 
 const rangeOf = ({ params }: Input): string => params['noderange']!;
@@ -26,8 +35,7 @@ function needed(input: Input, member: string, kind: 'missing-action' | 'missing-
   return value;
 }
 
-const actionBody = (...known: string[]) =>
-  members({ action: Type.Optional(Type.String({ description: known.join(', ') })) });
+const actionBody = (lack: MemberLack, ...known: string[]) => members({ action: requiredText(lack, known.join(', ')) });
 
 /** The first attribute of the body, as the reference system reads it. */
 function energySetting({ body }: Input): { attribute: string; value: string } {
@@ -84,6 +92,7 @@ export const hardware: Endpoint[] = [
   endpoint('PUT /nodes/{noderange}/power', {
     command: rpower,
     body: actionBody(
+      'missing-action',
       'on, off, softoff, reset, boot, cycle, nmi, wake, suspend, stat, state',
       'of OpenBMC also bmcreboot, bmcstate',
     ),
@@ -140,7 +149,7 @@ export const hardware: Endpoint[] = [
   endpoint('PUT /nodes/{noderange}/nextboot', {
     command: rsetboot,
     body: members({
-      order: Type.Optional(Type.String({ description: 'net, hd, cd, floppy, def, setup' })),
+      order: requiredText('missing-action', 'net, hd, cd, floppy, def, setup'),
       persistent: Type.Optional(Type.Enum(['yes', 'no'], { description: 'yes: for all boots, not the next alone' })),
       mode: Type.Optional(Type.Enum(['uefi', 'legacy'])),
     }),
@@ -226,7 +235,7 @@ export const hardware: Endpoint[] = [
   }),
   endpoint('PUT /nodes/{noderange}/beacon', {
     command: rbeacon,
-    body: actionBody('on', 'off', 'blink'),
+    body: actionBody('missing-member', 'on', 'off', 'blink'),
     args: (input) => ({ ...nodesOf(input), action: needed(input, 'action', 'missing-member') }),
     summary: 'Switch the identification light.',
     example: { body: { action: 'on' } },

@@ -104,12 +104,12 @@ export const groups: Endpoint[] = definitionRows({
   createOnlyAtMuster: true,
 });
 
-function templateName({ body }: Input): string {
-  const { template } = definitionBody(body).options;
+function templateName({ body, query }: Input): string {
+  const template = definitionBody(body).options.template ?? query['template'];
   if (!template)
     throw new Fault(
       'missing-member',
-      'Name the template in the body: {"options":{"--template":"NAME"}}; GET /templates/node/all lists them.',
+      'Name the template: ?template=NAME, or {"options":{"--template":"NAME"}} in the body; GET /templates/node/all lists them.',
     );
   return template;
 }
@@ -118,7 +118,8 @@ export const templates: Endpoint[] = [
   endpoint('GET /templates/node', {
     command: lstemplate,
     reply: 'attributes',
-    body: Type.Object({ options: Type.Object({ '--template': Type.String() }) }),
+    body: Type.Object({ options: Type.Optional(Type.Object({ '--template': Type.String() })) }),
+    query: { template: 'the name of the template, for those who send no body with a GET' },
     args: (input) => ({ template: templateName(input) }),
     summary: 'The attributes a template gives to new nodes.',
     example: {

@@ -26,6 +26,7 @@ export class BootWatcher {
   readonly #deadline: number;
   readonly #slots: NamedSlots;
   readonly #watches = new Map<string, BootWatch>();
+  #isClosed = false;
 
   constructor(surroundings: Surroundings, { atOnce, deadline }: Pick<BootSettings, 'atOnce' | 'deadline'>) {
     this.#surroundings = surroundings;
@@ -47,13 +48,21 @@ export class BootWatcher {
     return watch;
   }
 
-  release({ node }: BootWatch): void {
-    this.#watches.delete(node);
+  /** By then somebody else may have the node. */
+  release(watch: BootWatch): void {
+    if (this.#watches.get(watch.node) === watch) this.#watches.delete(watch.node);
   }
 
-  /** Does the work that boots a node when its turn has come. */
+  /** Does the work that boots a node when its turn has come; who still waits when muster is stopped has waited in vain. */
   inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return this.#slots.take('boots', signal, work);
+    return this.#slots.take('boots', signal, () => {
+      if (this.#isClosed)
+        throw new Fault(
+          'unavailable',
+          'muster was stopped before its turn came; its boot state is set, its power is as it was.',
+        );
+      return work();
+    });
   }
 
   /** Resolves when the status of nodes is to be seen. */
@@ -63,6 +72,7 @@ export class BootWatcher {
 
   /** Machines go on booting; nobody is told how it ended. */
   close(): void {
+    this.#isClosed = true;
     for (const watch of this.#watches.values()) watch.leave();
   }
 }

@@ -17,6 +17,7 @@ export function* hypervisorsIn(snapshot: Snapshot): Sliced<ReadonlySet<string>> 
   /** Values that were looked at: thousands of machines have the same few. */
   const seen = new Set<string>();
   for (const [name, row] of snapshot.rows('vm').entries()) {
+    yield;
     if (!isEnabled(row)) continue;
     for (const [attribute, column] of Object.entries(columns)) {
       const stored = row[column] ?? '';

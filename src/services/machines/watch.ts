@@ -63,6 +63,7 @@ export class MachineWatch {
 
   close(): void {
     this.#unsubscribe?.();
+    this.#unsubscribe = undefined;
     clearTimeout(this.#looking);
     clearTimeout(this.#settling);
     for (const { end } of this.#followed.values()) end();

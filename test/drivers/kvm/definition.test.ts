@@ -3,8 +3,10 @@ import { Fault } from '../../../src/core/errors.ts';
 import { definitionOf } from '../../../src/drivers/kvm/definition.ts';
 import { placesOf } from '../../../src/drivers/kvm/disks.ts';
 import { type MachineAttributes, machineSettings } from '../../../src/drivers/kvm/machine-settings.ts';
+import { locationsIn } from '../../../src/drivers/kvm/locations.ts';
+import { newPool, placeOf } from '../../../src/drivers/kvm/pools.ts';
 import { bytesOf } from '../../../src/drivers/kvm/sizes.ts';
-import { writeXml } from '../../../src/protocols/libvirt/xml.ts';
+import { elementAt, writeXml } from '../../../src/protocols/libvirt/xml.ts';
 
 test.each([
   ['20', 'G', 20n << 30n],
@@ -69,15 +71,64 @@ test.each([
   [{ mac: 'xx!n1' }, '"xx" is no address of an Ethernet adapter'],
   [{ vmstorage: `dir://${hostile}` }, 'its attribute vmstorage'],
   [{ vmstorage: 'dir:///images/../etc' }, '"/images/../etc" is no path'],
-  [{ vmstorage: 'lvm://vg' }, 'use dir:///DIRECTORY'],
+  [{ vmstorage: 'ftp://vg' }, 'use dir:///DIRECTORY'],
+  [{ vmstorage: 'lvm://../vg' }, '"../vg" is no volume group'],
+  [{ vmstorage: "lvm://vg'/><x/>" }, 'is no volume group'],
+  [{ vmstorage: "nfs://a'><x>/b" }, 'is no server'],
+  [{ vmstorage: 'nfs://server' }, '"" is no path'],
+  [{ vmstorage: 'nfs://server/a/../etc' }, '"/a/../etc" is no path'],
   [{ vmstorage: 'dir:///a,dev:cdrom' }, 'options after a comma are not known'],
   [{ vmstoragemodel: 'floppy' }, 'known are ide, scsi, virtio, sata'],
   [{ vmstorageformat: 'vmdk' }, 'known are qcow2, raw'],
-  [{ vmothersetting: 'devpassthrough:pci_0000_00_00_0' }, 'nothing can be made'],
+  [{ vmothersetting: 'devpassthrough:pci_0000_00_00_9' }, 'nothing can be made'],
+  [{ vmothersetting: `devpassthrough:pci_0000_00_00_0,${hostile}` }, 'nothing can be made'],
+  [{ vmothersetting: 'firmware:coreboot' }, 'nothing can be made'],
+  [{ vmothersetting: `vcpupin:${hostile}` }, 'nothing can be made'],
+  [{ vmothersetting: 'membind:all' }, 'nothing can be made'],
+  [{ vmothersetting: 'toString:1' }, 'nothing can be made'],
+  [{ vmothersetting: 'q35' }, 'nothing can be made'],
 ] satisfies [MachineAttributes, string][])('%j is refused', (attributes, sentence) => {
   const read = (): unknown => machineSettings(attributes);
   expect(read).toThrow(Fault);
   expect(read).toThrow(sentence);
+});
+
+test.each([
+  [{}, undefined, undefined, 'ide'],
+  [{ arch: 'x86_64', vmothersetting: 'firmware:uefi' }, 'efi', 'q35', 'sata'],
+  [{ arch: 'x86_64', vmothersetting: 'firmware:secureboot;machine:pc-q35-7.2' }, 'efi', 'pc-q35-7.2', 'sata'],
+  [{ arch: 'x86_64', vmothersetting: 'firmware:uefi;machine:pc' }, 'efi', 'pc', 'ide'],
+  [{ arch: 'aarch64' }, 'efi', undefined, 'virtio'],
+  [{ arch: 'aarch64', vmothersetting: 'firmware:bios' }, undefined, undefined, 'virtio'],
+] satisfies [MachineAttributes, string | undefined, string | undefined, string][])(
+  '%j has the firmware %s, the type %s and disks on %s',
+  (attributes, firmware, type, bus) => {
+    const settings = machineSettings(attributes);
+    const os = elementAt(definitionOf(identity, settings, [], 'qemu'), 'os')!;
+    expect(os.attributes['firmware']).toBe(firmware);
+    expect(elementAt(os, 'type')!.attributes['machine']).toBe(type);
+    expect(settings.bus).toBe(bus);
+  },
+);
+
+test.each([
+  [
+    'lvm://vg0',
+    '/dev/vg0',
+    "<pool type='logical'><name>NAME</name><source><name>vg0</name><format type='lvm2'/></source><target><path>PLACE</path></target></pool>",
+  ],
+  [
+    'nfs://[fd00::1]/images',
+    expect.stringMatching(/^\/var\/lib\/muster\/pools\/[\da-f]{16}$/),
+    "<pool type='netfs'><name>NAME</name><source><host name='fd00::1'/><dir path='/images'/><format type='nfs'/></source><target><path>PLACE</path></target></pool>",
+  ],
+  ['dir:///images', '/images', "<pool type='dir'><name>NAME</name><target><path>PLACE</path></target></pool>"],
+])('%s becomes a pool', (text, place, xml) => {
+  const [location] = locationsIn(text);
+  expect(placeOf(location!)).toEqual(place);
+  const written = writeXml(newPool(location as Parameters<typeof newPool>[0]));
+  const name = /(?<=<name>)muster-[\da-f]{16}(?=<)/.exec(written)![0];
+  expect(written).toBe(xml.replace('NAME', name).replace('PLACE', placeOf(location!)));
 });
 
 test.each([

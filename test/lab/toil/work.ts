@@ -15,7 +15,7 @@ export type Step =
       readonly options?: Pick<ProgramOptions, 'network' | 'env' | 'cwd' | 'expect'>;
     }
   /** A staging with a file in it, and a link that leads out of it. */
-  | { readonly staging: string }
+  | { readonly staging: string; readonly movesOnly?: boolean }
   /** Waits until there is such a file. */
   | { readonly wait: string }
   /** Writes bytes into the last staging, a piece at a time. */
@@ -42,7 +42,7 @@ export async function work({ steps }: { readonly steps: readonly Step[] }, task:
     else if ('say' in step) made.said.push(step.say);
     else if ('program' in step) await task.program(step.program[0]!, step.program.slice(1), step.options);
     else if ('staging' in step) {
-      staging = await task.staging(step.staging);
+      staging = await task.staging(step.staging, { movesOnly: step.movesOnly ?? false });
       await writeFile(join(staging, 'file'), 'content');
       await symlink(step.staging, join(staging, 'link'));
     } else if ('wait' in step) while (!existsSync(step.wait)) await pause(10, undefined, { signal: task.signal });

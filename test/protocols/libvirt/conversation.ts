@@ -9,12 +9,14 @@ import {
   listDomains,
   statistics,
 } from '../../../src/protocols/libvirt/calls/domains.ts';
-import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
+import { hostUuid, openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
 import {
   createVolume,
   deleteVolume,
   findPool,
   findVolume,
+  poolRoom,
+  poolXml,
   refreshPool,
   volumePath,
 } from '../../../src/protocols/libvirt/calls/storage.ts';
@@ -45,5 +47,25 @@ export async function converse(connection: LibvirtConnection) {
   const path = await volumePath(connection, volume, options);
   await deleteVolume(connection, volume, options);
   const gone = await findVolume(connection, pool!, 'v1', options);
-  return { domain, found, byUuid, absent, state, stats, refusal, xml, events, pool, volume, path, gone };
+  const host = await hostUuid(connection, options);
+  const room = await poolRoom(connection, pool!, options);
+  const shape = await poolXml(connection, pool!, options);
+  return {
+    host,
+    room,
+    shape,
+    domain,
+    found,
+    byUuid,
+    absent,
+    state,
+    stats,
+    refusal,
+    xml,
+    events,
+    pool,
+    volume,
+    path,
+    gone,
+  };
 }

@@ -43,3 +43,17 @@ it.each(steps)('$name can be killed before every change and done again', async (
     expect(contents(top), `killed before change ${change + 1}`).toEqual(wanted);
   }
 });
+
+// The object is defined after the files took their place, by another process.
+it.each(steps.filter(({ defines }) => defines))(
+  '$name whose image could not be defined is done again',
+  async (step) => {
+    const top = inMemory(64);
+    const job = await step.prepare(top);
+    const work = await workOf(step);
+    const first = await during((task) => work(job, task));
+    const wanted = contents(top);
+    expect(await during((task) => work(job, task))).toEqual(first);
+    expect(contents(top)).toEqual(wanted);
+  },
+);

@@ -18,6 +18,8 @@ import { during, packJob, smallImage, temporary } from './small-image.ts';
 export interface Step {
   readonly name: string;
   readonly module: string;
+  /** Whether an image is defined of what it made. */
+  readonly defines?: boolean;
   /** Makes below `top` what the work needs; its job. */
   prepare(top: string): Promise<unknown>;
 }
@@ -86,6 +88,7 @@ export const steps: readonly Step[] = [
   {
     name: 'import',
     module: moduleOf('bundles/import.ts'),
+    defines: true,
     async prepare(top) {
       writeFileSync(join(top, 'list'), 'tool\n');
       const { file: bundle } = await during(async (task) => exportImage(exportJob(await packed(top), top), task));
@@ -129,7 +132,12 @@ export const steps: readonly Step[] = [
       network: false,
     }),
   },
-  { name: 'a container', module: moduleOf('containers/pull.ts'), prepare: async (top) => container(top, 'one') },
+  {
+    name: 'a container',
+    module: moduleOf('containers/pull.ts'),
+    defines: true,
+    prepare: async (top) => container(top, 'one'),
+  },
   {
     name: 'a container that changed',
     module: moduleOf('containers/pull.ts'),

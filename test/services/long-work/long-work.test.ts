@@ -118,7 +118,11 @@ describe('long work', () => {
       toil(open({ reserve: free - (16 << 20) }), [{ staging: memory }, { fill: 2 ** 40 }]),
     ).rejects.toMatchObject({ kind: 'unavailable', sentences: [expect.stringMatching(sentence)] });
     expect(readdirSync(memory)).toEqual([]);
-    await expect(toil(open({ reserve: free + (1 << 30) }), [{ staging: memory }])).rejects.toThrow(sentence);
+    const full = { reserve: free + (1 << 30) };
+    await expect(toil(open(full), [{ staging: memory }])).rejects.toThrow(sentence);
+    // What makes room works where there is none.
+    const moving = await toil(open(full), [{ staging: memory, movesOnly: true }, { say: 'moved' }]);
+    expect(moving.said).toEqual(['moved']);
   });
 
   test('may print without end: a bounded number of lines is told', async () => {

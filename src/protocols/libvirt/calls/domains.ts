@@ -57,18 +57,19 @@ export interface DomainStatistics {
   readonly values: Parameters;
 }
 
-/** Of the machines that are named, or of all; one call for any number of them. */
+/** Of the machines that are named, or of all; one call for any number of them. `withBacking`: also of what disks are based on. */
 export async function domainStatistics(
   connection: LibvirtConnection,
   kinds: number,
   domains: readonly Domain[],
-  options: CallOptions,
+  options: CallOptions & { readonly withBacking?: boolean },
 ): Promise<DomainStatistics[]> {
+  const backing = 0x40_00_00_00;
   const body = new XdrWriter();
   body
     .list(domains, (domain) => writeDomain(body, domain))
     .uint(kinds)
-    .uint(none);
+    .uint(options.withBacking ? backing : none);
   const reply = await connection.call(procedures.connectGetAllDomainStats, body, options);
   return reply.list(longestList, () => ({ domain: readDomain(reply), values: readParameters(reply) }));
 }

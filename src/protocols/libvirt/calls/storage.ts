@@ -49,15 +49,35 @@ export function findPool(
   return unlessAbsent(found, errorCodes.noStoragePool);
 }
 
-/** Active at once, and forgotten when the hypervisor starts anew. */
-export async function createPool(connection: LibvirtConnection, xml: string, options: CallOptions): Promise<Pool> {
-  const body = new XdrWriter().string(xml).uint(none);
+/** Active at once, and forgotten when the hypervisor starts anew. With `build` the directory it is to be is made first. */
+export async function createPool(
+  connection: LibvirtConnection,
+  xml: string,
+  options: CallOptions & { readonly build?: boolean },
+): Promise<Pool> {
+  const withBuild = 1;
+  const body = new XdrWriter().string(xml).uint(options.build ? withBuild : none);
   return readPool(await connection.call(procedures.storagePoolCreateXml, body, options));
 }
 
 /** Looks at what is there: libvirt knows only of volumes that it has made or seen. */
 export async function refreshPool(connection: LibvirtConnection, pool: Pool, options: CallOptions): Promise<void> {
   await connection.call(procedures.storagePoolRefresh, writePool(new XdrWriter(), pool).uint(none), options);
+}
+
+export async function poolXml(connection: LibvirtConnection, pool: Pool, options: CallOptions): Promise<string> {
+  const body = writePool(new XdrWriter(), pool).uint(none);
+  return (await connection.call(procedures.storagePoolGetXml, body, options)).string();
+}
+
+/** Bytes that are free in it. */
+export async function poolRoom(connection: LibvirtConnection, pool: Pool, options: CallOptions): Promise<bigint> {
+  const reply = await connection.call(procedures.storagePoolGetInfo, writePool(new XdrWriter(), pool), options);
+  /* Its state, its size, and what of that is used. */
+  reply.uint();
+  reply.uhyper();
+  reply.uhyper();
+  return reply.uhyper();
 }
 
 export function findVolume(

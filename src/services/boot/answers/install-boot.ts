@@ -93,14 +93,17 @@ interface LineFacts {
   readonly facts: ReturnType<typeof gatherFacts>;
 }
 
+/** A server with an address of IPv6 is reached by one of IPv6. */
+const dhcp = (server: string): string => (server.startsWith('[') ? 'dhcp6' : 'dhcp');
+
 /** The kernel line of each installer. */
 const lines: Readonly<Record<InstallerName, (line: LineFacts) => string>> = {
-  kickstart({ wanted: { image }, answers, source, facts: { nic } }) {
+  kickstart({ wanted: { image, server }, answers, source, facts: { nic } }) {
     const before = image.os.startsWith('fedora') || majorOf(image.os) >= 7 ? 'inst.' : '';
-    return `${before}repo=${source} ${before}ks=${answers}/ks.cfg ip=${nic ? `${nic.value}:` : ''}dhcp`;
+    return `${before}repo=${source} ${before}ks=${answers}/ks.cfg ip=${nic ? `${nic.value}:` : ''}${dhcp(server)}`;
   },
-  autoyast: ({ answers, source, facts: { nic } }) =>
-    `install=${source} autoyast=${answers}/autoinst.xml ifcfg=${nic?.value ?? '*'}=dhcp`,
+  autoyast: ({ wanted: { server }, answers, source, facts: { nic } }) =>
+    `install=${source} autoyast=${answers}/autoinst.xml ifcfg=${nic?.value ?? '*'}=${dhcp(server)}`,
   autoinstall: ({ wanted, tree, answers }) =>
     `ip=dhcp ${medium(wanted, tree)} autoinstall ds=nocloud-net;s=${answers}/`,
   // The network must be there before the answers can be fetched, so what they say of it stands here too.

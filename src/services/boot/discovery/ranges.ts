@@ -1,3 +1,4 @@
+import { cachedBy } from '../../../core/cache.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Draft } from '../../../database/draft.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
@@ -54,18 +55,32 @@ export function closeRanges(draft: Draft, noderange: string | undefined): void {
 
 const inOrder = new Intl.Collator('en', { numeric: true });
 
-/** The nodes of a range that wait for any machine, n2 before n10. Nodes that were removed since it was opened are passed over. */
+/**
+ * The nodes of a range that wait for any machine, n2 before n10. Nodes that were removed since it was opened are passed over; a range
+ * that cannot be read any more has none.
+ */
 export function freeNodes(snapshot: Snapshot, noderange: string, options?: RangeOptions): string[] {
   const reader = effectiveReader(snapshot);
-  const { nodes } = expandRange(snapshot, noderange, options);
+  const nodes = nodesOf(snapshot, noderange, options);
   return nodes.filter((node) => isFree(identityOf(reader, node))).sort(inOrder.compare);
 }
 
-/** The node that the next unknown machine becomes. */
-export function nextInOrder(snapshot: Snapshot): string | undefined {
+function nodesOf(snapshot: Snapshot, noderange: string, options?: RangeOptions): readonly string[] {
+  try {
+    return expandRange(snapshot, noderange, options).nodes;
+  } catch (error) {
+    if (error instanceof Fault) return [];
+    throw error;
+  }
+}
+
+/** The node that the next unknown machine becomes. Many may ask before anything changes. */
+export const nextInOrder = (snapshot: Snapshot): string | undefined => nextOf(snapshot).node;
+
+const nextOf = cachedBy((snapshot: Snapshot): { readonly node: string | undefined } => {
   for (const { noderange } of openRanges(snapshot)) {
     const [node] = freeNodes(snapshot, noderange);
-    if (node !== undefined) return node;
+    if (node !== undefined) return { node };
   }
-  return undefined;
-}
+  return { node: undefined };
+});

@@ -1,11 +1,13 @@
 import type { SecretBox } from '../../../access/secrets.ts';
 import type { AddressGuard } from '../../../core/address-guard.ts';
+import { cachedBy } from '../../../core/cache.ts';
 import { Fault } from '../../../core/errors.ts';
 import { ipText, parseIp } from '../../../core/ip.ts';
 import { limiter } from '../../../core/limiter.ts';
 import type { Logger } from '../../../core/log.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
-import { tableNamed } from '../../../database/tables.ts';
+import type { SortedMap } from '../../../database/sorted-map.ts';
+import { type Row, tableNamed } from '../../../database/tables.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
 import { nodeAttribute } from '../../../objects/node-attributes.ts';
 import type { SnmpAgent } from '../../../protocols/snmp/walk.ts';
@@ -32,6 +34,11 @@ const longest = 20_000;
 const readAtOnce = 16;
 const most = 512;
 
+/** Of the switches that nodes are behind. */
+const namesIn = cachedBy((rows: SortedMap<Row>): string[] =>
+  [...new Set(rows.values().flatMap((row) => row['switch'] || []))].slice(0, most),
+);
+
 /** The switches that nodes are defined to be behind, asked by SNMP where machines are. */
 export class Switches {
   readonly #services: SwitchServices;
@@ -44,13 +51,7 @@ export class Switches {
 
   /** The ports behind which the MAC addresses were seen. A switch that cannot be read is as good as none; the log tells why. */
   async portsOf(snapshot: Snapshot, macs: readonly string[]): Promise<Neighbour[]> {
-    const names = new Set(
-      snapshot
-        .rows('switch')
-        .values()
-        .flatMap((row) => row['switch'] || []),
-    );
-    const found = [...names].slice(0, most).map(async (chassis) => {
+    const found = namesIn(snapshot.rows('switch')).map(async (chassis) => {
       const table = await this.#table(snapshot, chassis);
       return macs.flatMap((mac) => {
         const port = table.get(mac);

@@ -6,6 +6,7 @@ import { ipxeRefusal, ipxeScript, ipxeUnknown } from '../ipxe-script.ts';
 import type { NodeIndex } from '../node-index.ts';
 import type { NodeOrders } from '../node-orders.ts';
 import type { Asker, Found } from './found.ts';
+import { RecentScripts } from './recent-scripts.ts';
 import type { BootRoom } from './room.ts';
 
 /** How a loader is told what to do. */
@@ -29,8 +30,20 @@ const languages: Readonly<Record<string, Language>> = {
 };
 
 /** Scripts by the MAC address of the machine that asks: `boot/MAC.ipxe` and `boot/MAC.grub`, and what leads GRUB there. */
-export const scriptRoom = (index: NodeIndex, orders: NodeOrders): BootRoom => ({
-  async find(segments, asker) {
+export function scriptRoom(index: NodeIndex, orders: NodeOrders): BootRoom {
+  const recent = new RecentScripts();
+  const make = makeScript(index, orders);
+  return {
+    find(segments, asker) {
+      const key = `${segments.join('/')} ${asker.address} ${asker.authority} ${asker.protocol}`;
+      return recent.get(key, index.snapshot, () => make(segments, asker));
+    },
+  };
+}
+
+const makeScript =
+  (index: NodeIndex, orders: NodeOrders) =>
+  async (segments: readonly string[], asker: Asker): Promise<Found | undefined> => {
     const path = segments.join('/');
     if (path === 'grub/grub.cfg') return { kind: 'text', text: grubStart(grubDevice(asker)), step: 'script' };
     const [, name = '', ending = ''] = /^boot\/([^/.]+)\.(ipxe|grub)$/.exec(path) ?? [];
@@ -50,8 +63,7 @@ export const scriptRoom = (index: NodeIndex, orders: NodeOrders): BootRoom => ({
       },
       language.refusal,
     );
-  },
-});
+  };
 
 /** A script of a node, or one that tells why there is none. */
 export async function scriptOf(

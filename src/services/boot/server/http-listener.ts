@@ -129,7 +129,6 @@ export class HttpListener {
       throw new Fault('method', 'Files can only be read here.');
     const found = await this.#services.catalog.find(segments, who);
     if (!found) throw new Fault('unknown-path', 'There is nothing at this path.');
-    response.setHeader('Content-Type', found.kind === 'text' ? 'text/plain' : 'application/octet-stream');
     const at = new Date();
     const { bytes, complete } = await this.#answer(request, response, found);
     if (request.method === 'GET')
@@ -147,6 +146,7 @@ export class HttpListener {
       return sendFile(request, response, found.path);
     }
     const path = found.path.split('/').map(encodeURIComponent).join('/');
+    response.setHeader('Content-Type', 'application/octet-stream');
     response.writeHead(200, { 'X-Accel-Redirect': filesPrefix + path }).end();
     // What comes of it only nginx knows.
     return { bytes: undefined, complete: undefined };

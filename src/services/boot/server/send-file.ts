@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { openReal } from '../../../core/open-real.ts';
@@ -54,21 +53,18 @@ export async function sendFile(request: IncomingMessage, response: ServerRespons
 const isLeave = (error: unknown): boolean =>
   ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-/** The same of a text. */
+/** Sends a text that was made for this client, as a whole. */
 export function sendText(request: IncomingMessage, response: ServerResponse, text: string): Sent {
-  const body = Buffer.from(text);
-  const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-  response.setHeader('Cache-Control', 'no-store');
-  const range = begin(request, response, tag, body.length);
-  if (range === undefined) return { bytes: 0, complete: false };
-  const part = body.subarray(range.first, range.last + 1);
-  response.end(request.method === 'HEAD' ? undefined : part);
-  return { bytes: part.length, complete: part.length === body.length && request.method !== 'HEAD' };
+  const bytes = Buffer.byteLength(text);
+  response.writeHead(200, { 'Content-Type': 'text/plain', 'Content-Length': bytes, 'Cache-Control': 'no-store' });
+  response.end(request.method === 'HEAD' ? undefined : text);
+  return { bytes, complete: true };
 }
 
 /** Writes status and headers; undefined: that is the whole answer. */
 function begin(request: IncomingMessage, response: ServerResponse, tag: string, size: number) {
   const { headers } = request;
+  response.setHeader('Content-Type', 'application/octet-stream');
   response.setHeader('ETag', tag);
   response.setHeader('Accept-Ranges', 'bytes');
   if (matches(headers['if-none-match'], tag)) {

@@ -40,7 +40,7 @@ export const hashOf = (value: unknown): string => createHash('sha256').update(JS
 export async function hashFile(path: string): Promise<string> {
   if (!existsSync(path)) return '';
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   return hash.digest('hex');
 }
 

@@ -131,7 +131,10 @@ export async function commit(
   await syncFileSystem(made);
   const now = await readManifest(directory);
   if (JSON.stringify(now) !== JSON.stringify(before))
-    throw new Fault('conflict', `${directory} was changed by another meanwhile, for the image ${now?.image}; try again.`);
+    throw new Fault(
+      'conflict',
+      `${directory} was changed by another meanwhile, for the image ${now?.image}; try again.`,
+    );
   if (!entryOf(directory)) {
     writeManifest(made, manifest);
     await putInPlace(made, directory);

@@ -37,7 +37,10 @@ export function parseSources(text: string, attribute: string, admit: (path: stri
     const { username, password } = new URL(place);
     // Who may see the run or the image would read it, and nodes would get it with the list of sources.
     if (username !== '' || password !== '')
-      throw new Fault('invalid', `${attribute}: a URL with a login cannot be used; let this machine in by its address.`);
+      throw new Fault(
+        'invalid',
+        `${attribute}: a URL with a login cannot be used; let this machine in by its address.`,
+      );
     const wrong = [suite ?? 'x', ...components].find((each) => !word.test(each));
     if (wrong !== undefined)
       throw new Fault('invalid', `${attribute}: ${JSON.stringify(wrong)} is no suite or component.`);

@@ -46,6 +46,12 @@ describe('a node that is installed boots', () => {
     expect(siteWith('sles15.6').boot({ tables }).args).toMatch(/ ifcfg=eno1=dhcp$/);
   });
 
+  it('by IPv6 where that leads here', () => {
+    const server = '[fd00::1]';
+    expect(siteWith('rocky9.6').boot({}, server).args).toMatch(/^inst\.repo=http:\/\/\[fd00::1\]\/boot.* ip=dhcp6$/);
+    expect(siteWith('sles15.6').boot({}, server).args).toMatch(/ ifcfg=\*=dhcp6$/);
+  });
+
   it("Debian's installer with its address, as it cannot fetch the answers without one", () => {
     expect(siteWith('debian12.12').boot({ site: { managedaddressmode: 'static' } }).args).toContain(
       ' netcfg/disable_autoconfig=true netcfg/get_ipaddress=10.0.0.5 netcfg/get_netmask=255.255.255.0 netcfg/get_gateway=10.0.0.1 netcfg/get_nameservers=10.0.0.254 netcfg/confirm_static=true',

@@ -102,10 +102,10 @@ export class Site {
     return Object.values(files)[0]!;
   }
 
-  boot(given: Given = {}) {
+  boot(given: Given = {}, server = '10.0.0.254:8080') {
     const snapshot = this.snapshot(given);
     const image = imageNamed(effectiveReader(snapshot), 'img');
-    return installBoot({ snapshot, paths: this.paths, node: 'n1', image, server: '10.0.0.254:8080', token });
+    return installBoot({ snapshot, paths: this.paths, node: 'n1', image, server, token });
   }
 }
 

@@ -1,0 +1,67 @@
+import { Fault } from '../../core/errors.ts';
+
+const firmwares = ['bios', 'uefi', 'secureboot'] as const;
+export type Firmware = (typeof firmwares)[number];
+
+export interface PciAddress {
+  readonly domain: string;
+  readonly bus: string;
+  readonly slot: string;
+  readonly function: string;
+}
+
+/** What the attribute vmothersetting says, checked. */
+export interface OtherSettings {
+  machine?: string;
+  cpumode?: string;
+  firmware?: Firmware;
+  vcpupin?: string;
+  membind?: string;
+  devpassthrough?: readonly PciAddress[];
+}
+
+const typeShape = /^[A-Za-z0-9][\w.-]{0,62}$/;
+/** `0-15,^8`: numbers, ranges, and what is left out of them. */
+const setShape = /^\^?\d{1,5}(-\d{1,5})?(,\^?\d{1,5}(-\d{1,5})?){0,99}$/;
+const pciShape = /^pci_([\da-f]{4})_([\da-f]{2})_([\da-f]{2})_([0-7])$/i;
+
+/** How each setting is taken; false: its value is none. */
+const takers: Readonly<Record<string, (found: OtherSettings, value: string) => boolean>> = {
+  machine: (found, value) => typeShape.test(value) && Boolean((found.machine = value)),
+  cpumode: (found, value) =>
+    (value === 'host-model' || value === 'host-passthrough') && Boolean((found.cpumode = value)),
+  firmware: (found, value) => Boolean((found.firmware = firmwares.find((known) => known === value)!)),
+  vcpupin: (found, value) => setShape.test(value) && Boolean((found.vcpupin = value)),
+  membind: (found, value) => setShape.test(value) && Boolean((found.membind = value)),
+  devpassthrough(found, value) {
+    const addresses = value.split(',').map((name) => pciShape.exec(name.trim()));
+    if (addresses.includes(null)) return false;
+    found.devpassthrough = addresses.map((match) => ({
+      domain: `0x${match![1]}`,
+      bus: `0x${match![2]}`,
+      slot: `0x${match![3]}`,
+      function: `0x${match![4]}`,
+    }));
+    return true;
+  },
+};
+
+const offered =
+  'machine:TYPE, cpumode:host-model or host-passthrough, firmware:bios, uefi or secureboot, vcpupin:0-3, membind:0, devpassthrough:pci_0000_01_00_0';
+
+/** The attribute vmothersetting: settings with their values, joined by semicolons. */
+export function otherSettings(text: string): OtherSettings {
+  const found: OtherSettings = {};
+  for (const item of text.split(';').flatMap((each) => each.trim() || [])) {
+    const colon = item.indexOf(':');
+    const name = item.slice(0, Math.max(colon, 0));
+    const isTaken = Object.hasOwn(takers, name) && takers[name]!(found, item.slice(colon + 1).trim());
+    if (!isTaken) {
+      throw new Fault(
+        'invalid',
+        `its attribute vmothersetting, "${text}", is wrong: of "${item}" nothing can be made; known are ${offered}.`,
+      );
+    }
+  }
+  return found;
+}

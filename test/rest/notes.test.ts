@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startServer, type TestServer } from '../harness/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startServer();
+  await server.ok('POST', '/nodes/n1,n2', { groups: 'all,compute' });
+  await server.ok('PUT', '/nodes/n1', { ip: '10.0.0.1' });
+  await server.ok('POST', '/osimages/img1', { imagetype: 'linux', provmethod: 'install' });
+});
+afterAll(() => server.stop());
+
+const image = { provmethod: 'install', osvers: 'debian12' };
+const rows = '/tables/passwd/rows/key=xcat,username=u';
+
+describe.each(['/muster', '/xcatws'])('what looks wrong is taken and told at %s:', (root) => {
+  it.each([
+    [
+      'a driver that is not there',
+      'PUT',
+      '/nodes/n1',
+      { mgt: 'ipmmi' },
+      /mgt of n1 is "ipmmi".* Did you mean "ipmi"\?/,
+    ],
+    ['a type of image', 'PUT', '/osimages/img1', { imagetype: 'lnux' }, /imagetype of img1 is "lnux".* "linux"\?/],
+    ['an image that is not there', 'PUT', '/nodes/n2', { provmethod: 'img2' }, /provmethod of n2 is "img2".* "img1"\?/],
+    [
+      'an attribute of the site',
+      'PUT',
+      '/globalconf/attrs/domian',
+      { domian: 'a.b' },
+      /"domian" is not a known.* "domain"\?/,
+    ],
+    [
+      'an address that another has',
+      'PUT',
+      '/nodes/n2',
+      { ip: '10.0.0.1' },
+      /The address 10\.0\.0\.1 of n2 is that of n1 too/,
+    ],
+    ['a group called as a node', 'PUT', '/groups/n1', { members: 'n2' }, /n1.* is the name of a node too/],
+    [
+      'a node called as a group',
+      'PUT',
+      '/tables/nodelist/rows/node=compute',
+      { groups: 'all' },
+      /compute is the name of a group too/,
+    ],
+    ['a password that anybody guesses', 'PUT', rows, { password: 'x' }, /fewer than 8 characters/],
+  ])('%s', async (_what, method, path, body, note) => {
+    const reply = await server.call(method, path, { root, body });
+    expect([path, reply.status]).toEqual([path, 200]);
+    expect(reply.headers['x-muster-note']).toMatch(note);
+    const run = await server.ok('GET', `/runs/${String(reply.headers['x-muster-run'])}`);
+    expect(run.notes[0]).toMatch(note);
+    await tidy();
+  });
+
+  it('an image that nodes are to have is removed', async () => {
+    await server.ok('POST', '/osimages/old', image);
+    await server.ok('PUT', '/nodes/n2', { provmethod: 'old' });
+    const reply = await server.call('DELETE', '/osimages/old', { root });
+    expect(reply.headers['x-muster-note']).toBe('The image old is gone, and provmethod of n2 still names it.');
+    await tidy();
+  });
+
+  it('nothing is told of what is as it should be', async () => {
+    const reply = await server.call('PUT', '/nodes/n1', { root, body: { mgt: 'redfish', provmethod: 'img1' } });
+    expect([reply.status, reply.headers['x-muster-note']]).toEqual([200, undefined]);
+    await tidy();
+  });
+});
+
+async function tidy(): Promise<void> {
+  await server.ok('PUT', '/nodes/n1,n2', { mgt: '', provmethod: '', groups: 'all,compute' });
+  await server.ok('PUT', '/nodes/n2', { ip: '' });
+  await server.ok('PUT', '/osimages/img1', { imagetype: 'linux' });
+  await server.call('DELETE', '/tables/nodelist/rows/node=compute');
+  await server.call('DELETE', '/tables/nodegroup/rows/groupname=n1');
+  await server.call('DELETE', '/globalconf/attrs/domian');
+  await server.call('DELETE', rows);
+}
+
+it('a try without effect tells it too', async () => {
+  const reply = await server.call('PUT', '/nodes/n1?dryRun=1', { body: { mgt: 'ipmmi' } });
+  expect(reply.headers['x-muster-note']).toContain('ipmmi');
+});
+
+it.each([
+  ['PUT', '/nodes/n1', { rak: 'r1' }, '"rak" is not an attribute of a node. Did you mean "rack"?'],
+  ['GET', '/tables/nodelst/rows', undefined, 'There is no table named "nodelst". Did you mean "nodelist"?'],
+  ['PUT', '/nodes/n1/power', { action: 'rest' }, 'Did you mean "reset"?'],
+  ['PUT', '/nodes/n1/power', { acton: 'on' }, 'Did you mean "action"?'],
+])('a slip in %s %s is answered with what may be meant', async (method, path, body, expected) => {
+  const reply = await server.call(method, path, body === undefined ? {} : { body });
+  expect(reply.json.error.join(' ')).toContain(expected);
+});

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { atOnce } from '../../../src/core/slices.ts';
+import { Snapshot } from '../../../src/database/snapshot.ts';
+import type { Row } from '../../../src/database/tables.ts';
+import { hypervisorsIn } from '../../../src/services/machines/hypervisors.ts';
+
+function snapshotOf(tables: Readonly<Record<string, readonly Row[]>>): Snapshot {
+  const changes = Object.entries(tables).flatMap(([table, rows]) =>
+    rows.map((after) => ({ table, key: after['node']!, before: undefined, after })),
+  );
+  return Snapshot.empty.apply(changes, 1);
+}
+
+const nodes = ['a1', 'a2', 'b1', 'esx1', 'hv5', 'hv6'].map((node) => ({
+  node,
+  groups: node.startsWith('a') ? 'all,as' : node.startsWith('hv') ? 'hypervisors' : 'all',
+}));
+const machines = ['a1', 'a2', 'b1'].map((node) => ({ node, mgt: 'kvm' }));
+const nodehm = [...machines, { node: 'esx1', mgt: 'esx' }];
+
+const found = (tables: Readonly<Record<string, readonly Row[]>>): string[] =>
+  [...atOnce(hypervisorsIn(snapshotOf({ nodelist: nodes, nodehm, ...tables })))].sort();
+
+test.each([
+  ['nothing', {}, []],
+  ['machines', { vm: [{ node: 'a1', host: 'hv1' }] }, ['hv1']],
+  ['a group', { vm: [{ node: 'as', host: 'hv1' }] }, ['hv1']],
+  ['a pattern of a group', { vm: [{ node: 'as', host: '|a(\\d)|hv($1+2)|' }] }, ['hv3', 'hv4']],
+  [
+    'a group of which one machine has its own',
+    {
+      vm: [
+        { node: 'a1', host: 'hv2' },
+        { node: 'as', host: 'hv1' },
+      ],
+    },
+    ['hv1', 'hv2'],
+  ],
+  [
+    'places to migrate to',
+    { vm: [{ node: 'b1', host: 'hv1', migrationdest: 'hv2,hypervisors' }] },
+    ['hv1', 'hv2', 'hv5', 'hv6'],
+  ],
+  [
+    'hypervisors themselves',
+    {
+      hypervisor: [
+        { node: 'hv5', type: 'kvm' },
+        { node: 'hv6', type: 'esx' },
+      ],
+    },
+    ['hv5'],
+  ],
+  ['machines of another kind', { vm: [{ node: 'esx1', host: 'hv1' }] }, []],
+  ['rows that are disabled', { vm: [{ node: 'a1', host: 'hv1', disable: 'yes' }] }, []],
+])('hypervisors are found that are named by %s', (_what, tables, hosts) => {
+  expect(found(tables)).toEqual(hosts);
+});
