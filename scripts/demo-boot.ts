@@ -7,6 +7,7 @@ import { machineArch } from '../test/lab/netboot/machine.ts';
 import { type AdminRequest, type BootWorld, machineName, startBootWorld } from '../test/lab/netboot/world.ts';
 import { installMissing, testPackages } from './packages.ts';
 
+const firmware = machineArch === 'x86_64' ? 'bios' : 'uefi';
 const began = Date.now();
 const seconds = (since: number): string => `${((Date.now() - since) / 1000).toFixed(1)} s`;
 const line = (text: string): void => console.log(`${seconds(began).padStart(9)}  ${text}`);
@@ -73,7 +74,7 @@ installMissing(testPackages, 'the demonstration');
 line('# an image of Debian is built from the mirror, if none is kept from an earlier run; this takes minutes');
 let announced = false;
 const world = await startBootWorld({
-  machines: [{ firmware: machineArch === 'x86_64' ? 'bios' : 'uefi' }, { firmware: 'uefi', disk: 3 }],
+  machines: [{ firmware }, { firmware, disk: 3 }],
   async send(server, request) {
     if (!announced) {
       line(`H=https://127.0.0.1:${server.port}/muster CA=${join(server.data, 'tls/ca.pem')} TOKEN=${server.token}`);

@@ -21,6 +21,30 @@ export const labPackages: readonly DebianPackage[] = [
   { name: 'openipmi', program: 'ipmi_sim', why: 'simulates service processors' },
 ];
 
+/** Machines that boot from the network: firmware and loaders, of the architecture of this machine. */
+const bootPackages: readonly DebianPackage[] = (
+  process.arch === 'arm64'
+    ? [
+        { name: 'qemu-system-arm', program: 'qemu-system-aarch64', why: 'machines that boot from the network' },
+        { name: 'qemu-efi-aarch64', program: '/usr/share/AAVMF/AAVMF_CODE.fd', why: 'machines with UEFI' },
+        { name: 'shim-signed', program: '/usr/lib/shim/shimaa64.efi.signed', why: 'starts GRUB under Secure Boot' },
+        {
+          name: 'grub-efi-arm64-signed',
+          program: '/usr/lib/grub/arm64-efi-signed/grubnetaa64.efi.signed',
+          why: 'boots machines under Secure Boot',
+        },
+      ]
+    : [
+        { name: 'ipxe', program: '/usr/lib/ipxe/ipxe.efi', why: 'boots machines from the network' },
+        { name: 'shim-signed', program: '/usr/lib/shim/shimx64.efi.signed', why: 'starts GRUB under Secure Boot' },
+        {
+          name: 'grub-efi-amd64-signed',
+          program: '/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed',
+          why: 'boots machines under Secure Boot',
+        },
+      ]
+).map((each) => ({ ...each, optional: true }));
+
 export const testPackages: readonly DebianPackage[] = [
   { name: 'atftp', program: 'atftp', why: 'fetches files by TFTP with windows' },
   { name: 'attr', program: 'getfattr', why: 'a second opinion on extended attributes in images' },
@@ -83,6 +107,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'xorriso', program: 'xorriso', why: 'makes install media' },
   { name: 'zypper', program: 'zypper', why: 'installs packages on nodes' },
   ...labPackages,
+  ...bootPackages,
   { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI' },
   { name: 'postgresql', program: '/usr/lib/postgresql', why: "holds Kea's host table", optional: true },
   {

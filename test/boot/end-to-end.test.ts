@@ -7,14 +7,16 @@ const isPc = machineArch === 'x86_64';
 const canRun = isInstalled(`qemu-system-${machineArch}`);
 if (!canRun) console.warn('The tests with machines that boot are left out: QEMU could not be installed.');
 
+// With UEFI the iPXE of Debian 12 does not hand on to the disk: it hangs where a newer one returns to the firmware.
+const firmware = isPc ? 'bios' : 'uefi';
 const machines: readonly BootHardware[] = [
-  { firmware: isPc ? 'bios' : 'uefi', memory: 1024 },
-  { firmware: 'uefi', memory: 1024, disk: 3 },
-  { firmware: 'uefi', memory: 512, client: 'http' },
+  { firmware, memory: 1024 },
+  { firmware, memory: 1024, disk: 3 },
   { firmware: 'secure', memory: 512 },
+  { firmware: 'uefi', memory: 512, client: 'http' },
   { firmware: 'secure', memory: 512, netboot: 'xnba' },
 ];
-const [inMemory, onDisk, byHttp, secure, unsigned] = machines.map((_, index) => machineName(index)) as [
+const [inMemory, onDisk, secure, byHttp, unsigned] = machines.map((_, index) => machineName(index)) as [
   string,
   string,
   string,
@@ -44,6 +46,20 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     };
     await expect.poll(told, { timeout: patience, interval: 1_000 }).toContain(` report ${step}`);
   };
+  /** Waits until the node has done what its boot was for, which leaves it to its disk. */
+  const hasDone = (node: string): Promise<void> =>
+    expect
+      .poll(
+        async () => {
+          const { [node]: shown } = await world.server().ok('GET', `/nodes/${node}/bootstate`);
+          return `${shown.bootstat}\n${world
+            .machine(Number(node.slice(1)) - 1)
+            .screen()
+            .slice(-2_000)}`;
+        },
+        { timeout: patience, interval: 1_000 },
+      )
+      .toMatch(/^boot\n/);
   const start = async (node: string, state: object): Promise<void> => {
     const server = world.server();
     await server.ok('PUT', `/nodes/${node}/bootstate`, state);
@@ -68,12 +84,7 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
   });
 
   it('on its disk, from which it starts then', async () => {
-    await expect
-      .poll(async () => (await world.server().ok('GET', `/nodes/${onDisk}/bootstate`))[onDisk].bootstat, {
-        timeout: patience,
-        interval: 1_000,
-      })
-      .toBe('boot');
+    await hasDone(onDisk);
     await reaches(onDisk, 'booted');
     await expect.poll(() => statusOf(onDisk)).toBe('booted');
     expect(await shell(onDisk, 'hostname; findmnt -no SOURCE,FSTYPE /; findmnt -no FSTYPE /boot/efi')).toMatch(
@@ -81,16 +92,23 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     );
   });
 
-  it('by HTTP and by Secure Boot, which refuses a loader that nobody has signed', async () => {
-    await start(byHttp, { state: 'runcmd=echo done' });
+  it('under Secure Boot, by what Debian has signed', async () => {
     await start(secure, { state: "runcmd=busybox dmesg | grep 'Kernel is locked down from EFI Secure Boot'" });
-    await start(unsigned, { state: 'runcmd=true' });
-    await reaches(byHttp, 'installed echo done');
-    const steps = (await boot(byHttp)).steps ?? [];
-    expect(steps.filter((line) => / (http|tftp) loader /.test(line))).toEqual([
-      expect.stringMatching(/ http loader ipxe(-arm64)?\.efi /),
-    ]);
-    await reaches(secure, 'installed busybox dmesg');
+    // Machines that the next test looks at, meanwhile.
+    if (isPc) {
+      await start(byHttp, { state: 'runcmd=echo done' });
+      await start(unsigned, { state: 'runcmd=true' });
+    }
+    await hasDone(secure);
+    expect(await statusOf(secure)).not.toBe('failed');
+  });
+
+  // iPXE for arm64 is not in Debian 12.
+  it.runIf(isPc)('by HTTP alone; and Secure Boot refuses a loader that nobody has signed', async () => {
+    await reaches(byHttp, 'initramfs');
+    const loaders = ((await boot(byHttp)).steps ?? []).filter((line) => / (http|tftp) loader /.test(line));
+    expect(loaders).toEqual([expect.stringMatching(/ http loader ipxe\.efi /)]);
+    await hasDone(byHttp);
     await world.machine(4).shows('Access Denied', 1, patience);
     expect((await boot(unsigned)).steps?.filter((line) => line.includes(' script '))).toEqual([]);
   });

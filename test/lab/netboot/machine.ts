@@ -14,6 +14,8 @@ export interface BootHardware {
   readonly memory?: number;
   /** GiB of a disk with nothing on it; without, it has none. */
   readonly disk?: number;
+  /** What its node is defined with besides; without a MAC address nobody knows the machine. */
+  readonly attributes?: Readonly<Record<string, string>>;
   /** The loader that DHCP sends it to, as nodes are defined; that of its firmware if absent. */
   readonly netboot?: string;
 }

@@ -6,7 +6,7 @@ import { labAccounts, labAddress } from '../addresses.ts';
 import { startVm, type Vm } from '../vm.ts';
 import { machineMac } from '../vm/configuration.ts';
 import { placeBootImage } from './image.ts';
-import { type BootHardware, bootHardware, machineArch, machineConsole } from './machine.ts';
+import { type BootHardware, bootHardware, type Firmware, machineArch, machineConsole } from './machine.ts';
 import { bootNet, type BootNetwork, machineAddress, makeBootNetwork } from './network.ts';
 
 /** A management node with machines that have nothing on their disks, in a network of their own. */
@@ -23,6 +23,7 @@ export interface BootWorld {
 
 export interface WorldOptions {
   readonly machines: readonly BootHardware[];
+  readonly images?: readonly BootImage[];
   /** More lines of the configuration file. */
   readonly config?: string;
   /** How the definitions reach the server. */
@@ -31,6 +32,7 @@ export interface WorldOptions {
 
 /** The same Debian, for nodes that have it in memory and for those that have it on a disk. */
 const bootImages = ['ram', 'disk'] as const;
+type BootImage = (typeof bootImages)[number];
 const leftOut = ['./boot/*', './usr/share/doc/*', './usr/share/man/*', './usr/share/locale/*', './var/cache/apt/*'];
 
 const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
@@ -41,7 +43,8 @@ const bmcs = '127.77';
 
 export const machineName = (index: number): string => `n${index + 1}`;
 
-export async function startBootWorld({ machines, config = '', send = sendNow }: WorldOptions): Promise<BootWorld> {
+export async function startBootWorld(options: WorldOptions): Promise<BootWorld> {
+  const { machines, images: wanted = bootImages, config = '', send = sendNow } = options;
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
@@ -64,10 +67,10 @@ export async function startBootWorld({ machines, config = '', send = sendNow }: 
   try {
     mkdirSync(data);
     const images = join(installdir, 'netboot/debian12', machineArch);
-    for (const image of bootImages) await placeBootImage(image, join(images, image), image);
+    for (const image of wanted) await placeBootImage(image, join(images, image), image);
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
     server = await start();
-    for (const request of definitions(network, installdir, machines)) await send(server, request);
+    for (const request of definitions(network, installdir, machines, wanted)) await send(server, request);
     for (const [index, hardware] of machines.entries())
       vms.push(await startVm({ prefix: bmcs, index, namespace, hardware: bootHardware(hardware) }));
   } catch (error) {
@@ -100,10 +103,11 @@ function definitions(
   { address, interface: nic }: BootNetwork,
   installdir: string,
   machines: readonly BootHardware[],
+  images: readonly BootImage[],
 ): AdminRequest[] {
   const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
   const { username, password } = labAccounts.administrator;
-  const nodes = machines.map(({ firmware, netboot = firmware === 'secure' ? 'grub2' : 'xnba' }, index) => [
+  const nodes = machines.map(({ firmware, netboot = usualLoader(firmware), attributes }, index) => [
     machineName(index),
     {
       groups: 'all',
@@ -114,24 +118,28 @@ function definitions(
       arch: machineArch,
       netboot,
       ip: machineAddress(index),
-      mac: machineMac(index),
+      ...(attributes ?? { mac: machineMac(index) }),
     },
   ]);
   return [
     ...Object.entries(site).map(
       ([key, value]): AdminRequest => ({ method: 'PUT', path: `/globalconf/attrs/${key}`, body: { [key]: value } }),
     ),
-    { method: 'POST', path: '/networks/boot', body: { ...bootNet, gateway: address, tftpserver: address } },
+    {
+      method: 'POST',
+      path: '/networks/boot',
+      body: { ...bootNet, gateway: address, tftpserver: address, dynamicrange: '10.77.9.1-10.77.9.99' },
+    },
     { method: 'PUT', path: '/nodes', body: Object.fromEntries(nodes) },
     { method: 'POST', path: '/services/dhcp' },
-    ...bootImages.flatMap((image): AdminRequest[] => [
+    ...images.flatMap((image): AdminRequest[] => [
       { method: 'POST', path: `/osimages/${image}`, body: imageAttributes(image, installdir) },
       { method: 'POST', path: `/osimages/${image}/instance`, body: { action: 'pack', params: [{ compress: 'lz4' }] } },
     ]),
   ];
 }
 
-const imageAttributes = (image: (typeof bootImages)[number], installdir: string) => ({
+const imageAttributes = (image: BootImage, installdir: string) => ({
   imagetype: 'linux',
   osname: 'Linux',
   osvers: 'debian12',
@@ -141,5 +149,9 @@ const imageAttributes = (image: (typeof bootImages)[number], installdir: string)
   exlist: join(installdir, 'exlist'),
   addkcmdline: `console=${machineConsole} quiet`,
 });
+
+/** Debian 12 has no iPXE for arm64, and under Secure Boot only what is signed starts. */
+const usualLoader = (firmware: Firmware): string =>
+  firmware === 'secure' || machineArch === 'aarch64' ? 'grub2' : 'xnba';
 
 const bmcAddress = (index: number): string => labAddress(bmcs, index);

@@ -4,6 +4,7 @@ import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import type { GenJob, Recipe } from './gen-job.ts';
 import { indexFiles } from './package-sources.ts';
+import { applets, ramdiskScripts } from './ramdisk-scripts.ts';
 
 const patience = 30_000;
 const longestIndex = 4 * 1024 * 1024;
@@ -16,7 +17,12 @@ export interface Fingerprint {
 
 export const asText = ({ recipe, repositories }: Fingerprint): string => `${recipe}.${repositories}`;
 
-export async function fingerprintOf({ recipe, permission }: GenJob, task: Work): Promise<Fingerprint> {
+/** A muster with other scripts makes another initial RAM disk of the same recipe. */
+export async function fingerprintOf(
+  { recipe, permission }: Pick<GenJob, 'recipe' | 'permission'>,
+  task: Pick<Work, 'signal'>,
+  ramdisk = ramdiskScripts(),
+): Promise<Fingerprint> {
   const { packages, others, family, suite } = recipe;
   const indices = [...packages.sources, ...others.sources].flatMap((source) => indexFiles(source, family, suite));
   const repositories = createHash('sha256');
@@ -24,7 +30,8 @@ export async function fingerprintOf({ recipe, permission }: GenJob, task: Work):
     const hash = place.startsWith('/') ? await hashFile(place) : await hashUrl(place, task.signal);
     repositories.update(`${place} ${hash}\n`);
   }
-  return { recipe: hashOf([permission, recipe]), repositories: repositories.digest('hex') };
+  const scripts = [...ramdisk].map(([place, text]) => [place, text.toString('latin1')]);
+  return { recipe: hashOf([permission, recipe, applets, scripts]), repositories: repositories.digest('hex') };
 }
 
 export const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');

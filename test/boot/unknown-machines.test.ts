@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isInstalled } from '../../scripts/packages.ts';
+import { machineArch, machineSerial } from '../lab/netboot/machine.ts';
+import { startBootWorld, type BootWorld } from '../lab/netboot/world.ts';
+import { machineMac } from '../lab/vm/configuration.ts';
+
+const canRun = isInstalled(`qemu-system-${machineArch}`);
+const firmware = machineArch === 'x86_64' ? 'bios' : 'uefi';
+/** Software emulation on a machine that does other things too. */
+const patience = 1_500_000;
+const chain = 'runcmd=echo known';
+
+describe.skipIf(!canRun)('machines that nobody knows', { timeout: patience }, () => {
+  let world: BootWorld;
+  beforeAll(async () => {
+    world = await startBootWorld({
+      machines: [
+        { firmware, memory: 512, disk: 1, attributes: { serial: machineSerial(0), chain } },
+        { firmware, memory: 512, disk: 1, attributes: { chain } },
+      ],
+      images: ['ram'],
+    });
+  }, patience);
+  afterAll(() => world?.stop(), 60_000);
+
+  it('boot the ramdisk, become the nodes that they are like or that are next, and go on to what those are to do', async () => {
+    const server = world.server();
+    await server.ok('POST', '/discovery', { noderange: 'n2', by: 'order' });
+    await server.ok('PUT', '/nodes/all/nextboot', { order: 'net' });
+    await server.ok('PUT', '/nodes/all/power', { action: 'on' });
+    // A task that has ended well is followed by the node's own disk.
+    const states = async (): Promise<unknown> => [
+      await server.ok('GET', '/nodes/n1,n2/bootstate'),
+      ...((await server.ok('GET', '/discovery')).machines ?? []),
+      ...[0, 1].map((index) => world.machine(index).screen().slice(-1_000)),
+    ];
+    const done = { n1: { bootstat: 'boot' }, n2: { bootstat: 'boot' } };
+    await expect.poll(states, { timeout: patience, interval: 1_000 }).toEqual(expect.arrayContaining([done]));
+    const { n1, n2 } = await server.ok('GET', '/nodes/n1,n2/attrs/mac,serial');
+    expect([n1.mac, n2.mac].map((mac: string) => mac.toLowerCase())).toEqual([machineMac(0), machineMac(1)]);
+    expect(n2.serial).toBe(machineSerial(1));
+  });
+});

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { asText, fingerprintOf } from '../../../src/services/images/build/fingerprint.ts';
+import type { Recipe } from '../../../src/services/images/build/gen-job.ts';
+import { ramdiskScripts } from '../../../src/services/images/build/ramdisk-scripts.ts';
+import { directWork } from '../../harness/work.ts';
+
+const recipe: Recipe = {
+  family: 'apt',
+  osvers: 'debian12',
+  osarch: 'x86_64',
+  suite: 'bookworm',
+  packages: { sources: [], steps: [] },
+  others: { sources: [], steps: [] },
+  postinstall: [],
+  kernelver: '',
+  netdrivers: [],
+  drivers: [],
+  method: 'netboot',
+};
+
+it('an image is made anew when the scripts of its initial RAM disk are others, and only then', async () => {
+  const of = async (scripts?: Map<string, Buffer>): Promise<string> =>
+    asText(await fingerprintOf({ recipe, permission: 0o755 }, directWork(), scripts));
+  expect(await of(ramdiskScripts())).toBe(await of());
+  expect(await of(ramdiskScripts().set('init', Buffer.from('#!/bin/sh\n')))).not.toBe(await of());
+});
