@@ -9,7 +9,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
   let images: string;
   let loop: string;
   beforeAll(async () => {
-    world = await startVmWorld('127.134');
+    world = await startVmWorld('127.139');
     const { server, lab } = world;
     ({ images } = lab);
     const raw = join(lab.directory, 'device.img');
@@ -35,7 +35,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
       k5: { ...machine, vmstorage: `dir://${small}` },
       k6: { ...machine, vmothersetting: 'devpassthrough:pci_0000_7f_1e_7;vcpupin:0;membind:0' },
       k7: { ...made },
-      k8: { ...machine, vmstorage: 'nfs://127.134.0.9/nothing' },
+      k8: { ...machine, vmstorage: 'nfs://127.139.0.9/nothing' },
       k9: { ...machine, vmstorage: 'lvm://nothing' },
     });
   });

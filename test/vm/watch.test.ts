@@ -23,17 +23,17 @@ describe('machines that somebody else works on', { timeout: 120_000 }, () => {
     makeCertificates(certificates, 'hv2');
     [here, there] = await Promise.all([
       startLibvirt(),
-      startLibvirt({ tls: { address: '127.133.0.2', certificates } }),
-      new Promise<void>((resolve) => mute.listen(16_514, '127.133.0.3', resolve)),
+      startLibvirt({ tls: { address: '127.138.0.2', certificates } }),
+      new Promise<void>((resolve) => mute.listen(16_514, '127.138.0.3', resolve)),
     ]);
     server = await startServer({
       config: `[hardware]\naccelerator = "qemu"\nlibvirtSocket = ${JSON.stringify(here.socket)}\nlibvirtCertificates = ${JSON.stringify(certificates)}\n`,
     });
     const machine = { groups: 'vms', mgt: 'kvm' };
     await server.ok('PUT', '/nodes', {
-      hv2: { groups: 'all', ip: '127.133.0.2', hosttype: 'kvm' },
-      other: { groups: 'all', ip: '127.133.0.2' },
-      mute: { groups: 'all', ip: '127.133.0.3' },
+      hv2: { groups: 'all', ip: '127.138.0.2', hosttype: 'kvm' },
+      other: { groups: 'all', ip: '127.138.0.2' },
+      mute: { groups: 'all', ip: '127.138.0.3' },
       w1: { ...machine, vmhost: 'localhost', migrationdest: 'localhost,hv2' },
       w2: { ...machine, vmhost: 'hv2', status: 'booted' },
       w3: { groups: 'all', mgt: 'kvm', vmhost: 'mute' },
