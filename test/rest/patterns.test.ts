@@ -56,10 +56,11 @@ describe('a pattern that is written', () => {
   it('is no matter to nodes that have a value of their own', async () => {
     await server.ok('PUT', '/nodes/login', { ip: '10.9.9.9' });
     await server.ok('PUT', '/groups/all', { ip: '|n(\\d+)|10.3.($1/200).($1%200+1)|' });
+    expect(await server.ok('GET', '/nodes/login/attrs/ip')).toEqual({ login: { ip: '10.9.9.9' } });
   });
 });
 
-it('a broken pattern that was stored before is noticed when it is used', async () => {
+it('a broken pattern that was stored before is noticed when it is used', { timeout: 90_000 }, async () => {
   await server.ok('PUT', '/nodes/n2', { mgt: 'ipmi', bmc: '127.0.0.1', bmcusername: 'a', bmcpassword: 'b' });
   await server.stop();
   outside(join(data, 'muster.sqlite'), (database) =>
