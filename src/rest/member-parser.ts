@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { byteOrderMark, decodeUtf8, noObject, notJson, parseJson } from './body.ts';
+import { byteOrderMark, commasIn, decodeUtf8, noObject, notJson, parseJson } from './body.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { closeBrace, comma, JsonScan, openBrace } from './json-scan.ts';
 
@@ -31,10 +31,18 @@ export class MemberParser {
   /** Where the piece begins in the body. */
   #start = 0;
   #isFirst = true;
+  /** Commas that what was parsed is written with, but for those between members of the body. */
+  #commas = 0;
+  #isRepeated = false;
 
   /** Members and elements at any level so far, about. */
   get values(): number {
     return this.#scan.commas;
+  }
+
+  /** Some object in it, as far as it has come, names a member twice. */
+  get repeats(): boolean {
+    return this.#isRepeated || this.#commas + Math.max(0, this.#names - 1) < this.values;
   }
 
   add(chunk: Buffer): void {
@@ -87,6 +95,8 @@ export class MemberParser {
     const names = Object.keys(members);
     if (names.length === 0 && !(isLast && this.#isFirst)) throw notJson(`Unexpected "," ${this.#where()}`);
     for (const name of names) {
+      this.#commas += commasIn(members[name]);
+      this.#isRepeated ||= Object.hasOwn(this.#members, name);
       // Assigning to this one would do something else.
       if (name === '__proto__') define(this.#members, name, members[name]);
       else this.#members[name] = members[name];

@@ -4,7 +4,7 @@ import { networkOf } from '../access/addresses.ts';
 import { Fault } from '../core/errors.ts';
 import { requestSlices } from '../core/slices.ts';
 import type { Identity } from './authenticate.ts';
-import { parseBody } from './body.ts';
+import { parseBody, repeatedMember } from './body.ts';
 import { weightOf } from './body-budgets.ts';
 import type { Hold } from './byte-budget.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
@@ -121,7 +121,8 @@ const noRoomForStrangers = (): Fault =>
 
 async function short(arrival: Arrival, bytes: Buffer, room: Hold): Promise<Received> {
   const read = () => {
-    const { members, values } = parseBody(bytes);
+    const { members, values, repeats } = parseBody(bytes);
+    if (repeats && arrival.route.root.strict) throw repeatedMember();
     return { ...parametersOf(arrival, members), values };
   };
   let given: ReturnType<typeof read> | undefined = bytes.length > parsedAtOnce ? await requestSlices.run(read) : read();
@@ -159,7 +160,9 @@ async function long(
       return piece.size < parsedInTurn;
     });
   }
-  const { common, rest, own } = parametersOf(arrival, parser.end());
+  const members = parser.end();
+  if (parser.repeats && arrival.route.root.strict) throw repeatedMember();
+  const { common, rest, own } = parametersOf(arrival, members);
   return { identity, common, body: rest, own };
 }
 

@@ -3,7 +3,7 @@ import { type ErrorKind, errorKinds, type Fault } from '../core/errors.ts';
 /** All in which the two service roots answer differently; which rows one of them lacks, the rows say (`only`). */
 export interface Root {
   readonly prefix: string;
-  /** Refuses unknown query parameters, unknown members of action bodies, form-encoded bodies and unacceptable Accept headers. */
+  /** Refuses unknown query parameters, unknown members of action bodies, members that are named twice, form-encoded bodies and unacceptable Accept headers. */
   readonly strict: boolean;
   /** Credentials may stand in the header Authorization, and who is refused hears what was wrong with those that were sent. */
   readonly takesAuthorization: boolean;

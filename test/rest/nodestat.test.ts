@@ -106,6 +106,9 @@ describe('nodestat', () => {
   });
 
   test('finds addresses in the hosts file, of IPv6 too, and looks at several nodes of one address', async () => {
+    // What groups make of names of nodes that join later is not known when it is written.
+    await server.ok('PUT', '/tables/hosts/rows/node=byname', { ip: '|.*|some.host|' });
+    await server.ok('PUT', '/tables/hosts/rows/node=hostile', { ip: '|.*|-h|' });
     await server.ok('PUT', '/nodes', {
       six: { groups: 'all' },
       named: { groups: 'all,byname' },
@@ -113,9 +116,6 @@ describe('nodestat', () => {
       twin: { groups: 'all', ip: '127.144.0.1' },
       option: { groups: 'all,hostile' },
     });
-    // What groups make of names is not known when it is written.
-    await server.ok('PUT', '/tables/hosts/rows/node=byname', { ip: '|.*|some.host|' });
-    await server.ok('PUT', '/tables/hosts/rows/node=hostile', { ip: '|.*|-h|' });
     writeFileSync(join(server.data, 'hosts'), 'fd00::7 six\n192.0.2.7 some.host\n');
     const { status, json } = await server.call('GET', '/nodes/six,named/nodestat');
     expect([status, (json.error as string[]).sort()]).toEqual([

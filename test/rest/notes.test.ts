@@ -95,3 +95,30 @@ it.each([
   const reply = await server.call(method, path, body === undefined ? {} : { body });
   expect(reply.json.error.join(' ')).toContain(expected);
 });
+
+describe('a member that is named twice', () => {
+  const long = `{"n1":{"rack":"r1"},${' '.repeat(70_000)}"n2":{"usercomment":"x"}`;
+  const bodies = [
+    ['/nodes/n1', '{"rack":"r1","unit":"1","rack":"r2"}'],
+    ['/nodes/n1', '{"rack":"r1","options":{"-p":"","-p":""}}'],
+    ['/nodes', `${long},"n1":{"rack":"r2"}}`],
+    ['/nodes', `${long},"n3":{"rack":"r2","rack":"r3"}}`],
+  ] as const;
+  it.each(bodies)('is refused in %s %.40s', async (path, body) => {
+    const reply = await server.call('PUT', path, { body });
+    expect([reply.status, reply.json.error]).toEqual([400, [expect.stringContaining('names a member twice')]]);
+  });
+
+  it('counts as the reference system lets it count at /xcatws, and what only looks so is no matter', async () => {
+    const [path, body] = bodies[0];
+    expect((await server.call('PUT', path, { root: '/xcatws', body })).status).toBe(200);
+    expect(await server.ok('GET', '/nodes/n1/attrs/rack')).toEqual({ n1: { rack: 'r2' } });
+    for (const plain of [
+      '{"rack":"a,b,{,}","groups":["all","compute"],"options":{}}',
+      '{"rack":"","usercomment":"\\",\\"rack\\":"}',
+      '{}',
+    ])
+      expect((await server.call('PUT', path, { body: plain })).status).toBe(200);
+    expect((await server.call('PUT', '/nodes', { body: `${long}}` })).status).toBe(200);
+  });
+});

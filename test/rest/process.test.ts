@@ -162,7 +162,7 @@ describe('a signal to stop that comes twice', () => {
     const again = setInterval(() => server.child.kill('SIGTERM'), 500);
     expect(await exitOf(server.child)).toBe(0);
     clearInterval(again);
-    expect(socket.destroyed || socket.readableEnded).toBe(true);
+    await until(() => socket.destroyed || socket.readableEnded);
     expect(server.output()).toContain('running requests are ended now');
     await server.stop();
   });

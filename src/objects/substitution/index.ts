@@ -1,14 +1,18 @@
 import { cachedByText } from '../../core/cache.ts';
-import { compileForm, isPattern } from './form.ts';
+import { compileForm, formProblem, isPattern } from './form.ts';
 import { splitNics } from './nics.ts';
 
-export { formProblem as patternProblem, isPattern } from './form.ts';
+export { isPattern } from './form.ts';
 
 /** A group's value is computed for every member. */
 const cachedForms = 2000;
 
 const formOf = cachedByText(cachedForms, compileForm);
+const problemOf = cachedByText(cachedForms, (stored) => formProblem(stored) ?? '');
 const nicPartsOf = cachedByText(cachedForms, splitNics);
+
+/** What is wrong with a pattern, if anything. */
+export const patternProblem = (pattern: string): string | undefined => problemOf(pattern) || undefined;
 
 /** The patterns in a stored value: itself, or those of its nics. */
 export function patternsIn(table: string, stored: string): readonly string[] {

@@ -11,6 +11,9 @@ import type { DnsRecord } from './ledger.ts';
 /** Seconds that others may keep a record of a node. */
 export const recordTtl = 3_600;
 
+/** Seconds that others may remember that a name is not there: a new node should be found soon. */
+const absentTtl = 60;
+
 export interface Authority {
   readonly name: string;
   readonly address: DnsRecord;
@@ -27,7 +30,7 @@ export function renderZone(
   const { name, address } = authority;
   const lines = [
     '$TTL 86400',
-    `${zone}. IN SOA ${name}. root.${name}. ( ${serial} 10800 3600 604800 86400 )`,
+    `${zone}. IN SOA ${name}. root.${name}. ( ${serial} 10800 3600 604800 ${absentTtl} )`,
     `${zone}. IN NS ${name}.`,
     ...(isServersOwn ? [line(address, 86_400)] : []),
     ...records.map((record) => line(record, recordTtl)),
