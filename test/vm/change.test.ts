@@ -140,7 +140,7 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     const { lab, server } = world;
     await world.makeByHand('other', { disk: join(images, 'm1.vdc.qcow2') });
     expect(await refusal('m1', { purgedisk: 'vdc' })).toBe(
-      `m1: its disk vdc, ${join(images, 'm1.vdc.qcow2')}, is in use by the machine other too.`,
+      `m1: the disk ${join(images, 'm1.vdc.qcow2')} is in use by the machine other.`,
     );
     await lab.virsh('undefine', 'other');
     const theirs = join(images, 'theirs.qcow2');
