@@ -33,8 +33,8 @@ export const lsboot = query({
         const state = shownBootState(reader, node);
         const own = boot.reports.of(node);
         const why = diagnose(own, { state, isServed: boot.isServed, hasLease: hasLease(node), now });
-        const status = reader.row(statusTable, node)?.['status'];
-        return { bootstate: state, ...(status ? { status } : {}), ...(own ? shown(own) : {}), why };
+        const status = reader.row(statusTable, node)?.['status'] ?? '';
+        return { bootstate: state, status, ...shown(own), why };
       },
     };
   },
@@ -44,13 +44,17 @@ async function leasedMacs(dhcp: Pick<Dhcp, 'leases'>): Promise<ReadonlySet<strin
   return new Set((await dhcp.leases()).map(({ mac }) => mac));
 }
 
-const shown = ({ began, notes, lastLine }: Boot) => ({
-  began: began.toISOString(),
-  step: notes.at(-1)!.step,
-  since: notes.at(-1)!.at.toISOString(),
-  ...(lastLine === undefined ? {} : { lastline: lastLine }),
-  steps: notes.map(lineOf),
-});
+/** Empty where nothing was seen. */
+const shown = (own: Boot | undefined) => {
+  const last = own?.notes.at(-1);
+  return {
+    began: own?.began.toISOString() ?? '',
+    step: last?.step ?? '',
+    since: last?.at.toISOString() ?? '',
+    lastline: own?.lastLine ?? '',
+    steps: own?.notes.map(lineOf) ?? [],
+  };
+};
 
 /** `2026-01-02T03:04:05.678Z tftp loader undionly.kpxe (70000 bytes)` */
 function lineOf({ at, source, step, text, bytes, complete }: BootNote): string {

@@ -44,6 +44,7 @@ export const boot: Endpoint[] = [
           began: '2026-11-16T09:05:00.000Z',
           step: 'initrd',
           since: '2026-11-16T09:05:04.000Z',
+          lastline: '',
           steps: [
             '2026-11-16T09:05:00.000Z tftp loader undionly.kpxe (70000 bytes)',
             '2026-11-16T09:05:03.000Z http script boot/52-54-00-00-00-01.ipxe (500 bytes)',

@@ -45,12 +45,12 @@ export class BootServer {
   readonly reports: BootReports;
   readonly watcher: BootWatcher;
   readonly tokens: BootTokens;
-  readonly loaders: Loaders;
   readonly ramdisks: Ramdisks;
   /** What other parts of network boot add is put here before the start. */
   readonly rooms: BootRoom[];
   readonly #settings: BootSettings;
   readonly #log: Logger;
+  readonly #loaders: Loaders;
   readonly #data: string;
   #nginx: BootNginx | undefined;
   /** Where machines ask by HTTP. */
@@ -67,7 +67,7 @@ export class BootServer {
     const reports = (this.reports = new BootReports(status));
     this.watcher = new BootWatcher({ reports, status, isServed: () => this.isServed }, settings);
     const tokens = (this.tokens = new BootTokens(store, index, tokenLifetime * 1_000));
-    const loaders = (this.loaders = new Loaders(directory));
+    const loaders = (this.#loaders = new Loaders(directory));
     const rooms: BootRoom[] = (this.rooms = []);
     const own = directory === undefined ? [] : [join(directory, 'ramdisk')];
     const ramdisks = (this.ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]));
@@ -124,8 +124,8 @@ export class BootServer {
   }
 
   #tellLoaders(): void {
-    this.#log.info(`boot loaders that are here: ${this.loaders.names().join(', ') || 'none'}`);
-    for (const sentence of this.loaders.missing()) this.#log.warn(`a boot loader is missing: ${sentence}`);
+    this.#log.info(`boot loaders that are here: ${this.#loaders.names().join(', ') || 'none'}`);
+    for (const sentence of this.#loaders.missing()) this.#log.warn(`a boot loader is missing: ${sentence}`);
   }
 
   async close(): Promise<void> {

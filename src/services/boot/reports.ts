@@ -17,8 +17,7 @@ export const reportSteps = [
 export type ReportStep = (typeof reportSteps)[number];
 
 /** What was seen of it from here: requests for addresses and files. */
-export const seenSteps = ['dhcp', 'loader', 'script', 'kernel', 'initrd', 'root', 'answer', 'bundle', 'file'] as const;
-export type SeenStep = (typeof seenSteps)[number];
+export type SeenStep = 'dhcp' | 'loader' | 'script' | 'kernel' | 'initrd' | 'root' | 'answer' | 'bundle' | 'file';
 
 export type BootStep = ReportStep | SeenStep;
 
