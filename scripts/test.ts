@@ -1,6 +1,6 @@
 // Installs the programs that tests call, if any is missing, and runs the tests. Arguments go to vitest.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { installMissing, testPackages } from './packages.ts';
@@ -20,6 +20,8 @@ if (!canBeApart) console.error('muster: no namespaces can be made here: what tes
 installMissing(testPackages, 'the tests');
 // Sockets are in it, whose paths must be short.
 const scratch = mkdtempSync(join(tmpdir(), 'mt-'));
+// Daemons of tests run as other users too.
+chmodSync(scratch, 0o755);
 const words = [process.execPath, join(checkout, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2)];
 const [program = '', ...args] = canBeApart ? [...apart, ...first, ...words] : words;
 const vitest = spawn(program, args, { cwd: checkout, stdio: 'inherit', env: { ...process.env, TMPDIR: scratch } });

@@ -86,7 +86,7 @@ it.each(['shell', 'standby', 'shutdown', 'runcmd=bmcsetup', 'runimage=http://10.
   async (state) => {
     await lab.server.ok('PUT', '/nodes/x/bootstate', { state });
     const text = (await byHttp('boot/52-54-00-00-00-21.ipxe'))!;
-    expect(text).toContain(` xcatd=127.0.0.1:3001 destiny=${state} muster.report=http://`);
+    expect(text).toContain(` xcatd=127.0.0.1:3001 destiny=${state} muster.discovery=`);
     const [, path] = /kernel --name kernel http:\/\/[^/]+\/(\S+)/.exec(text)!;
     expect(await byHttp(path!, '127.0.0.250')).toBe('ramdisk kernel');
     expect(await byHttp('tftpboot/xcat/genesis.fs.x86_64.gz')).toBe('ramdisk initrd');

@@ -96,7 +96,12 @@ describe.each(roots.map(({ prefix }) => prefix))('the examples of the documentat
     const reply = await world.server.call('POST', path, { root, ...(body === undefined ? {} : { body }) });
     expect(reply.status).toBe(201);
     if (row.reply === 'list') expect(reply.json).toEqual(expect.arrayContaining(expected as string[]));
-    else expect(reply.json.n1).toEqual(expect.arrayContaining((expected as Record<string, string[]>)['n1']!));
+    else {
+      // The reference system keeps the blank behind the node's name.
+      const blank = root === '/xcatws' ? ' ' : '';
+      const lines = (expected as Record<string, string[]>)['n1']!.map((line) => `${blank}${line}`);
+      expect(reply.json.n1).toEqual(expect.arrayContaining(lines));
+    }
   });
 });
 
