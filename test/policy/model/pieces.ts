@@ -75,7 +75,7 @@ export const segmentOf = (name: string, known: Known): fc.Arbitrary<Piece> => {
 };
 
 const fixed: Readonly<Record<string, readonly string[]>> = {
-  name: ['snap1', 'nosuch'],
+  snapshot: ['snap1', 'nosuch'],
   imgname: ['img1', 'img2', 'ALLRESOURCES'],
   netname: ['net1', 'net2', 'ALLRESOURCES'],
   policy_priority: ['1', '90', 'ALLRESOURCES'],
