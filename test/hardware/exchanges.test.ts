@@ -36,8 +36,11 @@ describe.each(['ipmi', 'hardware'])('answers at /xcatws as the reference system 
   );
 });
 
-const elsewhere = ['xdsh', 'xdcp', 'updatenode', 'chvm', 'clonevm', 'mkvm', 'rmigrate', 'rmvm', 'snapvm'];
-/** Rows that want hardware; everything else is tried with the other rows, on nodes with SSH or on hypervisors. */
+const onSsh = ['xdsh', 'xdcp', 'updatenode'];
+const onHypervisors = ['chvm', 'clonevm', 'mkvm', 'rmigrate', 'rmvm', 'snapvm'];
+const onBootListener = ['rinstall', 'lsanswers'];
+const elsewhere = [...onSsh, ...onHypervisors, ...onBootListener];
+/** Rows that want hardware; everything else is tried with the other rows, on nodes with SSH, on hypervisors, or with what machines boot from. */
 const rows = endpoints.filter(
   ({ command: { kind, name } }) => (kind === 'per-node' && !elsewhere.includes(name)) || name === 'bmcdiscover',
 );
