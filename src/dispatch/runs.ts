@@ -22,7 +22,7 @@ export interface Run {
   /** The memory they take, roughly, in bytes. */
   weight: number;
   /** How far the work on nodes is that takes long; of those whose result is not there. */
-  readonly underWay: Map<string, string>;
+  underWay: Map<string, string> | undefined;
   /** What an act had to say. */
   messages: readonly string[] | undefined;
   /** What was taken though it looks wrong. */
@@ -81,12 +81,12 @@ export class Runs implements RunBoard {
 
   /** Notes how far the work on a node is. */
   note(run: Run, node: string, sentence: string): void {
-    run.underWay.set(node, sentence);
+    (run.underWay ??= new Map()).set(node, sentence);
   }
 
   /** Notes one node's result. */
   add(run: Run, result: NodeResult): void {
-    run.underWay.delete(result.node);
+    run.underWay?.delete(result.node);
     if ('error' in result) run.failed++;
     else run.ok++;
     const kept = (run.results ??= []);
@@ -150,7 +150,7 @@ export class Runs implements RunBoard {
       started: new Date(started).toISOString(),
       ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
       ...(progress ? { progress: progress.now, lines: [...progress.lines] } : {}),
-      ...(underWay.size > 0 ? { underWay: Object.fromEntries(underWay) } : {}),
+      ...(underWay?.size ? { underWay: Object.fromEntries(underWay) } : {}),
       ...(results === 'dropped' ? { note: droppedNote } : results ? { results: [...results] } : {}),
     };
   }
@@ -230,7 +230,7 @@ const newRun = (id: string, command: string, user: string, started: number, kind
   errorcode: 0,
   results: undefined,
   weight: 0,
-  underWay: new Map(),
+  underWay: undefined,
   messages: undefined,
   notes: undefined,
   progress: kind === 'long' ? new RunProgress() : undefined,

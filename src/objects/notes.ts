@@ -1,5 +1,5 @@
 import { suggestion } from '../core/nearest.ts';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { objectExists } from './definitions.ts';
@@ -28,14 +28,14 @@ interface Circumstances {
 /** What looks wrong in a change set and is taken all the same: sentences for whoever made it. */
 export function* notesOn(changes: readonly RowChange[], circumstances: Circumstances): Sliced<string[]> {
   const notes: string[] = [];
-  for (const change of changes) {
+  yield* eachInSlices(changes, (change) => {
+    if (notes.length >= most) return;
     for (const rule of rules[change.table] ?? []) {
       const note = rule(change, circumstances);
       if (note !== undefined) notes.push(note);
     }
-    if (notes.length >= most) return notes;
-    yield;
-  }
+  });
+  if (notes.length >= most) return notes;
   const shared = changes.some(({ table }) => table === 'hosts') ? yield* sharedAddresses(changes, circumstances) : [];
   return [...notes, ...shared];
 }

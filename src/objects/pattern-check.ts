@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import type { Sliced } from '../core/slices.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import { hasForm, formProblem } from '../database/checks.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -21,11 +21,11 @@ interface Stored {
 
 /** Refuses patterns that cannot be computed, and such that give a node that exists a value that would be refused if it were written. */
 export function* checkPatterns(changes: readonly RowChange[], after: () => Snapshot): Sliced<void> {
-  for (const change of changes) {
-    for (const stored of patternsStored(change)) {
-      checkSyntax(stored);
-      if (hasForm(stored.table, stored.column)) yield* checkResults(stored, effectiveReader(after()));
-    }
+  const patterns: Stored[] = [];
+  yield* eachInSlices(changes, (change) => patterns.push(...patternsStored(change)));
+  for (const stored of patterns) {
+    checkSyntax(stored);
+    if (hasForm(stored.table, stored.column)) yield* checkResults(stored, effectiveReader(after()));
     yield;
   }
 }

@@ -9,7 +9,7 @@ export interface Credentials {
   readonly userName: string | undefined;
   readonly userPW: string | undefined;
   /** What to tell a caller who is refused; it says nothing of what is right. */
-  readonly hint: string;
+  readonly hint: () => string;
 }
 
 /** X-Auth-Token counts before everything else, the header Authorization where nothing else was sent. */
@@ -19,12 +19,13 @@ export function credentialsOf(
   headers: IncomingHttpHeaders,
   common: CommonParameters,
 ): Credentials {
-  const header = [headers['x-auth-token'] ?? []].flat()[0];
+  const sentToken = headers['x-auth-token'];
+  const header = Array.isArray(sentToken) ? sentToken[0] : sentToken;
   const authorization = root.takesAuthorization ? readAuthorization(headers.authorization) : undefined;
   const sent = header ?? (common.userName ? undefined : authorization?.token);
   const token = byAccount ? undefined : sent;
   const { userName = authorization?.userName, userPW = authorization?.userPW } = common;
-  return { token, userName, userPW, hint: hintFor({ token, userName, userPW }, authorization, common) };
+  return { token, userName, userPW, hint: () => hintFor({ token, userName, userPW }, authorization, common) };
 }
 
 interface Authorization {

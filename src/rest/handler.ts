@@ -16,7 +16,7 @@ import { refuseSecrets } from './path-secrets.ts';
 import { receive, type Received } from './receive.ts';
 import { refusalRecord } from './refusal-record.ts';
 import { faultOf, sendFault } from './reply.ts';
-import { type Answered, logRequest } from './request-log.ts';
+import { type Answered, isLogged, logRequest } from './request-log.ts';
 import type { Root } from './roots.ts';
 import type { Route } from './route.ts';
 import { send } from './send.ts';
@@ -30,6 +30,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
   const held: (() => void)[] = [];
   let user: string | undefined;
   const log = (answered: Answered): void => {
+    if (!isLogged(services.log, request, answered)) return;
     const range = (): string => shownRange(rangeOf(endpoint, request.params as Record<string, string>));
     const run = headers['X-Muster-Run'];
     logRequest(services.log, request, reply, { user, command: endpoint.command.name, range, run, ...answered });

@@ -24,7 +24,7 @@ export function identify(
       await services.refusals.note(
         refusalRecord(route, request, userName?.slice(0, 256) ?? '', 'Denied (authentication)'),
       );
-    throw root.takesAuthorization ? explained(error, hint) : error;
+    throw root.takesAuthorization ? explained(error, hint()) : error;
   };
   if (missing && token === undefined && !(userName && userPW)) return refused(missing);
   try {

@@ -1,6 +1,7 @@
 /** Whether the client sent this preference (RFC 7240), such as `respond-async` or `handling=lenient`. */
 export const prefers = (header: string | string[] | undefined, preference: string): boolean =>
-  [header ?? []]
+  header !== undefined &&
+  [header]
     .flat()
     .flatMap((line) => line.split(','))
     .some((each) => each.split(';', 1)[0]!.replaceAll(/[\s"]/g, '').toLowerCase() === preference);

@@ -19,12 +19,16 @@ export interface Answered {
 
 const longest = 512;
 
+const levelOf = ({ method }: FastifyRequest, { fault, failed = 0 }: Answered): 'debug' | 'info' =>
+  (method === 'GET' || method === 'HEAD') && !fault && failed === 0 ? 'debug' : 'info';
+
+export const isLogged = (log: Logger, request: FastifyRequest, answered: Answered): boolean =>
+  log.isLevelEnabled(levelOf(request, answered));
+
 /** One line for every request that was refused, failed or may have changed something; readings only where one debugs. */
 export function logRequest(log: Logger, request: FastifyRequest, reply: FastifyReply, answered: Answered): void {
   const { fault, user, command, run, failed = 0 } = answered;
-  const isReading = (request.method === 'GET' || request.method === 'HEAD') && !fault && failed === 0;
-  const level = isReading ? 'debug' : 'info';
-  if (!log.isLevelEnabled(level)) return;
+  const level = levelOf(request, answered);
   const range = answered.range?.() ?? '';
   log[level](
     {
