@@ -3,8 +3,7 @@ import type { Sliced } from '../core/slices.ts';
 
 const longest = 2_048;
 const half = longest / 2;
-/** Of so many words one text can be made. */
-export const wordsAtOnce = 256;
+const wordsAtOnce = 256;
 
 /** What the audit log keeps: a long text is cut in the middle, and its hash tells later whether a text is the one that was sent. */
 export function shortened(text: string): string {
@@ -12,8 +11,9 @@ export function shortened(text: string): string {
   return cut(text.slice(0, half), text.length, createHash('sha256').update(text).digest('hex'), text.slice(-half));
 }
 
-/** The same for a line of many words: the whole text is never made. */
+/** The same for the words of a line, of which there may be many: the whole text is never made. */
 export function* shortenedLine(words: readonly string[]): Sliced<string> {
+  if (words.length <= wordsAtOnce) return shortened(words.join(' '));
   const hash = createHash('sha256');
   let [start, end, length] = ['', '', 0];
   for (let from = 0; from < words.length; from += wordsAtOnce) {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { tagsIn } from '../core/entity-tag.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Precondition } from '../dispatch/dispatch.ts';
@@ -30,12 +31,6 @@ export function entityTag(
   const form = Number(pretty) + 2 * Number(xcoll) + 4 * Number(lists) + 8 * Number(debug);
   return `${content(snapshot, tables)}${form}"`;
 }
-
-const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim());
-
-/** Whether If-None-Match has the tag. */
-export const matchesTag = (header: string | undefined, tag: string): boolean =>
-  header !== undefined && tagsIn(header).some((given) => given === '*' || given.replace(/^W\//, '') === tag);
 
 /** What If-Match asks of the state that a write is made on: that what it shows is what one of the tags was given for. */
 export function preconditionOf(header: string | undefined): Precondition | undefined {

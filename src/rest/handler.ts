@@ -4,7 +4,7 @@ import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { shortened, shortenedLine, wordsAtOnce } from '../dispatch/shortened.ts';
+import { shortenedLine } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf } from './entity-tags.ts';
@@ -118,7 +118,7 @@ function* makeCall(
     command,
     args,
     words,
-    line: words.length <= wordsAtOnce ? shortened(words.join(' ')) : yield* shortenedLine(words),
+    line: yield* shortenedLine(words),
     range: shownRange(rangeOf(endpoint, params)),
     user: identity.user,
     client: request.ip,

@@ -8,7 +8,7 @@ import { type BootPacks, partOf } from './packs.ts';
 import { diskArguments } from './ramdisk/disk-arguments.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { BootStatus } from './reports.ts';
-import { endsOnDisk, shownBootState } from './states.ts';
+import { endsOnDisk, isLocalState, isRamdiskState, isTaskState, shownBootState } from './states.ts';
 
 /** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
 export type BootOrder =
@@ -64,15 +64,9 @@ export async function bootOrder(
   const reader = effectiveReader(snapshot);
   const state = shownBootState(reader, node);
   if (isLocalState(state)) return { kind: 'local', state };
-  if (isTask(state)) return taskOrder(reader, node, state, sources, vantage);
+  if (isTaskState(state) || isRamdiskState(state)) return taskOrder(reader, node, state, sources, vantage);
   return imageOrder(reader, node, state, sources, vantage);
 }
-
-/** The node is left to its own disk. */
-export const isLocalState = (state: string): boolean => state === 'boot' || state === 'offline';
-
-const isTask = (state: string): boolean =>
-  ['shell', 'standby', 'shutdown'].includes(state) || /^run(cmd|image)=/.test(state);
 
 /** The small ramdisk does what `destiny` says. */
 function taskOrder(

@@ -5,12 +5,13 @@ import type { NodeStatus } from '../node-status.ts';
 import { diagnose } from './diagnosis.ts';
 import type { BootReports, BootNote } from './reports.ts';
 import type { BootSettings } from './settings.ts';
+import { isRamdiskState, isTaskState } from './states.ts';
 
 /** The step that a boot was for, by the state that the node is in. */
 export function goalOf(state: string): BootNote['step'] {
   if (state === 'boot') return 'script';
-  if (/^run(cmd|image)=/.test(state)) return 'installed';
-  return ['shell', 'standby', 'shutdown'].includes(state) ? 'initrd' : 'booted';
+  if (isTaskState(state)) return 'installed';
+  return isRamdiskState(state) ? 'initrd' : 'booted';
 }
 
 interface Surroundings {

@@ -1,4 +1,5 @@
 import type { Boot, BootNote, BootStep } from './reports.ts';
+import { isLocalState } from './states.ts';
 
 /** What is known of a node besides what it fetched and told. */
 export interface Circumstances {
@@ -53,7 +54,7 @@ const sentences: Readonly<Record<BootStep, Sentence>> = {
   loader: ({ when, last }) =>
     `It fetched the loader ${last.text ?? ''}${when}, and never the boot script: the loader does not run on it, Secure Boot refuses it, or its network card gets no address then.`,
   script: ({ when, state }) =>
-    state === 'boot' || state === 'offline'
+    isLocalState(state)
       ? `It was sent to its disk${when}.`
       : `It fetched the boot script${when}, and never the kernel.`,
   kernel: ({ when }) => `It fetched the kernel${when}, and never the initial RAM disk.`,

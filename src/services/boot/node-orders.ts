@@ -2,13 +2,13 @@ import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { NodeImage } from '../update/node-image.ts';
-import { type BootOrder, bootOrder, type InstallBoot, isLocalState, type Vantage } from './boot-order.ts';
+import { type BootOrder, bootOrder, type InstallBoot, type Vantage } from './boot-order.ts';
 import type { NodeIndex } from './node-index.ts';
 import type { BootPacks } from './packs.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { Asker } from './rooms/found.ts';
 import type { BootRoom } from './rooms/room.ts';
-import { shownBootState } from './states.ts';
+import { isLocalState, shownBootState } from './states.ts';
 import type { BootTokens } from './tokens.ts';
 
 export interface OrderServices {

@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { type NodeResult, nodeFailure } from '../../core/results.ts';
-import type { Sliced } from '../../core/slices.ts';
+import { eachInSlices, type Sliced } from '../../core/slices.ts';
 import type { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
@@ -31,6 +31,15 @@ const chainTable = tableNamed('chain');
 const typeTable = tableNamed('nodetype');
 const resourceTable = tableNamed('noderes');
 const macTable = tableNamed('mac');
+
+/** The node is left to its own disk. */
+export const isLocalState = (state: string): boolean => state === 'boot' || state === 'offline';
+
+/** A command or an archive, which the small ramdisk runs. */
+export const isTaskState = (state: string): boolean => /^run(cmd|image)=/.test(state);
+
+/** The small ramdisk is what the node boots, without a task. */
+export const isRamdiskState = (state: string): boolean => ['shell', 'standby', 'shutdown'].includes(state);
 
 /** A state, and those that follow it. */
 export interface BootStates {
@@ -97,7 +106,7 @@ export function* planBootStates(
   const reader = effectiveReader(snapshot);
   if (first.kind === 'image' && first.name !== undefined) imageNamed(draft.base, first.name);
   const results: NodeResult[] = [];
-  for (const node of nodes) {
+  yield* eachInSlices(nodes, (node) => {
     try {
       const bootstate = bringTo(draft, reader, node, first, rest);
       const Message = first.kind === 'image' ? mismatch(draft, reader, node) : undefined;
@@ -108,8 +117,7 @@ export function* planBootStates(
       if (!(error instanceof Fault)) throw error;
       results.push(nodeFailure(node, error));
     }
-    yield;
-  }
+  });
   return results;
 }
 

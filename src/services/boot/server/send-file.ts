@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
+import { matchesTag } from '../../../core/entity-tag.ts';
 import { openReal } from '../../../core/open-real.ts';
 import { byteRange } from './byte-range.ts';
 
@@ -67,7 +68,7 @@ function begin(request: IncomingMessage, response: ServerResponse, tag: string, 
   response.setHeader('Content-Type', 'application/octet-stream');
   response.setHeader('ETag', tag);
   response.setHeader('Accept-Ranges', 'bytes');
-  if (matches(headers['if-none-match'], tag)) {
+  if (matchesTag(headers['if-none-match'], tag)) {
     response.writeHead(304).end();
     return undefined;
   }
@@ -87,6 +88,3 @@ function begin(request: IncomingMessage, response: ServerResponse, tag: string, 
   });
   return range;
 }
-
-const matches = (header: string | undefined, tag: string): boolean =>
-  header !== undefined && header.split(',').some((each) => ['*', tag, `W/${tag}`].includes(each.trim()));
