@@ -29,7 +29,8 @@ export async function copyFiles(copying: Copying): Promise<void> {
   const requests = [...requestsFor(files, whole)];
   const threads = Math.min(requests.length, mostThreads, Math.max(2, availableParallelism()));
   const workers: Worker[] = [];
-  const data: CopyThreadData = { fd, root };
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const data: CopyThreadData = { fd, root, stop };
   try {
     await new Promise<void>((resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -53,8 +54,17 @@ export async function copyFiles(copying: Copying): Promise<void> {
       }
     });
   } finally {
-    await Promise.all(workers.map((worker) => worker.terminate()));
+    // A thread ends by itself: terminating one that is loading a native library would abort the whole process.
+    Atomics.store(stop, 0, 1);
+    await Promise.all(workers.map((worker) => ended(worker)));
   }
+}
+
+async function ended(worker: Worker): Promise<void> {
+  if (worker.threadId === -1) return;
+  const exit = new Promise((resolve) => worker.once('exit', resolve));
+  worker.postMessage({ kind: 'end' } satisfies CopyRequest);
+  await exit;
 }
 
 /** The sum of the whole medium takes longest, so it begins first. */

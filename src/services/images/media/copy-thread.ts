@@ -8,7 +8,7 @@ import type { WholeSum } from './whole-sum.ts';
 
 // Reading, hashing and writing one file after the other keeps one processor busy; there are several of these threads.
 
-const { fd, root } = workerData as CopyThreadData;
+const { fd, root, stop } = workerData as CopyThreadData;
 // What stays in the processor's cache is hashed and written for less.
 const buffer = Buffer.allocUnsafeSlow(65_536);
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
@@ -27,6 +27,7 @@ function count(bytes: number): void {
 
 parentPort!.on('message', (request: CopyRequest) => {
   try {
+    if (request.kind === 'end') return parentPort!.close();
     if (request.kind === 'whole') {
       if (!isWhole(request.sum)) return tell({ kind: 'differs', path: undefined });
     } else {
@@ -76,6 +77,7 @@ function isWhole({ digest, length, blank }: WholeSum): boolean {
 
 function each(position: number, length: number, use: (bytes: Buffer) => void): void {
   for (let done = 0; done < length; ) {
+    if (Atomics.load(stop, 0) === 1) throw new Error('the copy was stopped');
     const read = readSync(fd, buffer, 0, Math.min(buffer.length, length - done), position + done);
     if (read === 0) throw new Error('the medium became shorter');
     use(buffer.subarray(0, read));

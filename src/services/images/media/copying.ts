@@ -15,9 +15,12 @@ export interface CopyThreadData {
   /** Of the medium, open in this process. */
   readonly fd: number;
   readonly root: string;
+  /** Becomes 1 when no more is to be copied. */
+  readonly stop: Int32Array<SharedArrayBuffer>;
 }
 
 export type CopyRequest =
+  | { readonly kind: 'end' }
   | { readonly kind: 'files'; readonly files: readonly FileToCopy[] }
   | { readonly kind: 'whole'; readonly sum: WholeSum };
 
