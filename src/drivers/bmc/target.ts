@@ -28,7 +28,8 @@ export interface BmcKind {
   readonly guard: AddressGuard;
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
-  extras(node: DriverNode): Pick<BmcAccess, 'key' | 'certificate'>;
+  /** `username`: of the account that is used. */
+  extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate'>;
 }
 
 /** From the node's own attributes, else the account of the kind in table passwd. A service processor does one thing at a time. */
@@ -41,13 +42,14 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
   const [address = ''] = bmc.split(',', 1);
   if (address === '')
     throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
+  const username = bmcusername ?? account?.username ?? '';
   const access: BmcAccess = {
     node: node.name,
     address,
     port,
-    username: bmcusername ?? account?.username ?? '',
+    username,
     password: bmcpassword ?? account?.password ?? '',
-    ...kind.extras(node),
+    ...kind.extras(node, username),
   };
   const problems = kind.problems(access);
   if (problems.length > 0) throw new Fault('invalid', problems);

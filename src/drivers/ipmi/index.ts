@@ -128,7 +128,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
     name: 'ipmi',
     guard,
     problems: ipmiProblems,
-    extras: ({ attributes, account }) => ({ key: account('ipmikg', attributes['bmcusername'])?.password }),
+    extras: ({ account }, username) => ({ key: account('ipmikg', username)?.password }),
   };
   return {
     name: 'ipmi',

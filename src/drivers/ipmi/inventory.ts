@@ -1,3 +1,5 @@
+import { Fault } from '../../core/errors.ts';
+import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { type DeviceId, getDeviceId, getGuid } from '../../protocols/ipmi/commands/device.ts';
 import { type Fru, readFru } from '../../protocols/ipmi/commands/fru.ts';
 import type { FruLocator } from '../../protocols/ipmi/commands/sdr-record.ts';
@@ -27,6 +29,22 @@ function deviceLines(device: DeviceId): readonly InventoryLine[] {
   ];
 }
 
+/** One part that is refused or makes no sense hides no other: its line says why. Silence is the whole service processor's. */
+async function readable(
+  label: string,
+  kinds: readonly InventoryKind[],
+  signal: AbortSignal,
+  read: () => Promise<readonly InventoryLine[]>,
+): Promise<readonly InventoryLine[]> {
+  try {
+    return await read();
+  } catch (error) {
+    const isSilence = signal.aborted || unanswered(error, signal);
+    if (isSilence || !(error instanceof Fault)) throw error;
+    return [{ label, value: `cannot be read: ${error.message}`, kinds }];
+  }
+}
+
 async function partsOf(
   bmc: Bmc,
   wants: (kind: InventoryKind) => boolean,
@@ -42,7 +60,11 @@ async function partsOf(
     const kind = entityKinds[part.entity] ?? 'hw';
     if (!wants(kind)) continue;
     const name = part.name || `FRU ${part.fruId}`;
-    lines.push(...partLines(name, await readFru(bmc.link, part.fruId, signal), kind));
+    lines.push(
+      ...(await readable(name, [kind], signal, async () =>
+        partLines(name, await readFru(bmc.link, part.fruId, signal), kind),
+      )),
+    );
   }
   return lines;
 }
@@ -54,12 +76,17 @@ async function collect(
 ): Promise<readonly InventoryLine[]> {
   const lines: InventoryLine[] = [];
   if (sources.system.some(wants)) {
-    const fru = await readFru(bmc.link, 0, signal);
-    if (fru !== undefined) lines.push(...systemLines(fru));
+    const system = async () => {
+      const fru = await readFru(bmc.link, 0, signal);
+      return fru === undefined ? [] : systemLines(fru);
+    };
+    lines.push(...(await readable('System', sources.system, signal, system)));
   }
   if (sources.device.some(wants)) lines.push(...deviceLines(await getDeviceId(bmc.link, signal)));
   if (sources.guid.some(wants)) {
-    lines.push({ label: 'UUID/GUID', value: await getGuid(bmc.link, signal), kinds: ['guid', 'uuid'] });
+    const label = 'UUID/GUID';
+    const guid = async () => [{ label, value: await getGuid(bmc.link, signal), kinds: sources.guid }];
+    lines.push(...(await readable(label, sources.guid, signal, guid)));
   }
   if (sources.parts.some(wants)) lines.push(...(await partsOf(bmc, wants, signal)));
   return lines;

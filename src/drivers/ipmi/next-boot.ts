@@ -32,10 +32,15 @@ const deviceTexts: Readonly<Record<BootDevice, string>> = {
   floppy: 'Floppy',
 };
 
-function flagsText(flags: BootFlags): string {
-  if (!flags.valid) return 'boot override inactive';
-  return flags.device === undefined ? 'Unknown' : deviceTexts[flags.device];
-}
+const deviceText = ({ device }: BootFlags): string => (device === undefined ? 'Unknown' : deviceTexts[device]);
+
+const flagsText = (flags: BootFlags): string => (flags.valid ? deviceText(flags) : 'boot override inactive');
+
+/** Some hardware drops the valid bit of what it was told and boots from the device all the same. */
+const keptText = (wanted: BootOverride | undefined, flags: BootFlags): string =>
+  wanted === undefined || flags.valid
+    ? flagsText(flags)
+    : `${deviceText(flags)} (its service processor took the device, but shows the override as inactive)`;
 
 /** Hardware may take a setting and not keep it; that must not look like success. */
 function checkKept(wanted: BootOverride | undefined, flags: BootFlags): void {
@@ -43,11 +48,12 @@ function checkKept(wanted: BootOverride | undefined, flags: BootFlags): void {
     if (!flags.valid || flags.device === 'none') return;
     throw new Fault('invalid', `its service processor keeps its boot override ${flagsText(flags)}.`);
   }
-  if (!flags.valid || flags.device !== wanted.device) {
+  if (flags.device !== wanted.device) {
     const want = deviceTexts[wanted.device];
-    throw new Fault('invalid', `its service processor took the boot override ${want} but shows: ${flagsText(flags)}.`);
+    const shown = flags.valid ? flagsText(flags) : `${flagsText(flags)}, device ${deviceText(flags)}`;
+    throw new Fault('invalid', `its service processor took the boot override ${want} but shows: ${shown}.`);
   }
-  if (wanted.persistent && !flags.persistent) {
+  if (wanted.persistent && flags.valid && !flags.persistent) {
     throw new Fault('invalid', 'its service processor keeps the boot override for the next boot only, not for good.');
   }
 }
@@ -62,7 +68,7 @@ export function ipmiNextBoot(bmc: Bmc): NextBoot {
       await setBootFlags(bmc.link, wanted, signal);
       const flags = await getBootFlags(bmc.link, signal);
       checkKept(wanted, flags);
-      return flagsText(flags);
+      return keptText(wanted, flags);
     },
   };
 }

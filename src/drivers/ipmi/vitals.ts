@@ -1,8 +1,8 @@
 import { Fault } from '../../core/errors.ts';
 import { type ChassisStatus, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
-import { stateNames } from '../../protocols/ipmi/commands/event-names.ts';
+import { limitName, stateNames } from '../../protocols/ipmi/commands/event-names.ts';
 import type { SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
-import { getReading, getValue } from '../../protocols/ipmi/commands/sensor.ts';
+import { Sensors } from '../../protocols/ipmi/commands/sensor.ts';
 import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
 import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
@@ -21,12 +21,13 @@ const sensorKinds: Readonly<Partial<Record<VitalsKind, (sensor: SensorRecord) =>
 const others: readonly VitalsKind[] = ['power', 'leds', 'chassis'];
 const known = [...Object.keys(sensorKinds), ...others] as readonly VitalsKind[];
 
-async function sensorText(bmc: Bmc, sensor: SensorRecord, signal: AbortSignal): Promise<string> {
+async function sensorText(sensors: Sensors, sensor: SensorRecord, signal: AbortSignal): Promise<string> {
   if (sensor.conversion !== undefined) {
-    const value = await getValue(bmc.link, sensor, signal);
-    return value === undefined ? 'N/A' : valueText(value, sensor.units);
+    const found = await sensors.value(sensor, signal);
+    if (found === undefined) return 'N/A';
+    return [valueText(found.value, sensor.units), limitName(found.limits)].filter(Boolean).join(', ');
   }
-  const reading = await getReading(bmc.link, sensor, signal);
+  const reading = await sensors.reading(sensor, signal);
   if (reading === undefined) return 'N/A';
   return stateNames(sensor.type, sensor.eventType, reading.states).join(', ') || '0';
 }
@@ -44,10 +45,11 @@ async function readSensors(
   signal: AbortSignal,
 ): Promise<Record<string, string>> {
   const labels: Record<string, string> = {};
+  const sensors = new Sensors(bmc.link);
   for (const record of await bmc.records(signal)) {
     if (record.kind !== 'sensor' || !record.readable || !wanted(record)) continue;
     const name = record.name || `Sensor ${record.number}`;
-    labels[uniqueLabel(name, labels)] = await sensorText(bmc, record, signal);
+    labels[uniqueLabel(name, labels)] = await sensorText(sensors, record, signal);
   }
   return labels;
 }

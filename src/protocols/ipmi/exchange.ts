@@ -10,6 +10,10 @@ export interface ExchangeOwner {
 
 /** IPMI 2.0 table 5-2: node busy, and timeout while processing. */
 const transient: ReadonlySet<number> = new Set([0xc0, 0xc3]);
+/** The same table: the destination is unavailable. */
+const unavailable: IpmiResponse = { code: 0xd3, data: Buffer.alloc(0) };
+/** Tries after which a controller behind the BMC is taken for absent. */
+const bridgedTries = 2;
 
 /** The part of the timeout after which a request is sent again, however long it would wait. */
 const lastMoment = 0.8;
@@ -30,6 +34,8 @@ export class Exchange {
   /** The BMC was busy: the next try is a new request, not the same again. */
   #anew = false;
   #garbled = false;
+  /** The BMC has passed the request on to another controller: silence is that one's. */
+  #passedOn = false;
 
   /** `giveUpAfter`: tries after which silence means that the session is lost. */
   constructor(
@@ -60,14 +66,16 @@ export class Exchange {
     if (heard === 'invalid' || heard === 'stale') return;
     const now = this.#peer.wire.now();
     this.#session.heardAt = now;
-    if (heard === 'other' || this.#anew) return;
+    if (heard === 'passed') this.#passedOn = true;
+    if (heard === 'passed' || heard === 'other' || this.#anew) return;
     if (this.#attempt === 1) noteRoundTrip(this.#peer.habits, now - this.#sentAt);
     if (transient.has(heard.code) && this.#mayTryAgain(now)) return;
     this.#owner.answered(heard);
   }
 
   tick(now: number): void {
-    if (now >= this.#deadline) this.#owner.unanswered(this.#garbled);
+    if (this.#passedOn && this.#attempt >= bridgedTries && now >= this.#retryAt) this.#owner.answered(unavailable);
+    else if (now >= this.#deadline) this.#owner.unanswered(this.#garbled);
     else if (now < this.#retryAt) this.#wake();
     else if (this.#attempt < this.#tries || this.#anew) this.#again();
     else if (this.#tellLoss && this.#request.repeatable !== false) this.#owner.unanswered(this.#garbled);

@@ -173,12 +173,17 @@ function takeRakp2(handshake: Handshake, packet: Buffer): Verdict {
 }
 
 function takeRakp4(handshake: Handshake, packet: Buffer): Verdict {
-  const { suite, transcript, sik } = handshake;
+  const { suite, transcript, sik, credentials } = handshake;
   const answer = readRakp4(packet, suite);
   if (answer === undefined || sik === undefined) return garbled;
   if (!isTagged(answer, awaitedTag(handshake))) return ignored;
   if (answer.status !== 0) return { kind: 'refused', by: 'rakp4', status: answer.status };
-  if (!timingSafeEqual(rakp4Code(suite, sik, transcript), answer.code)) return { kind: 'unproven', by: 'rakp4' };
+  const proves = (key: KeyObject): boolean => timingSafeEqual(rakp4Code(suite, key, transcript), answer.code);
+  if (!proves(sik)) {
+    // A BMC without K_g makes its keys from the password alone, which it has proved to know.
+    handshake.sik = sessionKey(suite, credentials.userKey, transcript);
+    if (!credentials.hasKg || !proves(handshake.sik)) return { kind: 'unproven', by: 'rakp4' };
+  }
   const seal = sealOf(handshake);
   return seal ? { kind: 'ready', seal } : garbled;
 }

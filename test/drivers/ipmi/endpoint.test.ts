@@ -26,6 +26,20 @@ test.each([
   expect(endpointOf(key).kg).toEqual(bytes);
 });
 
+test.each([
+  ['its own account', { bmcusername: 'root', bmcpassword: 'x' }, 'of root'],
+  ['the account of table passwd', {}, 'of admin'],
+])('K_g is chosen like %s', async (_, attributes, key) => {
+  const rows: Record<string, { username: string; password: string }[]> = {
+    ipmi: [{ username: 'admin', password: 'secret' }],
+    ipmikg: ['admin', 'root'].map((username) => ({ username, password: `of ${username}` })),
+  };
+  const account = (name: string, username?: string) =>
+    rows[name]?.find((row) => row.username === username) ?? rows[name]?.[0];
+  const node = { name: 'n1', attributes: { bmc: '127.0.0.1', ...attributes }, account };
+  expect(await ipmiDriver({}).target(node)).toMatchObject({ access: { key } });
+});
+
 test('only the configured cipher suites are offered', () => {
   expect(endpointOf(undefined, [17]).suites).toEqual([17]);
   expect(endpointOf(undefined).suites).toBeUndefined();

@@ -175,6 +175,9 @@ describe('vitals', () => {
   test('a changed reading is seen', async () => {
     await lab.set(1, 1, 33);
     expect(await node(1).vitals.read(['temp'], signal)).toMatchObject({ 'Inlet Temp': '33 C (91 F)' });
+    await lab.set(1, 1, 52);
+    expect(await node(1).vitals.read(['temp'], signal)).toMatchObject({ 'Inlet Temp': '52 C (126 F), Upper Critical' });
+    await lab.set(1, 1, 33);
   });
 });
 

@@ -327,6 +327,30 @@ const keep = { request: '00 08 03 08' };
 const start = { request: '00 08 00 01' };
 const finish = [{ request: '00 08 04 01 01' }, { request: '00 08 00 00' }];
 
+test('a part of the inventory that cannot be read hides no other', async () => {
+  const device = { request: '06 01', data: '20 01 02 15 02 bf 4d4f00 0201' };
+  const link = scriptedLink([
+    { request: '0a 10 00', data: '0800 00' },
+    { request: '0a 11 00 0000 08', code: 0xd5 },
+    device,
+    { request: '06 37', code: 0xc1 },
+    { request: '06 08', code: 0xc1 },
+  ]);
+  expect(await over(link).inventory.read(['serial', 'firm', 'guid'], patient)).toEqual({
+    System: expect.stringMatching(/^cannot be read: its service processor refused Read FRU Data/),
+    'BMC Firmware': '2.15',
+    'UUID/GUID': expect.stringMatching(/^cannot be read: its service processor refused Get Device GUID/),
+  });
+});
+
+test('a boot override whose valid bit is dropped is told, and that the device was taken', async () => {
+  const flags = { request: '00 09 05 00 00', data: '01 05 0004000000' };
+  const link = scriptedLink([keep, start, { request: '00 08 05 80 04 000000' }, ...finish, flags]);
+  expect(await over(link).nextBoot.set('net', { persistent: false, mode: undefined }, patient)).toBe(
+    'Network (its service processor took the device, but shows the override as inactive)',
+  );
+});
+
 test.each([
   ['net', true, '8004000000', /for the next boot only/],
   ['net', false, '0000000000', /took the boot override Network but shows: boot override inactive/],

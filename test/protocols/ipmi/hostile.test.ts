@@ -40,7 +40,7 @@ test('no packet makes a reader throw', () => {
       const id = recipientOf(packet);
       expect(id).toBeGreaterThanOrEqual(0);
       expect([true, false, undefined]).toContain(readPong(packet)?.ipmi);
-      expect(readResponse(packet, 0, 1, 2)?.code ?? 0).toBeLessThan(256);
+      expect(readResponse(packet, { netfn: 0, command: 1 }, 2)?.code ?? 0).toBeLessThan(256);
     }),
     runs,
   );

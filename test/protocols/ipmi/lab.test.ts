@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../../src/protocols/ipmi/client.ts';
 import { labAccounts } from '../../lab/addresses.ts';
+import { controllerAddresses } from '../../lab/bmc/configuration.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
 import { chassisStatus, powerOn } from './world.ts';
 
@@ -69,10 +70,34 @@ describe('ipmi_sim with suite 17', () => {
     expect(await lab.sessions(3)).toBe(0);
   });
 
-  test('a key K_g that the BMC does not have', async () => {
-    await expect(ask({ address: at(3), kg: Buffer.from('key') })).rejects.toThrow(
-      'K_g given for it is not the right one',
-    );
+  test('a key K_g that the BMC does not have is no obstacle', async () => {
+    expect(await ask({ address: at(3), kg: Buffer.from('key') })).toMatchObject({ code: 0 });
+  });
+
+  describe('another controller on the bus of a BMC', () => {
+    const reading = (address: number, number = 1) => ({
+      netfn: 0x04,
+      command: 0x2d,
+      data: Buffer.of(number),
+      bridge: { channel: 0, address },
+    });
+
+    test('answers through it', async () => {
+      const own = await ask({ address: at(7) }, { netfn: 0x04, command: 0x2d, data: Buffer.of(1) });
+      const bridged = await ask({ address: at(6) }, reading(controllerAddresses[7]!));
+      expect(bridged).toEqual(own);
+    });
+
+    test('refuses what it does not have', async () => {
+      expect(await ask({ address: at(6) }, reading(controllerAddresses[7]!, 200))).toMatchObject({ code: 0xcc });
+    });
+
+    test('that is not there is told from a BMC that is silent', async () => {
+      const { code } = await ask({ address: at(6) }, reading(0x1e));
+      expect(code).not.toBe(0);
+      expect(await ask({ address: at(6) })).toMatchObject({ code: 0 });
+      expect(await lab.sessions(6)).toBe(1);
+    });
   });
 
   test('a dead address costs one timeout, with which all fail who wait', async () => {

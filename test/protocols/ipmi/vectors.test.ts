@@ -116,8 +116,15 @@ test.each([
   ['Close Session', 0x06, 0x3c, 7, '02030000', '2018c8811c3c0203000022'],
 ])('request %s', (_name, netfn, command, sequence, data, expected) => {
   const target = Buffer.alloc(40, 0xee);
-  const end = writeRequest(target, 3, netfn, command, sequence, bytes(data));
+  const end = writeRequest(target, 3, { netfn, command, data: bytes(data) }, sequence);
   expect(target.toString('hex', 3, end)).toBe(expected);
+});
+
+test('a request to a logical unit of another controller is carried by one to the BMC', () => {
+  const target = Buffer.alloc(60);
+  const bridge = { channel: 6, address: 0x2c };
+  const end = writeRequest(target, 0, { netfn: 0x04, command: 0x2d, data: bytes('08'), lun: 1, bridge }, 5);
+  expect(target.toString('hex', 0, end)).toBe('2018c8811434 46 2c11c320142d0897 f1'.replaceAll(' ', ''));
 });
 
 test.each([
@@ -131,7 +138,7 @@ test.each([
   ['a request', '2000e081180166', 0x00, 0x01, 6, undefined],
   ['too little', '81047b20180187', 0x00, 0x01, 6, undefined],
 ])('response: %s', (_name, message, netfn, command, sequence, expected) => {
-  const response = readResponse(bytes(message), netfn, command, sequence);
+  const response = readResponse(bytes(message), { netfn, command }, sequence);
   expect(response && { code: response.code, data: response.data.toString('hex') }).toEqual(expected);
 });
 

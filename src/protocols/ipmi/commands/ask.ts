@@ -16,11 +16,12 @@ export const completion = {
   tooLong: 0xc8,
   cannotReturn: 0xca,
   notPresent: 0xcb,
+  unavailable: 0xd3,
   lacksPrivilege: 0xd4,
   unspecified: 0xff,
 } as const;
 
-const busyPauses: readonly number[] = [100, 300, 1000];
+export const busyPauses: readonly number[] = [100, 300, 1000];
 
 /** Waits; an abort ends the wait with a Fault. */
 export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

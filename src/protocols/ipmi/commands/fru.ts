@@ -1,13 +1,16 @@
 import type { IpmiLink } from '../link.ts';
-import { completion, refusal, send } from './ask.ts';
+import { busyPauses, completion, pause, refusal, send } from './ask.ts';
 import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
-import { decodeField } from './text.ts';
+import { decodeField, type TextCoding } from './text.ts';
 
 /** IPMI 2.0 section 34: FRU inventory commands. */
 const storage = 0x0a;
 const commands = { getAreaInfo: 0x10, read: 0x11 };
 const readSizes: readonly number[] = [64, 32, 16, 8];
 const shrinkOn: readonly number[] = [completion.cannotReturn, completion.tooLong, completion.unspecified, 0xc7, 0xc9];
+
+/** 34.2: the part is in use at the moment. */
+const fruBusy = 0x81;
 
 interface FruReader {
   readonly link: IpmiLink;
@@ -30,7 +33,7 @@ async function open(link: IpmiLink, id: number, signal: AbortSignal): Promise<Fr
 
 async function readPiece(reader: FruReader, offset: number, wanted: number): Promise<Buffer> {
   const scale = reader.words ? 2 : 1;
-  for (;;) {
+  for (let pauses = 0; ; ) {
     const count = Math.ceil(Math.min(wanted, readSizes[reader.step] ?? 8) / scale);
     const data = Buffer.of(reader.id, ...uint16(Math.floor(offset / scale)), count);
     const response = await send(reader.link, { netfn: storage, command: commands.read, data }, reader.signal);
@@ -38,8 +41,14 @@ async function readPiece(reader: FruReader, offset: number, wanted: number): Pro
       const answer = atLeast(response.data, 2, 'Read FRU Data');
       return answer.subarray(1, 1 + Math.min(byteAt(answer, 0), count) * scale);
     }
+    const wait = busyPauses[pauses];
+    if (response.code === fruBusy && wait !== undefined) {
+      pauses += 1;
+      await pause(wait, reader.signal);
+      continue;
+    }
     if (!shrinkOn.includes(response.code) || reader.step + 1 >= readSizes.length) {
-      throw refusal('Read FRU Data', response.code);
+      throw refusal('Read FRU Data', response.code, { [fruBusy]: 'the part is busy' });
     }
     reader.step += 1;
   }
@@ -102,10 +111,14 @@ export function areaLength(data: Buffer): number {
   return byteAt(data, 1) * unit;
 }
 
-function decodeFields(area: Buffer, start: number): string[] {
+/** FRU 1.3 section 15: language codes 0 and 25 are English. */
+const english: readonly number[] = [0, 25];
+const codingOf = (area: Buffer): TextCoding => (english.includes(byteAt(area, 2)) ? 'fru' : 'fru-utf16');
+
+function decodeFields(area: Buffer, start: number, coding: TextCoding): string[] {
   const fields: string[] = [];
   for (let at = start; at < area.length && byteAt(area, at) !== endOfFields; ) {
-    const field = decodeField(area, at, 'fru');
+    const field = decodeField(area, at, coding);
     fields.push(field.text);
     at = field.next;
   }
@@ -119,7 +132,7 @@ export interface ChassisArea {
 }
 
 export function decodeChassisArea(area: Buffer): ChassisArea {
-  const [partNumber = '', serialNumber = '', ...extra] = decodeFields(area, 3);
+  const [partNumber = '', serialNumber = '', ...extra] = decodeFields(area, 3, 'fru');
   return { partNumber, serialNumber, extra };
 }
 
@@ -134,7 +147,11 @@ export interface BoardArea {
 
 export function decodeBoardArea(area: Buffer): BoardArea {
   const minutes = byteAt(area, 3) | (byteAt(area, 4) << 8) | (byteAt(area, 5) << 16);
-  const [manufacturer = '', description = '', serialNumber = '', model = '', ...rest] = decodeFields(area, 6);
+  const [manufacturer = '', description = '', serialNumber = '', model = '', ...rest] = decodeFields(
+    area,
+    6,
+    codingOf(area),
+  );
   const manufactured = minutes === 0 ? undefined : new Date(dateOrigin + minutes * 60_000);
   // Behind the model stands the name of a file that nobody needs.
   return { manufactured, manufacturer, description, serialNumber, model, extra: rest.slice(1) };
@@ -151,7 +168,7 @@ export interface ProductArea {
 }
 
 export function decodeProductArea(area: Buffer): ProductArea {
-  const fields = decodeFields(area, 3);
+  const fields = decodeFields(area, 3, codingOf(area));
   const [manufacturer = '', description = '', model = '', revision = '', serialNumber = '', assetTag = ''] = fields;
   return { manufacturer, description, model, revision, serialNumber, assetTag, extra: fields.slice(7) };
 }

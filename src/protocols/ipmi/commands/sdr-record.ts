@@ -26,6 +26,8 @@ export interface SensorRecord {
   readonly kind: 'sensor';
   readonly name: string;
   readonly owner: number;
+  /** Of the bus that the owner is on. */
+  readonly channel: number;
   readonly lun: number;
   readonly number: number;
   readonly type: number;
@@ -74,9 +76,15 @@ export function decodeFactors(data: Uint8Array): Pick<Conversion, 'm' | 'b' | 'r
   };
 }
 
+/** Event/reading type of sensors with limits, table 42-1. */
+export const thresholdEvents = 0x01;
+
+/** Full records of sensors that have states only fill in a format too; some with states have a value all the same, which a unit shows. */
 function decodeConversion(record: Buffer): Conversion | undefined {
   const format = formats[byteAt(record, 20) >> 6] ?? 'none';
-  if (format === 'none') return undefined;
+  const { base, percent } = decodeUnits(record);
+  const isAnalog = (byteAt(record, 13) & 0x7f) === thresholdEvents || base !== 0 || percent;
+  if (format === 'none' || !isAnalog) return undefined;
   return { format, linearization: byteAt(record, 23) & 0x7f, ...decodeFactors(record.subarray(24)) };
 }
 
@@ -86,6 +94,7 @@ function sensor(record: Buffer, nameAt: number): SensorRecord {
     kind: 'sensor',
     name: decodeField(record, nameAt, 'sdr').text,
     owner: byteAt(record, 5),
+    channel: byteAt(record, 6) >> 4,
     lun: byteAt(record, 6) & 0x03,
     number: byteAt(record, 7),
     type: byteAt(record, 12),

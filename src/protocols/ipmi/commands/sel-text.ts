@@ -1,4 +1,5 @@
-import { sensorTypeName, stateName } from './event-names.ts';
+import { hex } from './bytes.ts';
+import { extensionName, sensorSpecific, sensorTypeName, stateName } from './event-names.ts';
 import type { SdrRecord, SensorRecord } from './sdr-record.ts';
 import type { SelEntry, SelEvent } from './sel.ts';
 import { convert, valueText } from './units.ts';
@@ -56,6 +57,13 @@ function sensorText(event: SelEvent, sensor: SensorRecord | undefined): string {
     .join(' ');
 }
 
+/** `Correctable ECC, DIMM 3`, `System Firmware Progress, Memory initialization`, `State Asserted, data 2 A0h`. */
+function eventText({ sensorType, eventType, offset, extension, makers }: SelEvent): string {
+  const further = eventType === sensorSpecific ? extensionName(sensorType, offset, extension) : undefined;
+  const own = makers.map((byte, index) => (byte === undefined ? undefined : `data ${index + 2} ${hex(byte)}`));
+  return [stateName(sensorType, eventType, offset), further, ...own].filter((part) => part !== undefined).join(', ');
+}
+
 /** One line for an entry of the event log; the sensor records give names and units. */
 export function selText(entry: SelEntry, records: readonly SdrRecord[]): string {
   const time = timeText(entry.time);
@@ -64,7 +72,6 @@ export function selText(entry: SelEntry, records: readonly SdrRecord[]): string 
     return `${time} OEM record ${entry.type.toString(16).toUpperCase()}${maker}, ${entry.data}`;
   }
   const sensor = findSensor(entry, records);
-  const state = stateName(entry.sensorType, entry.eventType, entry.offset);
   const recovered = entry.recovered ? ' - Recovered' : '';
-  return `${time} ${sensorTypeName(entry.sensorType)}, ${state} (${sensorText(entry, sensor)})${recovered}`;
+  return `${time} ${sensorTypeName(entry.sensorType)}, ${eventText(entry)} (${sensorText(entry, sensor)})${recovered}`;
 }

@@ -2,6 +2,7 @@ import { Fault } from '../../../core/errors.ts';
 import type { IpmiLink } from '../link.ts';
 import { ask, completion, pause, refusal, type Reservation, reserve, send, unanswered } from './ask.ts';
 import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
+import { thresholdEvents } from './sdr-record.ts';
 
 /** IPMI 2.0 section 31: the system event log. */
 const storage = 0x0a;
@@ -103,6 +104,10 @@ export interface SelEvent {
   /** What the sensor read and its limit, raw, if the entry says so. */
   readonly reading: number | undefined;
   readonly threshold: number | undefined;
+  /** What events of this sensor type add, second and third byte, as the standard defines it for the type. */
+  readonly extension: readonly [number | undefined, number | undefined];
+  /** The same where only the maker knows the meaning. */
+  readonly makers: readonly [number | undefined, number | undefined];
 }
 
 interface SelOemEntry {
@@ -117,13 +122,23 @@ interface SelOemEntry {
 export type SelEntry = SelEvent | SelOemEntry;
 
 const recordTypes = { systemEvent: 0x02, firstTimedOem: 0xc0, firstUntimedOem: 0xe0 };
-const thresholdEvent = 0x01;
+
+/** Table 29-6: what the second and third byte of an event hold. */
+const eventContents = { makers: 2, extension: 3 };
+
+function furtherData(record: Buffer, contents: number): readonly [number | undefined, number | undefined] {
+  const first = byteAt(record, 13);
+  return [
+    first >> 6 === contents ? byteAt(record, 14) : undefined,
+    ((first >> 4) & 0x03) === contents ? byteAt(record, 15) : undefined,
+  ];
+}
 
 function decodeEvent(record: Buffer): SelEvent {
   const direction = byteAt(record, 12);
   const eventType = direction & 0x7f;
   const first = byteAt(record, 13);
-  const analog = eventType === thresholdEvent;
+  const analog = eventType === thresholdEvents;
   return {
     kind: 'event',
     time: record.readUInt32LE(3),
@@ -135,6 +150,8 @@ function decodeEvent(record: Buffer): SelEvent {
     offset: first & 0x0f,
     reading: analog && first >> 6 === 1 ? byteAt(record, 14) : undefined,
     threshold: analog && ((first >> 4) & 0x03) === 1 ? byteAt(record, 15) : undefined,
+    extension: furtherData(record, eventContents.extension),
+    makers: furtherData(record, eventContents.makers),
   };
 }
 

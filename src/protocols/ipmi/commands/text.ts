@@ -3,7 +3,8 @@ import { byteAt } from './bytes.ts';
 /** Type/length-coded text of SDR (IPMI 2.0 section 43.15) and FRU records (FRU 1.3 section 13). */
 const bcdPlus = '0123456789 -.:,_';
 
-export type TextCoding = 'sdr' | 'fru';
+/** Of FRU areas the language decides: text is Latin-1 in English and UTF-16 in all others. */
+export type TextCoding = 'sdr' | 'fru' | 'fru-utf16';
 
 function sixBit(data: Uint8Array): string {
   let text = '';
@@ -22,12 +23,14 @@ function bcd(data: Uint8Array): string {
 
 /** Printable characters only, no blanks at the ends: names and serial numbers go into labels and lines. */
 function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e\xa0-\xff]+/g, ' ').trim();
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }
+
+const utf16 = (data: Uint8Array): string => Buffer.from(data.subarray(0, data.length & ~1)).toString('utf16le');
 
 /** Type 0 is UTF-16 in SDR records and plain bytes in FRU records; there bytes that are text are taken as text. */
 function untyped(data: Uint8Array, coding: TextCoding): string {
-  if (coding === 'sdr') return Buffer.from(data.subarray(0, data.length & ~1)).toString('utf16le');
+  if (coding === 'sdr') return utf16(data);
   if (data.every((byte) => byte >= 0x20 && byte < 0x7f)) return Buffer.from(data).toString('latin1');
   return data.every((byte) => byte === 0) ? '' : Buffer.from(data).toString('hex').toUpperCase();
 }
@@ -52,6 +55,6 @@ export function decodeField(data: Uint8Array, at: number, coding: TextCoding): F
     case 2:
       return { text: printable(sixBit(bytes)), next };
     default:
-      return { text: printable(Buffer.from(bytes).toString('latin1')), next };
+      return { text: printable(coding === 'fru-utf16' ? utf16(bytes) : Buffer.from(bytes).toString('latin1')), next };
   }
 }

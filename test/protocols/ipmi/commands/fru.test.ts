@@ -12,6 +12,7 @@ test.each([
   ['bytes that are text', '03 414243', 'fru', 'ABC'],
   ['zeros', '03 000000', 'fru', ''],
   ['UTF-16', '04 41004200', 'sdr', 'AB'],
+  ['8-bit in another language is UTF-16', 'c4 51677f89', 'fru-utf16', '\u6751\u897f'],
   ['longer than the data', 'ca 4142', 'fru', 'AB'],
   ['SDR length has five bits', 'e2 4142', 'sdr', 'AB'],
   ['no data', '', 'fru', ''],
@@ -48,6 +49,20 @@ const readAll = (id: string, step: (offset: number, length: number) => Step): St
   { request: `0a 10 ${id}`, data: '0002 00' },
   step(0, 8),
 ];
+
+test('a board area in another language than English', () => {
+  const area = bytes('01 05 11 000000 c4 51677f89 c0 c4 41004200 c0 c0 c1 00');
+  expect(decodeBoardArea(area)).toMatchObject({ manufacturer: '\u6751\u897f', serialNumber: 'AB' });
+});
+
+test('a part that is busy is asked again, and refuses if it stays so', async () => {
+  const open = { request: '0a 10 05', data: '0800 00' };
+  const read = { request: '0a 11 05 0000 08' };
+  const busy = { ...read, code: 0x81 };
+  const link = scriptedLink([open, busy, busy, { ...read, data: '08 0100000000000000' }]);
+  expect(await readFru(link, 5, patient)).toMatchObject({ product: undefined });
+  await expect(readFru(scriptedLink([open, busy, busy, busy, busy]), 5, patient)).rejects.toThrow('the part is busy');
+});
 
 test('only the areas that are there are read', async () => {
   const piece = (offset: number, length: number): Step => ({

@@ -13,6 +13,7 @@ test('a full record as ipmi_sim keeps it', () => {
       kind: 'sensor',
       name: 'Inlet Temp',
       owner: 0x20,
+      channel: 0,
       lun: 0,
       number: 1,
       type: 1,
@@ -26,6 +27,21 @@ test('a full record as ipmi_sim keeps it', () => {
 
 test.each([
   ['compact', supply, [{ kind: 'sensor', name: 'PSU1 Status', number: 10, type: 8, eventType: 0x6f, readable: true }]],
+  [
+    'full, of a sensor with states,',
+    temperature.replace('680101', '68086f').replace('0001000001', '0000000001'),
+    [{ name: 'Inlet Temp', eventType: 0x6f, conversion: undefined }],
+  ],
+  [
+    'full, of a sensor with states and a unit,',
+    temperature.replace('680101', '680803'),
+    [{ name: 'Inlet Temp', eventType: 0x03, conversion: { m: 1 } }],
+  ],
+  [
+    'of a sensor behind another controller',
+    temperature.replace('3520000137', '352c610137'),
+    [{ owner: 0x2c, channel: 6, lun: 1 }],
+  ],
   [
     'FRU locator',
     '0a0051111620008000001000070100cb4275696c74696e20465255',

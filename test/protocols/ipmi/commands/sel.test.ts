@@ -29,6 +29,19 @@ test.each([
     'BMC Uptime      7 s Power Unit, Power Off/Power Down (Sensor 3) - Recovered',
   ],
   ['0100 02 ffffffff 2000 04 c203 6f 05ffff', 'Unknown time OEM Sensor Type 194, State 5 (Sensor 3)'],
+  ['0100 02 07000000 2000 04 0c03 6f 30ff07', 'BMC Uptime      7 s Memory, Correctable ECC, DIMM 7 (Sensor 3)'],
+  [
+    '0100 02 07000000 2000 04 0f03 6f c201ff',
+    'BMC Uptime      7 s System Firmware Progress, System Firmware Progress, Memory initialization (Sensor 3)',
+  ],
+  [
+    '0100 02 07000000 2000 04 0f03 6f c00cff',
+    'BMC Uptime      7 s System Firmware Progress, System Firmware Error, CPU voltage mismatch (Sensor 3)',
+  ],
+  [
+    '0100 02 07000000 2000 04 0903 6f a0a101',
+    'BMC Uptime      7 s Power Unit, Power Off/Power Down, data 2 A1h, data 3 01h (Sensor 3)',
+  ],
   ['0300 c1 07000000 570100 0a0b0c0d0e0f', 'BMC Uptime      7 s OEM record C1 of manufacturer 343, 0A0B0C0D0E0F'],
   ['0400 e0 0102030405060708090a0b0c0d', 'Unknown time OEM record E0, 0102030405060708090A0B0C0D'],
 ])('entry %s', (entry, text) => {

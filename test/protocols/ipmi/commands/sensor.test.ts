@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sensorTypeName, stateName, stateNames } from '../../../../src/protocols/ipmi/commands/event-names.ts';
+import {
+  limitName,
+  sensorTypeName,
+  stateName,
+  stateNames,
+} from '../../../../src/protocols/ipmi/commands/event-names.ts';
 import {
   type Conversion,
   decodeFactors,
@@ -8,7 +13,7 @@ import {
   type SensorRecord,
   type SensorUnits,
 } from '../../../../src/protocols/ipmi/commands/sdr-record.ts';
-import { decodeReading, getReading, getValue } from '../../../../src/protocols/ipmi/commands/sensor.ts';
+import { decodeReading, Sensors } from '../../../../src/protocols/ipmi/commands/sensor.ts';
 import { convert, unitText, valueText } from '../../../../src/protocols/ipmi/commands/units.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
@@ -91,29 +96,62 @@ test.each([
   ['00c00180', { raw: 0, states: 1 }],
   ['14e00000', undefined],
   ['1480', undefined],
+  ['14', undefined],
   ['1440', { raw: 0x14, states: 0 }],
 ])('reading %s', (data, reading) => {
   expect(decodeReading(bytes(data))).toEqual(reading);
 });
 
-test('a sensor that is absent has no value, one that fails is an error', async () => {
-  expect(await getValue(scriptedLink([{ request: '04 2d 03', code: 0xcb }]), rail, patient)).toBeUndefined();
-  await expect(getValue(scriptedLink([{ request: '04 2d 03', code: 0xd1 }]), rail, patient)).rejects.toThrow(
-    /12V Rail/,
-  );
+test.each([0xcb, 0xff, 0xc3, 0xd3, 0x80, 0xd1])('a sensor that answers with code %i has no value', async (code) => {
+  const sensors = new Sensors(scriptedLink([{ request: '04 2d 03', code }]));
+  expect(await sensors.value(rail, patient)).toBeUndefined();
 });
 
-test('a sensor of another controller is not asked for', async () => {
-  expect(await getReading(scriptedLink([]), { ...rail, owner: 0x2c }, patient)).toBeUndefined();
+test('an account that may read no sensor is told so', async () => {
+  const step = { request: '04 2d 03', code: 0xd4 };
+  await expect(new Sensors(scriptedLink([step, step, step])).value(rail, patient)).rejects.toThrow(/12V Rail/);
 });
 
-test('a non-linear sensor is converted with the factors of its reading', async () => {
+test('a sensor of another controller is asked for through its bridge, on its logical unit', async () => {
+  const link = scriptedLink([{ request: '04 2d 03', data: 'c7c00000' }]);
+  expect(await new Sensors(link).value({ ...rail, owner: 0x2c, channel: 6, lun: 1 }, patient)).toMatchObject({
+    value: expect.closeTo(11.94),
+  });
+  expect(link.sent[0]).toMatchObject({ lun: 1, bridge: { address: 0x2c, channel: 6 } });
+});
+
+test('a controller that is not there is asked once, and software never', async () => {
+  const sensors = new Sensors(scriptedLink([{ request: '04 2d 03', code: 0xd3 }]));
+  for (let sensor = 0; sensor < 3; sensor++) {
+    expect(await sensors.value({ ...rail, owner: 0x2c }, patient)).toBeUndefined();
+  }
+  expect(await sensors.reading({ ...rail, owner: 0x41 }, patient)).toBeUndefined();
+});
+
+test.each([
+  ['00', 0],
+  ['18', 0b011000],
+])('limits %s beside a value', async (states, limits) => {
+  const sensors = new Sensors(scriptedLink([{ request: '04 2d 03', data: `c7c0${states}00` }]));
+  expect(await sensors.value(rail, patient)).toMatchObject({ limits });
+});
+
+test.each([
+  [0, undefined],
+  [0b000001, 'Lower Non-critical'],
+  [0b011000, 'Upper Critical'],
+  [0b000111, 'Lower Non-recoverable'],
+])('limits %i are named by the most severe', (states, name) => {
+  expect(limitName(states)).toBe(name);
+});
+
+test('a non-linear sensor is converted with the factors of its reading, and has no value without them', async () => {
   const sensor = { ...rail, conversion: { ...linear, linearization: 0x70 } };
-  const link = scriptedLink([
-    { request: '04 2d 03', data: '0ac00000' },
-    { request: '04 23 03 0a', data: '0b 02 00 05 00 00 00' },
-  ]);
-  expect(await getValue(link, sensor, patient)).toBe(25);
+  const reading = { request: '04 2d 03', data: '0ac00000' };
+  const factors = { request: '04 23 03 0a', data: '0b 02 00 05 00 00 00' };
+  expect(await new Sensors(scriptedLink([reading, factors])).value(sensor, patient)).toMatchObject({ value: 25 });
+  const refused = { request: '04 23 03 0a', code: 0xc1 };
+  expect(await new Sensors(scriptedLink([reading, refused])).value(sensor, patient)).toBeUndefined();
 });
 
 test.each([
