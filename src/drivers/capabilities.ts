@@ -256,6 +256,9 @@ export interface Capabilities {
   readonly subnodes?: Subnodes;
 }
 
+/** Those that a driver says it offers. */
+export type Offered<Names extends readonly (keyof Capabilities)[]> = Required<Pick<Capabilities, Names[number]>>;
+
 /** A node as a driver sees it, as the definitions of one moment have it. */
 export interface DriverNode {
   readonly name: string;
@@ -279,6 +282,8 @@ export interface DriverTarget<Access = unknown> {
 /** A kind of hardware; `name` is the value of `mgt` that picks it. */
 export interface Driver<Access = unknown> {
   readonly name: string;
+  /** What it can do with any of its nodes. */
+  readonly offers: readonly (keyof Capabilities)[];
   /** The node attributes that its target is made from. */
   readonly attributes: readonly string[];
   /**
