@@ -130,14 +130,14 @@ export interface MachineRequest {
   /** Undefined: a new one. */
   readonly uuid?: string | undefined;
   /** Hears of what muster may not have made, before it is removed. */
-  removing?(what: string): void;
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface MachineRemoval {
   readonly purge: boolean;
   readonly force: boolean;
   /** Hears of what muster has not made, before it is removed. */
-  removing?(what: string): void;
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface MadeMachine {
@@ -158,6 +158,8 @@ export interface MachineChange {
   readonly resize: readonly string[];
   /** Disks that are in the way are replaced, and disks that were not made for it deleted. */
   readonly force: boolean;
+  /** Hears of what muster may not have made, before it is removed. */
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface ChangedMachine {
@@ -186,6 +188,8 @@ export interface CloneRequest {
   readonly force: boolean;
   /** Undefined: a new one. */
   readonly uuid?: string | undefined;
+  /** Hears of what muster may not have made, before it is removed. */
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface Migrated {

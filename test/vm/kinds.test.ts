@@ -46,10 +46,6 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
 
   const power = (node: string, action: string) => world.server.ok('PUT', `/nodes/${node}/power`, { action });
   const definition = (node: string) => world.lab.virsh('dumpxml', node);
-  const audited = async (node: string): Promise<string[]> => {
-    const { auditlog } = await world.server.ok('GET', `/tables/auditlog/rows/noderange=${node}`);
-    return auditlog.map(({ args }: { args: string }) => args).filter((args: string) => args.startsWith('removed'));
-  };
 
   it('start with Secure Boot and with UEFI alone, and can be told what to boot next', async () => {
     const { server, lab } = world;
@@ -104,7 +100,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     ]);
     await server.ok('DELETE', '/nodes/k4/vm', { purge: 'yes', force: 'yes' });
     expect([existsSync(made), existsSync(loop)]).toEqual([false, true]);
-    expect(await audited('k4')).toEqual([]);
+    expect(await world.removedOf('k4')).toEqual([]);
   });
 
   it('are not made where there is no room, no server and no volume group, and leave nothing behind', async () => {
@@ -152,7 +148,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     const uuid = await lab.virsh('domuuid', 'k7');
     await server.ok('DELETE', '/nodes/k7/vm', { purge: 'yes', force: 'yes' });
     expect(existsSync(theirs)).toBe(false);
-    expect(await audited('k7')).toEqual([
+    expect(await world.removedOf('k7')).toEqual([
       `removed the virtual machine k7 (${uuid}) on localhost`,
       `removed the disk ${theirs} on localhost`,
     ]);
@@ -168,6 +164,6 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     ]);
     await lab.virsh('undefine', 'neighbour');
     await server.ok('POST', '/nodes/k7/vm', { disksize: '8M', force: 'yes' });
-    expect((await audited('k7')).at(-1)).toBe(`removed the disk ${disk} on localhost`);
+    expect((await world.removedOf('k7')).at(-1)).toBe(`removed the disk ${disk} on localhost`);
   });
 });
