@@ -288,7 +288,7 @@ export interface Driver<Access = unknown> {
   readonly name: string;
   /** What it can do with any of its nodes. */
   readonly offers: readonly (keyof Capabilities)[];
-  /** The node attributes that its target is made from. */
+  /** The node attributes that its target is made from, and `table.column` of what no attribute shows. */
   readonly attributes: readonly string[];
   /**
    * Touches nothing outside; a Fault says all that is wrong with the attributes. What depends on more than the definitions, such

@@ -119,7 +119,7 @@ function driverNode(
     !onlyIf || hasWord(nodeAttribute(reader, name, onlyIf[0]), onlyIf[1]);
   const attributes: Record<string, string | undefined> = {};
   for (const attribute of driver.attributes) {
-    const { at } = attributeNamed(nodeType, attribute);
+    const at = mappingsOf(attribute);
     // As it is stored for this driver, else as `mgt` says: a driver may be picked by another attribute than `mgt`.
     attributes[attribute] =
       checked(
@@ -128,6 +128,11 @@ function driverNode(
       ) ?? checked(attribute, at.filter(mgtHolds));
   }
   return { name, attributes, account: (key, username) => accountOf(reader, box, key, username) };
+}
+
+function mappingsOf(attribute: string): readonly Mapping[] {
+  const [table = '', column] = attribute.split('.');
+  return column === undefined ? attributeNamed(nodeType, attribute).at : [{ table, column }];
 }
 
 function accountOf(

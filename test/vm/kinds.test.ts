@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startVmWorld, type VmWorld } from './world.ts';
@@ -37,6 +37,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
       k7: { ...made },
       k8: { ...machine, vmstorage: 'nfs://127.139.0.9/nothing' },
       k9: { ...machine, vmstorage: 'lvm://nothing' },
+      seen: { ...made, vmvirtflags: 'imageformat=fullraw,placement_affinity=pinned' },
     });
   });
   afterAll(async () => {
@@ -46,6 +47,11 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
 
   const power = (node: string, action: string) => world.server.ok('PUT', `/nodes/${node}/power`, { action });
   const definition = (node: string) => world.lab.virsh('dumpxml', node);
+  const filesWith = (directory: string, text: string): string[] =>
+    readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => readFileSync(file).includes(text));
 
   it('start with Secure Boot and with UEFI alone, and can be told what to boot next', async () => {
     const { server, lab } = world;
@@ -130,6 +136,41 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     const [complaint] = await world.complaints('PUT', '/nodes/k6/power', { action: 'on' });
     expect(complaint).toMatch(/^k6: libvirt on localhost says: /);
     await world.server.ok('DELETE', '/nodes/k6/vm');
+  });
+
+  it('have a display whose password is in no reply, no log and no row', async () => {
+    const { server, lab } = world;
+    const vidpassword = 'Xq7#w9Lp';
+    await server.ok('PUT', '/tables/vm/nodes/seen', { vm: { vidproto: 'vnc', vidmodel: 'cirrus', vidpassword } });
+    expect((await server.ok('GET', '/tables/vm/nodes/seen')).vm).toMatchObject([{ vidpassword: '********' }]);
+    await server.ok('POST', '/nodes/seen/vm', { disksize: '8M' });
+    // Both define the machine again.
+    await server.ok('PUT', '/nodes/seen/nextboot', { order: 'net' });
+    await server.ok('PUT', '/nodes/seen/vm', { memorysize: '32' });
+    const secrets = await lab.virsh('dumpxml', '--security-info', 'seen');
+    expect(/(?<=<graphics type='vnc' [^>]*passwd=')[^']*/.exec(secrets)?.[0]).toBe(vidpassword);
+    expect(secrets).toMatch(/<video>\s*<model type='cirrus'/);
+    await lab.inside('ip', 'link', 'set', 'lo', 'up');
+    await power('seen', 'on');
+    const vnc = await lab.virsh('qemu-monitor-command', 'seen', '--hmp', 'info', 'vnc');
+    expect(vnc).toMatch(/Auth: vnc/);
+    const { seen } = await server.ok('GET', '/nodes/seen/inventory/hw');
+    expect(seen).toMatchObject({
+      Display: `vnc at ${/(?<=Server: )\S+/.exec(vnc)![0]}`,
+      'Serial console': expect.stringMatching(/^\/dev\/pts\/\d+$/),
+    });
+    await power('seen', 'off');
+    await server.ok('POST', '/nodes/seen/vmclone', { tomaster: 'shown' });
+    expect((await server.ok('GET', '/tables/kvm_masterdata/rows/name=shown')).kvm_masterdata[0].xml).toContain(
+      '<graphics',
+    );
+    expect([filesWith(server.data, vidpassword), server.output().includes(vidpassword)]).toEqual([[], false]);
+    expect(await world.complaints('PUT', '/nodes/seen/vm', { memorysize: '1' })).not.toContain(vidpassword);
+    expect(await world.complaints('POST', '/nodes/seen/vmmigrate', { target: 'far' })).toEqual([
+      'seen: it stays on localhost: its attribute vmvirtflags says that it is pinned.',
+    ]);
+    expect(statSync(join(images, 'seen.hda.raw')).blocks).toBeGreaterThanOrEqual(8 * 2_048);
+    await server.ok('DELETE', '/nodes/seen/vm', { purge: 'yes' });
   });
 
   it('of others are named in the audit log when they are removed by force, and so are their disks', async () => {

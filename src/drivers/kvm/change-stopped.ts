@@ -13,7 +13,7 @@ import { type Undo, undone } from './undo.ts';
 export async function changeStopped(change: Change): Promise<void> {
   const { machine, hypervisor, domain, settings, purge, signal } = change;
   const { connection } = hypervisor;
-  const before = await domainXml(connection, domain, 'next start', { signal });
+  const before = await domainXml(connection, domain, 'to define again', { signal });
   const undo: Undo[] = [];
   let doomed: readonly Volume[] = [];
   try {
@@ -41,13 +41,13 @@ export const keptWords = 'Not all could be made as it was:';
 
 /** A disk of its own in the place that was chosen for it. */
 export async function makeDisk(
-  { machine, hypervisor, settings: { format }, force, removing, signal }: Change,
+  { machine, hypervisor, settings: { format, isAllocated }, force, removing, signal }: Change,
   { location, bus, device, size }: NewDisk,
   undo: Undo[],
 ): Promise<Disk> {
   const form = await formAt(hypervisor, location, format, signal);
   const name = `${machine.access.node}.${device}.${form.format}`;
-  const request = { name, size, format: form.format, force, removing };
+  const request = { name, size, ...form, isAllocated, force, removing };
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   return { path: path!, ...form, device, bus };
 }

@@ -113,7 +113,9 @@ async function diskFrom(
 ): Promise<Disk> {
   const { device, size, path: from, volume } = source;
   const format = detach ? settings.format : masterFormat;
-  const kept = detach ? { copyOf: volume } : { backing: { path: from, format: masterFormat } };
+  const kept = detach
+    ? { copyOf: volume, isAllocated: settings.isAllocated }
+    : { backing: { path: from, format: masterFormat } };
   const request = { name: `${node}.${device}.${format}`, size, format, force, removing, ...kept };
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   const bus = buses[device.slice(0, 2)] ?? master.storageModel ?? settings.bus;
