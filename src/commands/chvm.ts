@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { MachineChange } from '../drivers/capabilities.ts';
-import { onHardware, perNode } from './per-node.ts';
+import { foreignRemoval, onHardware, perNode } from './per-node.ts';
 
 const args = {
   cpus: Type.Optional(Type.String()),
@@ -25,7 +25,10 @@ export const chvm = perNode({
     'virtualMachine',
     args,
     async (machine, { cpus, memory, add, purge, resize, force = false }, task) => {
-      const { deleted } = await machine.change({ cpus, memory, add, purge, resize, force }, task.signal);
+      const { deleted } = await machine.change(
+        { cpus, memory, add, purge, resize, force, removing: foreignRemoval(task) },
+        task.signal,
+      );
       task.tell({ kind: 'machine-changed', cpus, memory, deleted });
       return {};
     },

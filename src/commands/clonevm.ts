@@ -8,7 +8,7 @@ import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { masterNamed, type MasterRecord } from '../services/masters.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { perNode, type Task } from './per-node.ts';
+import { foreignRemoval, perNode, type Task } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -110,7 +110,7 @@ async function clone(
   task: Task,
 ): Promise<NodeResult> {
   const { message, uuid, mac } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
-    machine.clone(request, progressOf(task), task.signal),
+    machine.clone({ ...request, removing: foreignRemoval(task) }, progressOf(task), task.signal),
   );
   task.tell({ kind: 'machine', uuid, mac, master: request.master.name });
   return { node: task.node, value: { vmclone: message } };

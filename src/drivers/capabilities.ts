@@ -130,14 +130,14 @@ export interface MachineRequest {
   /** Undefined: a new one. */
   readonly uuid?: string | undefined;
   /** Hears of what muster may not have made, before it is removed. */
-  removing?(what: string): void;
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface MachineRemoval {
   readonly purge: boolean;
   readonly force: boolean;
   /** Hears of what muster has not made, before it is removed. */
-  removing?(what: string): void;
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface MadeMachine {
@@ -158,6 +158,8 @@ export interface MachineChange {
   readonly resize: readonly string[];
   /** Disks that are in the way are replaced, and disks that were not made for it deleted. */
   readonly force: boolean;
+  /** Hears of what muster may not have made, before it is removed. */
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface ChangedMachine {
@@ -186,6 +188,8 @@ export interface CloneRequest {
   readonly force: boolean;
   /** Undefined: a new one. */
   readonly uuid?: string | undefined;
+  /** Hears of what muster may not have made, before it is removed. */
+  readonly removing?: ((what: string) => void) | undefined;
 }
 
 export interface Migrated {
@@ -256,6 +260,9 @@ export interface Capabilities {
   readonly subnodes?: Subnodes;
 }
 
+/** Those that a driver says it offers. */
+export type Offered<Names extends readonly (keyof Capabilities)[]> = Required<Pick<Capabilities, Names[number]>>;
+
 /** A node as a driver sees it, as the definitions of one moment have it. */
 export interface DriverNode {
   readonly name: string;
@@ -279,7 +286,9 @@ export interface DriverTarget<Access = unknown> {
 /** A kind of hardware; `name` is the value of `mgt` that picks it. */
 export interface Driver<Access = unknown> {
   readonly name: string;
-  /** The node attributes that its target is made from. */
+  /** What it can do with any of its nodes. */
+  readonly offers: readonly (keyof Capabilities)[];
+  /** The node attributes that its target is made from, and `table.column` of what no attribute shows. */
   readonly attributes: readonly string[];
   /**
    * Touches nothing outside; a Fault says all that is wrong with the attributes. What depends on more than the definitions, such

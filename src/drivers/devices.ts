@@ -2,6 +2,7 @@ import { Fault } from '../core/errors.ts';
 import type { Capabilities, Driver, DriverTarget } from './capabilities.ts';
 import type { Governor } from './governor.ts';
 import { JoinedReadings } from './joined-readings.ts';
+import { lacking } from './lacking.ts';
 
 /** A node's target and the driver that has made it and takes it. */
 export interface DeviceTarget extends DriverTarget {
@@ -23,21 +24,6 @@ export interface DeviceUser {
   /** Told when its turn has come. */
   begun(): void;
 }
-
-const features: Readonly<Record<keyof Capabilities, string>> = {
-  power: 'power control',
-  vitals: 'sensors',
-  inventory: 'inventory',
-  eventLog: 'event log',
-  nextBoot: 'choice of what boots next',
-  bootSequence: 'boot order; nextboot chooses what boots next',
-  beacon: 'identification light',
-  energy: 'energy control',
-  serviceProcessor: 'settings of the service processor',
-  subnodes: 'nodes behind a node',
-  virtualMachine: 'virtual machine',
-  snapshots: 'snapshots',
-};
 
 /** The devices that this process works on, in the order that the governor allows. */
 export class Devices {
@@ -90,8 +76,7 @@ export class Devices {
     work: (capability: NonNullable<Capabilities[K]>) => Promise<T>,
   ): () => Promise<T> {
     const capability = this.#connect(target)[needs];
-    if (!capability)
-      throw new Fault('invalid', `${by.command} is not possible: mgt "${target.driver}" has no ${features[needs]}.`);
+    if (!capability) throw lacking(by.command, target.driver, needs);
     return () => {
       by.begun();
       return work(capability);

@@ -8,6 +8,7 @@ import { patternProblem, patternsIn } from '../objects/substitution/index.ts';
 import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../objects/types.ts';
 import type { Capabilities, Driver, DriverNode, DriverTarget } from './capabilities.ts';
 import type { DeviceTarget } from './devices.ts';
+import { lacking } from './lacking.ts';
 
 /** Nodes as hardware: picks each node's driver and has it make the node's target. */
 export class Hardware {
@@ -39,6 +40,8 @@ export class Hardware {
       const known = instead ? undefined : cache.get(node);
       if (known) return typeof known === 'function' ? known() : known;
       const driver = this.#driverOf(reader, node, command, pickers);
+      // Before its attributes are looked at: they are of no help with what the hardware has not.
+      if (!driver.offers.includes(needs)) throw lacking(command, driver.name, needs);
       const described = driverNode(reader, this.#box, node, driver);
       const read = instead ? { ...described, attributes: { ...described.attributes, ...instead } } : described;
       const made = driver.target(read);
@@ -116,7 +119,7 @@ function driverNode(
     !onlyIf || hasWord(nodeAttribute(reader, name, onlyIf[0]), onlyIf[1]);
   const attributes: Record<string, string | undefined> = {};
   for (const attribute of driver.attributes) {
-    const { at } = attributeNamed(nodeType, attribute);
+    const at = mappingsOf(attribute);
     // As it is stored for this driver, else as `mgt` says: a driver may be picked by another attribute than `mgt`.
     attributes[attribute] =
       checked(
@@ -125,6 +128,11 @@ function driverNode(
       ) ?? checked(attribute, at.filter(mgtHolds));
   }
   return { name, attributes, account: (key, username) => accountOf(reader, box, key, username) };
+}
+
+function mappingsOf(attribute: string): readonly Mapping[] {
+  const [table = '', column] = attribute.split('.');
+  return column === undefined ? attributeNamed(nodeType, attribute).at : [{ table, column }];
 }
 
 function accountOf(

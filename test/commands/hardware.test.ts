@@ -21,6 +21,7 @@ let capabilities: (access: BmcAccess) => Capabilities;
 
 const driver: Driver<BmcAccess> = {
   name: 'ipmi',
+  offers: ['power', 'serviceProcessor', 'subnodes'],
   attributes: bmcAttributes,
   target: (node) =>
     bmcTarget(node, { name: 'ipmi', guard: new AddressGuard(undefined), problems: () => [], extras: () => ({}) }),

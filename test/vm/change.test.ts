@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askGuest } from '../lab/libvirt/telling.ts';
@@ -150,7 +150,16 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     expect(await refusal('m3', { purgedisk: 'vda' })).toBe(
       `m3: its disk vda, ${theirs}, was not made for it; with force it is deleted all the same.`,
     );
-    await change('m3', { purgedisk: 'vda', force: 'yes' });
-    expect([existsSync(theirs), (await attributes('m3')).vmstorage]).toEqual([false, undefined]);
+    const inTheWay = join(images, 'm3.vdb.qcow2');
+    writeFileSync(inTheWay, 'precious');
+    await server.ok('PUT', '/nodes/m3', { vmstorage: `${theirs}|dir://${images}` });
+    await change('m3', { purgedisk: 'vda', adddisk: '4M', force: 'yes' });
+    expect(await world.removedOf('m3')).toEqual([
+      `removed the disk ${inTheWay} on localhost`,
+      `removed the disk ${theirs} on localhost`,
+    ]);
+    await change('m3', { purgedisk: 'vdb' });
+    expect((await world.removedOf('m3')).length).toBe(2);
+    expect([existsSync(theirs), (await attributes('m3')).vmstorage]).toEqual([false, `dir://${images}`]);
   });
 });

@@ -111,6 +111,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     );
     expect([files('c5'), await machines()]).toEqual([['c5.vdb.qcow2'], ['c1', 'c2', 'c3', 'c4']]);
     await clone('c5', { frommaster: 'gold', force: 'yes' });
+    expect(await world.removedOf('c5')).toEqual([`removed the disk ${join(images, 'c5.vdb.qcow2')} on localhost`]);
     await world.server.ok('DELETE', '/nodes/c5/vm', { purge: 'yes' });
     writeFileSync(join(images, 'lead.vdb.qcow2'), 'precious');
     expect(await refusal('c1', { tomaster: 'lead' })).toMatch(

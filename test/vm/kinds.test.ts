@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startVmWorld, type VmWorld } from './world.ts';
@@ -37,6 +37,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
       k7: { ...made },
       k8: { ...machine, vmstorage: 'nfs://127.139.0.9/nothing' },
       k9: { ...machine, vmstorage: 'lvm://nothing' },
+      seen: { ...made, vmvirtflags: 'imageformat=fullraw,placement_affinity=pinned' },
     });
   });
   afterAll(async () => {
@@ -46,10 +47,11 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
 
   const power = (node: string, action: string) => world.server.ok('PUT', `/nodes/${node}/power`, { action });
   const definition = (node: string) => world.lab.virsh('dumpxml', node);
-  const audited = async (node: string): Promise<string[]> => {
-    const { auditlog } = await world.server.ok('GET', `/tables/auditlog/rows/noderange=${node}`);
-    return auditlog.map(({ args }: { args: string }) => args).filter((args: string) => args.startsWith('removed'));
-  };
+  const filesWith = (directory: string, text: string): string[] =>
+    readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .filter((file) => readFileSync(file).includes(text));
 
   it('start with Secure Boot and with UEFI alone, and can be told what to boot next', async () => {
     const { server, lab } = world;
@@ -104,7 +106,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     ]);
     await server.ok('DELETE', '/nodes/k4/vm', { purge: 'yes', force: 'yes' });
     expect([existsSync(made), existsSync(loop)]).toEqual([false, true]);
-    expect(await audited('k4')).toEqual([]);
+    expect(await world.removedOf('k4')).toEqual([]);
   });
 
   it('are not made where there is no room, no server and no volume group, and leave nothing behind', async () => {
@@ -136,6 +138,41 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     await world.server.ok('DELETE', '/nodes/k6/vm');
   });
 
+  it('have a display whose password is in no reply, no log and no row', async () => {
+    const { server, lab } = world;
+    const vidpassword = 'Xq7#w9Lp';
+    await server.ok('PUT', '/tables/vm/nodes/seen', { vm: { vidproto: 'vnc', vidmodel: 'cirrus', vidpassword } });
+    expect((await server.ok('GET', '/tables/vm/nodes/seen')).vm).toMatchObject([{ vidpassword: '********' }]);
+    await server.ok('POST', '/nodes/seen/vm', { disksize: '8M' });
+    // Both define the machine again.
+    await server.ok('PUT', '/nodes/seen/nextboot', { order: 'net' });
+    await server.ok('PUT', '/nodes/seen/vm', { memorysize: '32' });
+    const secrets = await lab.virsh('dumpxml', '--security-info', 'seen');
+    expect(/(?<=<graphics type='vnc' [^>]*passwd=')[^']*/.exec(secrets)?.[0]).toBe(vidpassword);
+    expect(secrets).toMatch(/<video>\s*<model type='cirrus'/);
+    await lab.inside('ip', 'link', 'set', 'lo', 'up');
+    await power('seen', 'on');
+    const vnc = await lab.virsh('qemu-monitor-command', 'seen', '--hmp', 'info', 'vnc');
+    expect(vnc).toMatch(/Auth: vnc/);
+    const { seen } = await server.ok('GET', '/nodes/seen/inventory/hw');
+    expect(seen).toMatchObject({
+      Display: `vnc at ${/(?<=Server: )\S+/.exec(vnc)![0]}`,
+      'Serial console': expect.stringMatching(/^\/dev\/pts\/\d+$/),
+    });
+    await power('seen', 'off');
+    await server.ok('POST', '/nodes/seen/vmclone', { tomaster: 'shown' });
+    expect((await server.ok('GET', '/tables/kvm_masterdata/rows/name=shown')).kvm_masterdata[0].xml).toContain(
+      '<graphics',
+    );
+    expect([filesWith(server.data, vidpassword), server.output().includes(vidpassword)]).toEqual([[], false]);
+    expect(await world.complaints('PUT', '/nodes/seen/vm', { memorysize: '1' })).not.toContain(vidpassword);
+    expect(await world.complaints('POST', '/nodes/seen/vmmigrate', { target: 'far' })).toEqual([
+      'seen: it stays on localhost: its attribute vmvirtflags says that it is pinned.',
+    ]);
+    expect(statSync(join(images, 'seen.hda.raw')).blocks).toBeGreaterThanOrEqual(8 * 2_048);
+    await server.ok('DELETE', '/nodes/seen/vm', { purge: 'yes' });
+  });
+
   it('of others are named in the audit log when they are removed by force, and so are their disks', async () => {
     const { server, lab } = world;
     const theirs = join(images, 'theirs.img');
@@ -152,7 +189,7 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     const uuid = await lab.virsh('domuuid', 'k7');
     await server.ok('DELETE', '/nodes/k7/vm', { purge: 'yes', force: 'yes' });
     expect(existsSync(theirs)).toBe(false);
-    expect(await audited('k7')).toEqual([
+    expect(await world.removedOf('k7')).toEqual([
       `removed the virtual machine k7 (${uuid}) on localhost`,
       `removed the disk ${theirs} on localhost`,
     ]);
@@ -168,6 +205,6 @@ describe('virtual machines of many kinds', { timeout: 120_000 }, () => {
     ]);
     await lab.virsh('undefine', 'neighbour');
     await server.ok('POST', '/nodes/k7/vm', { disksize: '8M', force: 'yes' });
-    expect((await audited('k7')).at(-1)).toBe(`removed the disk ${disk} on localhost`);
+    expect((await world.removedOf('k7')).at(-1)).toBe(`removed the disk ${disk} on localhost`);
   });
 });

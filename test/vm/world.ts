@@ -30,6 +30,8 @@ export interface VmWorld {
     afterwards?: () => Promise<void>,
     which?: LibvirtLab,
   ): Promise<Reply>;
+  /** What the audit log says was removed though muster may not have made it. */
+  removedOf(node: string): Promise<readonly string[]>;
   /** What a node's request failed with. */
   complaints(method: string, path: string, body?: object): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -93,6 +95,10 @@ async function worldWith(lab: LibvirtLab, ssh: SshLab, settings: string): Promis
       await which.killDaemon();
       await afterwards?.();
       return reply;
+    },
+    async removedOf(node) {
+      const { auditlog } = await server.ok('GET', `/tables/auditlog/rows/noderange=${node}`);
+      return auditlog.map(({ args }: { args: string }) => args).filter((args: string) => args.startsWith('removed'));
     },
     async complaints(method, path, body) {
       const reply = await server.call(method, path, body === undefined ? {} : { body });

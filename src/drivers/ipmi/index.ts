@@ -5,7 +5,7 @@ import { sdrCache } from '../../protocols/ipmi/commands/sdr.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
-import type { Capabilities, Driver, ServiceProcessor, Subnodes } from '../capabilities.ts';
+import type { Capabilities, Driver, Offered, ServiceProcessor, Subnodes } from '../capabilities.ts';
 import { ipmiBeacon } from './beacon.ts';
 import type { Bmc, IpmiTimes } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
@@ -44,8 +44,20 @@ const ipmiSubnodes: Subnodes = {
   },
 };
 
+const offers = [
+  'power',
+  'vitals',
+  'inventory',
+  'eventLog',
+  'nextBoot',
+  'beacon',
+  'energy',
+  'subnodes',
+  'serviceProcessor',
+] as const satisfies readonly (keyof Capabilities)[];
+
 /** Made for every node of a request, of which one is used: so each is made when it is asked for. */
-class IpmiCapabilities implements Capabilities {
+class IpmiCapabilities implements Offered<typeof offers> {
   readonly #bmc: Bmc;
 
   constructor(bmc: Bmc) {
@@ -132,6 +144,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
   };
   return {
     name: 'ipmi',
+    offers,
     attributes: bmcAttributes,
     target: (node) => bmcTarget(node, kind),
     connect(access) {

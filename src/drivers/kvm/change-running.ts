@@ -46,7 +46,7 @@ export async function changeRunning(change: Change): Promise<void> {
   } catch (error) {
     throw await undone(error, undo, machine, keptWords);
   }
-  await deleteDisks(hypervisor, doomed, signal);
+  await deleteDisks(change, doomed);
 }
 
 /** What is known not to be possible while it runs. */

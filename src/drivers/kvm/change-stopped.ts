@@ -6,14 +6,14 @@ import type { Change, NewDisk } from './change.ts';
 import { type Disk, diskOf } from './definition.ts';
 import { diskTimeout, formAt, volumeAt, volumeIn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import type { MachineDisk } from './machine-disks.ts';
+import { isNamedFor, type MachineDisk } from './machine-disks.ts';
 import { type Undo, undone } from './undo.ts';
 
 /** One new definition has all of it; what is deleted is deleted when nothing can fail any more. */
 export async function changeStopped(change: Change): Promise<void> {
   const { machine, hypervisor, domain, settings, purge, signal } = change;
   const { connection } = hypervisor;
-  const before = await domainXml(connection, domain, 'next start', { signal });
+  const before = await domainXml(connection, domain, 'to define again', { signal });
   const undo: Undo[] = [];
   let doomed: readonly Volume[] = [];
   try {
@@ -34,19 +34,20 @@ export async function changeStopped(change: Change): Promise<void> {
   } catch (error) {
     throw await undone(error, undo, machine, keptWords);
   }
-  await deleteDisks(hypervisor, doomed, signal);
+  await deleteDisks(change, doomed);
 }
 
 export const keptWords = 'Not all could be made as it was:';
 
 /** A disk of its own in the place that was chosen for it. */
 export async function makeDisk(
-  { machine, hypervisor, settings: { format }, force, signal }: Change,
+  { machine, hypervisor, settings: { format, isAllocated }, force, removing, signal }: Change,
   { location, bus, device, size }: NewDisk,
   undo: Undo[],
 ): Promise<Disk> {
   const form = await formAt(hypervisor, location, format, signal);
-  const request = { name: `${machine.access.node}.${device}.${form.format}`, size, format: form.format, force };
+  const name = `${machine.access.node}.${device}.${form.format}`;
+  const request = { name, size, ...form, isAllocated, force, removing };
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   return { path: path!, ...form, device, bus };
 }
@@ -79,12 +80,12 @@ export async function volumesOf(
 
 /** Of disks that the machine has no longer. */
 export async function deleteDisks(
-  { connection }: Hypervisor,
+  { machine, hypervisor: { connection }, removing, signal }: Change,
   volumes: readonly Volume[],
-  signal: AbortSignal,
 ): Promise<void> {
   const left: string[] = [];
   for (const volume of volumes) {
+    if (!isNamedFor(machine.access.node, volume.key)) removing?.(`the disk ${volume.key} on ${connection.where}`);
     try {
       await deleteVolume(connection, volume, { signal, timeout: diskTimeout });
     } catch (error) {

@@ -29,6 +29,7 @@ export interface Change {
   readonly domain: Domain;
   readonly settings: MachineSettings;
   readonly force: boolean;
+  readonly removing: MachineChange['removing'];
   readonly cpus: number | undefined;
   /** Bytes. */
   readonly memory: bigint | undefined;
@@ -99,7 +100,8 @@ async function checked(
   const touched = [...purge, ...resize.map(({ disk }) => disk)].map(({ path }) => path);
   await refuseInUse(connection, touched, domain, signal);
   const add = newDisks(settings, sizes, [...now!, ...next!]);
-  return { machine, hypervisor, domain, settings, force: request.force, cpus, memory, add, resize, purge, signal };
+  const { force, removing } = request;
+  return { machine, hypervisor, domain, settings, force, removing, cpus, memory, add, resize, purge, signal };
 }
 
 function resizing(text: string): readonly [string, bigint] {

@@ -27,7 +27,7 @@ const deviceShape = /^[hsv]d[a-z]$/;
 
 export async function cloneMachine(
   machine: Machine,
-  { master, detach, force, uuid }: CloneRequest,
+  { master, detach, force, uuid, removing }: CloneRequest,
   tell: Progress,
   signal: AbortSignal,
 ): Promise<MadeMachine & { readonly message: string }> {
@@ -42,7 +42,12 @@ export async function cloneMachine(
     const all: Disk[] = [];
     for (const source of sources) {
       tell(`Cloning ${posix.basename(source.path)} (has a capacity of ${inMegabytes(source.size)})`);
-      const disk = await diskFrom(at, { node, source, location, settings, master, detach, force }, undo, signal);
+      const disk = await diskFrom(
+        at,
+        { node, source, location, settings, master, detach, force, removing },
+        undo,
+        signal,
+      );
       made.push((await volumeAt(at, disk.path, signal))!);
       all.push(disk);
     }
@@ -93,7 +98,7 @@ async function disksOfMaster(
   return found.toSorted((a, b) => a.device.localeCompare(b.device));
 }
 
-interface CloneDisk extends Pick<CloneRequest, 'master' | 'detach' | 'force'> {
+interface CloneDisk extends Pick<CloneRequest, 'master' | 'detach' | 'force' | 'removing'> {
   readonly node: string;
   readonly source: MasterDisk;
   readonly location: Location;
@@ -102,14 +107,16 @@ interface CloneDisk extends Pick<CloneRequest, 'master' | 'detach' | 'force'> {
 
 async function diskFrom(
   hypervisor: Hypervisor,
-  { node, source, location, settings, master, detach, force }: CloneDisk,
+  { node, source, location, settings, master, detach, force, removing }: CloneDisk,
   undo: Undo[],
   signal: AbortSignal,
 ): Promise<Disk> {
   const { device, size, path: from, volume } = source;
   const format = detach ? settings.format : masterFormat;
-  const kept = detach ? { copyOf: volume } : { backing: { path: from, format: masterFormat } };
-  const request = { name: `${node}.${device}.${format}`, size, format, force, ...kept };
+  const kept = detach
+    ? { copyOf: volume, isAllocated: settings.isAllocated }
+    : { backing: { path: from, format: masterFormat } };
+  const request = { name: `${node}.${device}.${format}`, size, format, force, removing, ...kept };
   const path = await volumeIn(hypervisor, location, request, undo, signal);
   const bus = buses[device.slice(0, 2)] ?? master.storageModel ?? settings.bus;
   return { path: path!, kind: 'file', format, device, bus };

@@ -1,4 +1,5 @@
 import { type Element, element } from '../../protocols/libvirt/xml.ts';
+import { displayElements } from './display.ts';
 import type { MachineSettings, NicSettings } from './machine-settings.ts';
 import type { Firmware, PciAddress } from './other-settings.ts';
 
@@ -31,7 +32,7 @@ export function definitionOf(
   accelerator: Accelerator,
 ): Element {
   const { arch, machineType, firmware, memory, memoryNodes, cpus, cpuSet, cpuMode } = settings;
-  const { bootOrder, nics, cache, passedDevices } = settings;
+  const { bootOrder, nics, cache, passedDevices, clock, display } = settings;
   return element(
     'domain',
     { type: accelerator },
@@ -52,7 +53,7 @@ export function definitionOf(
     ),
     element('features', {}, hasAcpi(arch, firmware) ? element('acpi') : undefined),
     cpuMode === undefined ? undefined : element('cpu', { mode: cpuMode }),
-    element('clock', { offset: 'utc' }),
+    element('clock', { offset: clock }),
     element('on_poweroff', {}, 'destroy'),
     element('on_reboot', {}, 'restart'),
     element('on_crash', {}, 'destroy'),
@@ -64,6 +65,7 @@ export function definitionOf(
       passedDevices.map(passedDevice),
       element('serial', { type: 'pty' }),
       element('console', { type: 'pty' }),
+      display && displayElements(display),
     ),
   );
 }

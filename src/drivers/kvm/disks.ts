@@ -16,7 +16,7 @@ import {
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
-import { element, writeXml } from '../../protocols/libvirt/xml.ts';
+import { type Element, element, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Disk } from './definition.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Location } from './locations.ts';
@@ -90,14 +90,14 @@ export async function prepareDisks(
   undo: Undo[],
   signal: AbortSignal,
 ): Promise<readonly Disk[]> {
-  const { format } = settings;
+  const { format, isAllocated } = settings;
   const disks: Disk[] = [];
   const add = async ({ location, bus, device, size }: Place): Promise<boolean> => {
     if (location.kind === 'file') disks.push({ path: location.path, kind: 'file', format, device, bus });
     else if (location.kind === 'device') disks.push({ path: location.path, kind: 'block', format: 'raw', device, bus });
     else {
       const form = await formAt(hypervisor, location, format, signal);
-      const request = { name: `${node}.${device}.${form.format}`, size, format: form.format, force, removing };
+      const request = { name: `${node}.${device}.${form.format}`, size, ...form, isAllocated, force, removing };
       const path = await volumeIn(hypervisor, location, request, undo, signal);
       if (path === undefined) return false;
       disks.push({ path, ...form, device, bus });
@@ -154,6 +154,10 @@ export interface VolumeRequest {
   /** Undefined: what is there is taken. */
   readonly size: bigint | undefined;
   readonly format: string;
+  /** Undefined: a file. */
+  readonly kind?: Disk['kind'] | undefined;
+  /** It has all its room from the start, as devices always do. */
+  readonly isAllocated?: boolean | undefined;
   /** One that is there is replaced. */
   readonly force: boolean;
   readonly removing?: Removing | undefined;
@@ -220,24 +224,27 @@ async function explained(
   );
 }
 
+/** Of LVM libvirt makes a snapshot that breaks once it is written to where the allocation is not all of it. */
+export const volumeDefinition = ({ name, size, format, kind, isAllocated, backing }: VolumeRequest): Element =>
+  element(
+    'volume',
+    {},
+    element('name', {}, name),
+    element('capacity', { unit: 'bytes' }, String(size)),
+    element('allocation', { unit: 'bytes' }, isAllocated || kind === 'block' ? String(size) : '0'),
+    element('target', {}, element('format', { type: format })),
+    backing &&
+      element('backingStore', {}, element('path', {}, backing.path), element('format', { type: backing.format })),
+  );
+
 function makeVolume(
   connection: LibvirtConnection,
   pool: Pool,
-  { name, size, format, backing, copyOf }: VolumeRequest,
+  request: VolumeRequest,
   signal: AbortSignal,
 ): Promise<Volume> {
-  const xml = writeXml(
-    element(
-      'volume',
-      {},
-      element('name', {}, name),
-      element('capacity', { unit: 'bytes' }, String(size)),
-      element('allocation', { unit: 'bytes' }, '0'),
-      element('target', {}, element('format', { type: format })),
-      backing &&
-        element('backingStore', {}, element('path', {}, backing.path), element('format', { type: backing.format })),
-    ),
-  );
+  const xml = writeXml(volumeDefinition(request));
+  const { copyOf } = request;
   return copyOf
     ? copyVolume(connection, pool, xml, copyOf, { signal, timeout: copyTimeout })
     : createVolume(connection, pool, xml, { signal, timeout: diskTimeout });

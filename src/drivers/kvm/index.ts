@@ -1,4 +1,4 @@
-import type { Capabilities, Driver } from '../capabilities.ts';
+import type { Capabilities, Driver, Offered } from '../capabilities.ts';
 import type { Accelerator } from './definition.ts';
 import { Hypervisors } from './hypervisors.ts';
 import { kvmInventory } from './inventory.ts';
@@ -24,7 +24,17 @@ export interface KvmDriverOptions {
 /** Commands that one hypervisor works on at a time: no more than its daemon takes from one client. */
 const width = 5;
 
-class KvmCapabilities implements Capabilities {
+const offers = [
+  'power',
+  'nextBoot',
+  'inventory',
+  'vitals',
+  'virtualMachine',
+  'snapshots',
+  'subnodes',
+] as const satisfies readonly (keyof Capabilities)[];
+
+class KvmCapabilities implements Offered<typeof offers> {
   readonly #machine: Machine;
 
   constructor(machine: Machine) {
@@ -68,6 +78,7 @@ export function kvmDriver({
 }: KvmDriverOptions): Driver<KvmAccess> {
   return {
     name: 'kvm',
+    offers,
     attributes: ['vmhost', ...machineAttributes],
     async target({ name, attributes: { vmhost, ...attributes } }) {
       const host = vmhost ?? name;

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { domainXml } from '../../protocols/libvirt/calls/domains.ts';
 import { childElements, type Element, elementAt, readXml, textOf } from '../../protocols/libvirt/xml.ts';
 import type { Inventory, InventoryKind, Labelled } from '../capabilities.ts';
@@ -35,6 +36,11 @@ function* linesOf(domain: Element): Generator<Line> {
     const mac = elementAt(nic, 'mac')?.attributes['address'] ?? '';
     yield { label: `Network adapter ${index + 1}`, value: on === undefined ? mac : `${mac} on ${on}`, kinds: ['hw'] };
   }
+  for (const console of childElements(devices, 'console')) {
+    const path = elementAt(console, 'source')?.attributes['path'];
+    if (path !== undefined) yield { label: 'Serial console', value: path, kinds: ['hw'] };
+  }
+  for (const { attributes } of childElements(devices, 'graphics')) yield displayLine(attributes);
   const passed = childElements(devices, 'hostdev').filter(({ attributes }) => attributes['type'] === 'pci');
   for (const [index, device] of passed.entries()) {
     const at = elementAt(device, 'source', 'address')?.attributes ?? {};
@@ -43,6 +49,12 @@ function* linesOf(domain: Element): Generator<Line> {
     );
     yield { label: `PCI device ${index + 1}`, value: `${segment}:${bus}:${slot}.${part}`, kinds: ['pci', 'hw'] };
   }
+}
+
+/** A machine that runs has a port. */
+function displayLine({ type = '', listen = '', port = '-1' }: Element['attributes']): Line {
+  const value = port === '-1' ? type : `${type} at ${isIP(listen) === 6 ? `[${listen}]` : listen}:${port}`;
+  return { label: 'Display', value, kinds: ['hw'] };
 }
 
 /** A loader of its own is UEFI; it says whether what it boots has to be signed. */

@@ -48,8 +48,9 @@ export function diskNamed(disks: readonly MachineDisk[], device: string): Machin
 }
 
 /** Made by muster for the node, as far as its name tells. */
+export const isNamedFor = (node: string, path: string): boolean => posix.basename(path).startsWith(`${node}.`);
 export const isMadeFor = (node: string, { kind, path }: Pick<MachineDisk, 'kind' | 'path'>): boolean =>
-  kind === 'file' && posix.basename(path).startsWith(`${node}.`);
+  kind === 'file' && isNamedFor(node, path);
 
 /** Refuses to delete or resize what a machine of the hypervisor, or another one than `owner`, has as its disk or has a disk based on. */
 export async function refuseInUse(

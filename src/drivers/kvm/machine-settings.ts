@@ -1,7 +1,9 @@
 import { Fault } from '../../core/errors.ts';
+import { type Display, displayOf, displayProtocols } from './display.ts';
 import { bytesOf, mebi } from './sizes.ts';
 import { type Location, locationsIn } from './locations.ts';
 import { type Firmware, otherSettings, type PciAddress } from './other-settings.ts';
+import { virtFlags } from './virt-flags.ts';
 
 /** The attributes that a machine is made from. */
 export const machineAttributes = [
@@ -17,6 +19,11 @@ export const machineAttributes = [
   'vmstoragecache',
   'vmstorageformat',
   'vmstoragemodel',
+  'vmvirtflags',
+  'vm.clockoffset',
+  'vm.vidmodel',
+  'vm.vidpassword',
+  'vm.vidproto',
 ] as const;
 
 export type MachineAttributes = Readonly<Partial<Record<(typeof machineAttributes)[number], string | undefined>>>;
@@ -46,7 +53,11 @@ export interface MachineSettings {
   readonly locations: readonly Location[];
   readonly bus: string;
   readonly format: 'qcow2' | 'raw';
+  /** Disks have all their room from the start. */
+  readonly isAllocated: boolean;
   readonly cache: string;
+  readonly clock: string;
+  readonly display: Display | undefined;
 }
 
 const defaultMemory = '512';
@@ -70,8 +81,11 @@ const bootDevices: Readonly<Record<string, string>> = {
 const word = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const macShape = /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i;
 
-const wrong = (attribute: string, value: string, what: string): Fault =>
-  new Fault('invalid', `its attribute ${attribute}, "${value}", is wrong: ${what}.`);
+function wrong(attribute: string, value: string, what: string): Fault {
+  const [table, column] = attribute.split('.');
+  const named = column === undefined ? `attribute ${attribute}` : `${column} in table ${table}`;
+  return new Fault('invalid', `its ${named}, "${value}", is wrong: ${what}.`);
+}
 
 const listOf = (text: string | undefined, separator: string): string[] =>
   (text ?? '')
@@ -103,6 +117,7 @@ export function machineSettings(
   const firmware = other.firmware ?? (isArm(arch) ? 'uefi' : 'bios');
   // Secure Boot is on no older type, and what has UEFI is new.
   const machineType = other.machine ?? (firmware !== 'bios' && !isArm(arch) ? 'q35' : undefined);
+  const flags = virtFlags(attributes.vmvirtflags ?? '');
   const format = choice(attributes, 'vmstorageformat', ['qcow2', 'raw']) as 'qcow2' | 'raw' | undefined;
   return {
     arch,
@@ -119,8 +134,15 @@ export function machineSettings(
     macs: macsOf(attributes.mac),
     locations: locationsIn(attributes.vmstorage ?? ''),
     bus: choice(attributes, 'vmstoragemodel', ['ide', 'scsi', 'virtio', 'sata']) ?? usualBus(arch, machineType),
-    format: format ?? 'qcow2',
+    format: format ?? flags.format ?? 'qcow2',
+    isAllocated: format !== 'qcow2' && flags.isAllocated === true,
     cache: choice(attributes, 'vmstoragecache') ?? 'none',
+    clock: choice(attributes, 'vm.clockoffset', ['utc', 'localtime']) ?? 'utc',
+    display: displayOf(
+      choice(attributes, 'vm.vidproto', displayProtocols) as Display['protocol'] | undefined,
+      choice(attributes, 'vm.vidmodel'),
+      attributes['vm.vidpassword'] || undefined,
+    ),
   };
 }
 

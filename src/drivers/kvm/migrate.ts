@@ -23,6 +23,7 @@ import { refuseTaken } from './new-machine.ts';
 import { refuseCached, sharedDisks } from './shared-storage.ts';
 import { Adrift, transfer } from './transfer.ts';
 import { persist, type Undo, undone } from './undo.ts';
+import { virtFlags } from './virt-flags.ts';
 
 /** A move of one machine. */
 export interface Move {
@@ -48,7 +49,10 @@ export async function migrateMachine(
 ): Promise<Migrated> {
   const { node } = machine.access;
   const host = destination.host!;
+  const { isPinned } = virtFlags(machine.access.attributes.vmvirtflags ?? '');
   if (machine.access.host === host) return { hasMoved: false, said: `Guest is already on host ${host}` };
+  if (isPinned)
+    throw new Fault('invalid', `it stays on ${machine.access.host}: its attribute vmvirtflags says that it is pinned.`);
   const to: Machine = { ...machine, access: destination };
   const source = await hypervisorOf(machine, signal);
   const target = await hypervisorOf(to, signal);
@@ -98,7 +102,7 @@ async function checked(
 
 /** It is off and its disks are where they are to be: only its definition moves. */
 async function redefine({ from, to, domain, source, target, signal }: Move): Promise<readonly string[]> {
-  const xml = await domainXml(source.connection, domain, 'next start', { signal });
+  const xml = await domainXml(source.connection, domain, 'to define again', { signal });
   const undo: Undo[] = [forget(domain)];
   try {
     await defineDomain(target.connection, xml, { signal });

@@ -20,7 +20,9 @@ const keptName = 'muster:usual-boot';
 
 const definition = async (machine: Machine, signal: AbortSignal): Promise<Element> =>
   readXml(
-    await readMachine(machine, signal, (connection, domain) => domainXml(connection, domain, 'next start', { signal })),
+    await readMachine(machine, signal, (connection, domain) =>
+      domainXml(connection, domain, 'to define again', { signal }),
+    ),
   );
 
 async function redefine(machine: Machine, xml: Element, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { actOnDomain, domainState, domainXml, undefineDomain } from '../../protocols/libvirt/calls/domains.ts';
 import { deleteVolume } from '../../protocols/libvirt/calls/storage.ts';
@@ -11,7 +10,7 @@ import { madeHere } from './definition.ts';
 import { volumesOf } from './change-stopped.ts';
 import { diskTimeout, groupOf, prepareDisks } from './disks.ts';
 import { hypervisorOf, type KvmAccess, type Machine } from './machine.ts';
-import { type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
+import { isNamedFor, type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
 import { machineSettings } from './machine-settings.ts';
 import { makeMaster } from './make-master.ts';
 import { migrateMachine } from './migrate.ts';
@@ -54,7 +53,7 @@ async function remove(
   );
   const volumes = await volumesOf(hypervisor, disks, signal);
   if (!isOurs) removing?.(`the virtual machine ${node} (${domain.uuid}) on ${connection.where}`);
-  for (const { path } of disks.filter((disk) => !isNamedFor(node, disk))) {
+  for (const { path } of disks.filter((disk) => !isNamedFor(node, disk.path))) {
     removing?.(`the disk ${path} on ${connection.where}`);
   }
   if (state !== domainStates.off) await actOnDomain(connection, 'destroy', domain, { signal });
@@ -65,9 +64,9 @@ async function remove(
 /** Its files, and volumes of LVM that have its name. One of another name is not of our making; other devices stay as they are. */
 function disksToDelete(node: string, xml: Element, force: boolean): readonly MachineDisk[] {
   const disks = machineDisks(xml).filter(
-    (disk) => disk.kind === 'file' || (groupOf(disk.path) !== undefined && isNamedFor(node, disk)),
+    (disk) => disk.kind === 'file' || (groupOf(disk.path) !== undefined && isNamedFor(node, disk.path)),
   );
-  const foreign = disks.filter((disk) => !isNamedFor(node, disk)).map(({ path }) => path);
+  const foreign = disks.map(({ path }) => path).filter((path) => !isNamedFor(node, path));
   if (foreign.length > 0 && !force) {
     throw new Fault(
       'invalid',
@@ -76,8 +75,6 @@ function disksToDelete(node: string, xml: Element, force: boolean): readonly Mac
   }
   return disks;
 }
-
-const isNamedFor = (node: string, { path }: MachineDisk): boolean => posix.basename(path).startsWith(`${node}.`);
 
 export const kvmVirtualMachine = (machine: Machine): VirtualMachine => ({
   migrate: (to, tell, signal) => migrateMachine(machine, to as KvmAccess, tell, signal),

@@ -1,7 +1,7 @@
 import type { BmcAccess } from '../bmc/target.ts';
-import type { Capabilities, Driver } from '../capabilities.ts';
+import type { Driver } from '../capabilities.ts';
 import { redfishBeacon } from '../redfish/beacon.ts';
-import { makeRedfishDriver, type RedfishDriverOptions } from '../redfish/driver.ts';
+import { makeRedfishDriver, type RedfishCapabilities, type RedfishDriverOptions } from '../redfish/driver.ts';
 import { redfishCapabilities } from '../redfish/index.ts';
 import { redfishInventory } from '../redfish/inventory.ts';
 import { redfishNextBoot } from '../redfish/next-boot.ts';
@@ -14,7 +14,7 @@ import { openbmcPower, openbmcPowered } from './power.ts';
 import { openbmcSpReaders, openbmcSpWriters } from './service-processor.ts';
 
 /** Those of Redfish, with OpenBMC's own names for things. */
-export function openbmcCapabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>> {
+export function openbmcCapabilities(target: Target): RedfishCapabilities {
   return {
     ...redfishCapabilities(target),
     power: openbmcPower(target),

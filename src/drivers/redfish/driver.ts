@@ -1,7 +1,7 @@
 import { AddressGuard } from '../../core/address-guard.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
-import type { Capabilities, Driver } from '../capabilities.ts';
+import type { Capabilities, Driver, Offered } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
 import type { Target } from './target.ts';
 
@@ -12,10 +12,24 @@ export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<Redfis
   readonly client?: RedfishClient;
 }
 
+const offers = [
+  'power',
+  'vitals',
+  'inventory',
+  'eventLog',
+  'nextBoot',
+  'bootSequence',
+  'beacon',
+  'energy',
+  'serviceProcessor',
+  'subnodes',
+] as const satisfies readonly (keyof Capabilities)[];
+export type RedfishCapabilities = Offered<typeof offers>;
+
 /** A kind of Redfish service: kinds differ in what they call things. */
 export interface RedfishKind {
   readonly name: string;
-  capabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>>;
+  capabilities(target: Target): RedfishCapabilities;
 }
 
 const defaultAddressTimeout = 60_000;
@@ -36,6 +50,7 @@ export function makeRedfishDriver(
   const connected = new WeakMap<RedfishService, Capabilities>();
   return {
     name,
+    offers,
     attributes: bmcAttributes,
     target: (node) => bmcTarget(node, kind),
     connect(access) {

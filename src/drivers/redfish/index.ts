@@ -1,8 +1,8 @@
 import type { BmcAccess } from '../bmc/target.ts';
-import type { Capabilities, Driver } from '../capabilities.ts';
+import type { Driver } from '../capabilities.ts';
 import { redfishBeacon } from './beacon.ts';
 import { redfishBootSequence } from './boot-sequence.ts';
-import { makeRedfishDriver, type RedfishDriverOptions } from './driver.ts';
+import { makeRedfishDriver, type RedfishCapabilities, type RedfishDriverOptions } from './driver.ts';
 import { redfishEnergy } from './energy.ts';
 import { redfishEventLog } from './event-log.ts';
 import { redfishInventory } from './inventory.ts';
@@ -13,7 +13,7 @@ import { redfishSubnodes } from './subnodes.ts';
 import type { Target } from './target.ts';
 import { redfishVitals } from './vitals.ts';
 
-export function redfishCapabilities(target: Target): Required<Omit<Capabilities, 'virtualMachine' | 'snapshots'>> {
+export function redfishCapabilities(target: Target): RedfishCapabilities {
   return {
     power: redfishPower(target),
     vitals: redfishVitals(target),

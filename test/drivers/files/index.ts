@@ -22,6 +22,7 @@ export function filesDriver(): Driver<FileAccess> & { readonly most: number } {
       return most;
     },
     name: 'files',
+    offers: ['power'],
     attributes: ['vmhost', 'vmstorage'],
     target({ name, attributes: { vmhost, vmstorage } }) {
       if (vmstorage === undefined) throw new Fault('invalid', 'its attribute vmstorage, its directory, is not set.');

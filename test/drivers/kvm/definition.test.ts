@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { definitionOf } from '../../../src/drivers/kvm/definition.ts';
-import { placesOf } from '../../../src/drivers/kvm/disks.ts';
+import { placesOf, volumeDefinition } from '../../../src/drivers/kvm/disks.ts';
 import { type MachineAttributes, machineSettings } from '../../../src/drivers/kvm/machine-settings.ts';
 import { locationsIn } from '../../../src/drivers/kvm/locations.ts';
 import { newPool, placeOf } from '../../../src/drivers/kvm/pools.ts';
 import { bytesOf } from '../../../src/drivers/kvm/sizes.ts';
-import { elementAt, writeXml } from '../../../src/protocols/libvirt/xml.ts';
+import { childElements, elementAt, textOf, writeXml } from '../../../src/protocols/libvirt/xml.ts';
 
 test.each([
   ['20', 'G', 20n << 30n],
@@ -87,10 +87,65 @@ test.each([
   [{ vmothersetting: 'membind:all' }, 'nothing can be made'],
   [{ vmothersetting: 'toString:1' }, 'nothing can be made'],
   [{ vmothersetting: 'q35' }, 'nothing can be made'],
+  [{ vmvirtflags: 'hvm' }, 'of "hvm" nothing can be made for libvirt; known are imageformat='],
+  [{ vmvirtflags: 'imageformat=vmdk' }, 'of "imageformat=vmdk" nothing can be made'],
+  [{ vmvirtflags: 'clonemethod=reflink' }, 'nothing can be made'],
+  [{ vmvirtflags: 'constructor=1' }, 'nothing can be made'],
+  [{ 'vm.vidproto': 'rdp' }, 'its vidproto in table vm, "rdp", is wrong: known are vnc, spice.'],
+  [{ 'vm.vidmodel': hostile }, 'its vidmodel in table vm'],
+  [{ 'vm.clockoffset': 'mars' }, 'known are utc, localtime'],
 ] satisfies [MachineAttributes, string][])('%j is refused', (attributes, sentence) => {
   const read = (): unknown => machineSettings(attributes);
   expect(read).toThrow(Fault);
   expect(read).toThrow(sentence);
+});
+
+test.each(['ninechars', 'é', '\u0007'])(
+  'a password for VNC that is none is refused without a word of it: %j',
+  (password) => {
+    const read = (): unknown => machineSettings({ 'vm.vidpassword': password });
+    expect(read).toThrow('its vidpassword in table vm is no password for vnc, which takes 1 to 8 characters of ASCII.');
+  },
+);
+
+test.each([
+  [{}, []],
+  [{ 'vm.vidmodel': 'qxl' }, ["<graphics type='vnc' autoport='yes'/>", "<video><model type='qxl'/></video>"]],
+  [
+    { 'vm.vidproto': 'spice', 'vm.vidpassword': `a'<b>&"` },
+    ["<graphics type='spice' autoport='yes' passwd='a&apos;&lt;b&gt;&amp;&quot;'/>"],
+  ],
+] satisfies [MachineAttributes, string[]][])('%j is the display %j', (attributes, elements) => {
+  const devices = elementAt(definitionOf(identity, machineSettings(attributes), [], 'qemu'), 'devices')!;
+  const display = [...childElements(devices, 'graphics'), ...childElements(devices, 'video')];
+  expect(display.map(writeXml)).toEqual(elements);
+});
+
+test.each([
+  [{}, 'qcow2', '0'],
+  [{ vmvirtflags: 'imageformat=raw' }, 'raw', '0'],
+  [{ vmvirtflags: 'placement_affinity=pinned, imageformat=fullraw' }, 'raw', '7'],
+  [{ vmvirtflags: 'imageformat=fullraw', vmstorageformat: 'qcow2' }, 'qcow2', '0'],
+] satisfies [MachineAttributes, string, string][])(
+  '%j makes disks as %s with %s of 7 bytes',
+  (attributes, form, room) => {
+    const { format, isAllocated } = machineSettings(attributes);
+    expect(format).toBe(form);
+    const volume = volumeDefinition({ name: 'd', size: 7n, format, isAllocated, force: false });
+    expect(textOf(elementAt(volume, 'allocation'))).toBe(room);
+  },
+);
+
+test('a device has all its room, whatever flags say', () => {
+  const volume = volumeDefinition({
+    name: 'd',
+    size: 7n,
+    format: 'raw',
+    kind: 'block',
+    isAllocated: false,
+    force: false,
+  });
+  expect(textOf(elementAt(volume, 'allocation'))).toBe('7');
 });
 
 test.each([

@@ -74,14 +74,15 @@ export async function domainStatistics(
   return reply.list(longestList, () => ({ domain: readDomain(reply), values: readParameters(reply) }));
 }
 
+/** Only what is to be defined again has its secrets in it. */
 export async function domainXml(
   connection: LibvirtConnection,
   domain: Domain,
-  which: 'now' | 'next start',
+  which: 'now' | 'next start' | 'to define again',
   options: CallOptions,
 ): Promise<string> {
-  const inactive = 2;
-  const flags = which === 'now' ? none : inactive;
+  const [secure, inactive] = [1, 2];
+  const flags = { now: none, 'next start': inactive, 'to define again': inactive + secure }[which];
   return (await connection.call(procedures.domainGetXml, aboutDomain(domain).uint(flags), options)).string();
 }
 

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { chvm } from '../../src/commands/chvm.ts';
+import { clonevm } from '../../src/commands/clonevm.ts';
+import type { Command } from '../../src/commands/command.ts';
+import { mkvm } from '../../src/commands/mkvm.ts';
+import { rbeacon } from '../../src/commands/rbeacon.ts';
+import { rbootseq } from '../../src/commands/rbootseq.ts';
+import { renergy } from '../../src/commands/renergy.ts';
+import { reventlog } from '../../src/commands/reventlog.ts';
+import { rmigrate } from '../../src/commands/rmigrate.ts';
+import { rmvm } from '../../src/commands/rmvm.ts';
+import { rspconfig } from '../../src/commands/rspconfig.ts';
+import { snapvm } from '../../src/commands/snapvm.ts';
+import { Devices } from '../../src/drivers/devices.ts';
+import { Governor } from '../../src/drivers/governor.ts';
+import { Hardware } from '../../src/drivers/hardware.ts';
+import { makeDrivers } from '../../src/drivers/registry.ts';
+import { memoryStore, type TestStore } from '../harness/store.ts';
+
+let cluster: TestStore;
+const drivers = makeDrivers({
+  powerTimeout: 1_000,
+  trust: { known: () => undefined, learn: async () => {} },
+});
+
+const kinds = ['ipmi', 'redfish', 'openbmc', 'kvm'];
+
+/** Nodes of which nothing is known but their kind. */
+beforeAll(async () => {
+  cluster = await memoryStore();
+  for (const mgt of kinds)
+    await cluster.put(['nodelist', { node: `of-${mgt}` }], ['nodehm', { node: `of-${mgt}`, mgt }]);
+  Object.assign(cluster.services, {
+    hardware: new Hardware(drivers, cluster.box),
+    means: { devices: new Devices(drivers, new Governor()) },
+  });
+});
+afterAll(async () => {
+  await cluster.close();
+  for (const driver of drivers.values()) await driver.close();
+});
+
+/** A command on nodes of kinds that lack what it needs. */
+const on = <Args extends { range: string }>(
+  without: readonly string[],
+  lacks: string,
+  command: Command<Args>,
+  args: Omit<Args, 'range'>,
+) =>
+  without.map((kind) => ({
+    name: command.name,
+    kind,
+    lacks,
+    run: () => cluster.run(command, { ...args, range: `of-${kind}` } as Args),
+  }));
+
+const servers = ['ipmi', 'redfish', 'openbmc'];
+const machine = 'virtual machine';
+
+test.each(
+  [
+    on(servers, machine, mkvm, { disks: [] }),
+    on(servers, machine, chvm, { cpus: '2', add: [], purge: [], resize: [] }),
+    on(servers, machine, rmvm, {}),
+    on(servers, machine, clonevm, { tomaster: 'golden' }),
+    on(servers, machine, rmigrate, { target: 'elsewhere' }),
+    on(servers, 'snapshots', snapvm, { action: 'list' }),
+    on(['ipmi', 'kvm'], 'boot order; nextboot chooses what boots next', rbootseq, {}),
+    on(['kvm'], 'identification light', rbeacon, { action: 'on' }),
+    on(['kvm'], 'energy control', renergy, { attributes: [] }),
+    on(['kvm'], 'event log', reventlog, { clear: false }),
+    on(['kvm'], 'settings of the service processor', rspconfig, { attribute: 'ip' }),
+  ].flat(),
+)('$name of mgt=$kind says that it has no $lacks, whatever else is not set', async ({ name, kind, lacks, run }) => {
+  const { answer } = await run();
+  if (answer.shape !== 'stream') throw new Error(answer.shape);
+  expect(await Array.fromAsync(answer.results)).toEqual([
+    { node: `of-${kind}`, error: `${name} is not possible: mgt "${kind}" has no ${lacks}.` },
+  ]);
+});
