@@ -118,8 +118,11 @@ function checkNamed(type: ObjectType, args: Named, existing: readonly string[], 
 
 /** Whether what is given suffices to make objects that do not exist. */
 function mayMake(type: ObjectType, args: Named): boolean {
-  if ('rename' in args || args.mustExist || Object.keys(args.attributes).length === 0) return false;
-  return type.name !== 'node' || Boolean(args.attributes['groups']);
+  if ('rename' in args || args.mustExist) return false;
+  if (type.name === 'node') return Boolean(args.attributes['groups']);
+  const values = Object.values(args.attributes);
+  // A group is one without members too; of anything else cleared attributes leave nothing to make.
+  return type.name === 'group' ? values.length > 0 : values.some((value) => value !== '');
 }
 
 function* changeAlike(

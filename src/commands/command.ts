@@ -86,15 +86,17 @@ export const everyNode: Selection = { objects: undefined, nodes: undefined, ever
 
 /** The nodes a command works on. What works on them may want at least one. */
 export const nodeArguments = { range: Type.String(), refuseEmpty: Type.Optional(Type.Boolean()) } as const;
+/** For readings that may show hidden nodes which a group of the range has. */
+export const hiddenArgument = { hidden: Type.Optional(Type.Boolean()) } as const;
 export type RangeArgs = Arguments<TObject<typeof nodeArguments>>;
 
 /** The nodes of a range, each of which must exist. */
 export function selectNodes(
   snapshot: Snapshot,
-  { range, refuseEmpty }: RangeArgs,
+  { range, refuseEmpty, hidden }: RangeArgs & { readonly hidden?: boolean | undefined },
   { ranges }: CommandServices,
 ): Selection {
-  const nodes = knownNodes(snapshot, range, ranges);
+  const nodes = knownNodes(snapshot, range, hidden ? { ...ranges, hidden } : ranges);
   if (nodes.length === 0 && refuseEmpty) throw emptyRange(range);
   return { objects: nodes, nodes };
 }

@@ -1,15 +1,19 @@
 import { Type } from 'typebox';
-import { visibleNodes } from '../objects/groups.ts';
+import { allNodes, visibleNodes } from '../objects/groups.ts';
 import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
-import { query } from './command.ts';
+import { hiddenArgument, query } from './command.ts';
 
 /** Like the reading of named nodes, but only of those that have anything in the table. */
 export const getTablesAllNodeAttribs = query({
   name: 'getTablesAllNodeAttribs',
-  args: Type.Object({ tables: Type.Array(Type.String()), columns: Type.Optional(Type.Array(Type.String())) }),
+  args: Type.Object({
+    tables: Type.Array(Type.String()),
+    columns: Type.Optional(Type.Array(Type.String())),
+    ...hiddenArgument,
+  }),
   line: ({ tables }) => [tables.join(',')],
-  select(snapshot) {
-    const nodes = visibleNodes(snapshot);
+  select(snapshot, { hidden }) {
+    const nodes = hidden ? allNodes(snapshot) : visibleNodes(snapshot);
     return { objects: nodes, nodes };
   },
   run(snapshot, { tables, columns }, { selection: { nodes = [] } }) {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { nodeRows, nodeTableNamed } from '../objects/table-access.ts';
-import { query, selectNodes } from './command.ts';
+import { hiddenArgument, query, selectNodes } from './command.ts';
 
 export const getTablesNodesAttribs = query({
   name: 'getTablesNodesAttribs',
@@ -8,6 +8,7 @@ export const getTablesNodesAttribs = query({
     tables: Type.Array(Type.String()),
     range: Type.String(),
     columns: Type.Optional(Type.Array(Type.String())),
+    ...hiddenArgument,
   }),
   line: ({ tables }) => [tables.join(',')],
   select: selectNodes,

@@ -3,10 +3,11 @@ import type { Sliced } from '../core/slices.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
-import { nodeAttributes } from '../objects/node-attributes.ts';
+import { type Attributes, nodeAttributes } from '../objects/node-attributes.ts';
 import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { attributeNamed, tablesBehind, typeNamed } from '../objects/types.ts';
+import { allMembers } from '../objects/groups.ts';
 import { type Answer, noSelection, query, type Selection } from './command.ts';
 
 export const lsdef = query({
@@ -20,6 +21,7 @@ export const lsdef = query({
     explain: Type.Optional(Type.String({ description: 'where this attribute comes from, instead of the attributes' })),
     short: Type.Optional(Type.Boolean({ description: 'the names alone' })),
     refuseEmpty: Type.Optional(Type.Boolean({ description: 'whether a range that selects nothing is refused' })),
+    hidden: Type.Optional(Type.Boolean({ description: 'whether hidden nodes are among the members of groups' })),
   }),
   line({ type, names, attributes, explain, short }) {
     const chosen = attributes?.join(',') ?? explain;
@@ -48,13 +50,17 @@ export const lsdef = query({
     const dependsOn = tablesBehind(type);
     if (args.short) return { shape: 'list', items: names, dependsOn };
     const { attributes } = args;
+    const members = (name: string, shown: Attributes): Attributes =>
+      args.hidden && type.name === 'group' && shown['members'] !== undefined
+        ? { ...shown, members: allMembers(snapshot, name).join(',') }
+        : shown;
     if (attributes) {
       if (type.name !== 'site') for (const attribute of attributes) attributeNamed(type, attribute);
       const objects = {
         shape: 'objects',
         names,
         dependsOn,
-        attributes: (name: string) => chosenAttributes(snapshot, type, name, attributes),
+        attributes: (name: string) => members(name, chosenAttributes(snapshot, type, name, attributes)),
       } as const;
       // The site has no object to show when none of the attributes is set.
       if (type.name === 'site' && Object.keys(objects.attributes(names[0]!)).length === 0)
@@ -62,7 +68,12 @@ export const lsdef = query({
       return objects;
     }
     if (type.name !== 'node')
-      return { shape: 'objects', names, dependsOn, attributes: (name) => objectAttributes(snapshot, type, name) };
+      return {
+        shape: 'objects',
+        names,
+        dependsOn,
+        attributes: (name) => members(name, objectAttributes(snapshot, type, name)),
+      };
     const reader = effectiveReader(snapshot);
     const { explain } = args;
     if (explain !== undefined) {

@@ -8,7 +8,7 @@ import type { Row, Table } from './tables.ts';
 /** Says what is wrong with a value, or nothing. */
 type Check = (value: string) => string | undefined;
 
-export const maximumValueLength = 16_384;
+export const maximumValueLength = 65_536;
 
 // The reference system stores any text. What would later break a daemon's configuration or a file is refused here instead.
 const address: Check = (value) => (isIP(value) ? undefined : 'is not an IP address');

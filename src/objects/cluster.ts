@@ -26,13 +26,16 @@ export interface RangeOptions {
   readonly mostUnknown?: number | undefined;
   /** Whether the caller may know of the node; all others are as good as unknown. Undefined: the caller may know of all. */
   readonly sees?: ((node: string) => boolean) | undefined;
+  /** Hidden nodes count like all others, as they do to rules. */
+  readonly hidden?: boolean | undefined;
 }
 
 /** A snapshot as node ranges see it. */
-function clusterOf(snapshot: Snapshot, { rangeFiles, sees }: RangeOptions = {}): Cluster {
+function clusterOf(snapshot: Snapshot, { rangeFiles, sees, hidden }: RangeOptions = {}): Cluster {
   const cached = clusters.get(snapshot);
   let cluster = cached?.rangeFiles === rangeFiles ? cached?.cluster : undefined;
   if (!cluster) clusters.set(snapshot, { rangeFiles, cluster: (cluster = makeCluster(snapshot, rangeFiles)) });
+  if (hidden) cluster = withHidden(snapshot, cluster);
   return sees ? seenBy(snapshot, cluster, sees) : cluster;
 }
 
@@ -46,6 +49,13 @@ function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluste
     ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
   };
 }
+
+const withHidden = (snapshot: Snapshot, cluster: Cluster): Cluster => ({
+  ...cluster,
+  group: (name) => (groupExists(snapshot, name) ? allMembers(snapshot, name) : undefined),
+  nodeNames: () => allNodes(snapshot),
+  select: (criterion, patterns) => selectOfAll(snapshot, criterion, patterns),
+});
 
 function seenBy(snapshot: Snapshot, cluster: Cluster, sees: (node: string) => boolean): Cluster {
   return {
@@ -80,12 +90,7 @@ export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<strin
   const cache = ruleCache(snapshot);
   let nodes = cache.get(text);
   if (!nodes) {
-    const cluster: Cluster = {
-      ...clusterOf(snapshot),
-      group: (name) => (groupExists(snapshot, name) ? allMembers(snapshot, name) : undefined),
-      nodeNames: () => allNodes(snapshot),
-      select: (criterion, patterns) => selectOfAll(snapshot, criterion, patterns),
-    };
+    const cluster = clusterOf(snapshot, { hidden: true });
     cache.set(text, (nodes = new Set(expand(text, cluster).nodes)));
   }
   return nodes;

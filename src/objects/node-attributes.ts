@@ -3,6 +3,7 @@ import { byText } from '../database/sorted-map.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
+import { isPattern } from './substitution/index.ts';
 import { attributeNamed, conditionHolds, hasWord, isSecret, type Mapping, nodeType, splitNic } from './types.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
@@ -73,8 +74,18 @@ export function nicAttributes(base: string, stored: string): Record<string, stri
   return Object.fromEntries(parts.map(([nic, value]) => [`${base}.${nic}`, value]));
 }
 
-/** The parts of a nic column, one per nic. A value that is a pattern may hold commas and `!` of its own. */
+/**
+ * The parts of a nic column, one per nic. A value that is a pattern may hold commas and `!` of its own; of a pattern for the whole column
+ * each nic gets a pattern for its part.
+ */
 export function nicParts(stored: string): [nic: string, value: string][] {
+  if (!stored.startsWith('|') || !isPattern(stored)) return plainNicParts(stored);
+  const bar = stored.indexOf('|', 1);
+  const start = bar < stored.length - 1 ? bar + 1 : 1;
+  return plainNicParts(stored.slice(start, -1)).map(([nic, value]) => [nic, `${stored.slice(0, start)}${value}|`]);
+}
+
+function plainNicParts(stored: string): [nic: string, value: string][] {
   const parts: [string, string][] = [];
   for (const piece of stored.split(',')) {
     const mark = piece.indexOf('!');

@@ -38,11 +38,11 @@ export function commonParameters(
   root: Root,
   query: string,
   body: Record<string, unknown>,
-  { bulk = false, query: ownParameters = {} }: Pick<Endpoint, 'bulk' | 'query'> = {},
+  endpoint: Partial<Pick<Endpoint, 'method' | 'bulk' | 'query'>> = {},
 ): { common: CommonParameters; rest: Record<string, unknown>; own: Record<string, string> } {
-  const own: Record<string, string> = {};
-  const given = query === '' ? new Map<string, string>() : readQuery(root, query, ownParameters, own);
-  let rest = body;
+  const { bulk = false } = endpoint;
+  const { given, own, members } = query === '' ? noParameters() : readQuery(root, query, endpoint);
+  let rest = members.size === 0 ? body : { ...body, ...Object.fromEntries(members) };
   for (const name of Object.keys(body)) {
     // In a body of many objects a member that is an object is one of them, whatever its name.
     if (bulk && typeof body[name] === 'object') continue;
@@ -92,25 +92,39 @@ function commonText(name: string, value: unknown): string {
   throw new Fault('malformed', `"${name}" must be a string.`);
 }
 
+interface QueryParameters {
+  /** The common ones. */
+  readonly given: Map<string, string>;
+  readonly own: Record<string, string>;
+  /** What counts as members of the body; one that is repeated is an array. */
+  readonly members: Map<string, string | string[]>;
+}
+
+const noParameters = (): QueryParameters => ({ given: new Map(), own: {}, members: new Map() });
+
 function readQuery(
   root: Root,
   query: string,
-  ownParameters: Readonly<Record<string, string>>,
-  own: Record<string, string>,
-): Map<string, string> {
-  const given = new Map<string, string>();
+  { method, query: ownParameters = {} }: Partial<Pick<Endpoint, 'method' | 'query'>>,
+): QueryParameters {
+  const parameters = noParameters();
+  const { given, own, members } = parameters;
   for (const [name, value] of queryPairs(query)) {
     if (looksLikeDryRun(name)) checkDryRun(name, value);
     if (names.includes(name)) given.set(name, value);
     else if (Object.hasOwn(ownParameters, name)) own[name] = value;
-    else if (root.strict && name !== '') {
+    else if (name === '') continue;
+    else if (root.strict) {
       throw new Fault(
         'unknown-member',
         `There is no query parameter "${name}"; known are ${[...Object.keys(ownParameters), ...names].join(', ')}.`,
       );
+    } else if (root.takesMembersInQuery && method === 'PUT') {
+      const before = members.get(name);
+      members.set(name, before === undefined ? value : [before, value].flat());
     }
   }
-  return given;
+  return parameters;
 }
 
 /** Taking a query apart by the standard's rules is slow; most queries need none of them. */

@@ -21,6 +21,10 @@ export interface Root {
   readonly comparesPathWithBody: boolean;
   /** What a command on a node writes to standard error makes it a failure, whatever it exits with. */
   readonly failsOnErrorOutput: boolean;
+  /** Query parameters of PUT that are no common ones are members of the body, and win over those in it. */
+  readonly takesMembersInQuery: boolean;
+  /** Hidden nodes are shown among the members of groups and in rows of tables that a group chooses. */
+  readonly showsHiddenMembers: boolean;
   readonly statuses: Readonly<Partial<Record<ErrorKind, number>>>;
   /** What a refusal by the policy says first; clients of the reference system look for this text. */
   readonly denialPrefix: readonly string[];
@@ -37,6 +41,8 @@ export const musterRoot: Root = {
   refusesEmptyRanges: false,
   comparesPathWithBody: true,
   failsOnErrorOutput: false,
+  takesMembersInQuery: false,
+  showsHiddenMembers: false,
   statuses: {},
   denialPrefix: [],
 };
@@ -53,6 +59,8 @@ const xcatwsRoot: Root = {
   refusesEmptyRanges: true,
   comparesPathWithBody: false,
   failsOnErrorOutput: true,
+  takesMembersInQuery: true,
+  showsHiddenMembers: true,
   statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403, conflict: 403 },
   denialPrefix: ['Authentication failure'],
 };

@@ -42,7 +42,7 @@ describe('values', () => {
     ['text', 'text'],
     ['a=b', 'a=b'],
     ['Zürich 😀 日本', 'Zürich 😀 日本'],
-    ['x'.repeat(16_384), 'x'.repeat(16_384)],
+    ['x'.repeat(65_536), 'x'.repeat(65_536)],
   ])('%j is stored as text', async (given, stored) => {
     await server.ok('PUT', '/nodes/n1', { usercomment: given });
     expect(await attributes('n1')).toEqual({ groups: 'all', usercomment: stored });
@@ -63,7 +63,7 @@ describe('values', () => {
     ['a delete', '\u007f'],
     ['a tab', 'a\tb'],
     ['half a character', '\ud800'],
-    ['too long a text', 'x'.repeat(16_385)],
+    ['too long a text', 'x'.repeat(65_537)],
   ])('%s is refused', async (_what, given) => {
     expect(await refused('PUT', '/nodes/n1', { usercomment: given })).toBe(403);
     expect(await refused('PUT', '/tables/nodelist/nodes/n1', { nodelist: { comments: given } })).toBe(403);

@@ -126,14 +126,14 @@ const filled = (lines: readonly InventoryLine[]) => lines.filter(({ value }) => 
 function systemLines({ chassis, board, product }: Fru): readonly InventoryLine[] {
   return filled([
     { label: 'System Manufacturer', value: product?.manufacturer ?? '', kinds: ['vpd', 'hw'] },
-    { label: 'System Description', value: product?.description ?? '', kinds: ['vpd', 'hw'] },
+    { label: 'System Description', value: product?.description ?? '', kinds: ['model', 'vpd', 'hw'] },
     { label: 'System Model/MTM', value: product?.model ?? '', kinds: ['model', 'vpd', 'hw'] },
     { label: 'System Revision', value: product?.revision ?? '', kinds: ['hw'] },
     { label: 'System Serial Number', value: product?.serialNumber ?? '', kinds: ['serial', 'vpd', 'hw'] },
     { label: 'System Asset Number', value: product?.assetTag ?? '', kinds: ['asset', 'hw'] },
     { label: 'Product Extra data', value: product?.extra.filter(Boolean).join(', ') ?? '', kinds: ['misc'] },
-    { label: 'Chassis Serial Number', value: chassis?.serialNumber ?? '', kinds: ['hw'] },
-    { label: 'Chassis Part Number', value: chassis?.partNumber ?? '', kinds: ['hw'] },
+    { label: 'Chassis Serial Number', value: chassis?.serialNumber ?? '', kinds: ['serial', 'hw'] },
+    { label: 'Chassis Part Number', value: chassis?.partNumber ?? '', kinds: ['model', 'hw'] },
     { label: 'Chassis Extra data', value: chassis?.extra.filter(Boolean).join(', ') ?? '', kinds: ['misc'] },
     { label: 'Board manufacturer', value: board?.manufacturer ?? '', kinds: ['hw'] },
     { label: 'Board manufacture date', value: dateText(board?.manufactured), kinds: ['hw'] },

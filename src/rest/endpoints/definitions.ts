@@ -40,6 +40,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
     type,
     ...(named(input) === allResources ? {} : { names: named(input) }),
     refuseEmpty: input.root.refusesEmptyRanges,
+    hidden: input.root.showsHiddenMembers,
   });
   const definition = (input: Input) => ({ type, names: named(input), ...definitionBody(input.body) });
   const change = (input: Input) => {

@@ -22,6 +22,13 @@ function oneTable(input: Input): string {
   return table;
 }
 
+/** What every reading of nodes' rows takes. */
+const readingOf = (input: Input) => ({
+  tables: tableList(input),
+  columns: columnsOf(input),
+  hidden: input.root.showsHiddenMembers,
+});
+
 const columnsOf = ({ params }: Input): string[] | undefined =>
   params['attrlist'] === undefined ? undefined : splitList(params['attrlist']);
 
@@ -60,7 +67,7 @@ export const tables: Endpoint[] = [
     endpoint(`GET ${path}`, {
       command: getTablesAllNodeAttribs,
       reply: 'object',
-      args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
+      args: readingOf,
       summary: 'Rows of all nodes that have any, as they are in effect.',
       example: {
         path: path.replace('{tablelist}', 'nodetype').replace('{attrlist}', 'arch'),
@@ -72,7 +79,7 @@ export const tables: Endpoint[] = [
     endpoint(`GET ${path}`, {
       command: getTablesNodesAttribs,
       reply: 'object',
-      args: (input) => ({ tables: tableList(input), range: input.params['noderange']!, columns: columnsOf(input) }),
+      args: (input) => ({ ...readingOf(input), range: input.params['noderange']! }),
       summary: 'Rows of nodes as they are in effect, with what the groups give.',
       example: {
         path: path.replace('{tablelist}', 'nodetype').replace('{noderange}', 'n1').replace('{attrlist}', 'arch'),

@@ -206,9 +206,16 @@ describe('inventory', () => {
     });
   });
 
+  const model = {
+    'System Description': 'LabServer 1000',
+    'System Model/MTM': '7X00LAB',
+    'Chassis Part Number': 'LABCHAS-1',
+  };
+  const serial = { 'System Serial Number': 'SN000001', 'Chassis Serial Number': 'CH000001' };
   test.each([
-    [['model'], { 'System Model/MTM': '7X00LAB' }],
-    [['model', 'serial'], { 'System Model/MTM': '7X00LAB', 'System Serial Number': 'SN000001' }],
+    [['model'], model],
+    [['serial'], serial],
+    [['model', 'serial'], { ...model, ...serial }],
     [['asset'], { 'System Asset Number': 'ASSET000001' }],
     [['firm'], { 'BMC Firmware': '2.15' }],
     [['mprom'], { 'BMC Firmware': '2.15' }],
