@@ -5,25 +5,10 @@
  */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { parseIp } from '../../src/core/ip.ts';
+import { addressBytes, givenAddress, packet4 } from './dhcp-packet.ts';
 
 const [from = '', server = '', link = '', mac = ''] = process.argv.slice(2);
 const hardware = Buffer.from(mac.replaceAll(':', ''), 'hex');
-
-const bytes = (address: string): Buffer => {
-  const { family, value } = parseIp(address)!;
-  return Buffer.from(value.toString(16).padStart(family === 4 ? 8 : 32, '0'), 'hex');
-};
-
-/** A DHCPDISCOVER with the relay's address. */
-function discover(): Buffer {
-  const packet = Buffer.alloc(240);
-  packet.set([1, 1, hardware.length, 1, 1, 2, 3, 4]);
-  packet.set(bytes(link), 24);
-  packet.set(hardware, 28);
-  packet.set([0x63, 0x82, 0x53, 0x63], 236);
-  return Buffer.concat([packet, Buffer.from([53, 1, 1, 255])]);
-}
 
 const option6 = (code: number, value: Buffer): Buffer =>
   Buffer.concat([Buffer.from([0, code, value.length >> 8, value.length & 255]), value]);
@@ -32,7 +17,7 @@ const option6 = (code: number, value: Buffer): Buffer =>
 function relayedSolicit(): Buffer {
   const machine = option6(1, Buffer.concat([Buffer.from([0, 3, 0, 1]), hardware]));
   const solicit = Buffer.concat([Buffer.from([1, 1, 2, 3]), machine, option6(3, Buffer.alloc(12, 1))]);
-  return Buffer.concat([Buffer.from([12, 0]), bytes(link), bytes('fe80::1'), option6(9, solicit)]);
+  return Buffer.concat([Buffer.from([12, 0]), addressBytes(link), addressBytes('fe80::1'), option6(9, solicit)]);
 }
 
 /** The address of the first address option. */
@@ -51,8 +36,10 @@ const port = six ? 547 : 67;
 const socket = createSocket(six ? 'udp6' : 'udp4');
 const late = setTimeout(() => socket.close(), 5_000);
 socket.on('message', (reply) => {
-  console.log(six ? offered6(reply) : [...reply.subarray(16, 20)].join('.'));
+  console.log(six ? offered6(reply) : givenAddress(reply));
   clearTimeout(late);
   socket.close();
 });
-socket.bind(port, from, () => socket.send(six ? relayedSolicit() : discover(), port, server));
+socket.bind(port, from, () =>
+  socket.send(six ? relayedSolicit() : packet4('discover', hardware, { relay: link }), port, server),
+);

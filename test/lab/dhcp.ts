@@ -27,6 +27,8 @@ export interface Wire {
   ask(mac: string, options?: ClientOptions): Promise<Told | undefined>;
   /** The same in DHCPv6. */
   ask6(mac: string): Promise<string | undefined>;
+  /** Asks the server as a machine that has the address whether it may keep it; empty if nobody answers. */
+  renew(mac: string, address: string): Promise<string>;
   /** What a relay at the client's end is offered for a machine behind it; `link` is the relay's address there. */
   askAsRelay(from: string, server: string, link: string, mac: string): Promise<string>;
   remove(): void;
@@ -48,6 +50,8 @@ export function makeWire(addresses: readonly string[]): Wire {
   const useMac = (mac: string): void => {
     for (const change of [['down'], ['address', mac], ['up']]) client.run('ip', 'link', 'set', clientNic, ...change);
   };
+  const runLab = async (program: string, ...words: string[]): Promise<string> =>
+    (await run(client.command(process.execPath, join(import.meta.dirname, program), ...words))).trim();
   return {
     server,
     client,
@@ -74,6 +78,16 @@ export function makeWire(addresses: readonly string[]): Wire {
       const told = Object.fromEntries([...lines].map(([, name, value]) => [name, value] as [string, string]));
       return told['ip'] === undefined ? undefined : told;
     },
+    async renew(mac, address) {
+      useMac(mac);
+      client.run('ip', 'address', 'add', `${address}/16`, 'dev', clientNic);
+      try {
+        const serverAddress = addresses[0]!.split('/')[0]!;
+        return await runLab('dhcp-renewal.ts', address, serverAddress, mac);
+      } finally {
+        client.run('ip', 'address', 'flush', 'dev', clientNic, 'scope', 'global');
+      }
+    },
     async ask6(mac) {
       useMac(mac);
       // dhclient wants a link-local address that is beyond doubt.
@@ -90,10 +104,7 @@ export function makeWire(addresses: readonly string[]): Wire {
       if (existsSync(file('pid'))) await run(['kill', readFileSync(file('pid'), 'utf8').trim()]);
       return /^new_ip6_address=(.*)$/m.exec(output)?.[1];
     },
-    async askAsRelay(...words) {
-      const relay = join(import.meta.dirname, 'dhcp-relay.ts');
-      return (await run(client.command(process.execPath, relay, ...words))).trim();
-    },
+    askAsRelay: (...words) => runLab('dhcp-relay.ts', ...words),
     remove() {
       server.remove();
       client.remove();

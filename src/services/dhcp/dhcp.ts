@@ -175,18 +175,20 @@ export class Dhcp {
 
   /** Kea is told when rows have changed by other ways, and when it has been started anew. Returns what ends that. */
   #watch(): () => void {
-    const { store } = this.#parts;
+    const { store, database } = this.#parts;
     let rows = store.current.rows(reservationTable);
     const unsubscribe = store.subscribe((current) => {
       if (current.rows(reservationTable) === rows) return;
       rows = current.rows(reservationTable);
       this.#catchUp();
     });
+    database?.whenLost(() => this.#catchUp());
     const timer = setInterval(() => this.#catchUp(), processCheckInterval).unref();
     void this.#loaded.then(() => this.#turns.take(() => this.#startAgain()));
     void this.#loaded.then(() => this.#catchUp());
     return () => {
       unsubscribe();
+      database?.whenLost(() => undefined);
       clearInterval(timer);
     };
   }

@@ -35,7 +35,8 @@ interface HasSubnets {
 
 /** Kea's configuration; only what muster itself looks at is typed. */
 export interface KeaBody extends HasSubnets {
-  readonly 'user-context'?: { readonly muster?: boolean };
+  /** What of it muster itself needs; also the database that a copy of its reservations stands in for. */
+  readonly 'user-context'?: { readonly muster?: boolean; readonly 'hosts-database'?: object };
   readonly 'hosts-database'?: object;
   readonly 'shared-networks': readonly HasSubnets[];
   readonly reservations?: readonly object[];
@@ -200,17 +201,33 @@ const servedSubnets = (family: Family, body: KeaBody): readonly ServedSubnet[] =
     }),
   );
 
+/** The same for a while in which the database is away: its reservations are to stand in the configuration. */
+export function withoutDatabase(base: Base): Base {
+  const { 'hosts-database': database, ...rest } = base.body;
+  if (!database) return base;
+  return { ...base, body: { ...rest, 'user-context': { muster: true, 'hosts-database': database } } };
+}
+
+function withDatabase(body: KeaBody): KeaBody {
+  const database = body['user-context']?.['hosts-database'];
+  return database ? { ...body, 'user-context': { muster: true }, 'hosts-database': database } : body;
+}
+
 /** Reads back what `documentText` has written; undefined if it is something else. */
 export function readDocument(family: Family, text: string): Base | undefined {
   try {
     const { [`Dhcp${family}`]: written } = JSON.parse(text) as Record<string, KeaBody>;
     if (written?.['user-context']?.muster !== true) return undefined;
-    const body = withReservations(family, written, () => [], []);
+    const body = withReservations(family, withDatabase(written), () => [], []);
     return { family, body, subnets: servedSubnets(family, body) };
   } catch {
     return undefined;
   }
 }
+
+/** Whether what `documentText` has written is `withoutDatabase`. */
+export const isCopy = (family: Family, text: string): boolean =>
+  (JSON.parse(text) as Record<string, KeaBody>)[`Dhcp${family}`]?.['user-context']?.['hosts-database'] !== undefined;
 
 /** The text of the whole configuration, for Kea's socket as for its file. */
 export function documentText({ family, body, subnets }: Base, reservations: Iterable<Reservation>): string {

@@ -21,6 +21,7 @@ interface HostRow {
 const columns =
   'x(mac text, subnet4 bigint, subnet6 bigint, ip4 bigint, ip6 text, hostname text, classes text, next bigint, node text)';
 const noSuchTable = '42P01';
+const answerTimeout = 5_000;
 /** Rows without this are somebody else's and stay. */
 const ours = `user_context LIKE '{"muster":%'`;
 
@@ -29,19 +30,21 @@ export class HostsDatabase {
   readonly #pool: Pool;
   readonly #url: URL;
   #inDoubt = false;
+  #lost: () => void = () => undefined;
 
   constructor(url: string) {
     this.#url = new URL(url);
     this.#pool = new Pool({
       connectionString: url,
       max: 1,
-      connectionTimeoutMillis: 5_000,
+      connectionTimeoutMillis: answerTimeout,
       // It is kept, for its end tells that the database has ended.
       idleTimeoutMillis: 0,
       allowExitOnIdle: true,
     });
     this.#pool.on('error', () => {
       this.#inDoubt = true;
+      this.#lost();
     });
   }
 
@@ -55,8 +58,9 @@ export class HostsDatabase {
       ...(port && { port: Number(port) }),
       ...(username && { user: decodeURIComponent(username) }),
       ...(password && { password: decodeURIComponent(password) }),
-      // Kea would end with the database; leases it has given it can renew without.
-      'on-fail': 'serve-retry-continue',
+      // Kea that served on would know no reservation, and give reserved machines addresses of the dynamic range. So it waits; muster
+      // gives it a copy meanwhile.
+      'on-fail': 'stop-retry-exit',
       'max-reconnect-tries': 1_000_000,
       'reconnect-wait-time': 1_000,
     };
@@ -64,6 +68,26 @@ export class HostsDatabase {
 
   async close(): Promise<void> {
     await this.#pool.end();
+  }
+
+  /** Calls back when its connection breaks. */
+  whenLost(callback: () => void): void {
+    this.#lost = callback;
+  }
+
+  /** Why it cannot be used now; undefined if it can. */
+  async trouble(): Promise<DatabaseAway | undefined> {
+    try {
+      await this.#transaction(async (client) => {
+        const question = { text: 'SELECT 1 FROM hosts LIMIT 1', query_timeout: answerTimeout };
+        await client.query(question);
+      });
+      return undefined;
+    } catch (error) {
+      this.#inDoubt = true;
+      if (error instanceof DatabaseAway) return error;
+      throw error;
+    }
   }
 
   /** The database was away meanwhile, and may have come back without what it was given last. */

@@ -3,7 +3,16 @@ import { Fault } from '../../core/errors.ts';
 import { KeaAway, KeaControl, KeaRefusal, keaResults } from '../../protocols/kea/control.ts';
 import type { Daemon } from '../daemons/daemon.ts';
 import { keepAside, putInPlace, readConfiguration, removeFile, writeCandidate } from './configuration-file.ts';
-import { type Base, documentText, type Family, keaReservation, readDocument, subnetOf } from './document.ts';
+import {
+  type Base,
+  documentText,
+  type Family,
+  isCopy,
+  keaReservation,
+  readDocument,
+  subnetOf,
+  withoutDatabase,
+} from './document.ts';
 import type { KeaFiles } from './kea-files.ts';
 import type { Reservation } from './reservations.ts';
 
@@ -27,6 +36,7 @@ export class KeaServer {
   #base: Base | undefined;
   /** What its file holds. */
   #written: string | undefined;
+  #servesCopy = false;
   /** What Kea was given last. */
   #given: string | undefined;
   #capable: { readonly pid: number; readonly commands: ReadonlySet<string> } | undefined;
@@ -44,6 +54,7 @@ export class KeaServer {
   async load(): Promise<void> {
     this.#written = await readConfiguration(this.files.configuration);
     this.#base = this.#written === undefined ? undefined : readDocument(this.family, this.#written);
+    this.#servesCopy = this.#base !== undefined && isCopy(this.family, this.#written!);
   }
 
   /** A server that was configured runs again. */
@@ -54,6 +65,11 @@ export class KeaServer {
   /** What it serves; undefined until it was configured. */
   get base(): Base | undefined {
     return this.#base;
+  }
+
+  /** Its reservations stand in its configuration, in place of those of a database that was away. */
+  get servesCopy(): boolean {
+    return this.#servesCopy;
   }
 
   get name(): string {
@@ -103,6 +119,7 @@ export class KeaServer {
       await this.#set(text);
       await this.#persist(text);
       this.#base = base;
+      this.#servesCopy = false;
       return;
     }
     const before = this.#written;
@@ -115,6 +132,7 @@ export class KeaServer {
       throw error;
     }
     this.#base = base;
+    this.#servesCopy = false;
   }
 
   /** Its networks are gone: it ends and is not started again. */
@@ -144,6 +162,17 @@ export class KeaServer {
 
   async keep(): Promise<void> {
     if (this.#given !== undefined && this.#given !== this.#written) await this.#persist(this.#given);
+  }
+
+  /**
+   * The database of reservations is away: Kea serves these from its configuration until `configure`, which is what it finds when it is
+   * started meanwhile too.
+   */
+  async serveCopy(all: Iterable<Reservation>): Promise<void> {
+    const text = documentText(withoutDatabase(this.#base!), all);
+    if ((await this.pid()) !== undefined) await this.#set(text);
+    this.#servesCopy = true;
+    if (text !== this.#written) await this.#persist(text);
   }
 
   async #set(text: string): Promise<void> {

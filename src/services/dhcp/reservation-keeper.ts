@@ -53,6 +53,8 @@ export class ReservationKeeper {
   readonly #turns: Turns;
   readonly #troubled: (error: unknown) => void;
   readonly #sent = new Map<Family, Sent>();
+  /** The database was, when it was asked last. */
+  #isAway = false;
   #waiting: Change[] = [];
   #bases: readonly Base[] = [];
   #subnets: readonly ServedSubnet[] = [];
@@ -200,6 +202,7 @@ export class ReservationKeeper {
     }
     for (const server of servers) {
       if (!server.base) continue;
+      if (database && server.servesCopy) await server.configure(server.base, []);
       const pid = await server.pid();
       if (pid === undefined) throw new KeaAway(server.files.socket, new Error('it does not run'));
       const known = this.#sent.get(server.family);
@@ -256,20 +259,43 @@ export class ReservationKeeper {
     const { servers, store, database } = this.#parts;
     const snapshot = store.current;
     const rows = snapshot.rows(reservationTable);
-    if (database?.inDoubt) this.#sent.clear();
+    const isAway = await this.#databaseIsAway();
+    if (database?.inDoubt && !isAway) this.#sent.clear();
     for (const server of servers) {
       if (!server.base) continue;
       const pid = await server.pid();
       const sent = this.#sent.get(server.family);
-      if (pid === undefined || (sent?.pid === pid && sent.rows === rows)) continue;
-      if (database) await database.sync(reservationsOf(snapshot), this.subnets);
-      else {
-        await server.update(reservationsOf(snapshot), undefined);
-        await server.keep();
-      }
+      const isRight = !database || server.servesCopy === isAway;
+      // One that does not run finds a copy when it is started; of a database it would find nothing.
+      if (pid === undefined ? !isAway : isRight && sent?.pid === pid && sent.rows === rows) continue;
+      await this.#giveAll(server, reservationsOf(snapshot), isAway);
+      if (pid === undefined) continue;
       const removed = sent ? difference(reservationsIn(sent.rows), reservationsOf(snapshot)).removed : [];
       if (await this.#dropLeases(server, reservationsOf(snapshot), removed)) this.#note(server, pid, snapshot);
     }
+  }
+
+  async #giveAll(server: KeaServer, all: ReservationSet, isAway: boolean): Promise<void> {
+    const { database } = this.#parts;
+    if (isAway) await server.serveCopy(all);
+    else if (database) {
+      await database.sync(all, this.subnets);
+      if (server.servesCopy) await server.configure(server.base!, []);
+    } else {
+      await server.update(all, undefined);
+      await server.keep();
+    }
+  }
+
+  async #databaseIsAway(): Promise<boolean> {
+    const { database, log } = this.#parts;
+    if (!database || this.subnets.length === 0) return false;
+    const trouble = await database.trouble();
+    if (trouble && !this.#isAway)
+      log.error({ err: trouble }, 'Kea is given a copy of its host table until that is back');
+    if (!trouble && this.#isAway) log.info("Kea's host table is back");
+    this.#isAway = trouble !== undefined;
+    return this.#isAway;
   }
 }
 

@@ -132,6 +132,29 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     expect(await control.tell('status-get')).toMatchObject({ pid: (before as { pid: number }).pid });
   });
 
+  it('that is away is stood in for by a copy, in which renewals and new reservations are answered', async () => {
+    await setting.store.put(...node('late', '10.77.1.70', mac(70)));
+    expect((await wire.ask(mac(1)))?.['ip']).toBe('10.77.1.1');
+    await postgres.kill();
+    // While Kea waits it answers nobody; it never gives a reserved machine another address.
+    const answered = async (index: number): Promise<string> =>
+      (await wire.ask(mac(index)))?.['ip'] ?? (await answered(index));
+    expect(await answered(1)).toBe('10.77.1.1');
+    expect(await wire.renew(mac(1), '10.77.1.1')).toBe('10.77.1.1');
+    expect(await answered(3)).toBe('10.77.1.3');
+    expect(await wire.ask6(mac(11))).toBe('fd77::11');
+    await expect(setting.reserve('late')).rejects.toThrow('What was asked for is noted');
+    await expect.poll(async () => (await wire.ask(mac(70)))?.['ip'], { timeout: 30_000 }).toBe('10.77.1.70');
+    // Neither muster nor Kea forgets it in a restart.
+    await setting.reopen();
+    await expect.poll(async () => (await wire.ask(mac(70)))?.['ip'], { timeout: 30_000 }).toBe('10.77.1.70');
+    await postgres.start();
+    await expect.poll(() => names().includes('late'), { timeout: 30_000 }).toBe(true);
+    await setting.release('late');
+    expect((await wire.ask(mac(70)))?.['ip']).toMatch(/^10\.77\.200\./);
+    expect(readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8')).not.toContain('10.77.1.1');
+  });
+
   it('that was not made yet is an error that says how, and what was asked for is done afterwards', async () => {
     postgres.query('ALTER TABLE hosts RENAME TO elsewhere');
     await expect(setting.reserve('n2')).rejects.toThrow(/"kea-admin db-init pgsql" makes Kea's tables/);
