@@ -58,7 +58,10 @@ export const xdcp = perNode<typeof args, Copy, RemoteTarget | FaultData>({
     // What cannot be sent fails before anybody is asked for a slot or a connection.
     const cargo = await task.files.cargo(roots);
     await task.remote.use(to, task, (node) =>
-      node.withFiles((files, over) => deliver(files, cargo, task.files, target, over), copyAllowance(cargo, atOnce)),
+      node.withFiles(
+        (files, signal) => deliver({ node, files, local: task.files, signal }, cargo, target),
+        copyAllowance(cargo, atOnce),
+      ),
     );
     return { node: task.node, value: [] };
   },

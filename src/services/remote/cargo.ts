@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { lstat, readlink } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename, posix, resolve } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { readRealDirectory } from '../../core/open-real.ts';
 
@@ -21,6 +21,20 @@ export interface CargoItem {
   readonly size: number;
   readonly uid: number;
   readonly gid: number;
+}
+
+/** An item with its path on a node. */
+export interface Placed {
+  readonly item: CargoItem;
+  readonly path: Buffer;
+  /** Where that is below the directory that all go to; one text for all ways to write it, as `pathKey` makes it. */
+  readonly key: string;
+}
+
+/** An absolute path without what means nothing in it. Each character is a byte, since names need not be UTF-8. */
+export function pathKey(path: Buffer): string {
+  const key = posix.normalize(`/${path.toString('latin1')}`);
+  return key.length > 1 && key.endsWith('/') ? key.slice(0, -1) : key;
 }
 
 /** What is sent to nodes: directories before what is in them. */

@@ -1,23 +1,18 @@
-import { randomBytes } from 'node:crypto';
-import { Fault } from '../../core/errors.ts';
-import { abortFault } from '../../protocols/ssh/faults.ts';
-import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
-import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
-import { type Cargo, type CargoItem, join } from './cargo.ts';
-import type { LocalFiles } from './local-files.ts';
+import { type Cargo, join, pathKey, type Placed } from './cargo.ts';
+import { existingDirectories, placeAll, type Placing, setDirectories } from './place.ts';
+import { isDirectory, makeDirectories } from './remote-paths.ts';
 
 /**
  * Puts cargo on a node. A target that is a directory, ends with a slash, or gets more than a single file is a directory, which is
  * made if it is missing; else it is the file's new name. Each file appears complete or not at all.
  */
 export async function deliver(
-  files: RemoteFiles,
+  ways: Omit<Placing, 'base' | 'keepOwner' | 'attributesOf'>,
   cargo: Cargo,
-  local: LocalFiles,
   target: string,
-  signal: AbortSignal,
 ): Promise<void> {
+  const { files, local, signal } = ways;
   const there = Buffer.from(target);
   const [single] = cargo.items;
   if (
@@ -30,51 +25,29 @@ export async function deliver(
     return;
   }
   await makeDirectories(files, there);
-  const directories: CargoItem[] = [];
-  for (const item of cargo.items) {
-    if (signal.aborted) throw abortFault(signal);
-    const path = join(there, item.name);
-    if (item.kind === 'file') await local.use(item.from, (source) => putFile(files, source, path, signal));
-    else if (item.kind === 'link') await putLink(files, path, item.destination!);
-    else {
-      directories.push(item);
-      if (!(await isDirectory(files, path))) await files.makeDirectory(path, item.mode | 0o700);
-    }
-  }
-  // What is put into a directory changes its time, and it may not be writable in the end.
-  for (const { name, mode, accessed, modified } of directories.reverse()) {
-    await files.setAttributes(join(there, name), { mode, accessed, modified });
-  }
+  const placed = placedIn(cargo, there);
+  const placing: Placing = {
+    ...ways,
+    base: target,
+    keepOwner: false,
+    attributesOf: ({ mode, accessed, modified }) => ({ mode, accessed, modified }),
+  };
+  const existing = await existingDirectories(files, placed);
+  await placeAll(placing, placed, existing);
+  await setDirectories(
+    placing,
+    placed.filter(({ key }) => existing.has(key)),
+  );
 }
 
-export async function isDirectory(files: RemoteFiles, path: Buffer): Promise<boolean> {
-  return kindOf(await files.stat(path)) === fileKinds.directory;
-}
+/** The nodes at work share it. */
+const placedByCargo = new WeakMap<Cargo, readonly Placed[]>();
 
-/** The directory and those it is in, as far as they are missing; `mode` is its own. */
-export async function makeDirectories(files: RemoteFiles, path: Buffer, mode = 0o755): Promise<void> {
-  if (await isDirectory(files, path)) return;
-  const end = path.at(-1) === 0x2f ? path.length - 1 : path.length;
-  const mark = path.lastIndexOf('/', end - 1);
-  if (mark > 0) await makeDirectories(files, path.subarray(0, mark));
-  try {
-    await files.makeDirectory(path.subarray(0, end), mode);
-  } catch (error) {
-    // Somebody else may have made it meanwhile.
-    if (!(error instanceof Fault && (await isDirectory(files, path)))) throw error;
+function placedIn(cargo: Cargo, there: Buffer): readonly Placed[] {
+  let placed = placedByCargo.get(cargo);
+  if (!placed) {
+    placed = cargo.items.map((item) => ({ item, path: join(there, item.name), key: pathKey(item.name) }));
+    placedByCargo.set(cargo, placed);
   }
-}
-
-/** Under a temporary name first, so that it takes the place of another in one step. */
-export async function putLink(files: RemoteFiles, path: Buffer, destination: Buffer): Promise<void> {
-  const mark = path.lastIndexOf('/') + 1;
-  const name = Buffer.from(`.${randomBytes(6).toString('hex')}.muster`);
-  const temporary = Buffer.concat([path.subarray(0, mark), name]);
-  await files.makeLink(temporary, destination);
-  try {
-    await files.rename(temporary, path);
-  } catch (error) {
-    await files.remove(temporary).catch(() => undefined);
-    throw error;
-  }
+  return placed;
 }

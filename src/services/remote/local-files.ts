@@ -1,16 +1,21 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import { SharedSource } from '../../protocols/ssh/sftp/source.ts';
 import { type Cargo, type CargoRoot, loadCargo } from './cargo.ts';
+import { TreeArchive } from './tree-archive.ts';
+import { type LayoutOptions, treeLayout } from './tree-layout.ts';
 
 /** Files that are kept open though nobody reads them at the moment. */
 const maximumUnused = 64;
 
-/** Files that one command sends to many nodes: each is looked at, hashed and opened once for all. */
+/** Files that one command sends to many nodes: each is looked at, hashed, opened and packed once for all. */
 export class LocalFiles {
   readonly #cargo = new Map<string, Promise<Cargo>>();
   readonly #hashes = new Map<string, Promise<string>>();
+  readonly #archives = new Map<string, TreeArchive>();
+  /** Part of names on nodes that nobody else uses. */
+  readonly #token = randomBytes(6).toString('hex');
   readonly #opened = new Map<string, { readonly source: Promise<SharedSource>; users: number }>();
   /** Those nobody reads, the longest unused first. */
   readonly #unused = new Set<string>();
@@ -29,6 +34,14 @@ export class LocalFiles {
     let hash = this.#hashes.get(key);
     if (!hash) this.#hashes.set(key, (hash = hashFile(path)));
     return hash;
+  }
+
+  /** An archive of these, for all nodes that have the same directories already. */
+  archive(options: Omit<LayoutOptions, 'token'>): TreeArchive {
+    const key = layoutKey(options);
+    let archive = this.#archives.get(key);
+    if (!archive) this.#archives.set(key, (archive = new TreeArchive(treeLayout({ ...options, token: this.#token }))));
+    return archive;
   }
 
   async use<T>(path: Buffer, work: (source: SharedSource) => Promise<T>): Promise<T> {
@@ -60,6 +73,13 @@ export class LocalFiles {
       () => undefined,
     );
   }
+}
+
+function layoutKey({ placed, existing }: Omit<LayoutOptions, 'token'>): string {
+  const hash = createHash('sha256');
+  for (const { item, key } of placed)
+    hash.update(`${key}\0${item.mode} ${existing.has(key)}\0`, 'latin1').update(item.from);
+  return hash.digest('hex');
 }
 
 async function hashFile(path: Buffer): Promise<string> {

@@ -15,6 +15,8 @@ export interface RemoteOptions {
 }
 
 export interface RunOptions extends Omit<ExecOptions, 'connectTimeout' | 'signal'> {
+  /** Ends it, instead of what ends the user's whole work; that must end this too. */
+  readonly signal?: AbortSignal | undefined;
   /** Shown instead of muster's key. */
   readonly password?: string | undefined;
 }
@@ -63,8 +65,8 @@ export class RemoteNodes {
   }
 }
 
-/** Milliseconds that tidying up may take. */
-const tidyTimeout = 5_000;
+/** Milliseconds that tidying up may take, also on a node that is very busy. */
+const tidyTimeout = 30_000;
 
 /** One node as one user sees it, for the time of one command. Faults are sentences that go after the node's name. */
 export class RemoteNode {
@@ -79,13 +81,17 @@ export class RemoteNode {
   }
 
   /** Runs a command in the user's shell; without a timeout of its own it gets the usual one, 0 is none. */
-  async exec(command: string, output: Output, { password, ...options }: RunOptions = {}): Promise<Exit> {
+  async exec(
+    command: string,
+    output: Output,
+    { password, signal = this.#signal, ...options }: RunOptions = {},
+  ): Promise<Exit> {
     const { transport, connectTimeout } = this.#options;
     const { commandTimeout = this.#options.commandTimeout } = options;
     const target = unlessFault(this.#target);
     return transport.exec(password === undefined ? target : { ...target, password }, command, output, {
       ...options,
-      signal: this.#signal,
+      signal,
       connectTimeout,
       commandTimeout: commandTimeout === 0 ? undefined : commandTimeout,
     });

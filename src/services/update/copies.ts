@@ -1,9 +1,8 @@
-import { join as joinPath, normalize } from 'node:path';
+import { join as joinPath } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
-import { join } from '../remote/cargo.ts';
-import { isDirectory } from '../remote/deliver.ts';
-import type { Placed } from './send-changed.ts';
+import { join, pathKey, type Placed } from '../remote/cargo.ts';
+import { isDirectory } from '../remote/remote-paths.ts';
 import type { NodePlan, PlannedRule } from './node-plan.ts';
 import { pathOnNode, sourceOf, type WantedTree } from './wanted-files.ts';
 
@@ -12,11 +11,7 @@ export interface Copied extends Placed {
   readonly source: string;
   /** The line that says so. */
   readonly where: string;
-  /** The same for all ways to write the path. */
-  readonly key: string;
 }
-
-const pathKey = (path: Buffer): string => normalize(path.toString('latin1'));
 
 /** All files of a plan; what a later line says of the same path counts. */
 export async function copiesOf(files: RemoteFiles, plan: NodePlan, storage: string): Promise<readonly Copied[]> {

@@ -2,8 +2,8 @@ import { Fault } from '../../core/errors.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
 import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
-import type { Exit } from '../../protocols/ssh/transport.ts';
-import type { RemoteNode } from '../remote/remote-nodes.ts';
+import type { Exit, Output } from '../../protocols/ssh/transport.ts';
+import type { RemoteNode, RunOptions } from '../remote/remote-nodes.ts';
 import type { Postscript } from './postscripts.ts';
 
 interface Ran {
@@ -61,6 +61,11 @@ export class NodeShell {
   /** As that of the node. */
   withFiles<T>(work: (files: RemoteFiles, signal: AbortSignal) => Promise<T>, more: number): Promise<T> {
     return this.#node.withFiles(work, more);
+  }
+
+  /** As that of the node; what it prints is the caller's. */
+  exec(command: string, output: Output, options: RunOptions): Promise<Exit> {
+    return this.#node.exec(command, output, options);
   }
 
   #exec(command: string, output: CollectedOutput, timeout = this.#options.timeout): Promise<Exit> {

@@ -1,19 +1,14 @@
+import { posix } from 'node:path';
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { Fault } from '../../core/errors.ts';
-import { abortFault } from '../../protocols/ssh/faults.ts';
 import { quoteWord } from '../../protocols/ssh/quote.ts';
 import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
-import { putFile } from '../../protocols/ssh/sftp/put.ts';
 import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
-import type { CargoItem } from '../remote/cargo.ts';
-import { makeDirectories, putLink } from '../remote/deliver.ts';
+import type { CargoItem, Placed } from '../remote/cargo.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
+import { existingDirectories, placeAll, setDirectories } from '../remote/place.ts';
+import { makeDirectories } from '../remote/remote-paths.ts';
 import type { NodeShell } from './node-shell.ts';
-
-export interface Placed {
-  readonly item: CargoItem;
-  readonly path: Buffer;
-}
 
 export interface Sending {
   readonly files: RemoteFiles;
@@ -24,54 +19,44 @@ export interface Sending {
   readonly keepOwner: boolean;
 }
 
-const sendsAtOnce = 8;
-
 /** Brings a node's files to the state of those here and answers which had to be sent; `before` hears of them first. */
 export async function sendChanged<T extends Placed>(
   sending: Sending,
   placed: readonly T[],
   before: (changed: readonly T[]) => Promise<void> = async () => undefined,
 ): Promise<T[]> {
-  const { files, local, signal } = sending;
-  const made = await makeAllDirectories(files, placed);
+  const { files, shell, local, signal, keepOwner } = sending;
+  const directories = placed.filter(({ item }) => item.kind === 'directory');
+  const existing = await existingDirectories(files, directories);
+  const missing = directories.filter(({ key }) => !existing.has(key));
+  const early = await makeParents(files, placed, directories, missing);
+  const late = missing.filter((each) => !early.includes(each));
   const changed = await changedOf(
     sending,
     placed.filter(({ item }) => item.kind !== 'directory'),
+    new Set(missing.map(({ key }) => key)),
   );
   await before(changed);
-  const send = async ({ item, path }: Placed): Promise<void> => {
-    if (signal.aborted) throw abortFault(signal);
-    if (item.kind === 'link') await putLink(files, path, item.destination!);
-    else await local.use(item.from, (source) => putFile(files, source, path, signal, attributesOf(sending, item)));
-    // Giving a file away takes these bits off.
-    if (item.kind === 'file' && sending.keepOwner && (item.mode & 0o6000) !== 0)
-      await files.setAttributes(path, { mode: item.mode });
-  };
-  for await (const _ of asTheyCome(changed, sendsAtOnce, send));
-  // What is put into a directory changes its time, and it may not be writable in the end.
-  for (const { item, path } of made.reverse()) await files.setAttributes(path, attributesOf(sending, item));
+  const attributes = (item: CargoItem): Attributes => attributesOf(sending, item);
+  const placing = { node: shell, files, local, signal, base: '/', keepOwner, attributesOf: attributes };
+  await placeAll(placing, [...late, ...changed], existing);
+  await setDirectories(placing, early);
   return changed;
 }
 
-/** Makes the directories that are missing; those of them that have a model here. Others stay as they are. */
-async function makeAllDirectories(files: RemoteFiles, placed: readonly Placed[]): Promise<Placed[]> {
-  const made: Placed[] = [];
-  const parents = new Set<string>();
-  for (const each of placed) {
-    const { item, path } = each;
-    const parent = path.subarray(0, Math.max(1, path.lastIndexOf('/')));
-    const name = parent.toString('latin1');
-    if (!parents.has(name)) await makeDirectories(files, parent);
-    parents.add(name);
-    if (item.kind !== 'directory') continue;
-    const there = await files.stat(path);
-    if (kindOf(there) === fileKinds.directory) continue;
-    if (there)
-      throw new Fault('invalid', `${shown(path)} is no directory there and has to be one; take it away first.`);
-    await makeDirectories(files, path, item.mode | 0o700);
-    made.push(each);
-  }
-  return made;
+/** Makes the directories that files go into and that have no model here; those with a model that had to be made for it. */
+async function makeParents(
+  files: RemoteFiles,
+  placed: readonly Placed[],
+  directories: readonly Placed[],
+  missing: readonly Placed[],
+): Promise<readonly Placed[]> {
+  const parents = new Set(placed.map(({ key }) => posix.dirname(key)));
+  for (const { key } of directories) parents.delete(key);
+  const early = missing.filter(({ key }) => [...parents].some((parent) => parent.startsWith(`${key}/`)));
+  for (const { item, path } of early) await makeDirectories(files, path, item.mode | 0o700);
+  for (const parent of parents) await makeDirectories(files, Buffer.from(parent, 'latin1'));
+  return early;
 }
 
 const asksAtOnce = 64;
@@ -85,7 +70,11 @@ const hashAnswer = 68;
 type State = 'changed' | 'unchanged' | 'compare';
 
 /** What the node has otherwise. Same size and time is unchanged; same size and another time, the hash decides. */
-async function changedOf<T extends Placed>(sending: Sending, placed: readonly T[]): Promise<T[]> {
+async function changedOf<T extends Placed>(
+  sending: Sending,
+  placed: readonly T[],
+  missing: ReadonlySet<string>,
+): Promise<T[]> {
   // Nothing is kept of those that are unchanged: trees may be large and nodes many.
   const changed: T[] = [];
   const unsure: T[] = [];
@@ -93,14 +82,17 @@ async function changedOf<T extends Placed>(sending: Sending, placed: readonly T[
     const state = await look(sending, each);
     if (state !== 'unchanged') (state === 'changed' ? changed : unsure).push(each);
   };
-  for await (const _ of asTheyCome(placed, asksAtOnce, ask));
+  const asked: T[] = [];
+  for (const each of placed) (missing.has(posix.dirname(each.key)) ? changed : asked).push(each);
+  for await (const _ of asTheyCome(asked, asksAtOnce, ask));
   const equal = await withEqualHash(sending, unsure);
   for (const each of equal) await setAll(sending, each);
   return [...changed, ...unsure.filter((each) => !equal.has(each))];
 }
 
-async function look(sending: Sending, { item, path }: Placed): Promise<State> {
+async function look(sending: Sending, placed: Placed): Promise<State> {
   const { files, keepOwner } = sending;
+  const { item, path } = placed;
   const there = await files.lstat(path);
   const kind = kindOf(there);
   if (kind === fileKinds.directory)
@@ -111,7 +103,7 @@ async function look(sending: Sending, { item, path }: Placed): Promise<State> {
   if (there === undefined || kind !== fileKinds.regular || there.size !== item.size) return 'changed';
   if (there.modified !== item.modified) return 'compare';
   const sameOwner = !keepOwner || (there.uid === item.uid && there.gid === item.gid);
-  if (!sameOwner || (there.mode! & 0o7777) !== item.mode) await setAll(sending, { item, path });
+  if (!sameOwner || (there.mode! & 0o7777) !== item.mode) await setAll(sending, placed);
   return 'unchanged';
 }
 

@@ -3,11 +3,12 @@ import { dirname, join as joinPath } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { commandLine } from '../../protocols/ssh/quote.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
-import { isDirectory, makeDirectories, putLink } from '../remote/deliver.ts';
+import { pathKey, type Placed } from '../remote/cargo.ts';
+import { isDirectory, makeDirectories, putLink } from '../remote/remote-paths.ts';
 import { copiesOf } from './copies.ts';
 import { appendFiles, mergeFiles } from './join-files.ts';
 import type { NodePlan, PlannedRule } from './node-plan.ts';
-import { type Placed, sendChanged, type Sending } from './send-changed.ts';
+import { sendChanged, type Sending } from './send-changed.ts';
 import type { SyncScript } from './synclist.ts';
 import type { WantedTree } from './wanted-files.ts';
 
@@ -85,7 +86,8 @@ function byDestination(rules: readonly PlannedRule[]): Map<string, PlannedRule[]
 function stored(tree: WantedTree, directory: string): Placed {
   const [item] = tree.items;
   if (item!.kind !== 'file') throw new Fault('invalid', `${tree.path} is not a file, and only files can be joined.`);
-  return { item: item!, path: Buffer.from(joinPath(directory, tree.path)) };
+  const path = Buffer.from(joinPath(directory, tree.path));
+  return { item: item!, path, key: pathKey(path) };
 }
 
 const runScript = ({ shell }: Sending, path: string): Promise<readonly string[]> =>

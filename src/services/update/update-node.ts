@@ -1,5 +1,5 @@
 import { Fault, unlessFault } from '../../core/errors.ts';
-import type { CargoItem } from '../remote/cargo.ts';
+import { type CargoItem, pathKey, type Placed } from '../remote/cargo.ts';
 import type { LocalFiles } from '../remote/local-files.ts';
 import type { RemoteNode } from '../remote/remote-nodes.ts';
 import { filesSynced, noSyncFiles, scriptsDone, softwareBegins, softwareDone } from './messages.ts';
@@ -7,7 +7,7 @@ import { nodePlan, type NodePlan } from './node-plan.ts';
 import { nodeScripts, NodeShell, runPostscript, type ScriptReport } from './node-shell.ts';
 import type { PlannedScript, UpdateJob, UpdateTarget } from './plan-update.ts';
 import { missingScript } from './postscripts.ts';
-import { type Placed, sendChanged, type Sending } from './send-changed.ts';
+import { sendChanged, type Sending } from './send-changed.ts';
 import { maintain, type SoftwareName, softwareNames } from './software.ts';
 import { syncNode } from './sync-node.ts';
 import { telling } from './telling.ts';
@@ -138,7 +138,10 @@ async function scriptsIn(local: LocalFiles, directory: string | undefined): Prom
   const { items } = await wantedTree(local, { path: directory, real: directory });
   let scripts = scriptsByItems.get(items);
   if (!scripts) {
-    scripts = items.map((item) => ({ item: runnable(item), path: pathOnNode(item, Buffer.from(nodeScripts)) }));
+    scripts = items.map((item) => {
+      const path = pathOnNode(item, Buffer.from(nodeScripts));
+      return { item: runnable(item), path, key: pathKey(path) };
+    });
     scriptsByItems.set(items, scripts);
   }
   return scripts;

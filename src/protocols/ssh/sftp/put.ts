@@ -11,8 +11,8 @@ import { type Attributes, openFlags, type RemotePath, requests, RequestWriter } 
 const window = 3 * pieceSize;
 /** The longest name of a file on Linux, in bytes. */
 const longestName = 255;
-/** Milliseconds to clean up after a copy that was cancelled. */
-const cleanUp = 5_000;
+/** Milliseconds to clean up after a copy that was cancelled, also on a node that is very busy. */
+const cleanUp = 30_000;
 
 /** Writes a file under a temporary name and renames it, so that there is always the old one or the new one. */
 export async function putFile(

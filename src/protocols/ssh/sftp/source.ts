@@ -2,13 +2,12 @@ import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Fault } from '../../../core/errors.ts';
 import { openReal } from '../../../core/open-real.ts';
+import { SharedPieces } from '../../../core/shared-pieces.ts';
 
 /** Bytes that are read and written at once. With its head such a write fits into eight packets of SSH. */
 export const pieceSize = 8 * 32 * 1024 - 1024;
-/** Pieces kept for those that come later: 32 MiB. */
-const cachedPieces = 128;
 
-/** A file that is sent to many nodes. Pieces are read once for those who are about as far; who fell behind reads again. */
+/** A file that is sent to many nodes. */
 export class SharedSource {
   readonly path: string | Buffer;
   readonly size: number;
@@ -18,8 +17,7 @@ export class SharedSource {
   readonly accessed: number;
   readonly modified: number;
   readonly #file: FileHandle;
-  readonly #pieces = new Map<number, Promise<Buffer>>();
-  #reads = 0;
+  readonly #pieces = new SharedPieces((index) => this.#read(index));
 
   private constructor(path: string | Buffer, file: FileHandle, stats: Stats) {
     this.path = path;
@@ -32,17 +30,8 @@ export class SharedSource {
 
   /** The path must be a resolved one: links are not followed. */
   static async open(path: string | Buffer): Promise<SharedSource> {
-    const file = await openReal(path).catch((error: unknown) => {
-      throw unreadable(path, (error as Error).message);
-    });
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw unreadable(path, 'it is not a file');
-      return new SharedSource(path, file, stats);
-    } catch (error) {
-      await file.close();
-      throw error;
-    }
+    const { file, stats } = await openSource(path);
+    return new SharedSource(path, file, stats);
   }
 
   get pieces(): number {
@@ -51,17 +40,12 @@ export class SharedSource {
 
   /** How many pieces were read from the file so far. */
   get reads(): number {
-    return this.#reads;
+    return this.#pieces.made;
   }
 
   /** Nobody may change it. */
   piece(index: number): Promise<Buffer> {
-    const cached = this.#pieces.get(index);
-    if (cached) return cached;
-    if (this.#pieces.size >= cachedPieces) this.#pieces.delete(this.#pieces.keys().next().value!);
-    const piece = this.#read(index);
-    this.#pieces.set(index, piece);
-    return piece;
+    return this.#pieces.get(index);
   }
 
   async close(): Promise<void> {
@@ -70,15 +54,34 @@ export class SharedSource {
   }
 
   async #read(index: number): Promise<Buffer> {
-    this.#reads++;
     const start = index * pieceSize;
     const piece = Buffer.allocUnsafeSlow(Math.min(pieceSize, this.size - start));
-    for (let filled = 0; filled < piece.length; ) {
-      const { bytesRead } = await this.#file.read(piece, filled, piece.length - filled, start + filled);
-      if (bytesRead === 0) throw unreadable(this.path, 'it became shorter while it was read');
-      filled += bytesRead;
-    }
+    await fillFrom(this.#file, this.path, piece, start);
     return piece;
+  }
+}
+
+/** Opens a file that is to be sent, by a resolved path. */
+export async function openSource(path: string | Buffer): Promise<{ readonly file: FileHandle; readonly stats: Stats }> {
+  const file = await openReal(path).catch((error: unknown) => {
+    throw unreadable(path, (error as Error).message);
+  });
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw unreadable(path, 'it is not a file');
+    return { file, stats };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Fills the bytes with those of the file from there on. */
+export async function fillFrom(file: FileHandle, path: string | Buffer, bytes: Buffer, start: number): Promise<void> {
+  for (let filled = 0; filled < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
+    if (bytesRead === 0) throw unreadable(path, 'it became shorter while it was read');
+    filled += bytesRead;
   }
 }
 

@@ -1,0 +1,111 @@
+import { posix } from 'node:path';
+import { asTheyCome } from '../../core/as-they-come.ts';
+import { Fault } from '../../core/errors.ts';
+import { abortFault } from '../../protocols/ssh/faults.ts';
+import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
+import { putFile } from '../../protocols/ssh/sftp/put.ts';
+import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
+import type { CargoItem, Placed } from './cargo.ts';
+import type { LocalFiles } from './local-files.ts';
+import { makeDirectories, putLink } from './remote-paths.ts';
+import type { RemoteNode } from './remote-nodes.ts';
+import { unpack } from './unpack.ts';
+
+/** The ways to put files on a node, and how. */
+export interface Placing {
+  readonly node: Pick<RemoteNode, 'exec'>;
+  readonly files: RemoteFiles;
+  readonly local: LocalFiles;
+  readonly signal: AbortSignal;
+  /** The directory there that all go to; their keys begin in it. */
+  readonly base: string;
+  /** Files get the owner they have here; only root can give them away. */
+  readonly keepOwner: boolean;
+  /** What an item gets. */
+  readonly attributesOf: (item: CargoItem) => Attributes;
+}
+
+/** So many files are worth a second connection and a program there. */
+const worthAnArchive = 16;
+const sendsAtOnce = 16;
+const asksAtOnce = 64;
+
+/** The keys of those directories that the node has already. */
+export async function existingDirectories(files: RemoteFiles, placed: readonly Placed[]): Promise<Set<string>> {
+  const existing = new Set<string>();
+  const missing = new Set<string>();
+  const look = async ({ path, key }: Placed): Promise<void> => {
+    const there = await files.stat(path);
+    if (there === undefined) missing.add(key);
+    else if (kindOf(there) === fileKinds.directory) existing.add(key);
+    else throw new Fault('invalid', `${shown(path)} is no directory there and has to be one; take it away first.`);
+  };
+  for (const level of byDepth(placed.filter(({ item }) => item.kind === 'directory'))) {
+    // Of what is missing nothing is asked.
+    const unsure: Placed[] = [];
+    for (const each of level) {
+      if (missing.has(posix.dirname(each.key))) missing.add(each.key);
+      else unsure.push(each);
+    }
+    for await (const _ of asTheyCome(unsure, asksAtOnce, look));
+  }
+  return existing;
+}
+
+function byDepth(directories: readonly Placed[]): Placed[][] {
+  const levels: Placed[][] = [];
+  for (const each of directories) (levels[each.key.split('/').length] ??= []).push(each);
+  return levels.filter((level) => level !== undefined);
+}
+
+/**
+ * Puts files, links and directories on a node, the latter before what is in them. `existing` has the keys of directories that are there;
+ * they stay as they are. Each file appears complete or not at all. Many travel as one archive, where the node can unpack it.
+ */
+export async function placeAll(
+  placing: Placing,
+  placed: readonly Placed[],
+  existing: ReadonlySet<string>,
+): Promise<void> {
+  const files = placed.reduce((sum, { item }) => (item.kind === 'directory' ? sum : sum + 1), 0);
+  if (files >= worthAnArchive && (await asArchive(placing, placed, existing))) return;
+  await oneByOne(placing, placed, existing);
+}
+
+async function asArchive(
+  { node, local, base, keepOwner, signal, attributesOf }: Placing,
+  placed: readonly Placed[],
+  existing: ReadonlySet<string>,
+): Promise<boolean> {
+  if (signal.aborted) throw abortFault(signal);
+  const archive = local.archive({ placed, existing, attributesOf });
+  // A command can name only what is UTF-8.
+  if (!Buffer.from(archive.control.toString()).equals(archive.control)) return false;
+  return unpack(node, archive, { base, keepOwner, signal });
+}
+
+async function oneByOne(placing: Placing, placed: readonly Placed[], existing: ReadonlySet<string>): Promise<void> {
+  const { files, local, signal, keepOwner, attributesOf } = placing;
+  const directories = placed.filter(({ item, key }) => item.kind === 'directory' && !existing.has(key));
+  for (const { item, path } of directories) {
+    if (signal.aborted) throw abortFault(signal);
+    await makeDirectories(files, path, item.mode | 0o700);
+  }
+  const send = async ({ item, path }: Placed): Promise<void> => {
+    if (signal.aborted) throw abortFault(signal);
+    if (item.kind === 'link') await putLink(files, path, item.destination!);
+    else await local.use(item.from, (source) => putFile(files, source, path, signal, attributesOf(item)));
+    // Giving a file away takes these bits off.
+    if (item.kind === 'file' && keepOwner && (item.mode & 0o6000) !== 0)
+      await files.setAttributes(path, { mode: item.mode });
+  };
+  const others = placed.filter(({ item }) => item.kind !== 'directory');
+  for await (const _ of asTheyCome(others, sendsAtOnce, send));
+  await setDirectories(placing, directories);
+}
+
+/** What is put into a directory changes its time, and it may not be writable in the end: the inner ones first. */
+export async function setDirectories({ files, attributesOf }: Placing, directories: readonly Placed[]): Promise<void> {
+  const set = ({ item, path }: Placed): Promise<void> => files.setAttributes(path, attributesOf(item));
+  for (const level of byDepth(directories).reverse()) for await (const _ of asTheyCome(level, asksAtOnce, set));
+}
