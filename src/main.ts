@@ -1,14 +1,13 @@
 import { Command, Option } from 'commander';
 import { enableCompileCache } from 'node:module';
-import { join } from 'node:path';
 import { Type } from 'typebox';
 import { allSettings, loadConfig } from './config.ts';
+import { compileCache } from './core/compile-cache.ts';
 import { Fault } from './core/errors.ts';
 import { entriesOf, type Flags } from './load-settings.ts';
 import { version } from './version.ts';
 
-// Compiling all modules anew takes longer than everything else at a start.
-enableCompileCache(join(import.meta.dirname, '..', '.cache', 'compile'));
+enableCompileCache(compileCache);
 
 const program = new Command('muster')
   .description('Cluster management over HTTPS. Without a command it serves.')

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileCache } from '../../core/compile-cache.ts';
 import { Fault, type FaultData } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
 import { childCommand, fixedEnvironment } from './isolation.ts';
@@ -26,7 +27,8 @@ export async function doInChild(order: Order, watcher: ChildWatcher): Promise<un
   const child = spawn(first!, rest, {
     // A group of its own: it is ended as a whole, and Ctrl-C is for us.
     detached: true,
-    env: fixedEnvironment,
+    // Set from outside the cache is there for the first module, and for threads.
+    env: { ...fixedEnvironment, NODE_COMPILE_CACHE: compileCache },
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });

@@ -1,14 +1,10 @@
 // The process that long work is done in. It is told its order on the channel, and ends when muster is gone.
 import { writeFileSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
-import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { FromChild, Order, ToChild } from './messages.ts';
 import { openTask } from './task.ts';
 import type { WorkModule } from './work.ts';
-
-enableCompileCache(join(import.meta.dirname, '../../..', '.cache', 'compile'));
 
 const priority = 10;
 const abort = new AbortController();

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, expect, test } from 'vitest';
+import { compileCache } from '../../../src/core/compile-cache.ts';
 import { doInChild } from '../../../src/services/long-work/child-process.ts';
 import type { Order } from '../../../src/services/long-work/messages.ts';
 import { processesWith, until } from '../../harness/processes.ts';
@@ -47,4 +48,13 @@ test('where namespaces cannot be made, work is done without, and ends with all t
   controller.abort(new Error('enough'));
   await expect(done).rejects.toThrow('enough');
   await until(() => processesWith(seconds).length === 0);
+});
+
+test('work begins with what was compiled before, and so do its threads', async () => {
+  const module = new URL('../../lab/toil/compile-caches.ts', import.meta.url).href;
+  const caches = await doInChild(
+    { ...order([]), module },
+    { signal: new AbortController().signal, log, tell: () => undefined, writesTo: () => undefined },
+  );
+  expect(caches).toEqual({ process: compileCache, thread: compileCache });
 });

@@ -1,13 +1,18 @@
 import { availableParallelism } from 'node:os';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../../../core/errors.ts';
-import type { CopyNote, CopyRequest, CopyThreadData, FileToCopy } from './copying.ts';
+import type { CopyNote, CopyOrder, CopyPlaces, CopyRequest, FileToCopy } from './copying.ts';
+import { FileCopier } from './file-copier.ts';
 import type { WholeSum } from './whole-sum.ts';
 
-const mostThreads = 4;
-/** What a thread is given at a time. */
+/** Besides this one. */
+const mostThreads = 3;
+/** What is done in one go. */
 const batchBytes = 32 * 1_048_576;
 const batchFiles = 512;
+/** Bytes after which this thread sees what others want. */
+const turnBytes = 1_048_576;
 
 export interface Copying {
   /** Of the medium, and its name. */
@@ -25,46 +30,65 @@ export interface Copying {
 export async function copyFiles(copying: Copying): Promise<void> {
   const { fd, root, files, whole, signal } = copying;
   signal.throwIfAborted();
-  if (files.length === 0) return;
   const requests = [...requestsFor(files, whole)];
-  const threads = Math.min(requests.length, mostThreads, Math.max(2, availableParallelism()));
-  const workers: Worker[] = [];
-  const stop = new Int32Array(new SharedArrayBuffer(4));
-  const data: CopyThreadData = { fd, root, stop };
-  try {
-    await new Promise<void>((resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-      let busy = 0;
-      const next = (worker: Worker): void => {
-        const request = requests.shift();
-        if (request) worker.postMessage(request);
-        else if (--busy === 0) resolve();
-      };
-      for (let number = 0; number < threads; number++) {
-        const worker = new Worker(new URL('./copy-thread.ts', import.meta.url), { workerData: data });
-        workers.push(worker);
-        busy++;
-        worker.on('error', reject);
-        worker.on('message', (note: CopyNote) => {
-          if (note.kind === 'progress') copying.progress(note.bytes);
-          else if (note.kind === 'done') next(worker);
-          else reject(problem(copying, note));
-        });
-        next(worker);
-      }
-    });
-  } finally {
-    // A thread ends by itself: terminating one that is loading a native library would abort the whole process.
-    Atomics.store(stop, 0, 1);
-    await Promise.all(workers.map((worker) => ended(worker)));
+  const places: CopyPlaces = { fd, root, stop: new Int32Array(new SharedArrayBuffer(4)) };
+  const problems: unknown[] = [];
+  const stop = (): void => void Atomics.store(places.stop, 0, 1);
+  const failed = (problem: unknown): void => {
+    problems.push(problem);
+    stop();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  const threads = Math.min(requests.length - 1, mostThreads, Math.max(1, availableParallelism() - 1));
+  // A thread takes a while to start; this one has begun by then.
+  const inThreads = Array.from({ length: threads }, () => copyInThread(copying, places, requests).catch(failed));
+  await Promise.all([...inThreads, copyHere(copying, places, requests).catch(failed)]);
+  signal.removeEventListener('abort', stop);
+  signal.throwIfAborted();
+  if (problems.length > 0) throw problems[0];
+}
+
+async function copyHere({ name, progress }: Copying, places: CopyPlaces, requests: CopyRequest[]): Promise<void> {
+  let since = 0;
+  const copier = new FileCopier(places, {
+    pause(bytes) {
+      since += bytes;
+      if (since < turnBytes) return undefined;
+      since = 0;
+      return turn();
+    },
+    wrote: progress,
+  });
+  for (let request = requests.shift(); request; request = requests.shift()) {
+    const outcome = await copier.fulfil(request);
+    if (outcome.kind === 'stopped') return;
+    if (outcome.kind === 'differs') throw differs(name, outcome.path);
   }
 }
 
-async function ended(worker: Worker): Promise<void> {
-  if (worker.threadId === -1) return;
+async function copyInThread({ name, progress }: Copying, places: CopyPlaces, requests: CopyRequest[]): Promise<void> {
+  const worker = new Worker(new URL('./copy-thread.ts', import.meta.url), { workerData: places });
   const exit = new Promise((resolve) => worker.once('exit', resolve));
-  worker.postMessage({ kind: 'end' } satisfies CopyRequest);
-  await exit;
+  const order = (what: CopyOrder): void => worker.postMessage(what);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      worker.on('error', reject);
+      worker.on('message', (note: CopyNote) => {
+        if (note.kind === 'progress') progress(note.bytes);
+        else if (note.kind === 'differs') reject(differs(name, note.path));
+        else if (note.kind === 'failed') reject(Object.assign(new Error(note.message), { code: note.code }));
+        else {
+          const request = note.kind === 'ready' ? requests.shift() : undefined;
+          if (request) order(request);
+          else resolve();
+        }
+      });
+    });
+  } finally {
+    // It ends by itself: terminating one that is loading a native library would abort the whole process.
+    order({ kind: 'end' });
+    await exit;
+  }
 }
 
 /** The sum of the whole medium takes longest, so it begins first. */
@@ -87,9 +111,4 @@ function* requestsFor(files: readonly FileToCopy[], whole: WholeSum | undefined)
 export function differs(name: string, path: string | undefined): Fault {
   const what = path === undefined ? 'its MD5 sum' : `the checksum of "${path}"`;
   return new Fault('invalid', `${name} is damaged: ${what} is not as the medium itself says. Fetch it again.`);
-}
-
-function problem({ name }: Copying, note: Extract<CopyNote, { kind: 'differs' | 'failed' }>): Error {
-  if (note.kind === 'differs') return differs(name, note.path);
-  return Object.assign(new Error(note.message), { code: note.code });
 }
