@@ -43,9 +43,12 @@ export class Transfer {
   #heard = false;
   #timer: NodeJS.Timeout | undefined;
   #timerDelay = 0;
-  /** Blocks that were read, from `#firstRead` on; all but the last have their full size. */
-  #read = Buffer.alloc(0);
+  /** Blocks that were read, from `#firstRead` on, so many bytes; all but the last block have their full size. */
+  readonly #read: Buffer;
   #firstRead = 1;
+  #bytesRead = 0;
+  /** Packets that are not under way. New ones for each block would make garbage as large as the file, which is costly to collect. */
+  readonly #packets: Buffer[] = [];
   #reading: Promise<void> | undefined;
   #isOver = false;
 
@@ -56,6 +59,8 @@ export class Transfer {
     // The last block is shorter than the others, if need be empty.
     this.#blocks = Math.floor(source.size / agreement.blockSize) + 1;
     this.#next = agreement.accepted.size > 0 ? 0 : 1;
+    const { blockSize, window } = agreement;
+    this.#read = Buffer.allocUnsafe(Math.min(Math.max(blocksPerRead, window) * blockSize, source.size));
   }
 
   run(): Promise<End> {
@@ -112,26 +117,25 @@ export class Transfer {
   #sendBlocks(first: number, attempt: number): void {
     const last = Math.min(first + this.#agreement.window - 1, this.#blocks);
     let block = first;
-    for (; block <= last && this.#has(block); block++) this.#send(this.#packet(block));
+    for (; block <= last && this.#has(block); block++) this.#sendBlock(block);
     if (block <= last) void this.#readAndSend(block, { first, last, attempt });
   }
 
   async #readAndSend(from: number, { first, last, attempt }: Window): Promise<void> {
     for (let block = from; block <= last; block++) {
-      if (!this.#has(block)) {
+      // A reading that was under way may have been for other blocks.
+      while (!this.#has(block)) {
         await (this.#reading ??= this.#readFrom(block).finally(() => (this.#reading = undefined)));
-        // Somebody else's reading may have been for other blocks.
-        if (!this.#isOver && !this.#has(block)) await this.#readFrom(block);
+        // Meanwhile the client may have gone on.
+        if (this.#isOver || this.#next !== first || this.#sent !== attempt) return;
       }
-      // Meanwhile the client may have gone on.
-      if (this.#isOver || this.#next !== first || this.#sent !== attempt) return;
-      this.#send(this.#packet(block));
+      this.#sendBlock(block);
     }
   }
 
   #has(block: number): boolean {
     const from = (block - this.#firstRead) * this.#agreement.blockSize;
-    return from >= 0 && from + this.#lengthOf(block) <= this.#read.length;
+    return from >= 0 && from + this.#lengthOf(block) <= this.#bytesRead;
   }
 
   #lengthOf(block: number): number {
@@ -140,37 +144,40 @@ export class Transfer {
   }
 
   async #readFrom(block: number): Promise<void> {
-    const { blockSize } = this.#agreement;
-    const position = (block - 1) * blockSize;
-    const wanted = Math.min(Math.max(blocksPerRead, this.#agreement.window) * blockSize, this.#source.size - position);
-    const buffer = Buffer.allocUnsafe(wanted);
+    const position = (block - 1) * this.#agreement.blockSize;
+    const wanted = Math.min(this.#read.length, this.#source.size - position);
+    // What was there is written over.
+    this.#bytesRead = 0;
+    this.#firstRead = block;
     try {
       let filled = 0;
       while (filled < wanted) {
-        const count = await this.#source.read(buffer.subarray(filled), position + filled);
+        const count = await this.#source.read(this.#read.subarray(filled, wanted), position + filled);
         // A file that became shorter cannot be sent as announced.
         if (count === 0) throw new Error('The file has become shorter.');
         filled += count;
       }
-      this.#read = buffer;
-      this.#firstRead = block;
+      this.#bytesRead = wanted;
     } catch (error) {
       this.#send(errorPacket('undefined', 'The file cannot be read.'));
       this.#end(false, error);
     }
   }
 
-  #packet(block: number): Buffer {
-    const from = (block - this.#firstRead) * this.#agreement.blockSize;
+  #sendBlock(block: number): void {
+    const { blockSize } = this.#agreement;
+    const from = (block - this.#firstRead) * blockSize;
     const length = this.#lengthOf(block);
-    const packet = Buffer.allocUnsafe(dataHeader + length);
+    const packet = this.#packets.pop() ?? Buffer.allocUnsafe(dataHeader + blockSize);
     writeDataHeader(packet, block);
     this.#read.copy(packet, dataHeader, from, from + length);
-    return packet;
+    this.#send(length === blockSize ? packet : packet.subarray(0, dataHeader + length), () =>
+      this.#packets.push(packet),
+    );
   }
 
-  #send(packet: Buffer): void {
-    if (!this.#isOver) this.#socket.send(packet, () => undefined);
+  #send(packet: Buffer, sent: () => void = () => undefined): void {
+    if (!this.#isOver) this.#socket.send(packet, sent);
   }
 
   #end(complete: boolean, failure?: unknown): void {
