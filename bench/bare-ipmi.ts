@@ -48,6 +48,7 @@ function wireTo(address: string): Wire {
     send: (bytes, length) => socket.send(bytes, 0, length, port, address),
     claim: randomWord,
     release: nothing,
+    takeOwnSource: () => Promise.reject(new Error('there is one socket for all')),
     wake: nothing,
     heardNoise: () => false,
   };

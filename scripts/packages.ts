@@ -91,6 +91,11 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'openssh-client', program: 'ssh', why: 'the other way to run commands on nodes' },
   { name: 'openssh-server', program: 'sshd', why: 'nodes to run commands on' },
   { name: 'openssl', program: 'openssl', why: 'a second opinion on our certificates and TLS versions' },
+  {
+    name: 'python3-pyghmi',
+    program: '/usr/lib/python3/dist-packages/pyghmi',
+    why: 'another service processor that speaks IPMI',
+  },
   { name: 'qemu-system-x86', program: 'qemu-system-x86_64', why: 'virtual machines, and machines to switch on' },
   { name: 'qemu-utils', program: 'qemu-img', why: 'disks of virtual machines' },
   { name: 'rpm', program: 'rpmbuild', why: 'packages for dnf and zypper' },

@@ -15,11 +15,10 @@ import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
-import { defaultTiming, type Habits, type Timing } from './peer.ts';
+import { defaultTiming, type Habits, newHabits, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
-import { levels } from './session.ts';
 import { Transport } from './transport.ts';
 import { Wheel } from './wheel.ts';
 
@@ -32,18 +31,21 @@ export interface IpmiOptions extends Partial<Timing> {
 }
 
 const mostHabits = 200_000;
+/** Sockets at once for BMCs that want one of their own. */
+const mostOwnSources = 200;
 
 /** All IPMI of the process: sessions with many BMCs over one socket per address family. */
 export class IpmiClient {
   readonly #timing: Timing;
   readonly #wheel = new Wheel(
     () => performance.now(),
-    () => this.#ready.some((transport) => transport.backlog),
+    () => this.#ready.values().some((transport) => transport.backlog),
   );
   readonly #pings: Pings;
   readonly #resolver = new Resolver(this.#wheel.now);
   readonly #transports = new Map<4 | 6, Promise<Transport>>();
-  readonly #ready: Transport[] = [];
+  readonly #ready = new Set<Transport>();
+  #ownSources = 0;
   readonly #conversations = new Map<string, Conversation | Promise<Conversation>>();
   readonly #habits = new Map<string, Habits>();
   #closed = false;
@@ -75,7 +77,7 @@ export class IpmiClient {
     }
     this.#pings.close();
     this.#wheel.stop();
-    await Promise.all(this.#ready.map((transport) => transport.close()));
+    await Promise.all([...this.#ready].map((transport) => transport.close()));
   }
 
   #request(key: string, endpoint: IpmiEndpoint, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
@@ -110,7 +112,8 @@ export class IpmiClient {
     const credentials = credentialsOf(endpoint);
     const { address, family } = await this.#resolver.resolve(endpoint.address);
     const transport = await this.#transport(family);
-    const port = new Port(transport, this.#wheel, address, endpoint.port ?? defaultPort);
+    const openOwn = () => this.#openOwn(family);
+    const port = new Port(transport, openOwn, this.#wheel, address, endpoint.port ?? defaultPort);
     const peer = {
       where: hostAndPort(endpoint),
       credentials,
@@ -118,7 +121,10 @@ export class IpmiClient {
       habits: this.#habitsOf(endpoint),
       wire: port,
     };
-    const conversation = new Conversation(peer, () => this.#conversations.delete(key));
+    const conversation = new Conversation(peer, () => {
+      this.#conversations.delete(key);
+      void port.end();
+    });
     port.attach(conversation);
     return conversation;
   }
@@ -133,18 +139,31 @@ export class IpmiClient {
   }
 
   async #open(family: 4 | 6): Promise<Transport> {
-    const transport = new Transport(family, this.#wheel.now, this.#pings.pong);
     try {
-      await transport.open();
+      return await this.#opened(family, () => undefined);
     } catch (error) {
       this.#transports.delete(family);
       throw error;
     }
+  }
+
+  async #openOwn(family: 4 | 6): Promise<Transport | undefined> {
+    if (this.#ownSources >= mostOwnSources) return undefined;
+    this.#ownSources++;
+    return await this.#opened(family, () => this.#ownSources--);
+  }
+
+  async #opened(family: 4 | 6, ended: () => void): Promise<Transport> {
+    const transport = new Transport(family, this.#wheel.now, this.#pings.pong, () => {
+      this.#ready.delete(transport);
+      ended();
+    });
+    await transport.open();
     if (this.#closed) {
       await transport.close();
       throw stopping();
     }
-    this.#ready.push(transport);
+    this.#ready.add(transport);
     return transport;
   }
 
@@ -153,7 +172,7 @@ export class IpmiClient {
     let habits = this.#habits.get(key);
     if (habits === undefined) {
       if (this.#habits.size >= mostHabits) this.#habits.clear();
-      habits = { lesserSuite: undefined, level: levels.administrator, roundTrip: 0 };
+      habits = newHabits();
       this.#habits.set(key, habits);
     }
     return habits;

@@ -29,6 +29,8 @@ export interface LoginOwner {
 const mostRestarts = 2;
 /** RAKP packets sent in vain before the session is taken for lost. */
 const rakpTries = 2;
+/** Packets sent in vain before another port of ours is tried. */
+const triesFromOneSource = 2;
 const lowestLevel = 2;
 
 /** Opens one session: tries the suites in turn, lowers the privilege if it must, sends again what gets no answer. */
@@ -38,7 +40,7 @@ export class Login {
   readonly #startedAt: number;
   #deadline: number;
   /** The suites still to try, the present one first. */
-  readonly #suites: SuiteId[];
+  #suites: SuiteId[];
   /** The suite that comes first because it is remembered. */
   readonly #remembered: SuiteId | undefined;
   #handshake: Handshake;
@@ -48,6 +50,10 @@ export class Login {
   /** Whether RAKP 1 was sent more than once. */
   #repeated = false;
   #garbled = false;
+  /** A refusal of the open request can be forged or damaged: it counts when it comes again. */
+  #doubted = false;
+  #movedSource = false;
+  #ended = false;
 
   constructor(peer: Peer, owner: LoginOwner, deadline: number) {
     const { credentials, habits, wire } = peer;
@@ -56,13 +62,13 @@ export class Login {
     this.#startedAt = wire.now();
     this.#deadline = deadline;
     this.#remembered = rememberedSuite(credentials.suites, habits, this.#startedAt);
-    const others = credentials.suites.filter((id) => id !== this.#remembered);
-    this.#suites = this.#remembered === undefined ? others : [this.#remembered, ...others];
+    this.#suites = this.#suitesToTry();
     this.#handshake = this.#newHandshake();
   }
 
   start(): void {
-    this.#send();
+    if (this.#peer.habits.ownSource) this.#moveSource();
+    else this.#send();
   }
 
   receive(packet: Buffer): void {
@@ -79,6 +85,8 @@ export class Login {
       case 'ready':
         this.#release(verdict.seal.consoleId);
         this.#learnSuite();
+        this.#peer.habits.wasIn = true;
+        this.#peer.habits.ownSource = this.#movedSource;
         this.#owner.loggedIn(verdict.seal);
         return;
       case 'refused':
@@ -114,8 +122,30 @@ export class Login {
 
   /** Ends at once; nothing is waited for. */
   leave(): void {
+    this.#ended = true;
     this.#sayGoodbye();
     this.#release(undefined);
+  }
+
+  /** A BMC that has let us in and says nothing usable any more may take us for somebody else. */
+  #moveSource(): void {
+    this.#movedSource = true;
+    this.#sayGoodbye();
+    this.#release(undefined);
+    this.#handshake = this.#newHandshake();
+    this.#attempt = 0;
+    this.#retryAt = Number.POSITIVE_INFINITY;
+    this.#wake();
+    const goOn = (): void => {
+      if (!this.#ended) this.#send();
+    };
+    // Without a socket of its own it goes on from the one it has.
+    this.#peer.wire.takeOwnSource().then(goOn, goOn);
+  }
+
+  #suitesToTry(): SuiteId[] {
+    const others = this.#peer.credentials.suites.filter((id) => id !== this.#remembered);
+    return this.#remembered === undefined ? others : [this.#remembered, ...others];
   }
 
   #learnSuite(): void {
@@ -167,7 +197,8 @@ export class Login {
     if (opening && !this.#owner.isAwaited) {
       this.#retryAt = wire.now() + retryDelay(timing, habits, wire, this.#attempt);
       this.#wake();
-    } else if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
+    } else if (this.#attempt >= triesFromOneSource && habits.wasIn && !this.#movedSource) this.#moveSource();
+    else if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
     else if (!opening && this.#restarts < mostRestarts) {
       this.#sayGoodbye();
       this.#restart();
@@ -210,6 +241,11 @@ export class Login {
       habits.level--;
       return this.#again();
     }
+    if (by === 'open' && !this.#doubted) {
+      this.#doubted = true;
+      this.#suites = this.#suitesToTry();
+      return this.#again();
+    }
     if (by !== 'open' && forgotSession(status) && canRestart) return this.#restart();
     // A BMC that made a new random number for a repeated RAKP 1 finds our RAKP 3 wrong.
     if (by === 'rakp4' && status === statuses.invalidCheckValue && this.#restarts === 0 && this.#repeated) {
@@ -231,6 +267,8 @@ export class Login {
   }
 
   #fail(fault: Fault, hold: number): void {
+    this.#ended = true;
+    this.#peer.habits.ownSource = false;
     this.#release(undefined);
     this.#owner.loginFailed(fault, hold);
   }

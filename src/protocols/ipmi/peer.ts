@@ -1,4 +1,5 @@
 import type { Credentials } from './endpoint.ts';
+import { levels } from './session.ts';
 import type { SuiteId } from './suites.ts';
 import type { Wire } from './wire.ts';
 
@@ -54,7 +55,19 @@ export interface Habits {
   level: number;
   /** Milliseconds that answers took of late. */
   roundTrip: number;
+  /** Whether it has let us in before. */
+  wasIn: boolean;
+  /** It keeps sessions by the port they come from and never frees them, as pyghmi's BMC does: each session needs a port of its own. */
+  ownSource: boolean;
 }
+
+export const newHabits = (): Habits => ({
+  lesserSuite: undefined,
+  level: levels.administrator,
+  roundTrip: 0,
+  wasIn: false,
+  ownSource: false,
+});
 
 export function noteRoundTrip(habits: Habits, sample: number): void {
   habits.roundTrip = Math.max(0, sample, (habits.roundTrip + sample) / 2);

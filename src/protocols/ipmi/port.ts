@@ -13,14 +13,25 @@ export class Port implements Wire, Listener, Sleeper {
   readonly now: () => number;
   readonly chance = Math.random;
   readonly fill = fillRandom;
-  readonly #transport: Transport;
+  readonly #shared: Transport;
+  readonly #openOwn: () => Promise<Transport | undefined>;
   readonly #wheel: Wheel;
   readonly #destination: string;
   #conversation: Conversation | undefined;
   #claims = 0;
+  #own: Transport | undefined;
+  #ended = false;
 
-  constructor(transport: Transport, wheel: Wheel, address: string, port: number) {
-    this.#transport = transport;
+  /** `openOwn` gives a socket for this conversation alone; undefined if there are too many. */
+  constructor(
+    shared: Transport,
+    openOwn: () => Promise<Transport | undefined>,
+    wheel: Wheel,
+    address: string,
+    port: number,
+  ) {
+    this.#shared = shared;
+    this.#openOwn = openOwn;
     this.#wheel = wheel;
     this.now = wheel.now;
     this.#destination = address;
@@ -30,6 +41,25 @@ export class Port implements Wire, Listener, Sleeper {
 
   attach(conversation: Conversation): void {
     this.#conversation = conversation;
+  }
+
+  async takeOwnSource(): Promise<void> {
+    const fresh = await this.#openOwn();
+    if (fresh === undefined) return;
+    const old = this.#ended ? fresh : this.#own;
+    if (!this.#ended) this.#own = fresh;
+    await old?.close();
+  }
+
+  /** Nothing is sent any more. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#own?.close();
+    this.#own = undefined;
+  }
+
+  get #transport(): Transport {
+    return this.#own ?? this.#shared;
   }
 
   packet(): Buffer {

@@ -29,11 +29,12 @@ export function withoutZone(address: string): string {
   return zone < 0 ? address : address.slice(0, zone);
 }
 
-/** One socket for all sessions of an address family. */
+/** One socket for all sessions of an address family, or for one with a BMC that wants its own. */
 export class Transport {
   readonly #socket: Socket;
   readonly #now: () => number;
   readonly #onPong: PongHandler;
+  readonly #closed: () => void;
   readonly #listeners = new Map<number, Listener>();
   /** All that have an id, by the address they talk to. */
   readonly #neighbours = new Map<string, Set<Listener>>();
@@ -44,9 +45,10 @@ export class Transport {
   #counting = false;
   #wasFull = false;
 
-  constructor(family: 4 | 6, now: () => number, onPong: PongHandler) {
+  constructor(family: 4 | 6, now: () => number, onPong: PongHandler, closed: () => void) {
     this.#now = now;
     this.#onPong = onPong;
+    this.#closed = closed;
     this.#socket = createSocket({
       type: family === 4 ? 'udp4' : 'udp6',
       ipv6Only: family === 6,
@@ -64,6 +66,7 @@ export class Transport {
       this.#socket.bind({ port: 0, exclusive: true });
       await listening;
     } catch (error) {
+      this.#closed();
       throw noSocket(error as NodeJS.ErrnoException);
     }
     // What cannot be sent is told to its sender; an error about one peer must not end the talk with the others.
@@ -121,6 +124,7 @@ export class Transport {
     const until = this.#now() + longestFlush;
     while (this.#socket.getSendQueueCount() > 0 && this.#now() < until) await pause(5);
     this.#socket.close();
+    this.#closed();
   }
 
   #receive(packet: Buffer, sender: RemoteInfo): void {

@@ -12,6 +12,8 @@ export interface Wire {
   /** A new session id of ours; packets for it come here until it is released. */
   claim(): number;
   release(id: number): void;
+  /** From now on packets go from a port that this BMC has not seen before, where one can be had. No id is claimed meanwhile. */
+  takeOwnSource(): Promise<void>;
   /** Asks for a `tick` at this time, in place of the one asked for before. */
   wake(at: number): void;
   /** Whether the other side sent what is no IPMI 2.0 packet since then. */

@@ -126,7 +126,18 @@ describe('a cold request', () => {
     expect(faultOf(request).message).toBe(
       'its service processor at 192.0.2.1 does not accept IPMI cipher suite 17 (status 11h).',
     );
-    expect(world.kinds).toEqual(['open']);
+    expect(world.kinds).toEqual(['open', 'open']);
+  });
+
+  test('goes on after one refusal of its open request, which may be forged', async () => {
+    let opens = 0;
+    world.answer = (packet) => {
+      const reply = answerPacket(world.bmc, packet);
+      return reply && kindOf(packet) === 'open' && opens++ === 0 ? refusalOf(reply, 0x01) : reply;
+    };
+    const request = world.request();
+    await world.run(50);
+    expect(responseOf(request).code).toBe(0);
   });
 
   test('refuses a BMC that answers with weaker algorithms than asked for', async () => {
@@ -138,7 +149,7 @@ describe('a cold request', () => {
     const request = world.request();
     await world.run(20);
     expect(faultOf(request).message).toContain('does not accept any of the IPMI cipher suites 17, 3');
-    expect(world.kinds).toEqual(['open', 'open']);
+    expect(world.kinds).toEqual(['open', 'open', 'open', 'open']);
   });
 });
 

@@ -3,7 +3,7 @@ import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
 import { credentialsOf, type IpmiEndpoint } from '../../../src/protocols/ipmi/endpoint.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
 import type { IpmiRequest, IpmiResponse } from '../../../src/protocols/ipmi/link.ts';
-import { defaultTiming, type Habits, type Timing } from '../../../src/protocols/ipmi/peer.ts';
+import { defaultTiming, type Habits, newHabits, type Timing } from '../../../src/protocols/ipmi/peer.ts';
 import type { Wire } from '../../../src/protocols/ipmi/wire.ts';
 import { answerPacket, type LightBmc, makeLightBmc } from '../../lab/light-bmc/bmc.ts';
 
@@ -35,8 +35,10 @@ export class World {
   /** Every packet to the BMC. */
   readonly sent: { at: number; kind: string; packet: Buffer }[] = [];
   readonly claimed = new Set<number>();
-  readonly habits: Habits = { lesserSuite: undefined, level: 4, roundTrip: 0 };
+  readonly habits: Habits = newHabits();
   retired = 0;
+  /** Ports that it was talked to from. */
+  sources = 1;
   out: Route = () => [1];
   back: Route = () => [1];
   /** Stands between network and BMC. */
@@ -63,6 +65,9 @@ export class World {
         return this.#ids;
       },
       release: (id) => this.claimed.delete(id),
+      takeOwnSource: async () => {
+        this.sources++;
+      },
       wake: (at) => {
         this.#wakeAt = at;
       },

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { getChassisStatus } from '../../../src/protocols/ipmi/commands/chassis.ts';
+import { IpmiClient } from '../../../src/protocols/ipmi/client.ts';
+import { scratchDirectory } from '../../harness/store.ts';
+import { type LabChild, startChild } from '../../lab/child.ts';
+import { powerOn } from './world.ts';
+
+/** pyghmi's BMC keeps sessions by the address and port they came from, and never frees them. */
+const endpoint = { address: '127.23.0.1', port: 6230, username: 'admin', password: 'secret' };
+const directory = scratchDirectory();
+const { signal } = new AbortController();
+const idle = 100;
+let bmc: LabChild;
+
+beforeAll(async () => {
+  const { address, port, username, password } = endpoint;
+  const script = join(import.meta.dirname, '../../lab/pyghmi-bmc.py');
+  const args = [script, address, String(port), username, password];
+  bmc = startChild('/usr/bin/python3', args, { directory, logFile: join(directory, 'pyghmi.log') });
+  await vi.waitFor(() => expect(bmc.log()).toContain('ready'), { timeout: 30_000 });
+});
+
+afterAll(async () => {
+  await bmc.stop();
+  rmSync(directory, { recursive: true });
+});
+
+test('sessions that were closed for idleness are followed by new ones', async () => {
+  const client = new IpmiClient({ idle, firstRetry: 100 });
+  const link = client.link(endpoint);
+  try {
+    for (const power of [false, true, true, true]) {
+      expect(await getChassisStatus(link, signal)).toMatchObject({ power });
+      await link.request(powerOn, signal);
+      await pause(3 * idle);
+    }
+  } finally {
+    await client.close();
+  }
+});
