@@ -3,8 +3,10 @@ import { domainXml } from '../../protocols/libvirt/calls/domains.ts';
 import { childElements, type Element, elementAt, readXml, textOf } from '../../protocols/libvirt/xml.ts';
 import type { Inventory, InventoryKind, Labelled } from '../capabilities.ts';
 import { type Machine, readMachine } from './machine.ts';
+import { devicesOf } from './machine-disks.ts';
+import { smbiosLines } from './smbios.ts';
 
-interface Line {
+export interface InventoryLine {
   readonly label: string;
   readonly value: string;
   readonly kinds: readonly InventoryKind[];
@@ -13,17 +15,23 @@ interface Line {
 /** Libvirt writes all sizes of memory in KiB. */
 const megabytes = (at: Element | undefined): string => `${Math.round(Number(textOf(at) ?? 0) / 1024)} MB`;
 
-function* linesOf(domain: Element): Generator<Line> {
+export function* inventoryLines(domain: Element): Generator<InventoryLine> {
   yield { label: 'UUID/GUID', value: textOf(elementAt(domain, 'uuid')) ?? '', kinds: ['uuid', 'guid', 'vpd'] };
   const os = elementAt(domain, 'os') ?? domain;
   const { arch = '', machine = '' } = elementAt(os, 'type')?.attributes ?? {};
   yield { label: 'System Model/MTM', value: `${machine} (${arch})`, kinds: ['model', 'vpd'] };
+  yield* smbiosLines(domain);
   yield { label: 'Firmware', value: firmwareOf(os), kinds: ['firm'] };
   yield { label: 'CPUs', value: processors(elementAt(domain, 'vcpu')), kinds: ['cpu'] };
   const memory = elementAt(domain, 'memory');
   yield { label: 'Memory', value: megabytes(elementAt(domain, 'currentMemory') ?? memory), kinds: ['dimm'] };
   yield { label: 'Maximum Memory', value: megabytes(elementAt(domain, 'maxMemory') ?? memory), kinds: ['dimm'] };
-  const devices = elementAt(domain, 'devices') ?? domain;
+  const devices = devicesOf(domain);
+  for (const [index, module] of childElements(devices, 'memory').entries()) {
+    const slot = elementAt(module, 'address')?.attributes['slot'] ?? index;
+    const value = `${megabytes(elementAt(module, 'target', 'size'))} (${module.attributes['model']})`;
+    yield { label: `DIMM ${slot}`, value, kinds: ['dimm'] };
+  }
   for (const disk of childElements(devices, 'disk')) {
     const target = elementAt(disk, 'target')?.attributes ?? {};
     const source = Object.entries(elementAt(disk, 'source')?.attributes ?? {}).find(([name]) => places.includes(name));
@@ -52,7 +60,7 @@ function* linesOf(domain: Element): Generator<Line> {
 }
 
 /** A machine that runs has a port. */
-function displayLine({ type = '', listen = '', port = '-1' }: Element['attributes']): Line {
+function displayLine({ type = '', listen = '', port = '-1' }: Element['attributes']): InventoryLine {
   const value = port === '-1' ? type : `${type} at ${isIP(listen) === 6 ? `[${listen}]` : listen}:${port}`;
   return { label: 'Display', value, kinds: ['hw'] };
 }
@@ -76,7 +84,7 @@ export function kvmInventory(machine: Machine): Inventory {
       const xml = await readMachine(machine, signal, (connection, domain) =>
         domainXml(connection, domain, 'now', { signal }),
       );
-      const wanted = [...linesOf(readXml(xml))].filter(
+      const wanted = [...inventoryLines(readXml(xml))].filter(
         (line) => kinds.length === 0 || line.kinds.some((kind) => kinds.includes(kind)),
       );
       return Object.fromEntries(wanted.map(({ label, value }) => [label, value]));
