@@ -156,6 +156,8 @@ export async function openContext(config: Config): Promise<Context> {
       connections: boundedConnections(config, log),
       bodies: new BodyBudgets(),
       limits: config.limits,
+      xcatws: config.xcatws,
+      http: config.http,
     };
   } catch (error) {
     lock.release();

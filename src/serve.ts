@@ -5,11 +5,11 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Fault } from './core/errors.ts';
-import { formatListen } from './core/listen-address.ts';
+import { formatListen, type ListenAddress } from './core/listen-address.ts';
 import { resumeLongWork } from './dispatch/long.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { hintNetworks } from './network-hints.ts';
-import { ensureCertificates, loadCredentials } from './rest/certificates.ts';
+import { type Credentials, ensureCertificates, loadCredentials } from './rest/certificates.ts';
 import type { Endpoint } from './rest/endpoint.ts';
 import { endpoints } from './rest/endpoints/index.ts';
 import { localNames } from './rest/local-names.ts';
@@ -27,11 +27,13 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const { stop, hurry } = stopSignals();
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: FastifyInstance<Server>[] = [];
+  let plain: FastifyInstance<Server>[] = [];
   try {
     // Before anybody can ask for another one.
     await context.status.resume();
     await resumeLongWork(context);
     servers = await listen(context, rows);
+    plain = await open(context, rows, context.config.http.listen, undefined);
     await context.boot.start();
     reloadOnHangup(context, servers);
     context.dns.resume();
@@ -40,6 +42,8 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
+    for (const app of plain)
+      process.stdout.write(`Without TLS: http://${formatListen(listening(app))}${musterRoot.prefix}\n`);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );
@@ -47,7 +51,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
-    await Promise.all([context.longWork.close(), ...servers.map((app) => finish(app, hurry))]);
+    await Promise.all([context.longWork.close(), ...[...servers, ...plain].map((app) => finish(app, hurry))]);
     await closeContext(context);
   }
 }
@@ -60,9 +64,17 @@ async function listen(context: Context, rows: readonly Endpoint[]): Promise<Fast
     ]);
     if (created) process.stdout.write(`A certificate authority was made; clients verify this server with ${ca}\n`);
   }
-  const credentials = loadCredentials(config);
+  return open(context, rows, config.listen, loadCredentials(config));
+}
+
+async function open(
+  context: Context,
+  rows: readonly Endpoint[],
+  addresses: readonly ListenAddress[],
+  credentials: Credentials | undefined,
+): Promise<FastifyInstance<Server>[]> {
   const servers: FastifyInstance<Server>[] = [];
-  for (const { host, port } of config.listen) {
+  for (const { host, port } of addresses) {
     // For this name the framework would open a second server of its own, which our limits would not reach.
     const address = host === 'localhost' ? '127.0.0.1' : host;
     const app = createServer(context, credentials, rows);

@@ -22,7 +22,9 @@ describe('loadConfig', () => {
     expect(loadConfig({}, {})).toEqual({
       data: join(import.meta.dirname, '..', 'var'),
       listen: [{ host: '127.0.0.1', port: 8443 }],
+      http: { listen: [], proxies: [] },
       tls: undefined,
+      xcatws: { errors: 'specification' },
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
       hardware: {
         powerDeadline: 60,
@@ -96,6 +98,11 @@ describe('loadConfig', () => {
       logFileSize = 1
       logFilesKept = 2
       audit = false
+      [http]
+      listen = "127.0.0.1:8080"
+      proxies = ["10.9.0.0/24"]
+      [xcatws]
+      errors = "reference"
       [tls]
       certificate = "own.pem"
       key = "own.key"
@@ -169,6 +176,8 @@ describe('loadConfig', () => {
         { host: '0.0.0.0', port: 443 },
         { host: '::1', port: 8443 },
       ],
+      http: { listen: [{ host: '127.0.0.1', port: 8080 }], proxies: ['10.9.0.0/24'] },
+      xcatws: { errors: 'reference' },
       tls: { certificate: join(directory, 'own.pem'), key: join(directory, 'own.key') },
       limits: { maxConnectionsPerAddress: 10, maxConcurrentPerUser: 11, requestTimeout: 12 },
       hardware: {

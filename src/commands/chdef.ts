@@ -5,7 +5,14 @@ import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
-import { changeObject, checkAttributeNames, createObject, type Given, renameNode } from '../objects/define.ts';
+import {
+  changeObject,
+  checkAttributeNames,
+  createObject,
+  type Given,
+  lacksGroups,
+  renameNode,
+} from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
 import {
@@ -113,7 +120,10 @@ type Named = Changed | Arguments<typeof renamed>;
 function checkNamed(type: ObjectType, args: Named, existing: readonly string[], missing: readonly string[]): void {
   if (existing.length + missing.length === 0) throw emptyRange(args.names);
   const canBeMade = mayMake(type, args) && (type.name !== 'node' || allNewNodes(missing));
-  if (missing.length > 0 && !canBeMade) throw unknownObjects(type, missing, existing);
+  if (missing.length === 0 || canBeMade) return;
+  // The reference system would make a node, if it had groups.
+  const lacks = type.name === 'node' && !('rename' in args) ? lacksGroups : undefined;
+  throw unknownObjects(type, missing, existing, lacks);
 }
 
 /** Whether what is given suffices to make objects that do not exist. */

@@ -29,7 +29,9 @@ export const getAttribs = query({
       ? await logRows(store, table, keys, columns)
       : [...storedRows(snapshot, table, keys, columns, sees)];
     if (rows.length === 0)
-      throw new Fault('unknown-object', `Table "${name}" has no row with ${text} and a value in the wanted columns.`);
+      throw new Fault('unknown-object', `Table "${name}" has no row with ${text} and a value in the wanted columns.`, {
+        reference: ['No table rows matched specified keys or attributes'],
+      });
     return { shape: 'rows', tables: [[name, rows]] };
   },
 });

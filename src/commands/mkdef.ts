@@ -52,6 +52,7 @@ export const mkdef = change({
       throw new Fault(
         'invalid',
         `Already defined: ${sample}${existing.length > 10 ? ', ...' : ''}. Send "options":{"-f":""} along to replace, or PUT to change.`,
+        { reference: ['0 object definitions have been created or modified.'] },
       );
     }
     yield* eachInSlices(existing, (name) => removeObject(draft, type, name));

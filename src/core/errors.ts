@@ -28,6 +28,8 @@ export interface FaultOptions {
   retryAfter?: number;
   /** The nodes that were asked for, unknown ones too, where one of them is not known. */
   about?: readonly string[];
+  /** What the reference system says instead, where scripts are known to look for its words. */
+  reference?: readonly string[];
   cause?: unknown;
 }
 
@@ -37,6 +39,7 @@ export class Fault extends Error {
   readonly sentences: readonly string[];
   readonly retryAfter: number | undefined;
   readonly about: readonly string[] | undefined;
+  readonly reference: readonly string[] | undefined;
 
   constructor(kind: ErrorKind, sentences: string | readonly string[], options: FaultOptions = {}) {
     const list = typeof sentences === 'string' ? [sentences] : sentences;
@@ -46,6 +49,7 @@ export class Fault extends Error {
     this.sentences = list;
     this.retryAfter = options.retryAfter;
     this.about = options.about;
+    this.reference = options.reference;
   }
 }
 

@@ -73,8 +73,10 @@ export const nodeTables: readonly Table[] = snapshotTables.filter((table) => tab
 
 export function tableNamed(name: string): Table {
   const table = tables.get(name);
-  if (!table) throw new Fault('unknown-object', `There is no table named "${name}".${suggestion(name, tables.keys())}`);
-  return table;
+  if (table) return table;
+  throw new Fault('unknown-object', `There is no table named "${name}".${suggestion(name, tables.keys())}`, {
+    reference: [`No such table: ${name}`],
+  });
 }
 
 export function keyOf(table: Table, row: Row): string {

@@ -42,6 +42,11 @@ interface Target {
   readonly values: Record<string, string>;
 }
 
+/** How the reference system ends what it says of a single object. */
+const oneOrMore = 'One or more errors occured when attempting to create or modify xCAT object definitions.';
+
+export const inReference = (sentence: string) => ({ reference: [sentence, oneOrMore] });
+
 /** Writes attributes of one object into the draft. Names were checked; every value goes to its table or the whole is refused. */
 export function assign(draft: Draft, assignment: Assignment): void {
   const targets = new Map<string, Target>();
@@ -204,5 +209,9 @@ function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: 
 function unmetCondition({ name }: Assignment, attribute: Attribute): Fault {
   const conditions = attribute.at.flatMap((mapping) => (mapping.onlyIf ? [mapping.onlyIf] : []));
   const words = [...new Set(conditions.map(([, word]) => word))].join(' or ');
-  return new Fault('invalid', `${name}: ${attribute.name} can be set only if ${conditions[0]![0]} is ${words}.`);
+  return new Fault(
+    'invalid',
+    `${name}: ${attribute.name} can be set only if ${conditions[0]![0]} is ${words}.`,
+    inReference(`Cannot set the attr='${attribute.name}' attribute unless ${conditions[0]![0]} value is ${words}.`),
+  );
 }

@@ -9,7 +9,7 @@ import {
   type Table,
   tableNamed,
 } from '../database/tables.ts';
-import { type Assignment, appended, assign, type Mode, without } from './assign.ts';
+import { type Assignment, appended, assign, inReference, type Mode, without } from './assign.ts';
 import type { RangeOptions } from './cluster.ts';
 import { objectExists, rowOf } from './definitions.ts';
 import { listItems } from './effective.ts';
@@ -29,11 +29,21 @@ export function checkAttributeNames(type: ObjectType, attributes: Given): void {
       attributeNamed(type, name);
       return [];
     } catch (error) {
-      return (error as Fault).sentences;
+      return error as Fault;
     }
   });
-  if (problems.length > 0) throw new Fault('invalid', problems);
+  if (problems.length === 0) return;
+  const reference = problems.flatMap((problem) => [...(problem.reference ?? []), 'Skipping to the next attribute.']);
+  throw new Fault(
+    'invalid',
+    problems.flatMap(({ sentences }) => sentences),
+    { reference },
+  );
 }
+
+/** What the reference system says of a node that it cannot make. */
+export const lacksGroups = (name: string): string =>
+  `Attribute 'groups' is not specified for node '${name}', skipping to the next node.`;
 
 /** Writes a new object. */
 export function createObject(
@@ -45,7 +55,11 @@ export function createObject(
 ): void {
   checkObjectName(type, name);
   if (type.name === 'node' && listItems(attributes['groups'] ?? '').length === 0) {
-    throw new Fault('invalid', `Node "${name}" needs the attribute groups, for example {"groups":"all"}.`);
+    throw new Fault(
+      'invalid',
+      `Node "${name}" needs the attribute groups, for example {"groups":"all"}.`,
+      inReference(lacksGroups(name)),
+    );
   }
   dropDisabledRow(draft, type, name);
   if (type.name === 'network') checkNewNetwork(draft, name, attributes);
@@ -93,12 +107,20 @@ function checkChangedNetwork(draft: Draft, { type, name, attributes, mode }: Ass
 
 function checkNewNetwork(draft: Draft, name: string, attributes: Given): void {
   const { net, mask } = attributes;
-  if (!net || !mask) throw new Fault('invalid', `Network "${name}" needs the attributes net and mask.`);
+  if (!net || !mask)
+    throw new Fault(
+      'invalid',
+      `Network "${name}" needs the attributes net and mask.`,
+      inReference(`Net or mask value should not be empty for xCAT network object '${name}'.`),
+    );
   const taken = draft.get('networks', keyOf(tableNamed('networks'), { net, mask }));
   if (taken) {
     throw new Fault(
       'invalid',
       `Network "${taken['netname'] ?? ''}" already has net ${net} and mask ${mask}; "${name}" cannot have them too.`,
+      inReference(
+        `A network definition called '${taken['netname'] ?? ''}' already exists that contains the same net and mask values. Cannot create a definition for '${name}'.`,
+      ),
     );
   }
   checkGateway(name, attributes);
@@ -133,6 +155,7 @@ function writeGroup(draft: Draft, assignment: Assignment, ranges: RangeOptions):
       throw new Fault(
         'invalid',
         `Group "${name}" is dynamic: it has a selection (wherevals) and can have no members or attributes of its own.`,
+        inReference(`Can not assign attributes to dynamic node group '${name}'.`),
       );
     }
     const selection =

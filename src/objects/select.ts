@@ -42,14 +42,21 @@ export function existingObjects(
 
 const maximumSentences = 20;
 
-export function unknownObjects(type: ObjectType, missing: readonly string[], existing: readonly string[] = []): Fault {
+export function unknownObjects(
+  type: ObjectType,
+  missing: readonly string[],
+  existing: readonly string[] = [],
+  inReference = (name: string): string => `Could not find an object named '${name}' of type '${type.name}'.`,
+): Fault {
   const sentences = missing.slice(0, maximumSentences).map((name) => `There is no ${type.name} named "${name}".`);
   if (missing.length > maximumSentences) sentences.push(`${missing.length - maximumSentences} more are unknown.`);
   const about = type === nodeType ? [...existing, ...missing] : type === groupType ? missing : undefined;
-  return new Fault('unknown-object', sentences, about ? { about } : {});
+  const reference = missing.slice(0, maximumSentences).map(inReference);
+  return new Fault('unknown-object', sentences, about ? { about, reference } : { reference });
 }
 
-export const emptyRange = (text: string): Fault => new Fault('invalid', `"${text}" selects nothing.`);
+export const emptyRange = (text: string): Fault =>
+  new Fault('invalid', `"${text}" selects nothing.`, { reference: ['No object names were provided.'] });
 
 /** True if every name is one that a new node could have. */
 export const allNewNodes = (names: readonly string[]): boolean => names.every(isNodeName);

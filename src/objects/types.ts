@@ -91,7 +91,9 @@ export function attributeNamed(type: ObjectType, name: string): Attribute {
   if (attribute && base !== type.key && (nic === undefined || isNicAttribute(type, base))) return attribute;
   if (type.attributes.has(name) && name !== type.key) return type.attributes.get(name)!;
   const meant = suggestion(name, type.attributes.keys());
-  throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.${meant}`);
+  throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.${meant}`, {
+    reference: [`'${name}' is not a valid attribute name for an object type of '${type.name}'.`],
+  });
 }
 
 const article = (word: string): string => (/^[aeiou]/.test(word) ? `an ${word}` : `a ${word}`);

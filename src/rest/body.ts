@@ -62,4 +62,7 @@ export function decodeUtf8(bytes: Buffer): string {
 
 export const notJson = (reason: string): Fault => new Fault('malformed', `The body is not JSON: ${reason}.`);
 
-export const noObject = (): Fault => new Fault('malformed', 'The body must be a JSON object such as {"groups":"all"}.');
+export const noObject = (): Fault =>
+  new Fault('malformed', 'The body must be a JSON object such as {"groups":"all"}.', {
+    reference: ['put or post data must be a json object (hash/dict).'],
+  });

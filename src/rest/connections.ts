@@ -21,7 +21,7 @@ interface Connection {
   readonly network: Network;
   /** As it came from the network; the other one is what is inside it, once both sides have agreed on keys. */
   readonly raw: Socket;
-  inside: TLSSocket | undefined;
+  inside: Socket | undefined;
   /** The last one. */
   response: ServerResponse | undefined;
   /** Bytes that had come when it was asked for. */
@@ -47,14 +47,14 @@ export class Connections {
     this.mostOfOne = Math.min(perAddress, Math.floor(this.most / 2));
   }
 
-  watch(server: Server): void {
-    server.on('connection', (socket: Socket) => this.#admit(socket));
-    server.on('secureConnection', (socket: TLSSocket) => {
-      const connection = this.#open.get(endsOf(socket));
-      if (!connection) return;
-      connection.inside = socket;
-      this.#bySocket.set(socket, connection);
+  /** Without TLS a connection is what is inside it. */
+  watch(server: Server, isPlain = false): void {
+    server.on('connection', (socket: Socket) => {
+      if (socket.destroyed) return;
+      this.#admit(socket);
+      if (isPlain) this.#noteInside(socket);
     });
+    server.on('secureConnection', (socket: TLSSocket) => this.#noteInside(socket));
     server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
       const connection = this.#bySocket.get(socket);
       if (!connection) return;
@@ -97,6 +97,13 @@ export class Connections {
     this.#networks.set(name, network);
     network.open++;
     raw.once('close', () => this.#forget(connection));
+  }
+
+  #noteInside(socket: Socket): void {
+    const connection = this.#open.get(endsOf(socket));
+    if (!connection) return;
+    connection.inside = socket;
+    this.#bySocket.set(socket, connection);
   }
 
   #end(connection: Connection): void {

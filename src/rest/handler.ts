@@ -69,7 +69,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     headers['X-Muster-Revision'] ??= services.store.current.revision;
     if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
     if (response.headersSent) response.destroy();
-    else sendFault(response, root, fault, headers);
+    else sendFault(response, root, fault, headers, endpoint.command.name);
     log({ fault });
   } finally {
     for (const release of held) release();

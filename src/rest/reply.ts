@@ -5,6 +5,8 @@ import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { hasBody } from './incoming-body.ts';
 import { jsonText } from './json-text.ts';
 import { formAsked } from './parameters.ts';
+import { shownPath } from './path-secrets.ts';
+import { referenceError } from './reference-errors.ts';
 import { type Root, sentencesAt, statusAt } from './roots.ts';
 import { sendBeforeBodyEnds } from './unread-body.ts';
 
@@ -42,13 +44,24 @@ export function sendFault(
   root: Root,
   fault: Fault,
   headers: Record<string, string | number>,
+  command?: string,
 ): void {
   if (fault.retryAfter !== undefined) headers['Retry-After'] = fault.retryAfter;
   // Not Basic, which is understood too: a browser would ask for a password, and send it along whenever another site leads it here.
   if (fault.kind === 'unauthenticated' && root.takesAuthorization)
     headers['WWW-Authenticate'] = 'Bearer realm="muster"';
   headers['Content-Type'] = jsonType;
-  // They may repeat what was sent, and with it a secret under a wrong name or in a wrong place.
-  const body = { error: sentencesAt(root, fault).map(sentenceWithoutSecrets), errorcode: errorKinds[fault.kind].code };
+  const body = root.hasReferenceErrors
+    ? referenceBody(response, root, fault, command)
+    : { error: harmless(sentencesAt(root, fault)), errorcode: errorKinds[fault.kind].code };
   sendBody(response, statusAt(root, fault.kind), headers, `${jsonText(body, formAsked(root, response.req.url))}\n`);
+}
+
+/** They may repeat what was sent, and with it a secret under a wrong name or in a wrong place. */
+const harmless = (sentences: readonly string[]): string[] => sentences.map(sentenceWithoutSecrets);
+
+function referenceBody({ req: { method = '', url = '' } }: ServerResponse, root: Root, fault: Fault, command?: string) {
+  const path = shownPath(url).slice(root.prefix.length);
+  const { error, errorcode } = referenceError(fault, { method, path, command });
+  return { error: typeof error === 'string' ? sentenceWithoutSecrets(error) : harmless(error), errorcode };
 }

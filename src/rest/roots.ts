@@ -1,3 +1,4 @@
+import type { XcatwsSettings } from './settings.ts';
 import { type ErrorKind, errorKinds, type Fault } from '../core/errors.ts';
 
 /** All in which the two service roots answer differently; which rows one of them lacks, the rows say (`only`). */
@@ -28,6 +29,8 @@ export interface Root {
   readonly statuses: Readonly<Partial<Record<ErrorKind, number>>>;
   /** What a refusal by the policy says first; clients of the reference system look for this text. */
   readonly denialPrefix: readonly string[];
+  /** Error bodies and the texts that scripts look for are those of the reference system. */
+  readonly hasReferenceErrors: boolean;
 }
 
 export const musterRoot: Root = {
@@ -45,6 +48,7 @@ export const musterRoot: Root = {
   showsHiddenMembers: false,
   statuses: {},
   denialPrefix: [],
+  hasReferenceErrors: false,
 };
 
 /** For clients written for the reference system: statuses as it sends them, lenient where it is. */
@@ -63,9 +67,14 @@ const xcatwsRoot: Root = {
   showsHiddenMembers: true,
   statuses: { 'missing-action': 404, 'missing-member': 403, denied: 401, 'unknown-object': 403, conflict: 403 },
   denialPrefix: ['Authentication failure'],
+  hasReferenceErrors: false,
 };
 
 export const roots: readonly Root[] = [musterRoot, xcatwsRoot];
+
+/** The roots as the settings want them. */
+export const rootsWith = ({ errors }: XcatwsSettings): readonly Root[] =>
+  roots.map((root) => (root === xcatwsRoot ? { ...root, hasReferenceErrors: errors === 'reference' } : root));
 
 export const statusAt = (root: Root, kind: ErrorKind): number => root.statuses[kind] ?? errorKinds[kind].status;
 

@@ -7,7 +7,7 @@ import type { Authenticator } from './authenticate.ts';
 import type { BodyBudgets } from './body-budgets.ts';
 import type { Concurrency } from './concurrency.ts';
 import type { Connections } from './connections.ts';
-import type { LimitSettings } from './settings.ts';
+import type { HttpSettings, LimitSettings, XcatwsSettings } from './settings.ts';
 
 /** A row as it is offered at a root. */
 export interface Route {
@@ -25,5 +25,7 @@ export interface RestServices extends DispatchServices {
   readonly bodies: BodyBudgets;
   readonly log: Logger;
   readonly limits: LimitSettings;
+  readonly xcatws: XcatwsSettings;
+  readonly http: HttpSettings;
   readonly version: string;
 }

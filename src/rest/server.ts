@@ -6,6 +6,7 @@ import fastify, {
 } from 'fastify';
 import { METHODS, type IncomingMessage } from 'node:http';
 import type { Server } from 'node:https';
+import { isIP, type Socket } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { answerBrokenRequest, maximumHeaders, plainHttpAnswer } from './broken-request.ts';
@@ -18,7 +19,8 @@ import { bodyLimit, bodyTooLarge, continueWhenWanted } from './incoming-body.ts'
 import { publicRoutes } from './public-routes.ts';
 import { faultOf, sendBody, sendFault } from './reply.ts';
 import { logRequest } from './request-log.ts';
-import { musterRoot, type Root, roots } from './roots.ts';
+import { isLoopback, membership } from './proxies.ts';
+import { musterRoot, type Root, rootsWith } from './roots.ts';
 import type { RestServices } from './route.ts';
 import { shownPath } from './path-secrets.ts';
 
@@ -28,28 +30,32 @@ const reading = ['GET', 'HEAD'];
 const unreadablePath =
   'The path cannot be read: write every % as %25, and every other %-sequence as bytes of UTF-8 text.';
 
+/** A server with TLS, or, without credentials, a plain one for this machine and its proxies. */
 export function createServer(
   services: RestServices,
-  credentials: Credentials,
+  credentials: Credentials | undefined,
   rows: readonly Endpoint[],
 ): FastifyInstance<Server> {
   const requestIds = new NumberedIds();
   let requests = 0;
   const requestTimeout = services.limits.requestTimeout * 1_000;
+  const isProxy = membership(services.http.proxies);
+  const http = {
+    maxHeaderSize: maximumHeaders,
+    // Node takes the longer of the two for the request.
+    headersTimeout: requestTimeout,
+    // How often node looks for requests that are late; twice a minute unless told.
+    connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
+    // Checked with the rest, since node's own answer has no body.
+    requireHostHeader: false,
+    ServerResponse: GuardedResponse,
+  };
   const app = fastify({
-    https: {
-      ...credentials,
-      minVersion: 'TLSv1.2',
-      maxHeaderSize: maximumHeaders,
-      handshakeTimeout: requestTimeout,
-      // Node takes the longer of the two for the request.
-      headersTimeout: requestTimeout,
-      // How often node looks for requests that are late; twice a minute unless told.
-      connectionsCheckingInterval: Math.min(requestTimeout / 2, 5_000),
-      // Checked with the rest, since node's own answer has no body.
-      requireHostHeader: false,
-      ServerResponse: GuardedResponse,
-    },
+    ...(credentials
+      ? { https: { ...http, ...credentials, minVersion: 'TLSv1.2', handshakeTimeout: requestTimeout } }
+      : { http }),
+    // Asking for each address costs something, so nobody is asked about where there are none.
+    ...(services.http.proxies.length > 0 ? { trustProxy: isProxy } : {}),
     requestTimeout,
     exposeHeadRoutes: false,
     genReqId: () => requestIds.id(++requests),
@@ -69,6 +75,7 @@ export function createServer(
   // Bodies are left for the handler to read, whatever their type.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.addHook('onRequest', (request, _reply, done) => {
+    checkClient(request);
     checkSize(request);
     mendContentType(request);
     done();
@@ -77,12 +84,19 @@ export function createServer(
   app.setNotFoundHandler((request, reply) =>
     refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${shownPath(request.url)}.`)),
   );
-  for (const root of roots) addRoutes(app, services, root, rows);
+  for (const root of rootsWith(services.xcatws)) addRoutes(app, services, root, rows);
   app.route({ method: reading, url: '/', handler: showReference });
   // Otherwise node answers an unknown Expect itself, without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   continueWhenWanted(app.server);
-  services.connections.watch(app.server);
+  if (!credentials) {
+    // Before the others, which would count it.
+    app.server.prependListener('connection', (socket: Socket) => {
+      const address = socket.remoteAddress ?? '';
+      if (!isLoopback(address) && !isProxy(address)) socket.destroy();
+    });
+  }
+  services.connections.watch(app.server, credentials === undefined);
   // Before the others, which close the connection.
   app.server.prependListener('tlsClientError', (error: Error & { code?: string }, socket) => {
     if (error.code === 'ERR_SSL_HTTP_REQUEST') services.connections.rawOf(socket)?.end(plainHttpAnswer);
@@ -103,13 +117,13 @@ function originForm(url: string): string {
   return absolute ? url.slice(absolute[0].length) || '/' : url;
 }
 
-const rootOf = (request: FastifyRequest): Root =>
-  roots.find((root) => request.url.startsWith(root.prefix)) ?? musterRoot;
+const rootOf = ({ xcatws }: RestServices, request: FastifyRequest): Root =>
+  rootsWith(xcatws).find((root) => request.url.startsWith(root.prefix)) ?? musterRoot;
 
 function refuse(services: RestServices, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
   const fault = faultOf(error, services.log, request.id);
-  sendFault(reply.raw, rootOf(request), fault, { 'X-Request-Id': request.id });
+  sendFault(reply.raw, rootOf(services, request), fault, { 'X-Request-Id': request.id });
   logRequest(services.log, request, reply, { fault });
 }
 
@@ -123,6 +137,12 @@ function mendContentType({ raw }: FastifyRequest): void {
 
 const urlTooLong = ({ url }: FastifyRequest): Fault | undefined =>
   url.length > maximumUrl ? new Fault('too-large', `The URL is longer than ${maximumUrl} characters.`) : undefined;
+
+/** A proxy must say whom it speaks for in a way that can be counted, judged by rules and kept. */
+function checkClient({ ip, headers }: FastifyRequest): void {
+  if (headers['x-forwarded-for'] !== undefined && isIP(ip) === 0)
+    throw new Fault('malformed', 'The proxy names no address of its client last in X-Forwarded-For.');
+}
 
 /** What is too large or asks for what we do not offer is refused before anything else. */
 function checkSize(request: FastifyRequest): void {

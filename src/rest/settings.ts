@@ -1,6 +1,8 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { Count, Path, setting, type ValuesOf } from '../core/settings.ts';
+import { formatListen } from '../core/listen-address.ts';
+import { Count, ListenAddresses, Networks, oneOf, Path, setting, type ValuesOf } from '../core/settings.ts';
+import { isLoopback } from './proxies.ts';
 
 export const limitSettings = Type.Object({
   maxConnectionsPerAddress: setting(Count, 'connections that one address may have open', {
@@ -17,6 +19,42 @@ export const limitSettings = Type.Object({
   }),
 });
 export type LimitSettings = ValuesOf<typeof limitSettings>;
+
+export const xcatwsSettings = Type.Object({
+  errors: setting(
+    oneOf('specification', 'reference'),
+    'error bodies at `/xcatws`: as everywhere, or with the texts, strings and codes of xCAT, for scripts that look for them',
+    { default: 'specification' },
+  ),
+});
+export type XcatwsSettings = ValuesOf<typeof xcatwsSettings>;
+
+/** Loopback needs no TLS; elsewhere only a proxy that is named may do without. */
+export const httpSettings = Type.Decode(
+  Type.Object({
+    listen: setting(
+      ListenAddresses,
+      'where to listen without TLS too: on loopback, or where nobody but `http.proxies` is let in',
+      { defaultText: 'off' },
+    ),
+    proxies: setting(
+      Networks,
+      'proxies before muster: whom they name last in `X-Forwarded-For` counts as the client; nobody else is believed',
+      { defaultText: 'none' },
+    ),
+  }),
+  ({ listen = [], proxies = [] }) => {
+    const open = listen.find(({ host }) => proxies.length === 0 && !isLoopback(host));
+    if (open) {
+      throw new Fault(
+        'invalid',
+        `http.listen names ${formatListen(open)}, which is no loopback address: passwords would travel in the clear. Name the proxies that may use it in http.proxies, or listen on 127.0.0.1.`,
+      );
+    }
+    return { listen, proxies };
+  },
+);
+export type HttpSettings = ValuesOf<typeof httpSettings>;
 
 /** The user's own certificate; undefined: muster makes one below the data directory. */
 export const tlsSettings = Type.Decode(

@@ -48,7 +48,9 @@ function chosenBy(input: Input): Chosen {
   if (action === undefined || action === '') throw new Fault('missing-action', 'The body lacks the member "action".');
   const known = Object.keys(actions);
   if (typeof action !== 'string' || !known.includes(action))
-    throw new Fault('malformed', `There is no action ${JSON.stringify(action)}; known are ${known.join(', ')}.`);
+    throw new Fault('malformed', `There is no action ${JSON.stringify(action)}; known are ${known.join(', ')}.`, {
+      reference: [`Incorrect action:${String(action)}.`],
+    });
   if (input.body['command'] !== undefined && action !== 'run')
     throw new Fault('malformed', 'The member "command" belongs to the action run.');
   return actions[action]!(input);

@@ -94,7 +94,9 @@ function chosenBy(input: Input): Chosen {
   });
   const [first, second] = given;
   if (!first)
-    throw new Fault('missing-action', `The body says nothing to make images from: give ${known.join(' or ')}.`);
+    throw new Fault('missing-action', `The body says nothing to make images from: give ${known.join(' or ')}.`, {
+      reference: ['Invalid source.'],
+    });
   if (second)
     throw new Fault('malformed', `The body names both ${first.member} and ${second.member}: give one of them.`);
   return sources[first.member]!(first.value, input);
