@@ -44,6 +44,7 @@ import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
 import { openRemoteNodes, Remote } from './services/remote/remote.ts';
+import { RemovedNodes } from './services/removed-nodes.ts';
 import { ServiceProcessorTrust } from './services/service-processor-trust.ts';
 import { SshHostKeys } from './services/ssh-host-keys.ts';
 import { openSshKeys } from './services/ssh-keys.ts';
@@ -107,6 +108,7 @@ export async function openContext(config: Config): Promise<Context> {
       accelerator,
       hypervisors,
     });
+    const dns = new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log });
     const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
@@ -137,7 +139,7 @@ export async function openContext(config: Config): Promise<Context> {
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
-      dns: new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log }),
+      dns,
       dhcp,
       machines,
       remote,
@@ -145,6 +147,7 @@ export async function openContext(config: Config): Promise<Context> {
       boot,
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
+      removedNodes: new RemovedNodes({ store, log, hosts, dns, dhcp }),
       machineWatch: new MachineWatch({ store, status, log, hypervisors }),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),
@@ -177,8 +180,8 @@ function boundedConnections({ limits: { maxConnectionsPerAddress: wanted } }: Co
   return connections;
 }
 
-async function openHosts({ names }: Config, log: Logger): Promise<Hosts> {
-  const hosts = new Hosts(names);
+async function openHosts({ names, data }: Config, log: Logger): Promise<Hosts> {
+  const hosts = new Hosts(names, data);
   await hosts.finishInterrupted().catch((error: unknown) => log.error({ err: error }, 'the hosts file is incomplete'));
   return hosts;
 }
@@ -187,6 +190,7 @@ export async function closeContext(context: Context): Promise<void> {
   const { means, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
   context.machineWatch.close();
+  await context.removedNodes.close();
   await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
   await Promise.all([context.status.flush(), context.refusals.close()]);
   await context.store.close();

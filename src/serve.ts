@@ -39,6 +39,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.dns.resume();
     context.dhcp.resume();
     context.machineWatch.resume();
+    context.removedNodes.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);

@@ -18,6 +18,7 @@ import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
 import type { Images } from '../services/images/images.ts';
+import type { RemovedNodes } from '../services/removed-nodes.ts';
 import type { Remote } from '../services/remote/remote.ts';
 import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
@@ -34,6 +35,7 @@ export interface CommandServices {
   readonly machines: MachineDiscovery;
   readonly hosts: Hosts;
   readonly dns: Dns;
+  readonly removedNodes: RemovedNodes;
   readonly dhcp: Dhcp;
   readonly remote: Remote;
   readonly images: Images;

@@ -5,7 +5,8 @@ export const makedhcp = act({
   args: serviceArguments,
   line: serviceLine,
   select: selectNodesOrAll,
-  async run(snapshot, { range, remove }, { dhcp, selection, run, caller: { user, client } }) {
+  async run(snapshot, { range, remove }, { dhcp, removedNodes, selection, run, caller: { user, client } }) {
+    await removedNodes.settled();
     if (range === undefined) return { shape: 'none', messages: await dhcp.configure(snapshot) };
     const origin = { user, client, command: 'makedhcp', run };
     const nodes = selection.nodes ?? [];

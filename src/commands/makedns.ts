@@ -5,9 +5,14 @@ export const makedns = act({
   args: serviceArguments,
   line: serviceLine,
   select: selectNodesOrAll,
-  async run(snapshot, { range, remove }, { dns, selection }) {
+  async run(snapshot, { range, remove }, { dns, hosts, removedNodes, selection }) {
+    await removedNodes.settled();
     const nodes = selection.nodes ?? [];
-    if (range === undefined) return { shape: 'none', messages: await dns.setUp(snapshot) };
+    if (range === undefined) {
+      // All hosts of the file get records: a node that was removed a moment ago must not be among them.
+      await hosts.removeUndefined(snapshot);
+      return { shape: 'none', messages: await dns.setUp(snapshot) };
+    }
     return { shape: 'none', messages: await (remove ? dns.remove(snapshot, nodes) : dns.add(snapshot, nodes)) };
   },
 });

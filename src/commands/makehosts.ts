@@ -19,7 +19,8 @@ export const makehosts = act({
     return [...(fresh ? ['-n'] : []), ...orderFlags[order], ...(longOthers ? ['-a'] : [])];
   },
   select: selectNodesOrAll,
-  async run(snapshot, { remove, order, longOthers = false, fresh = false }, { hosts, selection }) {
+  async run(snapshot, { remove, order, longOthers = false, fresh = false }, { hosts, removedNodes, selection }) {
+    await removedNodes.settled();
     if (!remove)
       return { shape: 'none', messages: await hosts.write(snapshot, selection.nodes, { order, longOthers, fresh }) };
     await hosts.remove(snapshot, selection.nodes ?? []);

@@ -102,7 +102,7 @@ beforeAll(async () => {
   );
   const trust = new ServiceProcessorTrust(cluster.store, undefined);
   const drivers = new Map([...makeDrivers({ trust, powerTimeout: 10_000 }), ['files', filesDriver()] as const]);
-  const hosts = new Hosts({ hostsFile: join(data, 'hosts'), lookup: false });
+  const hosts = new Hosts({ hostsFile: join(data, 'hosts'), lookup: false }, data);
   const means = {
     devices: new Devices(drivers, new Governor({ quarantine: 0 })),
     remote: openRemoteNodes(settings, keys, new SshHostKeys(cluster.store, 'first-use')),

@@ -102,6 +102,22 @@ export class Dns {
     return warnings.list();
   }
 
+  /** Whether muster has added records for the node. */
+  hasRecords(snapshot: Snapshot, node: string): boolean {
+    return this.#isKept(snapshot) && this.#ledgerFor(snapshot).of(node).size > 0;
+  }
+
+  /** Takes out what was added for nodes that are defined no more. */
+  async removeUndefined(snapshot: Snapshot): Promise<void> {
+    if (!this.#isKept(snapshot)) return;
+    const owners = [...this.#ledgerFor(snapshot).owners()].filter((owner) => owner && !snapshot.get('nodelist', owner));
+    if (owners.length > 0) await this.remove(snapshot, owners);
+  }
+
+  #isKept(snapshot: Snapshot): boolean {
+    return this.#local !== undefined || isExternal(snapshot);
+  }
+
   #ledgerFor(snapshot: Snapshot): Ledger {
     return (isExternal(snapshot) ? this.#externalServer(snapshot) : this.#localServer()).ledger;
   }

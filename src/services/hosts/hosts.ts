@@ -1,16 +1,18 @@
+import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { parseIp } from '../../core/ip.ts';
+import { ipText, parseIp } from '../../core/ip.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader, siteValue } from '../../objects/effective.ts';
 import { visibleNodes } from '../../objects/groups.ts';
 import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
-import { hostEntries, type HostEntries, type Resolve } from '../../objects/host-names.ts';
+import { hostEntries, type HostEntries, type HostEntry, type Resolve } from '../../objects/host-names.ts';
 import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
+import { type DnsRecord, keyed, Ledger, type Records } from '../dns/ledger.ts';
 import { beginning, type HostLine, makeResolve, parseHosts, readHosts } from './hosts-file.ts';
 import { HostsWriter } from './hosts-writer.ts';
 import type { NameOrder } from './line-format.ts';
-import { mergeHosts, removeHosts } from './merge.ts';
+import { mergeHosts, removeHosts, removeWritten } from './merge.ts';
 import { checkHolders, isOwnLine } from './own-lines.ts';
 import type { NameSettings } from './settings.ts';
 
@@ -22,16 +24,22 @@ export interface HostsOptions {
   readonly fresh: boolean;
 }
 
+/** What is written when nobody says more. */
+export const asSiteSays: HostsOptions = { order: undefined, longOthers: false, fresh: false };
+
 /** The nodes' names and addresses in the hosts file. */
 export class Hosts {
   readonly #settings: NameSettings;
   readonly #writer: HostsWriter;
   /** What was asked for later, and so knows later definitions, is written later. */
   readonly #turns = new Turns();
+  /** Which lines were written for which node: a name with its address, as a record of DNS has them. */
+  readonly #ledger: Ledger;
 
-  constructor(settings: NameSettings) {
+  constructor(settings: NameSettings, data: string) {
     this.#settings = settings;
     this.#writer = new HostsWriter(settings.hostsFile);
+    this.#ledger = new Ledger(join(data, 'hosts-lines.jsonl'));
   }
 
   get path(): string {
@@ -61,6 +69,10 @@ export class Hosts {
     const set = new Set(asked);
     const format = { order: options.order ?? siteOrder(snapshot), longOthers: options.longOthers };
     let warnings: readonly string[] = [];
+    const written = recordsByNode(asked, found.entries);
+    await this.#ledger.set(
+      new Map([...written].map(([node, lines]) => [node, new Map([...this.#ledger.of(node), ...lines])])),
+    );
     await this.#writer.update((lines) => {
       const kept = options.fresh ? ownOnly(lines, own) : lines;
       checkHolders(reader, kept, found.entries, set);
@@ -68,6 +80,7 @@ export class Hosts {
       warnings = merged.warnings;
       return merged.text;
     });
+    await this.#ledger.set(written);
     if (!nodes) refuseInvalid(found);
     return [...found.warnings, ...warnings];
   }
@@ -78,8 +91,52 @@ export class Hosts {
       interfacesOf(reader, node).map(({ name, ip }) => ({ name, ip: parseIp(ip ?? '') })),
     );
     const own = managementNode(snapshot);
-    return this.#turns.take(() => this.#writer.update((lines) => removeHosts(lines, named, own)));
+    return this.#turns.take(async () => {
+      await this.#writer.update((lines) => removeHosts(lines, [...named, ...this.#written(nodes)], own));
+      await this.#strike(nodes);
+    });
   }
+
+  /** Whether lines were written for the node that nobody has taken out since. */
+  hasLines(node: string): boolean {
+    return this.#ledger.of(node).size > 0;
+  }
+
+  /** Takes out what was written for nodes that are defined no more. */
+  removeUndefined(snapshot: Snapshot): Promise<void> {
+    return this.#turns.take(async () => {
+      const gone = [...this.#ledger.owners()].filter((node) => !snapshot.get('nodelist', node));
+      if (gone.length === 0) return;
+      const own = managementNode(snapshot);
+      await this.#writer.update((lines) => removeWritten(lines, this.#written(gone), own));
+      await this.#strike(gone);
+    });
+  }
+
+  /** The lines written for the nodes, but for those that another node has by now. */
+  #written(nodes: readonly string[]) {
+    const set = new Set(nodes);
+    return nodes
+      .flatMap((node) => [...this.#ledger.of(node).values()])
+      .filter(({ name, data }) =>
+        this.#ledger.named(name).every(({ owner, record }) => set.has(owner) || record.data !== data),
+      )
+      .map(({ name, data }) => ({ name, ip: parseIp(data) }));
+  }
+
+  #strike(nodes: readonly string[]): Promise<void> {
+    return this.#ledger.set(new Map(nodes.map((node) => [node, new Map()])));
+  }
+}
+
+function recordsByNode(nodes: readonly string[], entries: readonly HostEntry[]): Map<string, Records> {
+  const byNode = Map.groupBy(entries, ({ node }) => node);
+  const record = ({ short, ip }: HostEntry): DnsRecord => ({
+    name: short,
+    type: ip.family === 4 ? 'A' : 'AAAA',
+    data: ipText(ip),
+  });
+  return new Map(nodes.map((node) => [node, keyed((byNode.get(node) ?? []).map(record))]));
 }
 
 function nodesWithHostData(snapshot: Snapshot): string[] {

@@ -50,11 +50,22 @@ export function removeHosts(lines: readonly HostLine[], named: readonly Wanted[]
   const removed = new Map<number, string>();
   for (const { name, ip } of named) {
     for (const line of index.named(name)) removed.set(line, '');
-    for (const line of ip ? index.at(ip) : [])
-      if (lines[line]!.names.some((each) => each === name || each.startsWith(`${name}.`))) removed.set(line, '');
+    for (const line of linesWith(index, lines, { name, ip })) removed.set(line, '');
   }
   return assemble(lines, removed, []);
 }
+
+/** The file without the lines that have a name together with its address. */
+export function removeWritten(lines: readonly HostLine[], written: readonly Wanted[], own: ManagementNode): string {
+  const index = new LineIndex(lines, (line) => isOwnLine(own, line), written);
+  const removed = written.flatMap((each) => linesWith(index, lines, each));
+  return assemble(lines, new Map(removed.map((line) => [line, ''])), []);
+}
+
+const linesWith = (index: LineIndex, lines: readonly HostLine[], { name, ip }: Wanted): readonly number[] =>
+  (ip ? index.at(ip) : []).filter((line) =>
+    lines[line]!.names.some((each) => each === name || each.startsWith(`${name}.`)),
+  );
 
 /** The lines that entries take; an entry without one is new. */
 function linesFor(entries: readonly HostEntry[], index: LineIndex): ReadonlyMap<HostEntry, number> {

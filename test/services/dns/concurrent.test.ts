@@ -133,8 +133,7 @@ describe('a node that was renamed', () => {
     await site.server.ok('POST', '/nodes/r1/dns');
     await rename('r1', 'r2');
     await site.nodes({ r2: { hostnames: 'rx,r1' } });
-    const reply = await site.server.call('POST', '/nodes/r2/dns', { query: { debug: 1 } });
-    expect(reply.json.debug).toContain('Node r1 is defined no more: what it had in DNS is removed.');
+    await site.server.ok('POST', '/nodes/r2/dns');
     expect(shown(/\br/)).toEqual([
       'r1.cluster.test. CNAME r2.cluster.test.',
       'r2.cluster.test. A 10.77.7.1',

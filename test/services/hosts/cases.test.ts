@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Row } from '../../../src/database/tables.ts';
 import { Hosts, type HostsOptions } from '../../../src/services/hosts/hosts.ts';
@@ -25,7 +25,7 @@ describe('writes the hosts file as the reference system does', () => {
   it.each((cases as unknown as Case[]).map((each) => [each.name, each] as const))('%s', async (_name, given) => {
     const hostsFile = join(directory, 'hosts');
     writeFileSync(hostsFile, given.before);
-    const hosts = new Hosts({ hostsFile, lookup: false });
+    const hosts = new Hosts({ hostsFile, lookup: false }, dirname(hostsFile));
     const options = { order: undefined, longOthers: false, fresh: false, ...given.options };
     const done = hosts.write(snapshotOf(given.tables), given.range?.split(','), options);
     if (given.errors) await expect(done).rejects.toMatchObject({ sentences: given.errors });

@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Hosts } from '../../../src/services/hosts/hosts.ts';
 import { snapshotOf } from '../../harness/snapshot.ts';
@@ -11,7 +11,7 @@ let hosts: Hosts;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'muster-hosts-'));
   hostsFile = join(directory, 'hosts');
-  hosts = new Hosts({ hostsFile, lookup: false });
+  hosts = new Hosts({ hostsFile, lookup: false }, dirname(hostsFile));
   writeFileSync(hostsFile, '');
 });
 afterEach(() => rmSync(directory, { recursive: true }));

@@ -55,7 +55,7 @@ const discovery = (processorNetworks?: readonly string[]) =>
     log: createLog('silent'),
     switches: new Switches({
       box: setting.store.box,
-      hosts: new Hosts({ hostsFile: '/dev/null', lookup: false }),
+      hosts: new Hosts({ hostsFile: '/dev/null', lookup: false }, setting.data),
       guard: new AddressGuard(['127.0.0.0/8']),
       log: createLog('silent'),
       port: switchPort,
