@@ -1,6 +1,7 @@
 /**
  * Commands and copies by muster's SSH transport in a process of their own, as the service would do them. Arguments: a file with the
- * farm as JSON, and what to do in turn (`hostname`, or `copy:SOURCE`). Prints `round NAME WALL PROCESSOR HIGHEST` after each, in
+ * farm as JSON, and what to do in turn (`hostname`, `copy:SOURCE` of a file, `tree:SOURCE` of a directory to where the node has none, or
+ * `sync:SOURCE` as files of a synclist are, to the same path on the node). Prints `round NAME WALL PROCESSOR HIGHEST` after each, in
  * milliseconds and mebibytes.
  */
 import { readFileSync } from 'node:fs';
@@ -12,6 +13,12 @@ import { RemoteFiles } from '../src/protocols/ssh/sftp/files.ts';
 import { putFile } from '../src/protocols/ssh/sftp/put.ts';
 import { SharedSource } from '../src/protocols/ssh/sftp/source.ts';
 import type { Target } from '../src/protocols/ssh/target.ts';
+import { copyAllowance, pathKey } from '../src/services/remote/cargo.ts';
+import { deliver } from '../src/services/remote/deliver.ts';
+import { LocalFiles } from '../src/services/remote/local-files.ts';
+import { type RemoteNode, RemoteNodes } from '../src/services/remote/remote-nodes.ts';
+import { NodeShell } from '../src/services/update/node-shell.ts';
+import { sendChanged } from '../src/services/update/send-changed.ts';
 import { memory } from './process.ts';
 
 export interface Farm {
@@ -56,17 +63,42 @@ const copyOf =
     }
   };
 
+/** As the service does it, once for all nodes. */
+async function sending(kind: 'tree' | 'sync', path: string): Promise<(target: Target) => Promise<void>> {
+  const nodes = new RemoteNodes({ transport: client, connectTimeout: options.connectTimeout, commandTimeout: 600_000 });
+  const local = new LocalFiles();
+  const cargo = await local.cargo([{ path, real: path }]);
+  const more = copyAllowance(cargo, fanOut);
+  const root = path.slice(0, path.lastIndexOf('/') + 1);
+  const placed = cargo.items.map((item) => {
+    const there = Buffer.concat([Buffer.from(root), item.name]);
+    return { item, path: there, key: pathKey(there) };
+  });
+  const tree = (node: RemoteNode): Promise<void> =>
+    node.withFiles((files, signal) => deliver({ node, files, local, signal }, cargo, `trees/${process.pid}/`), more);
+  const sync = async (node: RemoteNode): Promise<void> => {
+    const shell = new NodeShell(node, { limit: 65_536 });
+    await node.withFiles(
+      (files, signal) => sendChanged({ files, shell, local, signal, keepOwner: true }, placed),
+      more,
+    );
+  };
+  const work = kind === 'tree' ? tree : sync;
+  return (target) => nodes.use(target, { node: target.name, user: 'root', signal: options.signal }, work);
+}
+
 for (const round of rounds) {
-  const source = round.startsWith('copy:') ? await SharedSource.open(round.slice('copy:'.length)) : undefined;
+  const [kind = '', path = ''] = round.split(':');
+  const source = kind === 'copy' ? await SharedSource.open(path) : undefined;
   const before = process.cpuUsage();
   const began = performance.now();
-  for await (const _ of asTheyCome(targets, fanOut, source ? copyOf(source) : hostname)) continue;
+  const work = kind === 'tree' || kind === 'sync' ? await sending(kind, path) : source ? copyOf(source) : hostname;
+  for await (const _ of asTheyCome(targets, fanOut, work)) continue;
   const wall = performance.now() - began;
   const { user: own, system } = process.cpuUsage(before);
   await source?.close();
-  const name = source ? 'copy' : round;
   console.log(
-    `round ${name} ${wall.toFixed(1)} ${((own + system) / 1e3).toFixed(1)} ${memory(process.pid).highest.toFixed(0)}`,
+    `round ${kind} ${wall.toFixed(1)} ${((own + system) / 1e3).toFixed(1)} ${memory(process.pid).highest.toFixed(0)}`,
   );
 }
 await client.close();

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { newKeyPair } from '../src/protocols/ssh/keys.ts';
 import { installMissing, testPackages } from '../scripts/packages.ts';
+import { startRoots } from '../test/lab/roots.ts';
 import { type SshLab, startSsh } from '../test/lab/ssh.ts';
 import { bindTo, clientCore, run } from './process.ts';
 import { atMost, type Benchmark, compare, figure, median, type Row } from './report.ts';
@@ -23,6 +25,7 @@ const fanOutProgram = join(import.meta.dirname, 'ssh-fan-out.ts');
 /** More makes them slower here. */
 const peersFanOut = '64';
 const copySize = 1024 * 1024;
+const treeFiles = 2_000;
 const tmpfs = '/dev/shm';
 
 /** On all cores, and so are those who use it: on one core the time would be that of sshd alone, whoever asks. */
@@ -36,7 +39,7 @@ async function startFarm(count: number): Promise<SshLab> {
 }
 
 /** The same sshd for all, and curve25519 for all: the default key exchange would cost the peers seven times as much. */
-function configurationFor(lab: SshLab): string {
+function configurationFor(lab: Pick<SshLab, 'privateKeyFile' | 'port'>): string {
   const file = join(newDirectory(), 'ssh_config');
   const lines = [
     `IdentityFile ${lab.privateKeyFile}`,
@@ -81,10 +84,24 @@ async function clush(lab: SshLab, configuration: string): Promise<Cost> {
   return cost;
 }
 
-async function pdcp(lab: SshLab, configuration: string, source: string): Promise<Cost> {
+async function pdcp(lab: SshLab, configuration: string, source: string, ...options: string[]): Promise<Cost> {
   const env = { PDSH_SSH_ARGS: `-F${configuration} -l%u %h` };
   const hosts = lab.addresses.join(',');
-  return timed(['pdcp', '-R', 'ssh', '-f', peersFanOut, '-w', hosts, source, 'copied-by-pdcp'], env);
+  return timed(['pdcp', '-R', 'ssh', '-f', peersFanOut, ...options, '-w', hosts, source, 'copied-by-pdcp'], env);
+}
+
+/** As many at once as the others. */
+async function rsync(
+  lab: Pick<SshLab, 'addresses'>,
+  configuration: string,
+  source: string,
+  target: string,
+  atOnce = peersFanOut,
+): Promise<Cost> {
+  const hosts = join(newDirectory(), 'hosts');
+  writeFileSync(hosts, lab.addresses.map((address) => `${address}\n`).join(''));
+  const each = ['rsync', '-a', '-e', `ssh -F${configuration}`, source, `{}:${target}`];
+  return timed(['xargs', '-a', hosts, '-P', atOnce, '-I', '{}', ...each], {});
 }
 
 async function muster(farm: string, ...rounds: string[]): Promise<OwnCost[]> {
@@ -99,7 +116,12 @@ async function muster(farm: string, ...rounds: string[]): Promise<OwnCost[]> {
   }));
 }
 
-function farmFile({ addresses, port, username, privateKeyFile: keyFile }: SshLab): string {
+function farmFile({
+  addresses,
+  port,
+  username,
+  privateKeyFile: keyFile,
+}: Pick<SshLab, 'addresses' | 'port' | 'username' | 'privateKeyFile'>): string {
   const file = join(newDirectory(), 'farm.json');
   writeFileSync(file, JSON.stringify({ addresses, port, username, keyFile } satisfies Farm));
   return file;
@@ -126,7 +148,7 @@ async function* hostnames(count: number, repeats: number): AsyncIterable<Row> {
     const what = `hostname on ${count.toLocaleString('en-US')} nodes`;
     yield compare(`${what}: client CPU`, cold.processor, p.processor, 'ms', atMost(0.5), 'pdsh');
     yield compare('  client CPU', cold.processor, c.processor, 'ms', atMost(0.5), 'clush');
-    yield compare('  wall', cold.wall, p.wall, 'ms', atMost(1), 'pdsh');
+    yield compare('  wall', cold.wall, p.wall, 'ms', atMost(0.8), 'pdsh');
     yield compare('  wall', cold.wall, c.wall, 'ms', undefined, 'clush');
     yield compare('  again over kept connections: client CPU', warm.processor, p.processor, 'ms', atMost(0.4), 'pdsh');
     yield compare('  again over kept connections: wall', warm.wall, p.wall, 'ms', atMost(0.4), 'pdsh');
@@ -157,7 +179,94 @@ async function* copies(count: number, repeats: number): AsyncIterable<Row> {
   }
 }
 
+/** Small files in directories of fifty, of sizes as configurations have them. */
+function makeTree(files: number): string {
+  const tree = join(newDirectory(), 'tree');
+  for (let index = 0; index < files; index++) {
+    const directory = join(tree, `directory-${Math.floor(index / 50)}`);
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, `file-${index}`), randomBytes(200 + ((index * 97) % 4_000)));
+  }
+  return tree;
+}
+
+async function* trees(count: number, repeats: number): AsyncIterable<Row> {
+  const lab = await startFarm(count);
+  try {
+    const [configuration, farm] = [configurationFor(lab), farmFile(lab)];
+    const source = makeTree(treeFiles);
+    const all = { pdcp: [] as Cost[], rsync: [] as Cost[], own: [] as Cost[] };
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      for (const address of lab.addresses.keys())
+        mkdirSync(join(lab.home(address), 'copied-by-pdcp'), { recursive: true });
+      all.pdcp.push(await pdcp(lab, configuration, source, '-r'));
+      all.rsync.push(await rsync(lab, configuration, source, `copied-by-rsync-${repeat}/`));
+      all.own.push(...(await muster(farm, `tree:${source}`)));
+      for (const index of lab.addresses.keys()) {
+        const trees = join(lab.home(index), 'trees');
+        const files = readdirSync(trees, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+        if (files.length !== treeFiles) throw new Error(`Node ${index} has ${files.length} of ${treeFiles} files.`);
+        for (const name of ['trees', 'copied-by-pdcp', `copied-by-rsync-${repeat}`])
+          rmSync(join(lab.home(index), name), { recursive: true, force: true });
+      }
+    }
+    const [p, r, own] = [middle(all.pdcp), middle(all.rsync), middle(all.own)];
+    const what = `${treeFiles.toLocaleString('en-US')} small files to ${count} nodes`;
+    yield compare(`${what}: wall`, own.wall, p.wall, 'ms', atMost(1), 'pdcp');
+    yield compare('  wall', own.wall, r.wall, 'ms', undefined, 'rsync');
+    yield compare('  client CPU', own.processor, p.processor, 'ms', atMost(0.3), 'pdcp');
+    yield compare('  client CPU', own.processor, r.processor, 'ms', undefined, 'rsync');
+  } finally {
+    await lab.stop();
+  }
+}
+
+/** Files of a synclist: the first time to nodes with a root file system each, then to those that have them all. */
+async function* syncs(first: number, again: number, repeats: number): AsyncIterable<Row> {
+  const source = makeTree(treeFiles);
+  const alone = await startRootFarm(first, 1);
+  try {
+    const own = middle(await muster(alone.farm, `sync:${source}`));
+    const perFile = (own.processor * 1e3) / treeFiles / first;
+    const what = `first sync of ${treeFiles.toLocaleString('en-US')} files to ${first} nodes: CPU a file`;
+    yield { what, muster: `${figure(perFile)} us`, floor: '', ratio: undefined, bar: undefined };
+  } finally {
+    await alone.lab.stop();
+  }
+  const shared = await startRootFarm(again, 16);
+  try {
+    // Those that share a root file system get it once.
+    const firsts = shared.lab.addresses.filter((_, index) => index % 16 === 0);
+    await muster(shared.farmOf(firsts), `sync:${source}`);
+    const all = { rsync: [] as Cost[], own: [] as Cost[] };
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      all.own.push(...(await muster(shared.farm, `sync:${source}`)));
+      all.rsync.push(await rsync(shared.lab, shared.configuration, source, `${dirname(source)}/`, '1'));
+    }
+    const [r, own] = [middle(all.rsync), middle(all.own)];
+    yield compare(`sync of ${again} nodes that have all: wall`, own.wall, r.wall, 'ms', atMost(0.5), 'rsync loop');
+    yield compare('  client CPU', own.processor, r.processor, 'ms', undefined, 'rsync loop');
+  } finally {
+    await shared.lab.stop();
+  }
+}
+
+async function startRootFarm(count: number, perRoot: number) {
+  await bindTo(undefined);
+  const port = 2_222;
+  const lab = await startRoots({ count, prefix: '127.125', port, perRoot }).finally(() => bindTo(clientCore));
+  const keyFile = join(newDirectory(), 'id_ed25519');
+  const { privateKey, publicKey } = newKeyPair('bench');
+  writeFileSync(keyFile, privateKey, { mode: 0o600 });
+  lab.authorize(publicKey);
+  const farmOf = (addresses: readonly string[]): string =>
+    farmFile({ addresses, port, username: 'root', privateKeyFile: keyFile });
+  const configuration = configurationFor({ privateKeyFile: keyFile, port });
+  return { lab, configuration, farm: farmOf(lab.addresses), farmOf };
+}
+
 const packages = [
+  { name: 'rsync', program: 'rsync', why: 'a peer' },
   { name: 'pdsh', program: 'pdsh', why: 'a peer' },
   { name: 'clustershell', program: 'clush', why: 'a peer' },
   ...testPackages.filter(({ name }) => name.startsWith('openssh-')),
@@ -169,8 +278,8 @@ export const ssh: readonly Benchmark[] = [
     name: 'ssh',
     async *rows() {
       installMissing(packages, 'the benchmarks');
-      yield* hostnames(200, 3);
-      yield* hostnames(1_000, 3);
+      yield* hostnames(200, 5);
+      yield* hostnames(1_000, 5);
     },
   },
   {
@@ -178,6 +287,20 @@ export const ssh: readonly Benchmark[] = [
     async *rows() {
       installMissing(packages, 'the benchmarks');
       yield* copies(200, 3);
+    },
+  },
+  {
+    name: 'ssh-tree',
+    async *rows() {
+      installMissing(packages, 'the benchmarks');
+      yield* trees(50, 3);
+    },
+  },
+  {
+    name: 'ssh-sync',
+    async *rows() {
+      installMissing(packages, 'the benchmarks');
+      yield* syncs(8, 200, 3);
     },
   },
 ];

@@ -173,6 +173,47 @@ describe('files', () => {
     expect(lstatSync(world.lab.path(1, '/opt/small')).mode & 0o777).toBe(0o644);
   });
 
+  it('of a large tree travel together the first time, and later only those that differ', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => `roomy/${index % 7}/it's ${index}`);
+    for (const name of names) {
+      const path = world.source(name, `content of ${name}`, 0o640);
+      chownSync(path, 12, 34);
+      utimesSync(path, 1_000_000_000, 1_000_000_000);
+    }
+    symlinkSync('0', join(world.files, 'roomy/link'));
+    chmodSync(join(world.files, names[8]!), 0o4750);
+    world.lab.write(0, '/opt/roomy/1/other', 'stays');
+    expect(await sync([`${join(world.files, 'roomy')} -> /opt/roomy`])).toEqual(both);
+    const marks = (index: number): string[] => names.map((name) => mark(index, `/opt/${name}`));
+    for (const index of [0, 1]) {
+      const { mode, mtimeMs, uid, gid } = lstatSync(world.lab.path(index, `/opt/${names[8]}`));
+      expect([mode & 0o7777, mtimeMs, uid, gid]).toEqual([0o4750, 1e12, 12, 34]);
+      expect(world.lab.read(index, `/opt/${names[299]}`).toString()).toBe(`content of ${names[299]}`);
+      expect(readlinkSync(world.lab.path(index, '/opt/roomy/link'))).toBe('0');
+    }
+    expect(world.lab.read(0, '/opt/roomy/1/other').toString()).toBe('stays');
+    const before = [marks(0), marks(1)];
+    const sent = written();
+    expect(await again()).toEqual(both);
+    expect([marks(0), marks(1)]).toEqual(before);
+    // A question for each file would be more.
+    expect(written() - sent).toBeLessThan(100_000);
+    world.lab.write(0, `/opt/${names[3]}`, 'wrong');
+    chmodSync(world.lab.path(0, `/opt/${names[4]}`), 0o600);
+    rmSync(world.lab.path(0, `/opt/${names[5]}`));
+    rmSync(world.lab.path(0, '/opt/roomy/link'));
+    expect(await again()).toEqual(both);
+    for (const index of [3, 5]) {
+      const there = world.lab.read(0, `/opt/${names[index]}`).toString();
+      expect(there).toBe(`content of ${names[index]}`);
+    }
+    expect(lstatSync(world.lab.path(0, `/opt/${names[4]}`)).mode & 0o777).toBe(0o640);
+    expect(readlinkSync(world.lab.path(0, '/opt/roomy/link'))).toBe('0');
+    const others = (list: string[]): string[] => list.filter((_, index) => index < 3 || index > 5);
+    expect(others(marks(0))).toEqual(others(before[0]!));
+    expect(marks(1)).toEqual(before[1]);
+  });
+
   it('that two lines put in the same place are those of the later line', async () => {
     const paths = ['1st', '2nd'].map((name) => world.source(name, name));
     await sync(paths.map((path) => `${path} -> /opt/contested`));

@@ -37,7 +37,7 @@ export class NodeShell {
   async run(command: string, timeout?: number): Promise<Ran> {
     const output = new CollectedOutput(Math.max(leastOutput, this.#left));
     // The shell joins the streams, so that errors stand where they happened.
-    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, timeout);
+    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, { commandTimeout: timeout });
     const text = output.text('stdout');
     this.#left -= Buffer.byteLength(text);
     const lines = linesOf(text);
@@ -45,9 +45,9 @@ export class NodeShell {
   }
 
   /** What a command printed that nobody is shown: it counts not as output, but gets room for `limit` bytes of its own. */
-  async ask(command: string, limit: number): Promise<readonly string[]> {
+  async ask(command: string, limit: number, stdin?: Uint8Array): Promise<readonly string[]> {
     const output = new CollectedOutput(limit);
-    await this.#exec(`{ ${command}\n} 2> /dev/null`, output);
+    await this.#exec(`{ ${command}\n} 2> /dev/null`, output, { stdin });
     return linesOf(output.text('stdout'));
   }
 
@@ -68,8 +68,9 @@ export class NodeShell {
     return this.#node.exec(command, output, options);
   }
 
-  #exec(command: string, output: CollectedOutput, timeout = this.#options.timeout): Promise<Exit> {
-    return this.#node.exec(command, output, timeout === undefined ? {} : { commandTimeout: timeout });
+  #exec(command: string, output: CollectedOutput, options: RunOptions): Promise<Exit> {
+    const { commandTimeout = this.#options.timeout } = options;
+    return this.#node.exec(command, output, { ...options, commandTimeout });
   }
 }
 

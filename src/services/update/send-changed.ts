@@ -9,6 +9,7 @@ import type { LocalFiles } from '../remote/local-files.ts';
 import { existingDirectories, placeAll, setDirectories } from '../remote/place.ts';
 import { makeDirectories } from '../remote/remote-paths.ts';
 import type { NodeShell } from './node-shell.ts';
+import { perhapsChanged } from './same-state.ts';
 
 export interface Sending {
   readonly files: RemoteFiles;
@@ -82,9 +83,14 @@ async function changedOf<T extends Placed>(
     const state = await look(sending, each);
     if (state !== 'unchanged') (state === 'changed' ? changed : unsure).push(each);
   };
-  const asked: T[] = [];
-  for (const each of placed) (missing.has(posix.dirname(each.key)) ? changed : asked).push(each);
-  for await (const _ of asTheyCome(asked, asksAtOnce, ask));
+  const files: T[] = [];
+  const links: T[] = [];
+  for (const each of placed) {
+    if (missing.has(posix.dirname(each.key))) changed.push(each);
+    else (each.item.kind === 'file' ? files : links).push(each);
+  }
+  const unknown = await perhapsChanged(sending.shell, files, sending.keepOwner);
+  for await (const _ of asTheyCome([...links, ...unknown], asksAtOnce, ask));
   const equal = await withEqualHash(sending, unsure);
   for (const each of equal) await setAll(sending, each);
   return [...changed, ...unsure.filter((each) => !equal.has(each))];
