@@ -82,6 +82,19 @@ describe('POST instance', () => {
     expect((await refusal({ action: 'gen' }, {}, 'installed'))[2]).toContain('only images of netboot and statelite');
   });
 
+  test('an image without pkglist has the list for its profile that comes with muster', async () => {
+    const { pkgdir: _, pkglist: _list, ...rest } = attributes;
+    await server.ok('POST', '/osimages/bare', rest);
+    // So the list is found.
+    expect((await refusal({ action: 'gen' }, {}, 'bare'))[2]).toContain(
+      'pkgdir must name where the packages come from',
+    );
+    await server.ok('PUT', '/osimages/bare', { profile: 'mine' });
+    expect((await refusal({ action: 'gen' }, {}, 'bare'))[2]).toBe(
+      `bare: there is no list of packages for the profile "mine" of rocky9; set its attribute pkglist, or put mine.pkglist into ${installdir}/custom/netboot/rocky.`,
+    );
+  });
+
   test.each([
     ['/', 'outside'],
     ['/etc', 'outside'],

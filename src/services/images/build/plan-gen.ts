@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
-import { effectiveReader, listItems } from '../../../objects/effective.ts';
-import { listFiles, type NodeImage } from '../../update/node-image.ts';
+import { type EffectiveReader, effectiveReader, listItems } from '../../../objects/effective.ts';
+import { installDirectory, listFiles, type NodeImage, platformOf } from '../../update/node-image.ts';
 import { type PackageStep, readPackageLists, withoutDirectories } from '../../update/package-list.ts';
 import { readRealText } from '../../update/findings.ts';
 import { usable } from '../../update/plan-update.ts';
 import { describeDiskless } from '../describe-image.ts';
 import type { Images } from '../images.ts';
 import type { Used } from '../manifest.ts';
+import { listFileFor } from '../media/list-files.ts';
 import { architecture, familyOf, suiteOf } from './families.ts';
 import { hashFile } from './fingerprint.ts';
 import type { GenJob, Wanted } from './gen-job.ts';
@@ -17,6 +18,20 @@ import { type PackageSource, parseSources } from './package-sources.ts';
 export interface GenOptions {
   readonly by: string;
   readonly anew: boolean;
+}
+
+/** The lists that an image names, else the administrator's for its profile, else the one that comes with muster. */
+function packageLists(reader: EffectiveReader, image: NodeImage): readonly string[] {
+  const own = listFiles(reader, image, 'pkglist', 'pkglist');
+  if (own.length > 0) return own;
+  const installdir = installDirectory(reader);
+  const found = listFileFor(installdir, image, 'netboot', 'pkglist');
+  if (found !== undefined) return [found];
+  const { name, os, profile } = image;
+  throw new Fault(
+    'invalid',
+    `${name}: there is no list of packages for the profile ${JSON.stringify(profile)} of ${os}; set its attribute pkglist, or put ${profile}.pkglist into ${installdir}/custom/netboot/${platformOf(os)}.`,
+  );
 }
 
 /** Reads all that an image is built from and refuses what cannot be built. */
@@ -35,9 +50,7 @@ export async function planGen(snapshot: Snapshot, images: Images, name: string, 
     return text;
   };
   const reader = effectiveReader(snapshot);
-  const paths = listFiles(reader, image, 'pkglist', 'pkglist');
-  if (paths.length === 0)
-    throw new Fault('invalid', `${name}: pkglist must name at least one file; there is none for its profile either.`);
+  const paths = packageLists(reader, image);
   const others = await readPackageLists(listFiles(reader, image, 'otherpkglist', 'otherpkgs.pkglist'), read);
   const packages: Wanted = {
     sources: [...sources('pkgdir'), ...sources('kerneldir')],

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { shippedImageFiles } from '../../shipped-files.ts';
-import { platformOf } from '../../update/node-image.ts';
+import { type NodeImage, platformOf } from '../../update/node-image.ts';
+import { familyOf } from '../build/families.ts';
 import type { Family } from './release.ts';
 
 export type Method = 'install' | 'netboot';
@@ -27,6 +28,24 @@ export function listFile(wanted: ListsWanted, method: Method, ending: string): s
   return directories
     .flatMap((directory) => names.map((name) => join(directory, name)))
     .find((path) => existsSync(path));
+}
+
+/** The same for an image that is defined, whose attributes may be anything. */
+export function listFileFor(
+  installdir: string,
+  { os, arch, profile }: Pick<NodeImage, 'os' | 'arch' | 'profile'>,
+  method: Method,
+  ending: string,
+): string | undefined {
+  const isPlain = [os, arch, profile].every((part) => /^[A-Za-z0-9][A-Za-z0-9._+-]*$/.test(part));
+  return isPlain ? listFile({ installdir, family: distributionOf(os), os, arch, profile }, method, ending) : undefined;
+}
+
+function distributionOf(os: string): Family {
+  const tools = familyOf(os);
+  if (tools === 'dnf') return 'redhat';
+  if (tools === 'zypper') return 'suse';
+  return os.startsWith('ubuntu') ? 'ubuntu' : 'debian';
 }
 
 /** From the version to the mere name: rocky9.6, rocky9, rocky; then the family, so that one file serves all of it. */
