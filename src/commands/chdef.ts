@@ -74,10 +74,7 @@ export const chdef = change({
     const { existing, missing } =
       'definitions' in args
         ? partition(args.definitions, (name) => objectExists(snapshot, type, name))
-        : namedObjects(snapshot, type, args.names, {
-            ...ranges,
-            mostUnknown: mayMake(type, args) ? undefined : mostUnknownNames,
-          });
+        : namedObjects(snapshot, type, args.names, ranges, mayMake(type, args) ? undefined : mostUnknownNames);
     if ('names' in args) checkNamed(type, args, existing, missing);
     else if (args.mustExist && missing.length > 0) throw unknownObjects(type, missing, existing);
     const names = [...existing, ...missing, ...('rename' in args ? [args.rename] : [])];

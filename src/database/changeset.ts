@@ -104,19 +104,32 @@ const charactersPerValue = 16;
 
 /** One part as a rule; a change set too large for one text is kept in several. */
 export function* splitChanges(changes: JournalChanges): Generator<JournalChanges, void, void> {
-  let part: Record<string, JournalRow[]> = {};
-  let characters = 0;
+  let part: Record<string, readonly JournalRow[]> = {};
+  let room = charactersPerPart;
   for (const table in changes) {
-    for (const row of changes[table]!) {
-      (part[table] ??= []).push(row);
-      characters += charactersOf(row[1]) + charactersOf(row[2]);
-      if (characters < charactersPerPart) continue;
+    const rows = changes[table]!;
+    for (let from = 0; from < rows.length; ) {
+      const fitting = fittingRows(rows, from, room);
+      part[table] = fitting.until - from === rows.length ? rows : rows.slice(from, fitting.until);
+      ({ room, until: from } = fitting);
+      if (room > 0) continue;
       yield part;
       part = {};
-      characters = 0;
+      room = charactersPerPart;
     }
   }
-  if (characters > 0) yield part;
+  if (room < charactersPerPart) yield part;
+}
+
+/** The rows from one on that there is room for, and one that exceeds it. */
+function fittingRows(rows: readonly JournalRow[], from: number, room: number): { until: number; room: number } {
+  let until = from;
+  let left = room;
+  for (; until < rows.length && left > 0; until++) {
+    const [, before, after] = rows[until]!;
+    left -= charactersOf(before) + charactersOf(after);
+  }
+  return { until, room: left };
 }
 
 function charactersOf(columns: JournalColumns | null): number {

@@ -30,7 +30,8 @@ export class Names {
       this.#set.add(name);
       return;
     }
-    this.#isOrdered = false;
+    // Sequences are made in order as a rule.
+    if (this.#isOrdered && this.#list.length > 0) this.#isOrdered = this.#list.at(-1)! < name;
     if (this.#list.push(name) < this.#nextLook) return;
     this.#look();
   }

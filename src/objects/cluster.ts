@@ -73,13 +73,10 @@ function seenBy(snapshot: Snapshot, cluster: Cluster, sees: (node: string) => bo
 /** More of them are not looked at where none is allowed: looking up names that nobody knows is the dearest part of a range. */
 export const mostUnknownNames = 10_000;
 
-export function expandRange(
-  snapshot: Snapshot,
-  text: string,
-  { verify = true, limit, mostUnknown, ...view }: RangeOptions = {},
-): Expansion {
+export function expandRange(snapshot: Snapshot, text: string, options: RangeOptions = {}): Expansion {
+  const { verify = true, limit, mostUnknown } = options;
   const exclude = siteValue(snapshot, 'excludenodes');
-  return expand(text, clusterOf(snapshot, view), { verify, exclude, limit, mostUnknown });
+  return expand(text, clusterOf(snapshot, options), { verify, exclude, limit, mostUnknown });
 }
 
 /** Nodes of rules by their ranges. */

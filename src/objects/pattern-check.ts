@@ -22,7 +22,7 @@ interface Stored {
 /** Refuses patterns that cannot be computed, and such that give a node that exists a value that would be refused if it were written. */
 export function* checkPatterns(changes: readonly RowChange[], after: () => Snapshot): Sliced<void> {
   const patterns: Stored[] = [];
-  yield* eachInSlices(changes, (change) => patterns.push(...patternsStored(change)));
+  yield* eachInSlices(changes, (change) => addPatterns(patterns, change));
   for (const stored of patterns) {
     checkSyntax(stored);
     if (hasForm(stored.table, stored.column)) yield* checkResults(stored, effectiveReader(after()));
@@ -30,15 +30,14 @@ export function* checkPatterns(changes: readonly RowChange[], after: () => Snaps
   }
 }
 
-function patternsStored({ table: name, before, after }: RowChange): Stored[] {
+function addPatterns(patterns: Stored[], { table: name, before, after }: RowChange): void {
   const table = tableNamed(name);
-  if (after === undefined || table.nodeColumn === undefined) return [];
-  const owner = after[table.nodeColumn] ?? '';
-  return Object.entries(after).flatMap(([column, value]) =>
-    value !== before?.[column] && !table.secret.has(column) && patternsIn(name, value).length > 0
-      ? { table, column, owner, value }
-      : [],
-  );
+  if (after === undefined || table.nodeColumn === undefined) return;
+  for (const column in after) {
+    const value = after[column]!;
+    if (value === before?.[column] || table.secret.has(column) || patternsIn(name, value).length === 0) continue;
+    patterns.push({ table, column, owner: after[table.nodeColumn] ?? '', value });
+  }
 }
 
 const placeOf = ({ table, column, owner }: Stored): string => `${table.name}.${column} of ${owner}`;

@@ -15,12 +15,18 @@ interface NamedObjects {
 }
 
 /** Node paths are ranges, all others comma lists of names. */
-export function namedObjects(snapshot: Snapshot, type: ObjectType, text: string, ranges: RangeOptions): NamedObjects {
+export function namedObjects(
+  snapshot: Snapshot,
+  type: ObjectType,
+  text: string,
+  ranges: RangeOptions,
+  mostUnknown?: number,
+): NamedObjects {
   // A regular expression means the nodes it matches; every other unknown text may be the name of a node to come.
   const verify = text.startsWith('/');
   const names =
     type.name === 'node'
-      ? expandRange(snapshot, text, { ...ranges, verify })
+      ? expandRange(snapshot, text, { ...ranges, verify, mostUnknown })
       : { nodes: [...new Set(listItems(text))].sort(), missed: [] };
   const existing: string[] = [];
   const missing = [...names.missed];
@@ -35,7 +41,7 @@ export function existingObjects(
   text: string,
   ranges: RangeOptions,
 ): readonly string[] {
-  const { existing, missing } = namedObjects(snapshot, type, text, { ...ranges, mostUnknown: mostUnknownNames });
+  const { existing, missing } = namedObjects(snapshot, type, text, ranges, mostUnknownNames);
   if (missing.length > 0) throw unknownObjects(type, missing, existing);
   return existing;
 }

@@ -1,13 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { guardHeaders } from './guarded-response.ts';
+import { guardLines } from './guarded-response.ts';
 import { jsonType } from './reply.ts';
 
 export const maximumHeaders = 81_920;
-
-const guard = Object.entries(guardHeaders)
-  .map(([name, value]) => `${name}: ${value}\r\n`)
-  .join('');
 
 type Answer = readonly [status: string, sentence: string, errorcode: number];
 const notHttp: Answer = ['400 Bad Request', 'The request is not valid HTTP.', 2];
@@ -19,7 +15,7 @@ const answers: Readonly<Record<string, Answer>> = {
 function replyOf([status, sentence, errorcode]: Answer): string {
   const body = `${JSON.stringify({ error: [sentence], errorcode })}\n`;
   const head = `Content-Type: ${jsonType}\r\nContent-Length: ${body.length}\r\nConnection: close`;
-  return `HTTP/1.1 ${status}\r\n${guard}${head}\r\n\r\n${body}`;
+  return `HTTP/1.1 ${status}\r\n${guardLines}${head}\r\n\r\n${body}`;
 }
 
 /** For those who speak without TLS to the port. */

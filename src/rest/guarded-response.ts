@@ -1,4 +1,4 @@
-import { type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { ServerResponse } from 'node:http';
 
 /** Nothing may run, load or be framed but what `allowed` names. */
 export function pagePolicy(allowed = ''): string {
@@ -6,7 +6,7 @@ export function pagePolicy(allowed = ''): string {
 }
 
 /** What a browser must not do with a reply: guess its type, frame it, run or load what is in it, tell its URL, keep it. */
-export const guardHeaders = {
+const guardHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
   'Content-Security-Policy': pagePolicy(),
@@ -14,24 +14,31 @@ export const guardHeaders = {
   'Cache-Control': 'no-store',
 } as const;
 
-type Given = OutgoingHttpHeaders | OutgoingHttpHeader[];
+const lineOf = (name: keyof typeof guardHeaders): string => `${name}: ${guardHeaders[name]}\r\n`;
+const always = lineOf('X-Content-Type-Options') + lineOf('X-Frame-Options') + lineOf('Referrer-Policy');
+const policyLine = lineOf('Content-Security-Policy');
+const cacheLine = lineOf('Cache-Control');
 
-/** Every reply. Without Strict-Transport-Security, which would hold for other services of the management node that are plain HTTP. */
-export class GuardedResponse extends ServerResponse {
-  override writeHead(status: number, reason?: string | Given, headers?: Given): this {
-    if (typeof reason === 'string') return super.writeHead(status, reason, guarded(headers));
-    return super.writeHead(status, guarded(reason));
-  }
+/** All of them as they stand in a reply. */
+export const guardLines = always + policyLine + cacheLine;
+
+/** What node does with the first line of a reply and its headers, whichever way these were given. */
+interface HeaderStore {
+  _storeHeader(firstLine: string, headers: object | undefined): void;
 }
 
-/** What was chosen for a reply stays. */
-function guarded(given: Given = {}): OutgoingHttpHeaders {
-  // Nobody here hands over a list of names and values.
-  const headers = given as OutgoingHttpHeaders;
-  headers['X-Content-Type-Options'] = guardHeaders['X-Content-Type-Options'];
-  headers['X-Frame-Options'] = guardHeaders['X-Frame-Options'];
-  headers['Content-Security-Policy'] ??= guardHeaders['Content-Security-Policy'];
-  headers['Referrer-Policy'] = guardHeaders['Referrer-Policy'];
-  headers['Cache-Control'] ??= guardHeaders['Cache-Control'];
-  return headers;
+const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as HeaderStore;
+
+/**
+ * Every reply. The lines go behind the first one as they are: node takes each header apart and checks it, which for these would cost more
+ * than to find the reply. Without Strict-Transport-Security, which would hold for other services of the management node that are plain HTTP.
+ */
+export class GuardedResponse extends ServerResponse implements HeaderStore {
+  // oxlint-disable-next-line no-underscore-dangle -- node has no other way to add lines
+  _storeHeader(firstLine: string, headers: object = {}): void {
+    // What was chosen for a reply stays. Where a header was set by itself before, node has all names in small letters.
+    const policy = 'Content-Security-Policy' in headers || 'content-security-policy' in headers ? '' : policyLine;
+    const cache = 'Cache-Control' in headers || 'cache-control' in headers ? '' : cacheLine;
+    storeHeader.call(this, firstLine + always + policy + cache, headers);
+  }
 }

@@ -1,4 +1,7 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { GuardedResponse } from '../../src/rest/guarded-response.ts';
 import type { CallOptions } from '../harness/client.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 
@@ -61,4 +64,28 @@ it('what is not even HTTP is answered with the same headers', async () => {
   const [head = ''] = answer.split('\r\n\r\n');
   const lines = head.toLowerCase().split('\r\n');
   for (const [name, value] of Object.entries(guard)) expect(lines).toContain(`${name}: ${value.toLowerCase()}`);
+});
+
+describe('whichever way a reply is made', () => {
+  const chosen = { 'Cache-Control': 'max-age=1', 'Content-Security-Policy': 'sandbox' };
+  const ways: Record<string, [expected: object, make: (response: ServerResponse) => unknown]> = {
+    'without headers': [{}, (response) => response.end()],
+    'with its own': [chosen, (response) => response.writeHead(200, chosen).end()],
+    'with its own beside one that was set before': [
+      chosen,
+      (response) => response.setHeader('Connection', 'close').writeHead(200, chosen).end(),
+    ],
+    'with its own set one by one': [chosen, (response) => response.setHeaders(new Map(Object.entries(chosen))).end()],
+  };
+
+  it.each(Object.keys(ways))('%s, each header is there once', async (way) => {
+    const [expected, make] = ways[way]!;
+    const http = createServer({ ServerResponse: GuardedResponse }, (_request, response) => make(response));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const { headers } = await fetch(`http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+    http.close();
+    http.closeAllConnections();
+    const own = Object.entries(expected).map(([name, value]) => [name.toLowerCase(), value]);
+    expect(Object.fromEntries(headers)).toMatchObject({ ...guard, ...Object.fromEntries(own) });
+  });
 });

@@ -60,6 +60,8 @@ export class SqliteDatabase implements Database {
   readonly #worker: Worker;
   readonly #reader: SQLite.Database;
   readonly #statements: Statements;
+  readonly #changesAfter: SQLite.Statement;
+  readonly #latestSequence: SQLite.Statement;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #ended: Error | undefined;
@@ -68,6 +70,9 @@ export class SqliteDatabase implements Database {
     this.#worker = worker;
     this.#reader = reader;
     this.#statements = new Statements(new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database: reader }) }));
+    // Asked for several times a second while somebody writes.
+    this.#changesAfter = reader.prepare(changesAfter);
+    this.#latestSequence = reader.prepare(`select max(sequence) from ${sequenceTable}`).pluck();
     worker.on('message', (response: Response) => this.#settle(response));
     worker.on('error', (error) => this.#fail(error));
     worker.on('exit', () => this.#fail(new Error('The thread that writes the database has ended.')));
@@ -126,7 +131,7 @@ export class SqliteDatabase implements Database {
   async changesAfter(after: number): Promise<readonly ChangeSet[] | undefined> {
     const sets: (Omit<ChangeSet, 'changes'> & { readonly parts: JournalChanges[] })[] = [];
     let rows = 0;
-    for (const row of this.#reader.prepare(changesAfter).iterate(after) as IterableIterator<SequenceRow>) {
+    for (const row of this.#changesAfter.iterate(after) as IterableIterator<SequenceRow>) {
       const { sequence, volatile, changes: text, revision, time, user, client, command, run } = row;
       const last = sets.at(-1);
       const isPart = sequence === last?.sequence;
@@ -164,8 +169,7 @@ export class SqliteDatabase implements Database {
   }
 
   #sequence(): number {
-    const latest = this.#reader.prepare(`select max(sequence) from ${sequenceTable}`).pluck().get();
-    return (latest as number | null) ?? 0;
+    return (this.#latestSequence.get() as number | null) ?? 0;
   }
 
   async readLog(query: LogQuery): Promise<Row[]> {
