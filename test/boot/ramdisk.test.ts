@@ -1,16 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
+import { askGuest, placeTellingDisk } from '../lab/libvirt/telling.ts';
 import { machineArch, machineSerial } from '../lab/netboot/machine.ts';
-import { startBootWorld, type BootWorld } from '../lab/netboot/world.ts';
+import { startBootWorld, type BootWorld, virtualName } from '../lab/netboot/world.ts';
 import { machineMac } from '../lab/vm/configuration.ts';
 
 const canRun = isInstalled(`qemu-system-${machineArch}`);
-const firmware = machineArch === 'x86_64' ? 'bios' : 'uefi';
+const isPc = machineArch === 'x86_64';
+const firmware = isPc ? 'bios' : 'uefi';
 /** Software emulation on a machine that does other things too. */
 const patience = 1_500_000;
 const chain = 'runcmd=echo known';
 
-describe.skipIf(!canRun)('machines that nobody knows', { timeout: patience }, () => {
+describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }, () => {
   let world: BootWorld;
   beforeAll(async () => {
     world = await startBootWorld({
@@ -18,12 +20,14 @@ describe.skipIf(!canRun)('machines that nobody knows', { timeout: patience }, ()
         { firmware, memory: 512, disk: 1, attributes: { serial: machineSerial(0), chain } },
         { firmware, memory: 512, disk: 1, attributes: { chain } },
       ],
+      // Hypervisors of the lab have machines of one kind.
+      virtual: isPc ? [{ vmmemory: '512', vmbootorder: 'hd,net' }] : [],
       images: ['ram'],
     });
   }, patience);
   afterAll(() => world?.stop(), 60_000);
 
-  it('boot the ramdisk, become the nodes that they are like or that are next, and go on to what those are to do', async () => {
+  it.concurrent('become the nodes that they are like or that are next, and go on to what those are to do', async () => {
     const server = world.server();
     await server.ok('POST', '/discovery', { noderange: 'n2', by: 'order' });
     await server.ok('PUT', '/nodes/all/nextboot', { order: 'net' });
@@ -39,5 +43,29 @@ describe.skipIf(!canRun)('machines that nobody knows', { timeout: patience }, ()
     const { n1, n2 } = await server.ok('GET', '/nodes/n1,n2/attrs/mac,serial');
     expect([n1.mac, n2.mac].map((mac: string) => mac.toLowerCase())).toEqual([machineMac(0), machineMac(1)]);
     expect(n2.serial).toBe(machineSerial(1));
+  });
+
+  const virtual = virtualName(0);
+  const booted = async (): Promise<readonly string[]> =>
+    (await world.server().ok('GET', `/nodes/${virtual}/boot`))[virtual].steps ?? [];
+
+  it.runIf(isPc).concurrent('are virtual ones too, once: then these start from their disks', async () => {
+    const server = world.server();
+    const lab = world.hypervisor!;
+    await placeTellingDisk(lab, virtual);
+    await server.ok('POST', `/nodes/${virtual}/vm`);
+    await server.ok('PUT', `/nodes/${virtual}/bootstate`, { state: 'runcmd=echo done' });
+    await server.ok('PUT', `/nodes/${virtual}/nextboot`, { order: 'net' });
+    await server.ok('PUT', `/nodes/${virtual}/power`, { action: 'on' });
+    const state = async (): Promise<string> =>
+      [(await server.ok('GET', `/nodes/${virtual}/bootstate`))[virtual].bootstat, ...(await booted())].join('\n');
+    await expect.poll(state, { timeout: patience, interval: 1_000 }).toMatch(/^boot\n/);
+    expect(await server.ok('GET', `/nodes/${virtual}/nextboot`)).toEqual({
+      [virtual]: { nextboot: 'boot override inactive' },
+    });
+    await server.ok('PUT', `/nodes/${virtual}/power`, { action: 'cycle' });
+    const steps = await booted();
+    expect(await askGuest(lab, virtual)).toMatchObject({ mem: '512M', cpus: '1' });
+    expect(await booted()).toEqual(steps);
   });
 });

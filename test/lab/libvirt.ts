@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { hasEnded, startChild } from './child.ts';
 import { bootSector } from './libvirt/guest.ts';
+import type { Namespace } from './netns.ts';
 
 /**
  * A hypervisor of its own inside this machine: libvirtd with the directories that it knows by name replaced by others, and without a
@@ -44,6 +45,8 @@ export interface LibvirtOptions {
   readonly address?: string;
   /** Where it takes TLS as well, with certificates of that directory. It is in the network of this machine then. */
   readonly tls?: { readonly address: string; readonly certificates: string };
+  /** The network that it is in, where that is not one of its own. */
+  readonly namespace?: Namespace;
 }
 
 const tlsConfiguration = ({ address, certificates }: NonNullable<LibvirtOptions['tls']>): string => `listen_tls = 1
@@ -99,10 +102,11 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
     writeFile(file('images', 'boot.img'), bootSector()),
   ]);
   // A process namespace, so that machines end with the lab; libvirt lets them outlive its daemon.
-  const namespaces = ['--mount', '--uts', '--pid', ...(options.tls ? [] : ['--net'])];
+  const hasOwnNetwork = !options.tls && !options.namespace;
+  const namespaces = ['--mount', '--uts', '--pid', ...(hasOwnNetwork ? ['--net'] : [])];
   const apart = [...namespaces, '--fork', '--kill-child=KILL', '--mount-proc'];
   // unshare does not end when it is asked to.
-  const args = [
+  const apartFromUs = [
     '--pdeathsig',
     'KILL',
     'unshare',
@@ -112,7 +116,9 @@ export async function startLibvirt(options: LibvirtOptions = {}): Promise<Libvir
     directory,
     options.tls ? '--listen' : '',
   ];
-  const child = startChild('setpriv', args, { directory, logFile: file('out') });
+  const [program, ...args] =
+    options.namespace?.command('setpriv', ...apartFromUs) ?? (['setpriv', ...apartFromUs] as const);
+  const child = startChild(program, args, { directory, logFile: file('out') });
   const socket = file('run', 'libvirt', 'libvirt-sock');
   const virsh = async (...words: string[]): Promise<string> => {
     const { stdout } = await run('virsh', ['-q', '-c', `qemu+unix:///system?socket=${socket}`, ...words]);

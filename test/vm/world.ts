@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import type { Reply } from '../harness/client.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 import { connectLibvirts, type LibvirtLab, startLibvirt } from '../lab/libvirt.ts';
 import { type GuestOptions, guestXml } from '../lab/libvirt/guest.ts';
-import { makeTellingDisk } from '../lab/libvirt/telling.ts';
+import { placeTellingDisk } from '../lab/libvirt/telling.ts';
 import { type SshLab, startSsh } from '../lab/ssh.ts';
 
 const run = promisify(execFile);
@@ -78,11 +78,7 @@ async function worldWith(lab: LibvirtLab, ssh: SshLab, settings: string): Promis
       writeFileSync(file, guestXml(name, options));
       await lab.virsh('define', file);
     },
-    async placeGuest(node, directory = lab.images) {
-      const raw = join(lab.directory, 'telling.img');
-      if (!existsSync(raw)) await makeTellingDisk(raw);
-      await run('qemu-img', ['convert', '-O', 'qcow2', raw, join(directory, `${node}.vda.qcow2`)]);
-    },
+    placeGuest: (node, directory) => placeTellingDisk(lab, node, directory),
     async diskInfo(file) {
       const { stdout } = await run('qemu-img', ['info', '-U', '--output=json', join(lab.images, file)]);
       return JSON.parse(stdout);

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,11 +14,18 @@ const linking = ['-m,elf_i386', '-Ttext=0x7c00', '--oformat=binary', '-e,boot', 
 const plain = ['-ffreestanding', '-fno-pic', '-fno-stack-protector', '-fno-asynchronous-unwind-tables'];
 
 /** A raw disk of 1 MiB with a guest that tells what it has, see telling/guest.c. */
-export async function makeTellingDisk(file: string): Promise<void> {
+async function makeTellingDisk(file: string): Promise<void> {
   const words = ['-m32', '-march=i686', '-Os', '-mgeneral-regs-only', '-nostdlib', '-static', ...plain];
   const linker = linking.map((word) => `-Wl,${word}`);
   await run('gcc', [...words, ...linker, '-o', file, join(source, 'boot.S'), join(source, 'guest.c')]);
   await truncate(file, 1 << 20);
+}
+
+/** Puts the first disk of a machine that has virtio disks in its place, with that guest. */
+export async function placeTellingDisk(lab: LibvirtLab, machine: string, directory = lab.images): Promise<void> {
+  const raw = join(lab.directory, 'telling.img');
+  if (!existsSync(raw)) await makeTellingDisk(raw);
+  await run('qemu-img', ['convert', '-O', 'qcow2', raw, join(directory, `${machine}.vda.qcow2`)]);
 }
 
 export interface Told {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer, type TestServer } from '../../harness/server.ts';
 import { labAccounts, labAddress } from '../addresses.ts';
+import { type LibvirtLab, startLibvirt } from '../libvirt.ts';
 import { startVm, type Vm } from '../vm.ts';
 import { machineMac } from '../vm/configuration.ts';
 import { placeBootImage } from './image.ts';
@@ -16,6 +17,8 @@ export interface BootWorld {
   /** The muster of now; after a restart it is another. */
   server(): TestServer;
   machine(index: number): Vm;
+  /** Where the virtual machines are to be, if there are any. */
+  readonly hypervisor: LibvirtLab | undefined;
   /** Ends muster as if the power had failed, and starts it again. */
   killAndRestart(): Promise<void>;
   stop(): Promise<void>;
@@ -23,6 +26,8 @@ export interface BootWorld {
 
 export interface WorldOptions {
   readonly machines: readonly BootHardware[];
+  /** What nodes `v1` and so on are defined with besides; nobody has made their virtual machines yet. */
+  readonly virtual?: readonly Readonly<Record<string, string>>[];
   readonly images?: readonly BootImage[];
   /** More lines of the configuration file. */
   readonly config?: string;
@@ -42,25 +47,28 @@ const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Prom
 const bmcs = '127.77';
 
 export const machineName = (index: number): string => `n${index + 1}`;
+export const virtualName = (index: number): string => `v${index + 1}`;
 
 export async function startBootWorld(options: WorldOptions): Promise<BootWorld> {
-  const { machines, images: wanted = bootImages, config = '', send = sendNow } = options;
+  const { machines, virtual = [], images: wanted = bootImages, config = '', send = sendNow } = options;
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
   const [data, installdir] = [join(top, 'data'), join(top, 'install')];
   const vms: Vm[] = [];
   let server: TestServer | undefined;
+  let hypervisor: LibvirtLab | undefined;
   const start = async (): Promise<TestServer> =>
     startServer({
       data,
       namespace,
-      config: `${config}\n[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
       environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
     });
   const stop = async (): Promise<void> => {
     await Promise.all(vms.map((vm) => vm.stop()));
     await server?.stop();
+    await hypervisor?.stop();
     network.remove();
     rmSync(top, { recursive: true, force: true });
   };
@@ -69,8 +77,10 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
     const images = join(installdir, 'netboot/debian12', machineArch);
     for (const image of wanted) await placeBootImage(image, join(images, image), image);
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
+    if (virtual.length > 0) hypervisor = await startLibvirt({ namespace });
     server = await start();
-    for (const request of definitions(network, installdir, machines, wanted)) await send(server, request);
+    const nodes = { ...physicalNodes(machines), ...virtualNodes(virtual, machines.length, hypervisor) };
+    for (const request of definitions(network, installdir, nodes, wanted)) await send(server, request);
     for (const [index, hardware] of machines.entries())
       vms.push(await startVm({ prefix: bmcs, index, namespace, hardware: bootHardware(hardware) }));
   } catch (error) {
@@ -82,6 +92,7 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
     installdir,
     server: () => server!,
     machine: (index) => vms[index]!,
+    hypervisor,
     async killAndRestart() {
       server!.child.kill('SIGKILL');
       await server!.stop().catch(() => {});
@@ -102,10 +113,31 @@ export interface AdminRequest {
 function definitions(
   { address, interface: nic }: BootNetwork,
   installdir: string,
-  machines: readonly BootHardware[],
+  nodes: NodeDefinitions,
   images: readonly BootImage[],
 ): AdminRequest[] {
   const site = { installdir, master: address, domain: 'cluster.test', dhcpinterfaces: nic };
+  return [
+    ...Object.entries(site).map(
+      ([key, value]): AdminRequest => ({ method: 'PUT', path: `/globalconf/attrs/${key}`, body: { [key]: value } }),
+    ),
+    {
+      method: 'POST',
+      path: '/networks/boot',
+      body: { ...bootNet, gateway: address, tftpserver: address, dynamicrange: '10.77.9.1-10.77.9.99' },
+    },
+    { method: 'PUT', path: '/nodes', body: nodes },
+    { method: 'POST', path: '/services/dhcp' },
+    ...images.flatMap((image): AdminRequest[] => [
+      { method: 'POST', path: `/osimages/${image}`, body: imageAttributes(image, installdir) },
+      { method: 'POST', path: `/osimages/${image}/instance`, body: { action: 'pack', params: [{ compress: 'lz4' }] } },
+    ]),
+  ];
+}
+
+type NodeDefinitions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+function physicalNodes(machines: readonly BootHardware[]): NodeDefinitions {
   const { username, password } = labAccounts.administrator;
   const nodes = machines.map(({ firmware, netboot = usualLoader(firmware), attributes }, index) => [
     machineName(index),
@@ -121,23 +153,35 @@ function definitions(
       ...(attributes ?? { mac: machineMac(index) }),
     },
   ]);
-  return [
-    ...Object.entries(site).map(
-      ([key, value]): AdminRequest => ({ method: 'PUT', path: `/globalconf/attrs/${key}`, body: { [key]: value } }),
-    ),
-    {
-      method: 'POST',
-      path: '/networks/boot',
-      body: { ...bootNet, gateway: address, tftpserver: address, dynamicrange: '10.77.9.1-10.77.9.99' },
-    },
-    { method: 'PUT', path: '/nodes', body: Object.fromEntries(nodes) },
-    { method: 'POST', path: '/services/dhcp' },
-    ...images.flatMap((image): AdminRequest[] => [
-      { method: 'POST', path: `/osimages/${image}`, body: imageAttributes(image, installdir) },
-      { method: 'POST', path: `/osimages/${image}/instance`, body: { action: 'pack', params: [{ compress: 'lz4' }] } },
-    ]),
-  ];
+  return Object.fromEntries(nodes);
 }
+
+/** Their addresses follow those of the others. */
+function virtualNodes(
+  virtual: NonNullable<WorldOptions['virtual']>,
+  others: number,
+  hypervisor: LibvirtLab | undefined,
+): NodeDefinitions {
+  const nodes = virtual.map((attributes, index) => [
+    virtualName(index),
+    {
+      groups: 'vms',
+      mgt: 'kvm',
+      vmhost: 'localhost',
+      vmnics: 'br0',
+      vmstorage: `dir://${hypervisor!.images}`,
+      vmstoragemodel: 'virtio',
+      arch: machineArch,
+      netboot: usualLoader(machineArch === 'x86_64' ? 'bios' : 'uefi'),
+      ip: machineAddress(others + index),
+      ...attributes,
+    },
+  ]);
+  return Object.fromEntries(nodes);
+}
+
+const hardwareSettings = ({ socket }: LibvirtLab): string =>
+  `[hardware]\nlibvirtSocket = ${JSON.stringify(socket)}\naccelerator = "qemu"\n`;
 
 const imageAttributes = (image: BootImage, installdir: string) => ({
   imagetype: 'linux',
