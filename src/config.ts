@@ -46,6 +46,11 @@ export const allSettings = Type.Object({
   }),
   logFilesKept: setting(Count, 'full log files that are kept, as `FILE.1` (the newest), `FILE.2` ...', { default: 5 }),
   audit: setting(Switch, 'whether requests are recorded in the audit log', { default: true }),
+  newDatabase: setting(
+    oneOf('usual', 'bare'),
+    "what a new database has besides root's account: site attributes and `xcatdefaults` scripts as xCAT has them, or nothing",
+    { default: 'usual' },
+  ),
   rootPassword: setting(kind('a password', Type.String()), "root's password, read at the first start only", {
     onlyVariable: true,
     secret: true,

@@ -48,6 +48,7 @@ import { RemovedNodes } from './services/removed-nodes.ts';
 import { ServiceProcessorTrust } from './services/service-processor-trust.ts';
 import { SshHostKeys } from './services/ssh-host-keys.ts';
 import { openSshKeys } from './services/ssh-keys.ts';
+import { placeStockScripts } from './services/update/stock-scripts.ts';
 import { version } from './version.ts';
 
 /** The one object that is handed to everything. */
@@ -114,6 +115,7 @@ export async function openContext(config: Config): Promise<Context> {
     const status = new NodeStatus(store, failed);
     const images = new Images(config.images, { data: config.data, box, remote });
     const { postscripts } = remote;
+    if (config.remote.postscripts === undefined) placeStockScripts(postscripts);
     const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, postscripts });
     const switches = new Switches({ box, hosts, guard, log });
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });

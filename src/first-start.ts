@@ -11,9 +11,14 @@ import { keyOf, tableNamed } from './database/tables.ts';
 import { accountKey, accountNames, accountRow } from './objects/accounts.ts';
 import type { Logger } from './core/log.ts';
 import type { Snapshot } from './database/snapshot.ts';
+import usualSite from './usual-site.json' with { type: 'json' };
 
 /** Gives a database without accounts its first account and the rule that lets it do everything. */
-export async function prepareFirstStart(store: Store, seal: Seal, { data, rootPassword }: Config): Promise<void> {
+export async function prepareFirstStart(
+  store: Store,
+  seal: Seal,
+  { data, rootPassword, newDatabase }: Config,
+): Promise<void> {
   // Only to spare every later start the hashing; whether it is the first is found out by the change.
   if (accountNames(store.current).length > 0) return;
   const generated = rootPassword === undefined ? randomBytes(18).toString('base64url') : undefined;
@@ -28,6 +33,7 @@ export async function prepareFirstStart(store: Store, seal: Seal, { data, rootPa
     const account = { key: accountKey, username: 'root', password };
     draft.merge('passwd', keyOf(tableNamed('passwd'), account), account);
     if (!head.get('policy', '1')) draft.merge('policy', '1', { priority: '1', name: 'root', rule: 'allow' });
+    if (newDatabase === 'usual') fillUsual(draft);
     return draft.changes();
   });
   if (generated === undefined) return;
@@ -37,6 +43,17 @@ export async function prepareFirstStart(store: Store, seal: Seal, { data, rootPa
       `root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`,
     );
 }
+
+/** What is on every new management node of the reference system. Its own address and domain only people can tell. */
+function fillUsual(draft: Draft): void {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  for (const [key, value] of Object.entries({ ...usualSite, timezone: timeZone }))
+    if (!draft.get('site', key)) draft.merge('site', key, { key, value });
+  const node = 'xcatdefaults';
+  if (!draft.get('postscripts', node)) draft.merge('postscripts', node, { node, ...usualScripts });
+}
+
+const usualScripts = { postscripts: 'syslog,remoteshell,syncfiles', postbootscripts: 'otherpkgs' };
 
 const initialPasswordFile = (data: string): string => join(data, 'initial-password');
 

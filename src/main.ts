@@ -70,14 +70,18 @@ program
   .description('read CSV files, one per table, all or nothing; the server must be stopped')
   .option('--replace', 'replace the data that is there')
   .option('--skip-unknown', 'leave out unknown tables and columns')
-  .action(async (dir: string, options: { replace?: boolean; skipUnknown?: boolean }) => {
-    const { importTables } = await import('./admin/import.ts');
-    const report = await importTables(settings().data, dir, {
-      replace: options.replace ?? false,
-      skipUnknown: options.skipUnknown ?? false,
-    });
-    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
-  });
+  .option('--clean', 'mend control characters and masks such as 64; what was mended is told')
+  .option('--skip-bad-rows', 'leave out rows that cannot be taken; each is told')
+  .action(
+    async (
+      dir: string,
+      options: { replace?: boolean; skipUnknown?: boolean; clean?: boolean; skipBadRows?: boolean },
+    ) => {
+      const { importTables } = await import('./admin/import.ts');
+      const report = await importTables(settings().data, dir, options);
+      process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    },
+  );
 
 program
   .command('sshkey')

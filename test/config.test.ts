@@ -83,6 +83,7 @@ describe('loadConfig', () => {
       logFileSize: 10_485_760,
       logFilesKept: 5,
       audit: true,
+      newDatabase: 'usual',
       rootPassword: undefined,
       unknownVariables: [],
     });
@@ -98,6 +99,7 @@ describe('loadConfig', () => {
       logFileSize = 1
       logFilesKept = 2
       audit = false
+      newDatabase = "bare"
       [http]
       listen = "127.0.0.1:8080"
       proxies = ["10.9.0.0/24"]
@@ -243,6 +245,7 @@ describe('loadConfig', () => {
       logFileSize: 1,
       logFilesKept: 2,
       audit: false,
+      newDatabase: 'bare',
       rootPassword: undefined,
       unknownVariables: [],
     });

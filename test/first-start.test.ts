@@ -34,7 +34,8 @@ test('of two that start at once on one database, one makes the account, and only
     mkdirSync(data);
     stores.push(await Store.open(silent(await SqliteDatabase.open(file))));
   }
-  const config = (data: string): Config => ({ data, rootPassword: undefined }) as unknown as Config;
+  const config = (data: string): Config =>
+    ({ data, rootPassword: undefined, newDatabase: 'usual' }) as unknown as Config;
   await Promise.all(stores.map((store, i) => prepareFirstStart(store, seal, config(homes[i]!))));
   const [told, ...more] = homes.filter((data) => existsSync(join(data, 'initial-password')));
   expect(more).toEqual([]);
@@ -42,6 +43,14 @@ test('of two that start at once on one database, one makes the account, and only
   expect(printed).toContain(join(told!, 'initial-password'));
   for (const store of stores) expect(accountNames(store.current)).toEqual(['root']);
   expect(stores[0]!.current.revision).toBe(1);
+  const { current } = stores[0]!;
+  expect(current.get('site', 'installdir')?.['value']).toBe('/install');
+  expect(current.get('site', 'master')).toBeUndefined();
+  expect(current.get('postscripts', 'xcatdefaults')).toEqual({
+    node: 'xcatdefaults',
+    postscripts: 'syslog,remoteshell,syncfiles',
+    postbootscripts: 'otherpkgs',
+  });
   expect(anonymousEntries(file)).toEqual([]);
   await Promise.all(stores.map((store) => store.close()));
 });

@@ -3,6 +3,7 @@ import { type Draft, redacted } from '../database/draft.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
 import { type CsvRecord, csvRecords } from './csv.ts';
+import { cleanRow } from './clean-row.ts';
 import type { ImportFaults } from './import-faults.ts';
 import { textLines } from './text-lines.ts';
 import { isPriority } from '../access/policy.ts';
@@ -27,12 +28,20 @@ export interface ImportedTable {
   foreignTokens: number;
 }
 
+export interface ImportWays {
+  readonly skipUnknown: boolean;
+  /** Told of what was mended. Absent: nothing is. */
+  readonly cleaned?: string[];
+  /** Told of rows that cannot be taken. Absent: they are faults. */
+  readonly skipped?: string[];
+}
+
 /** Puts the rows of one file into the draft; what is wrong with them goes to `faults`. */
 export async function importTable(
   draft: Draft,
   { table, name, path }: TableFile,
   faults: ImportFaults,
-  { skipUnknown }: { skipUnknown: boolean },
+  { skipUnknown, cleaned, skipped }: ImportWays,
 ): Promise<ImportedTable> {
   const imported: ImportedTable = { keys: new Map(), unknownColumns: [], lostSecrets: 0, foreignTokens: 0 };
   let columns: readonly Column[] | undefined;
@@ -52,11 +61,13 @@ export async function importTable(
     }
     try {
       const row = makeRow(columns, record);
+      if (cleaned) for (const told of cleanRow(table, row)) cleaned.push(`${where}: ${told}`);
       if (table.name === 'passwd') await hashAccount(row);
       importRow(draft, table, row, record.line, imported);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      faults.add(where, error.message);
+      if (skipped) skipped.push(`${where}: the row was left out. ${error.message}`);
+      else faults.add(where, error.message);
     }
   }
   return imported;

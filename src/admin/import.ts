@@ -17,6 +17,10 @@ interface ImportOptions {
   readonly replace?: boolean;
   /** Leave out tables and columns that this system does not have. */
   readonly skipUnknown?: boolean;
+  /** Mend what can be mended: control characters, masks without their slash. */
+  readonly clean?: boolean;
+  /** Leave out rows that cannot be taken. */
+  readonly skipBadRows?: boolean;
 }
 
 interface ImportReport {
@@ -24,6 +28,8 @@ interface ImportReport {
   readonly rows: number;
   /** What of the directory was left out. */
   readonly skipped: readonly string[];
+  /** What was mended, with file and line. */
+  readonly cleaned?: readonly string[];
   readonly notes: readonly string[];
 }
 
@@ -42,16 +48,21 @@ async function importInto(
   { store, seal }: OpenData,
   dir: string,
   names: readonly string[],
-  { replace = false, skipUnknown = false }: ImportOptions,
+  { replace = false, skipUnknown = false, clean = false, skipBadRows = false }: ImportOptions,
 ): Promise<ImportReport> {
   if (!replace) refuseFilled(store.head);
   const faults = new ImportFaults();
   const skipped: string[] = [];
+  const cleaned: string[] = [];
   const files = chooseFiles(dir, names, skipped, skipUnknown ? undefined : faults);
   const draft = new Draft(store.head, seal);
   const imported = new Map<string, ImportedTable>();
   for (const file of files) {
-    const result = await importTable(draft, file, faults, { skipUnknown });
+    const result = await importTable(draft, file, faults, {
+      skipUnknown,
+      ...(clean ? { cleaned } : {}),
+      ...(skipBadRows ? { skipped } : {}),
+    });
     imported.set(file.table.name, result);
     for (const column of result.unknownColumns) skipped.push(`${file.name}: column "${column}" is unknown here.`);
   }
@@ -65,7 +76,7 @@ async function importInto(
     throw new Fault('unavailable', 'The database changed during the import. Nothing was imported.');
   });
   const rows = [...imported.values()].reduce((sum, { keys }) => sum + keys.size, 0);
-  return { tables: imported.size, rows, skipped, notes: notesOn(imported, replace) };
+  return { tables: imported.size, rows, skipped, ...(clean ? { cleaned } : {}), notes: notesOn(imported, replace) };
 }
 
 function listDirectory(dir: string): string[] {
@@ -94,7 +105,7 @@ function chooseFiles(dir: string, names: readonly string[], skipped: string[], f
 }
 
 /** A first start fills these; everything else somebody has put there. */
-const filledAtStart = new Set(['passwd', 'policy', 'site', 'token']);
+const filledAtStart = new Set(['passwd', 'policy', 'site', 'token', 'postscripts']);
 
 function refuseFilled(snapshot: Snapshot): void {
   const filled = snapshotTables.filter(({ name }) => !filledAtStart.has(name) && snapshot.rows(name).size > 0);

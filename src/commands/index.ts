@@ -18,6 +18,7 @@ export { imgrun } from './imgrun.ts';
 export { localrest } from './localrest.ts';
 export { lsanswers } from './lsanswers.ts';
 export { lsboot } from './lsboot.ts';
+export { lsattributes } from './lsattributes.ts';
 export { lsdef } from './lsdef.ts';
 export { lsimage } from './lsimage.ts';
 export { lsleases } from './lsleases.ts';

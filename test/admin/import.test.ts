@@ -409,3 +409,36 @@ describe('secrets', () => {
     });
   });
 });
+
+describe('what the reference system takes and we refuse', () => {
+  const files = {
+    'networks.csv': '#netname,net,mask,comments\nsix,fd00:1::,64,\nfour,10.1.0.0,16,"two\\nlines"\n',
+    'nodelist.csv': '#node,groups,comments\nn1,all,"a\u0007b"\n,all,lost\nn2,all,\n',
+  };
+
+  it('is mended or left out by options, and each is told with file and line', async () => {
+    await fill(data, firstStart);
+    writeDump(dump, files);
+    expect((await sentencesOf(importTables(data, dump))).at(-1)).toBe(nothing);
+    const report = await importTables(data, dump, { clean: true, skipBadRows: true });
+    expect(report.cleaned).toEqual([
+      'networks.csv:2: the mask "64" became "/64".',
+      'networks.csv:3: the mask "16" became "255.255.0.0".',
+      'nodelist.csv:2: control characters in comments became blanks.',
+    ]);
+    expect(report.skipped).toEqual(['nodelist.csv:3: the row was left out. The row has no value for its key "node".']);
+    expect(stored(data)).toMatchObject({
+      networks: [{ mask: '255.255.0.0' }, { mask: '/64' }],
+      nodelist: [{ node: 'n1', comments: 'a b' }, { node: 'n2' }],
+    });
+  });
+
+  it('is refused with one of them alone', async () => {
+    await fill(data, firstStart);
+    writeDump(dump, files);
+    expect(await sentencesOf(importTables(data, dump, { clean: true }))).toEqual([
+      'nodelist.csv:3: The row has no value for its key "node".',
+      nothing,
+    ]);
+  });
+});

@@ -114,6 +114,8 @@ function launch(
       MUSTER_NAME_LOOKUP: 'false',
       MUSTER_DNS_DAEMON: 'none',
       MUSTER_DHCP_DAEMON: 'none',
+      // Tests say themselves what is in the database.
+      MUSTER_NEW_DATABASE: 'bare',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -81,6 +81,27 @@ async function tidy(): Promise<void> {
   await server.call('DELETE', rows);
 }
 
+it('a group with members is removed, which is told', async () => {
+  await server.ok('PUT', '/groups/gone', { members: 'n1,n2' });
+  const reply = await server.call('DELETE', '/groups/gone');
+  expect([reply.status, reply.headers['x-muster-note']]).toEqual([200, 'The group gone is gone; it had 2 members.']);
+  expect((await server.ok('GET', '/nodes/n1')).n1.groups).not.toContain('gone');
+});
+
+it('what attributes mean is told, by type and by table, and a slip is answered with what may be meant', async () => {
+  const { node } = await server.ok('GET', '/attributes/node');
+  expect(node.rack).toEqual({
+    meaning: 'rack it stands in',
+    type: 'text',
+    stored: ['nodepos.rack'],
+    readBy: expect.any(String),
+  });
+  expect((await server.ok('GET', '/attributes')).site.domain.readBy).toContain('makedns');
+  expect(Object.keys(await server.ok('GET', '/attributes/tables.nodelist'))).toEqual(['tables.nodelist']);
+  const reply = await server.call('GET', '/attributes/nod');
+  expect([reply.status, reply.json.error[0]]).toEqual([404, expect.stringContaining('Did you mean "node"?')]);
+});
+
 it('a try without effect tells it too', async () => {
   const reply = await server.call('PUT', '/nodes/n1?dryRun=1', { body: { mgt: 'ipmmi' } });
   expect(reply.headers['x-muster-note']).toContain('ipmmi');

@@ -49,7 +49,7 @@ function chosenBy(input: Input): Chosen {
   const known = Object.keys(actions);
   if (typeof action !== 'string' || !known.includes(action))
     throw new Fault('malformed', `There is no action ${JSON.stringify(action)}; known are ${known.join(', ')}.`, {
-      reference: [`Incorrect action:${String(action)}.`],
+      reference: [`Incorrect action:${typeof action === 'string' ? action : ''}.`],
     });
   if (input.body['command'] !== undefined && action !== 'run')
     throw new Fault('malformed', 'The member "command" belongs to the action run.');

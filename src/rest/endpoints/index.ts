@@ -1,3 +1,4 @@
+import { attributes } from './attributes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
@@ -42,5 +43,6 @@ export const endpoints: readonly Endpoint[] = [
   ...slp,
   ...tables,
   ...templates,
+  ...attributes,
   ...runs,
 ];

@@ -1,8 +1,10 @@
 import { type FaultData, orFault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { isEnabled } from '../../database/tables.ts';
+import { ipText, parseIp } from '../../core/ip.ts';
+import { isEnabled, tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
-import { nodeAttribute } from '../../objects/node-attributes.ts';
+import { networkOf } from '../../objects/networks.ts';
+import { nicParts, nodeAttribute } from '../../objects/node-attributes.ts';
 import type { Remote } from '../remote/remote.ts';
 import type { RemoteTarget } from '../remote/targets.ts';
 import { imageOf, installDirectory } from './node-image.ts';
@@ -62,7 +64,7 @@ interface UpdateOptions {
 }
 
 /** Scripts that muster does itself, unless there is a script of that name. */
-const ownScripts = ['syncfiles', ...softwareNames] as const;
+export const ownScripts = ['syncfiles', ...softwareNames] as const;
 
 /** For nodes that nobody goes to. */
 const unneeded: FaultData = { kind: 'invalid', sentences: ['it gets nothing.'] };
@@ -128,6 +130,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
   };
 }
 
+const nics = tableNamed('nics');
 const variable = /^[A-Z_][A-Z0-9_]*$/;
 /** What a shell lives on; a site attribute of such a name must not change it. */
 const reserved =
@@ -157,6 +160,7 @@ export function scriptEnvironment(reader: EffectiveReader, node: string): Record
     MASTER: own('xcatmaster') || (siteValue(snapshot, 'master') ?? ''),
     SITEMASTER: siteValue(snapshot, 'master') ?? '',
     INSTALLDIR: installDirectory(reader),
+    MUSTER_NICS: nicAddresses(reader, node).join(';'),
     UPDATENODE: '1',
   };
   const added = Object.fromEntries(
@@ -167,6 +171,17 @@ export function scriptEnvironment(reader: EffectiveReader, node: string): Record
   );
   const all = Object.entries({ ...site, ...known, ...added });
   return Object.fromEntries(all.filter(([name]) => usable(name)));
+}
+
+/** `eth1 10.2.0.11/16`: the addresses of the node's other interfaces, each with the length of its network. */
+function nicAddresses(reader: EffectiveReader, node: string): string[] {
+  return nicParts(reader.row(nics, node)?.['nicips'] ?? '').flatMap(([nic, value]) =>
+    value.split('|').flatMap((text) => {
+      const ip = parseIp(text.trim());
+      const network = ip && networkOf(reader.snapshot, ip);
+      return ip && network ? `${nic} ${ipText(ip)}/${network.prefix.bits}` : [];
+    }),
+  );
 }
 
 /** Whether scripts may be given a variable of that name. */

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { commandLine, quoteWord, withEnvironment } from '../../../protocols/ssh/quote.ts';
 import type { EffectiveReader } from '../../../objects/effective.ts';
-import { scriptEnvironment } from '../../update/plan-update.ts';
+import { ownScripts, scriptEnvironment } from '../../update/plan-update.ts';
 import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from '../../update/postscripts.ts';
 
 /** Where scripts are on nodes, as `POST postscript` has it. */
@@ -27,13 +27,18 @@ export async function firstBootScript(
     `mkdir -p ${onNode} && cd ${onNode} || exit 1`,
     ...files.map((path) => `get ${quoteWord(path)} ${quoteWord(path.split('/').map(encodeURIComponent).join('/'))}`),
     withEnvironment(environment, 'PATH="$PWD:$PATH"'),
-    ...scripts.map((script) =>
-      hasScript(directory, script.name) ? runLine(script) : `lacks ${quoteWord(missingScript(script.text))}`,
-    ),
+    ...scripts.map((script) => {
+      if (hasScript(directory, script.name)) return runLine(script);
+      const isOwn = ownScripts.some((name) => name === script.name);
+      return isOwn ? `echo ${quoteWord(later(script))}` : `lacks ${quoteWord(missingScript(script.text))}`;
+    }),
     'finish',
   ];
   return `${lines.join('\n')}\n`;
 }
+
+/** What muster does by itself, it does through SSH. */
+const later = ({ text }: Postscript): string => `${text} is left to POST .../updating.`;
 
 const helpers = `failed= count=0
 get() {

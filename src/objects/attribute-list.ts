@@ -1,0 +1,111 @@
+import { Fault } from '../core/errors.ts';
+import { suggestion } from '../core/nearest.ts';
+import meanings from '../database/meanings.json' with { type: 'json' };
+import { type Table, tableNamed, tables } from '../database/tables.ts';
+import siteAttributes from './site-attributes.json' with { type: 'json' };
+import siteMeanings from './site-meanings.json' with { type: 'json' };
+import { type Mapping, type ObjectType, objectTypes } from './types.ts';
+
+/** What somebody who writes an attribute or a column wants to know of it. */
+export interface Described {
+  readonly meaning: string;
+  /** All values are texts; this is what the text must be. */
+  readonly type: string;
+  /** Tables and columns, with the condition where there is one. */
+  readonly stored: readonly string[];
+  readonly readBy: string;
+}
+
+type List = Readonly<Record<string, Described>>;
+
+interface TableMeaning {
+  readonly about: string;
+  readonly readBy: string;
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const tableMeanings: Readonly<Record<string, TableMeaning>> = meanings;
+
+/** Of columns that many tables have. */
+const everywhere: Readonly<Record<string, string>> = {
+  node: 'node or group the row is about',
+  comments: 'whatever people note',
+  disable: '1 or yes: the row does not count',
+};
+
+/** Forms that values are checked for. */
+const forms: Readonly<Record<string, string>> = {
+  'hosts.ip': 'IP address',
+  'ipmi.bmc': 'addresses or host names, separated by commas',
+  'openbmc.bmc': 'address or host name',
+  'mac.mac': 'MAC addresses',
+  'networks.net': 'network address',
+  'networks.mask': 'network mask',
+  'networks.gateway': 'IP address or <xcatmaster>',
+  'networks.tftpserver': 'address or host name',
+  'networks.dhcpserver': 'address or host name',
+  'networks.mtu': 'number of bytes',
+  'routes.net': 'network address',
+  'routes.mask': 'network mask',
+  'policy.priority': 'number such as 4 or 4.2',
+};
+
+/** Of attributes that are not what their column is. */
+const ownMeanings: Readonly<Record<string, string>> = {
+  'group members': 'nodes of the group, as a node range when written',
+  'site key': 'name of the setting',
+  'site value': 'its value',
+};
+
+const describeColumn = (table: Table, column: string): Described => ({
+  meaning: tableMeanings[table.name]?.columns[column] ?? everywhere[column] ?? '',
+  type: typeOf(table, column),
+  stored: [`${table.name}.${column}`],
+  readBy: tableMeanings[table.name]?.readBy ?? '',
+});
+
+function typeOf(table: Table, column: string): string {
+  if (table.secret.has(column)) return 'secret: written and never shown';
+  return forms[`${table.name}.${column}`] ?? 'text';
+}
+
+function describeAttribute(type: ObjectType, name: string, at: readonly Mapping[]): Described {
+  const { table, column } = at[0]!;
+  const described = describeColumn(tableNamed(table), column);
+  const places = at.map(({ onlyIf, ...where }) =>
+    onlyIf ? `${where.table}.${where.column} if ${onlyIf[0]} is ${onlyIf[1]}` : `${where.table}.${where.column}`,
+  );
+  const own = ownMeanings[`${type.name} ${name}`];
+  return { ...described, ...(own === undefined ? {} : { meaning: own }), stored: [...new Set(places)] };
+}
+
+function attributesOf(type: ObjectType): List {
+  if (type.name === 'site') return siteList;
+  const found = [...type.attributes].map(([name, { at }]) => [name, describeAttribute(type, name, at)] as const);
+  return Object.fromEntries(found.filter(([name]) => name !== type.key));
+}
+
+const known: Readonly<Record<string, { readonly meaning: string; readonly readBy: string }>> = siteMeanings;
+const unread = { meaning: 'kept for scripts and other tools', readBy: 'nothing yet' };
+
+const siteList: List = Object.fromEntries(
+  siteAttributes.map((name) => [name, { ...(known[name] ?? unread), type: 'text', stored: [`site.value of ${name}`] }]),
+);
+
+const columnsOf = (table: Table): List =>
+  Object.fromEntries(table.columns.map((column) => [column, describeColumn(table, column)]));
+
+/** Of all object types by their names, and of tables as `tables.NAME`. */
+export const attributeLists: ReadonlyMap<string, List> = new Map([
+  ...[...objectTypes].map(([name, type]) => [name, attributesOf(type)] as const),
+  ...[...tables].map(([name, table]) => [`tables.${name}`, columnsOf(table)] as const),
+]);
+
+export function attributeList(name: string): List {
+  const list = attributeLists.get(name);
+  if (list) return list;
+  throw new Fault(
+    'unknown-object',
+    `There is no type of objects "${name}"; tables are named as in tables.nodelist.${suggestion(name, attributeLists.keys())}`,
+  );
+}

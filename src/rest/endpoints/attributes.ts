@@ -1,0 +1,30 @@
+import { lsattributes } from '../../commands/index.ts';
+import { endpoint, type Endpoint } from '../endpoint.ts';
+
+const ip = {
+  meaning: 'the node’s address',
+  type: 'IP address',
+  stored: ['hosts.ip'],
+  readBy: 'makehosts, makedns, makedhcp, network boot, commands on nodes',
+};
+
+export const attributes: Endpoint[] = [
+  endpoint('GET /attributes', {
+    command: lsattributes,
+    reply: 'object',
+    summary: 'What every attribute of every type of objects, and every column of every table, means.',
+    description:
+      'Columns of tables are under tables.NAME. Who reads a value is told by its table; "nothing yet" is kept for scripts.',
+    example: { reply: { node: { ip } } },
+    only: '/muster',
+  }),
+  endpoint('GET /attributes/{type}', {
+    command: lsattributes,
+    reply: 'object',
+    args: ({ params }) => ({ type: params['type']! }),
+    summary:
+      'The same of one type, such as node, group, osimage, network, policy or site, or of one table, such as tables.nodelist.',
+    example: { path: '/attributes/node', reply: { node: { ip } } },
+    only: '/muster',
+  }),
+];

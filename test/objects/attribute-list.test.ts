@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import meanings from '../../src/database/meanings.json' with { type: 'json' };
+import { hasForm } from '../../src/database/checks.ts';
+import { tables } from '../../src/database/tables.ts';
+import { attributeLists } from '../../src/objects/attribute-list.ts';
+
+it('every attribute and every column has a meaning, a type, a place and somebody who reads it, or nobody', () => {
+  const lacking = [...attributeLists].flatMap(([list, entries]) =>
+    Object.entries(entries).flatMap(([name, { meaning, type, stored, readBy }]) =>
+      meaning && type && readBy && stored.length > 0 ? [] : `${list} ${name}`,
+    ),
+  );
+  expect(lacking).toEqual([]);
+  expect(attributeLists.get('node')?.['bmc']).toEqual({
+    meaning: 'address or name of the service processor',
+    type: 'addresses or host names, separated by commas',
+    stored: ['ipmi.bmc if mgt is ipmi', 'ipmi.bmc if mgt is redfish', 'openbmc.bmc if mgt is openbmc'],
+    readBy: 'hardware control, discovery',
+  });
+  expect(attributeLists.get('node')?.['bmcpassword']?.type).toContain('secret');
+});
+
+it('no meaning is left of a column that is gone', () => {
+  const stray = Object.entries(meanings).flatMap(([table, { columns }]) =>
+    Object.keys(columns).filter((column) => !tables.get(table)?.columns.includes(column)),
+  );
+  expect(stray).toEqual([]);
+});
+
+it('a column whose values are checked says what they must be', () => {
+  for (const table of tables.values())
+    for (const column of table.columns)
+      if (hasForm(table, column) && !`${table.name}.${column}`.endsWith('bmcport'))
+        expect([table.name, column, attributeLists.get(`tables.${table.name}`)?.[column]?.type]).not.toContain('text');
+});
+
+it('no sentence is long: it is a list to look things up in', () => {
+  const text = readFileSync(new URL('../../src/database/meanings.json', import.meta.url), 'utf8');
+  expect(text.split('\n').filter((line) => line.length > 140)).toEqual([]);
+});
