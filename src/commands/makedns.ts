@@ -11,7 +11,8 @@ export const makedns = act({
     if (range === undefined) {
       // All hosts of the file get records: a node that was removed a moment ago must not be among them.
       await hosts.removeUndefined(snapshot);
-      return { shape: 'none', messages: await dns.setUp(snapshot) };
+      const { messages, lostAliases } = await dns.setUp(snapshot);
+      return { shape: 'none', messages: [...messages, ...lostAliases], notes: lostAliases };
     }
     return { shape: 'none', messages: await (remove ? dns.remove(snapshot, nodes) : dns.add(snapshot, nodes)) };
   },

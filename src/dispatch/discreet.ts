@@ -24,8 +24,9 @@ export async function discreetly(
   try {
     const answer = await work();
     if (!('messages' in answer)) return answer;
-    const messages = await mapInSlices(answer.messages ?? [], (text) => (tells(text) ? [] : [text]));
-    return { ...answer, messages: messages.flat() };
+    const seen = async (texts: readonly string[] = []): Promise<string[]> =>
+      (await mapInSlices(texts, (text) => (tells(text) ? [] : [text]))).flat();
+    return { ...answer, messages: await seen(answer.messages), notes: await seen(answer.notes) };
   } catch (error) {
     if (!(error instanceof Fault) || !error.sentences.some(tells)) throw error;
     const sentences = [...new Set(error.sentences.map((text) => (tells(text) ? hint : text)))];

@@ -308,6 +308,7 @@ async function runAct(call: Call<Act<unknown>>): Promise<Outcome> {
   const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
   run.ok = run.nodes;
   run.messages = 'messages' in answer ? answer.messages : undefined;
+  if ('notes' in answer && answer.notes?.length) run.notes = answer.notes.map(sentenceWithoutSecrets);
   return { run, revision: snapshot.revision, snapshot, answer };
 }
 

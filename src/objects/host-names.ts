@@ -6,6 +6,7 @@ import { type EffectiveReader, effectiveReader } from './effective.ts';
 import { checkHostName } from './host-name-check.ts';
 import { HostNameClaims } from './host-name-claims.ts';
 import { type HostInterface, interfacesOf } from './host-interfaces.ts';
+import { attemptFor, type RefusedNodes } from './refused-nodes.ts';
 import { brokenNetworks, domainOf, networkOf } from './networks.ts';
 
 /** An address of a node and the names it has there. */
@@ -33,19 +34,25 @@ export type Resolve = (name: string) => Promise<Ip | undefined>;
 /** So many nodes are worked on before others get their turn. */
 const nodesPerTurn = 200;
 
-/** Names and addresses as files and zones need them. Nodes without address or domain are left out; what is harmful or contradicts is a fault. */
+/**
+ * Names and addresses as files and zones need them. Nodes without address or domain are left out. What is harmful or contradicts is a
+ * fault, or refuses its node alone, if that can be noted.
+ */
 export async function hostEntries(
   snapshot: Snapshot,
   nodes: readonly string[],
   resolve: Resolve,
+  refused?: RefusedNodes,
 ): Promise<HostEntries> {
-  const work = new Collection(snapshot);
+  const work = new Collection(snapshot, refused);
   const unknown: string[] = [];
   for (const [i, node] of nodes.entries()) {
     if (i % nodesPerTurn === nodesPerTurn - 1) await setImmediate();
-    const found = interfacesOf(work.reader, node);
-    if (found[0]!.ip === undefined) unknown.push(node);
-    else work.add(node, found);
+    work.attempt(node, () => {
+      const found = interfacesOf(work.reader, node);
+      if (found[0]!.ip === undefined) unknown.push(node);
+      else work.add(node, found);
+    });
   }
   const addresses = await Promise.all(unknown.map(resolve));
   for (const [i, node] of unknown.entries()) {
@@ -53,7 +60,7 @@ export async function hostEntries(
     const ip = addresses[i];
     // A name of the management node itself leads to a loopback address on many systems.
     const known = ip && ipKind(ip) === 'host' ? ipText(ip) : undefined;
-    work.add(node, interfacesOf(work.reader, node, known));
+    work.attempt(node, () => work.add(node, interfacesOf(work.reader, node, known)));
   }
   return work.result(nodes);
 }
@@ -61,6 +68,7 @@ export async function hostEntries(
 class Collection {
   readonly reader: EffectiveReader;
   readonly #snapshot: Snapshot;
+  readonly #refused: RefusedNodes | undefined;
   readonly #entries: HostEntry[] = [];
   readonly #warnings: string[];
   readonly #invalid: { node: string; ip: string }[] = [];
@@ -69,11 +77,19 @@ class Collection {
   readonly #domains = new Set<string>();
   readonly #names: HostNameClaims;
 
-  constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot, refused: RefusedNodes | undefined) {
     this.#snapshot = snapshot;
+    this.#refused = refused;
     this.reader = effectiveReader(snapshot);
     this.#names = new HostNameClaims(snapshot, this.reader);
     this.#warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
+  }
+
+  /** A node that is refused has nothing. */
+  attempt(node: string, work: () => void): void {
+    const before = this.#entries.length;
+    if (attemptFor(this.#refused, node, work)) return;
+    for (const { ip } of this.#entries.splice(before)) this.#holders.delete(ipKey(ip));
   }
 
   add(node: string, interfaces: readonly HostInterface[]): void {
@@ -97,7 +113,9 @@ class Collection {
   /** Entries in the order of the nodes, whichever were known first. */
   result(nodes: readonly string[]): HostEntries {
     const order = new Map(nodes.map((node, i) => [node, i]));
-    const entries = this.#entries.sort((a, b) => order.get(a.node)! - order.get(b.node)!);
+    const entries = this.#entries
+      .filter(({ node }) => !this.#refused?.has(node))
+      .sort((a, b) => order.get(a.node)! - order.get(b.node)!);
     return { entries, warnings: this.#warnings, invalid: this.#invalid };
   }
 
@@ -134,11 +152,12 @@ class Collection {
   #claimAddress(entry: HostEntry): void {
     const key = ipKey(entry.ip);
     const other = this.#holders.get(key);
-    if (other)
-      throw new Fault(
-        'invalid',
-        `Node ${entry.node}, ${entry.attribute}: ${other.short} of node ${other.node} has the address ${ipText(entry.ip)} too.`,
-      );
+    if (other) {
+      const sentence = `Node ${entry.node}, ${entry.attribute}: ${other.short} of node ${other.node} has the address ${ipText(entry.ip)} too.`;
+      // Nobody can tell which of the two is right.
+      this.#refused?.refuse(other.node, [sentence]);
+      throw new Fault('invalid', sentence);
+    }
     this.#holders.set(key, entry);
   }
 }

@@ -33,6 +33,7 @@ export class RemovedNodes {
   #unsubscribe: (() => void) | undefined;
   #retry: NodeJS.Timeout | undefined;
   #trouble = '';
+  #isQueued = false;
 
   constructor(parts: RemovedNodesParts) {
     this.#parts = parts;
@@ -69,9 +70,13 @@ export class RemovedNodes {
     this.#clearSoon();
   }
 
+  /** Many that go one after another are cleared together. */
   #clearSoon(): void {
+    if (this.#isQueued) return;
+    this.#isQueued = true;
     this.#do(async () => {
       const { store, hosts, dns } = this.#parts;
+      this.#isQueued = false;
       clearTimeout(this.#retry);
       try {
         await hosts.removeUndefined(store.current);

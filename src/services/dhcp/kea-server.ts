@@ -18,8 +18,6 @@ import type { Reservation } from './reservations.ts';
 
 /** Kea reads and checks all reservations before it answers. */
 const configTimeout = 120_000;
-/** From so many on, one configuration is quicker than a command each. */
-const singleCommands = 100;
 
 export interface Difference {
   readonly removed: readonly Reservation[];
@@ -149,14 +147,16 @@ export class KeaServer {
     this.#given = undefined;
   }
 
-  /** Gives Kea the reservations: few differences one by one if it can, else all. `keep` writes them for its next start. */
+  /**
+   * Gives Kea the reservations: differences one by one if it can, else all. `keep` writes them for its next start. With a configuration
+   * Kea opens its sockets anew and loses what came meanwhile, which is a second's requests of thousands of machines; between single
+   * commands it answers.
+   */
   async update(all: Iterable<Reservation>, different: Difference | undefined): Promise<void> {
     const text = documentText(this.#base!, all);
-    const count = different ? different.added.length + different.removed.length : Number.POSITIVE_INFINITY;
     // Kea 2.7.7 and later have the commands in a library that everybody may use.
-    if (different && count <= singleCommands && (await this.offers('reservation-add', 'reservation-del'))) {
-      await this.#updateSingly(different);
-    } else await this.#set(text);
+    if (different && (await this.offers('reservation-add', 'reservation-del'))) await this.#updateSingly(different);
+    else await this.#set(text);
     this.#given = text;
   }
 

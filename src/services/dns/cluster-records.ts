@@ -7,6 +7,7 @@ import { visibleNodes } from '../../objects/groups.ts';
 import { type HostInterface, interfacesOf } from '../../objects/host-interfaces.ts';
 import { hostEntries, type HostEntry } from '../../objects/host-names.ts';
 import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
+import { attemptFor, type RefusedNodes } from '../../objects/refused-nodes.ts';
 import { isOwnEntry } from '../hosts/own-lines.ts';
 import type { HostsMapping } from './hosts-mapping.ts';
 import { type DnsRecord, recordKey } from './ledger.ts';
@@ -17,7 +18,7 @@ import { type Host, recordsOfHost, type Zones } from './zones.ts';
 export type OwnedRecords = Map<string, Map<string, DnsRecord>>;
 
 const perTurn = 500;
-const maximumSentences = 20;
+const mostNamed = 20;
 
 function own(owned: OwnedRecords, owner: string, records: readonly DnsRecord[]): void {
   let map = owned.get(owner);
@@ -25,7 +26,7 @@ function own(owned: OwnedRecords, owner: string, records: readonly DnsRecord[]):
   for (const record of records) map.set(recordKey(record), record);
 }
 
-/** The records of nodes as they are defined. Each must be in the hosts file as it is defined, else nothing is done. */
+/** The records of nodes as they are defined. Each must be in the hosts file as it is defined, or is refused. */
 export async function recordsOfNodes(
   snapshot: Snapshot,
   zones: Zones,
@@ -33,13 +34,16 @@ export async function recordsOfNodes(
   hosts: HostsMapping,
   hostsFile: string,
   warnings: Warnings,
+  refused: RefusedNodes,
 ): Promise<OwnedRecords> {
-  const found = await hostEntries(snapshot, nodes, (name) => Promise.resolve(hosts.addressOf(name)));
+  const resolve = (name: string) => Promise.resolve(hosts.addressOf(name));
+  const found = await hostEntries(snapshot, nodes, resolve, refused);
   for (const warning of found.warnings) warnings.add(warning);
-  checkMapped(nodes, found.entries, hosts, hostsFile, managementNode(snapshot));
-  const owned: OwnedRecords = new Map(nodes.map((node) => [node, new Map()]));
+  checkMapped(nodes, found.entries, hosts, hostsFile, managementNode(snapshot), refused);
+  const owned: OwnedRecords = new Map(nodes.flatMap((node) => (refused.has(node) ? [] : [[node, new Map()]])));
   for (const [i, entry] of found.entries.entries()) {
     if (i % perTurn === perTurn - 1) await setImmediate();
+    if (refused.has(entry.node)) continue;
     const host: Host = { ip: entry.ip, name: entry.long, aliases: entry.others };
     own(owned, entry.node, recordsOfHost(snapshot, zones, host, warnings.add));
   }
@@ -77,27 +81,30 @@ function checkMapped(
   hosts: HostsMapping,
   hostsFile: string,
   machine: ManagementNode,
+  refused: RefusedNodes,
 ): void {
-  const sentences: string[] = [];
   const seen = new Set<string>();
-  const lacking = new Set<string>();
+  const lacking = new Map<string, string[]>();
+  const lack = (node: string, sentence: string): void => {
+    lacking.set(node, [...(lacking.get(node) ?? []), sentence]);
+  };
   for (const entry of entries) {
     const { node, ip, short, long } = entry;
     seen.add(node);
-    if (hosts.has(ip, [short, long]) || isOwnEntry(machine, entry)) continue;
-    sentences.push(`Node ${node}: the hosts file ${hostsFile} has no line for ${ipText(ip)} ${short}.`);
-    lacking.add(node);
+    attemptFor(refused, node, () => {
+      if (hosts.has(ip, [short, long]) || isOwnEntry(machine, entry)) return;
+      lack(node, `Node ${node}: the hosts file ${hostsFile} has no line for ${ipText(ip)} ${short}.`);
+    });
   }
   for (const node of nodes) {
-    if (seen.has(node)) continue;
-    sentences.push(`Node ${node}: it has no address (attribute ip) and no line in the hosts file ${hostsFile}.`);
-    lacking.add(node);
+    if (seen.has(node) || refused.has(node)) continue;
+    lack(node, `Node ${node}: it has no address (attribute ip) and no line in the hosts file ${hostsFile}.`);
   }
-  if (sentences.length === 0) return;
-  const range = [...lacking].slice(0, maximumSentences).join(',') + (lacking.size > maximumSentences ? ',...' : '');
-  const shown = sentences.slice(0, maximumSentences);
-  if (sentences.length > shown.length) shown.push(`${sentences.length - shown.length} more lines are missing.`);
-  throw new Fault('invalid', [...shown, `Write the lines first with POST /nodes/${range}/host.`]);
+  if (lacking.size === 0) return;
+  for (const [node, sentences] of lacking) refused.refuse(node, sentences);
+  const named = [...lacking.keys()].slice(0, mostNamed);
+  const range = named.join(',') + (lacking.size > named.length ? ',...' : '');
+  refused.advise(`Write the lines first with POST /nodes/${range}/host.`);
 }
 
 /** The records of all lines of the hosts file; what belongs to a node is the node's. */
@@ -107,6 +114,7 @@ export async function recordsOfHostsFile(
   hosts: HostsMapping,
   serverName: string,
   warnings: Warnings,
+  lost: Warnings,
 ): Promise<OwnedRecords> {
   const owners = await nodesByName(snapshot);
   const found: { owner: string; records: DnsRecord[] }[] = [];
@@ -118,7 +126,7 @@ export async function recordsOfHostsFile(
     const host: Host = { ip, name, aliases };
     found.push({ owner, records: recordsOfHost(snapshot, zones, host, warnings.add) });
   }
-  return withoutClashes(found, serverName, warnings);
+  return withoutClashes(found, serverName, lost);
 }
 
 /** The nodes by the names their interfaces have in the hosts file. */
@@ -157,7 +165,7 @@ function interfacesIn(reader: EffectiveReader, node: string): HostInterface[] {
 function withoutClashes(
   found: readonly { readonly owner: string; readonly records: readonly DnsRecord[] }[],
   serverName: string,
-  warnings: Warnings,
+  lost: Warnings,
 ): OwnedRecords {
   const hostNames = new Set([serverName]);
   for (const { records } of found) for (const { name, type } of records) if (type !== 'CNAME') hostNames.add(name);
@@ -168,7 +176,7 @@ function withoutClashes(
       if (type !== 'CNAME') return true;
       if (!aliases.has(name)) aliases.set(name, data);
       if (!hostNames.has(name) && aliases.get(name) === data) return true;
-      warnings.add(`Ignoring ${name}, another name of ${data}: it is the name of another host already.`);
+      lost.add(`Ignoring ${name}, another name of ${data}: it is the name of another host already.`);
       return false;
     });
     own(owned, owner, kept);

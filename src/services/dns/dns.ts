@@ -4,6 +4,7 @@ import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import { RefusedNodes } from '../../objects/refused-nodes.ts';
 import type { TsigKey } from '../../protocols/dns/tsig.ts';
 import { aliasClaims, likelyRecords, recordsOfHostsFile, recordsOfNodes } from './cluster-records.ts';
 import { externalChange, ExternalServer, type Wish } from './external-server.ts';
@@ -53,14 +54,15 @@ export class Dns {
     await this.#local?.close();
   }
 
-  /** Makes configuration and zones anew with all hosts of the hosts file in them. Answers with what was left out. */
-  async setUp(snapshot: Snapshot): Promise<string[]> {
+  /** Makes configuration and zones anew with all hosts of the hosts file in them. Answers with what was left out, aliases apart. */
+  async setUp(snapshot: Snapshot): Promise<{ messages: string[]; lostAliases: string[] }> {
     const zones = zonesOf(snapshot);
     const warnings = new Warnings(zones.warnings);
+    const lost = new Warnings();
     if (isExternal(snapshot)) {
       const server = this.#externalServer(snapshot);
       const found = await server.updater.submitComputed(async () => {
-        const owners = await recordsOfHostsFile(snapshot, zones, this.#hosts.read(), '', warnings);
+        const owners = await recordsOfHostsFile(snapshot, zones, this.#hosts.read(), '', warnings, lost);
         for (const owner of server.ledger.owners()) if (!owners.has(owner)) owners.set(owner, new Map());
         return externalChange(server, zones, { owners }, warnings);
       });
@@ -70,22 +72,26 @@ export class Dns {
       await local.setUp(snapshot, zones, async () => {
         const hosts = this.#hosts.read();
         const authority = authorityOf(snapshot, zones.domain, hosts, local.layout);
-        return { authority, owned: await recordsOfHostsFile(snapshot, zones, hosts, authority.name, warnings) };
+        return { authority, owned: await recordsOfHostsFile(snapshot, zones, hosts, authority.name, warnings, lost) };
       });
     }
-    return warnings.list();
+    return { messages: warnings.list(), lostAliases: lost.list() };
   }
 
-  /** Lets DNS show the nodes as they are defined, and nothing else of them. */
+  /** Lets DNS show the nodes as they are defined, and nothing else of them. Those that cannot be served are named when all others are. */
   async add(snapshot: Snapshot, nodes: readonly string[]): Promise<string[]> {
     const zones = zonesOf(snapshot);
     const warnings = new Warnings();
     const hosts = this.#hosts.read();
-    const owners = await recordsOfNodes(snapshot, zones, nodes, hosts, this.#hosts.path, warnings);
-    checkTogether(owners, isExternal(snapshot) ? undefined : serverName(zones.domain));
+    const refused = new RefusedNodes();
+    const owners = await recordsOfNodes(snapshot, zones, nodes, hosts, this.#hosts.path, warnings, refused);
+    checkTogether(owners, refused, isExternal(snapshot) ? undefined : serverName(zones.domain));
+    for (const node of owners.keys()) if (refused.has(node)) owners.delete(node);
     const isClaimed = aliasClaims(snapshot);
     const predecessors = predecessorsOf(snapshot, this.#ledgerFor(snapshot), owners, warnings);
-    await this.#update(snapshot, zones, { owners: new Map([...owners, ...predecessors]), isClaimed }, warnings);
+    const wish = { owners: new Map([...owners, ...predecessors]), isClaimed, refused };
+    await this.#update(snapshot, zones, wish, warnings);
+    refused.tell();
     return warnings.list();
   }
 

@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import { attemptFor, type RefusedNodes } from '../../objects/refused-nodes.ts';
 import type { UpdateOperation } from '../../protocols/dns/update.ts';
 import { guard, type Guarded } from './guards.ts';
 import { type DnsRecord, type Holding, type Ledger, recordKey, type Records } from './ledger.ts';
@@ -11,6 +12,8 @@ export interface Change {
   readonly doubtful?: ReadonlyMap<string, Records>;
   /** Whether another node is still defined to have a name as its alias, so that nobody else can take it. */
   readonly isClaimed?: (owner: string, name: string) => boolean;
+  /** Where nodes are noted that would take a name from another; they stay as they were. Undefined: all is refused. */
+  readonly refused?: RefusedNodes;
   /** The name server's own name: its addresses are never removed. */
   readonly server?: string;
   /** The zone a name is in; undefined if it is in none, and so cannot be in DNS. */
@@ -25,7 +28,8 @@ export interface Plan extends Guarded {
 }
 
 /** What has to be sent for a change. A record that two nodes have stays until the second gives it up. */
-export function planUpdate(ledger: Ledger, change: Change): Plan {
+export function planUpdate(ledger: Ledger, wish: Change): Plan {
+  const change = wish.refused ? { ...wish, owners: possible(ledger, wish, wish.refused) } : wish;
   const operations: UpdateOperation[] = [];
   const before = new Map<string, Records>();
   const after = new Map<string, Records>();
@@ -54,6 +58,19 @@ export function planUpdate(ledger: Ledger, change: Change): Plan {
   const isNoted = (alias: DnsRecord): boolean =>
     ledger.named(alias.name).some(({ record }) => sameRecord(record, alias));
   return { ...guard(operations, isNoted), before, after, warnings };
+}
+
+/** The owners without those that are refused. One that stays as it was keeps names that others may have counted on. */
+function possible(ledger: Ledger, change: Change, refused: RefusedNodes): Change['owners'] {
+  for (let owners = change.owners; ; ) {
+    const left = [...owners].filter(([owner, records]) =>
+      attemptFor(refused, owner, () => {
+        for (const record of records.values()) takeOver(ledger, { ...change, owners }, owner, record);
+      }),
+    );
+    if (left.length === owners.size) return owners;
+    owners = new Map(left);
+  }
 }
 
 /** Tells which records remain: those that the change itself has, and those that others have. */
@@ -116,29 +133,28 @@ function without(records: Records, record: DnsRecord): Records {
   return left;
 }
 
-/** Refuses records that cannot be in DNS together, or not beside the name server's own name. */
-export function checkTogether(owners: ReadonlyMap<string, Records>, server?: string): void {
+/** Refuses nodes whose records cannot be in DNS together, or not beside the name server's own name. */
+export function checkTogether(owners: ReadonlyMap<string, Records>, refused: RefusedNodes, server?: string): void {
   const aliases = new Map<string, { owner: string; data: string }>();
   const hosts = new Map<string, string>();
   for (const [owner, records] of owners) {
+    const refuse = (what: string, ...others: string[]): void => {
+      for (const node of [owner, ...others]) refused.refuse(node, [`Node ${owner}, hosts.hostnames: ${what}.`]);
+    };
     for (const { name, type, data } of records.values()) {
       if (type === 'A' || type === 'AAAA') hosts.set(name, owner);
       if (type !== 'CNAME') continue;
       const known = aliases.get(name);
       if (known && known.data !== data)
-        throw new Fault(
-          'invalid',
-          `Node ${owner}, hosts.hostnames: ${name} would be another name of both ${known.data} (node ${known.owner}) and ${data}.`,
-        );
-      if (name === server)
-        throw new Fault('invalid', `Node ${owner}, hosts.hostnames: ${name} is the name of the management node.`);
-      aliases.set(name, { owner, data });
+        refuse(`${name} would be another name of both ${known.data} (node ${known.owner}) and ${data}`, known.owner);
+      else if (name === server) refuse(`${name} is the name of the management node`);
+      else aliases.set(name, { owner, data });
     }
   }
   for (const [name, { owner }] of aliases) {
     const host = hosts.get(name);
     if (host !== undefined)
-      throw new Fault('invalid', `Node ${owner}, hosts.hostnames: ${name} is the name of a host of node ${host}.`);
+      refused.refuse(owner, [`Node ${owner}, hosts.hostnames: ${name} is the name of a host of node ${host}.`]);
   }
 }
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { Fault } from '../../core/errors.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
@@ -9,6 +8,7 @@ import { hasHostData, interfacesOf } from '../../objects/host-interfaces.ts';
 import { hostEntries, type HostEntries, type HostEntry, type Resolve } from '../../objects/host-names.ts';
 import { type ManagementNode, managementNode } from '../../objects/management-node.ts';
 import { type DnsRecord, keyed, Ledger, type Records } from '../dns/ledger.ts';
+import { RefusedNodes } from '../../objects/refused-nodes.ts';
 import { beginning, type HostLine, makeResolve, parseHosts, readHosts } from './hosts-file.ts';
 import { HostsWriter } from './hosts-writer.ts';
 import type { NameOrder } from './line-format.ts';
@@ -63,26 +63,31 @@ export class Hosts {
 
   async #write(snapshot: Snapshot, nodes: readonly string[] | undefined, options: HostsOptions): Promise<string[]> {
     const asked = nodes ?? nodesWithHostData(snapshot);
-    const found = await hostEntries(snapshot, asked, this.resolve());
+    const refused = new RefusedNodes();
+    const found = await hostEntries(snapshot, asked, this.resolve(), refused);
     const own = managementNode(snapshot);
     const reader = effectiveReader(snapshot);
     const set = new Set(asked);
     const format = { order: options.order ?? siteOrder(snapshot), longOthers: options.longOthers };
     let warnings: readonly string[] = [];
-    const written = recordsByNode(asked, found.entries);
-    await this.#ledger.set(
-      new Map([...written].map(([node, lines]) => [node, new Map([...this.#ledger.of(node), ...lines])])),
-    );
+    await this.#ledger.set(this.#withOlder(recordsByNode(asked, found.entries)));
     await this.#writer.update((lines) => {
       const kept = options.fresh ? ownOnly(lines, own) : lines;
-      checkHolders(reader, kept, found.entries, set);
-      const merged = mergeHosts(kept, found.entries, own, format);
+      checkHolders(reader, kept, found.entries, set, refused);
+      const merged = mergeHosts(kept, found.entries, own, format, refused);
       warnings = merged.warnings;
       return merged.text;
     });
-    await this.#ledger.set(written);
-    if (!nodes) refuseInvalid(found);
+    const served = asked.filter((node) => !refused.has(node));
+    await this.#ledger.set(recordsByNode(served, found.entries));
+    if (!nodes) refuseInvalid(found, refused);
+    refused.tell();
     return [...found.warnings, ...warnings];
+  }
+
+  /** Before a line is written it is noted beside those it may take the place of. */
+  #withOlder(written: ReadonlyMap<string, Records>): Map<string, Records> {
+    return new Map([...written].map(([node, lines]) => [node, new Map([...this.#ledger.of(node), ...lines])]));
   }
 
   remove(snapshot: Snapshot, nodes: readonly string[]): Promise<void> {
@@ -153,10 +158,6 @@ const siteOrder = (snapshot: Snapshot): NameOrder =>
   /^(1|y|yes|enable|enabled|true)$/i.test(siteValue(snapshot, 'FQDNfirst') ?? '') ? 'long' : 'short';
 
 /** Of all nodes, one whose address is none is an error; the others' lines are written all the same. */
-function refuseInvalid({ invalid }: HostEntries): void {
-  if (invalid.length === 0) return;
-  throw new Fault(
-    'invalid',
-    invalid.map(({ node, ip }) => `Invalid IP Addr '${ip}' for node '${node}'.`),
-  );
+function refuseInvalid({ invalid }: HostEntries, refused: RefusedNodes): void {
+  for (const { node, ip } of invalid) refused.refuse(node, [`Invalid IP Addr '${ip}' for node '${node}'.`]);
 }

@@ -1,6 +1,7 @@
 import { ipText } from '../../core/ip.ts';
 import type { HostEntry } from '../../objects/host-names.ts';
 import type { ManagementNode } from '../../objects/management-node.ts';
+import { attemptFor, type RefusedNodes } from '../../objects/refused-nodes.ts';
 import type { HostLine } from './hosts-file.ts';
 import { formatLine, type LineFormat } from './line-format.ts';
 import { LineIndex, type Wanted } from './line-index.ts';
@@ -9,23 +10,27 @@ import { isOwnEntry, isOwnLine } from './own-lines.ts';
 /**
  * The file with the entries in it. An entry takes the place of the first line that has its address or its first name, further such
  * lines go, and all others stay as they are byte for byte. Lines of the management node itself are never touched, and none is added
- * that would count as its own: it could never be taken out again.
+ * that would count as its own: it could never be taken out again. A node that has such an entry is refused.
  */
 export function mergeHosts(
   lines: readonly HostLine[],
   entries: readonly HostEntry[],
   own: ManagementNode,
   format: LineFormat,
+  refused?: RefusedNodes,
 ): { text: string; warnings: readonly string[] } {
   const index = new LineIndex(lines, (line) => isOwnLine(own, line), entries.map(wantedOf));
-  const ours: HostEntry[] = [];
+  const possible: HostEntry[] = [];
   const warnings: string[] = [];
   for (const entry of entries) {
-    const names = index.ownNames(entry.ip);
-    if ([entry.short, entry.long].some((name) => names?.includes(name.toLowerCase()))) continue;
-    if (isOwnEntry(own, entry, names !== undefined)) warnings.push(ownWarning(entry));
-    else ours.push(entry);
+    attemptFor(refused, entry.node, () => {
+      const names = index.ownNames(entry.ip);
+      if ([entry.short, entry.long].some((name) => names?.includes(name.toLowerCase()))) return;
+      if (isOwnEntry(own, entry, names !== undefined)) warnings.push(ownWarning(entry));
+      else possible.push(entry);
+    });
   }
+  const ours = possible.filter(({ node }) => !refused?.has(node));
   const lineOf = linesFor(ours, index);
   const replaced = new Map<number, string>();
   for (const entry of ours)

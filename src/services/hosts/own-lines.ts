@@ -4,6 +4,7 @@ import type { EffectiveReader } from '../../objects/effective.ts';
 import { interfacesOf } from '../../objects/host-interfaces.ts';
 import type { HostEntry } from '../../objects/host-names.ts';
 import type { ManagementNode } from '../../objects/management-node.ts';
+import type { RefusedNodes } from '../../objects/refused-nodes.ts';
 import type { HostLine } from './hosts-file.ts';
 
 /** Whether a line of the hosts file is this machine's own: loopback, localhost, one of its addresses, or its name. */
@@ -33,12 +34,13 @@ export function isOwnEntry(
   );
 }
 
-/** Refuses an address that the file gives to another node which still has it. Looks only at nodes that those lines name. */
+/** Refuses nodes with an address that the file gives to another node which still has it. Looks only at nodes that those lines name. */
 export function checkHolders(
   reader: EffectiveReader,
   lines: readonly HostLine[],
   entries: readonly HostEntry[],
   nodes: ReadonlySet<string>,
+  refused: RefusedNodes,
 ): void {
   const wanted = new Map(entries.map((entry) => [ipText(entry.ip), entry]));
   for (const line of lines) {
@@ -52,10 +54,9 @@ export function checkHolders(
       .flatMap(nodesMeant)
       .find((node) => !nodes.has(node) && reader.nodeRow(node) && hasAddress(reader, node, entry.ip));
     if (holder === undefined) continue;
-    throw new Fault(
-      'invalid',
+    refused.refuse(entry.node, [
       `Node ${entry.node}, ${entry.attribute}: node ${holder} has the address ${ipText(entry.ip)} too, and its line in the hosts file; give one of them another address.`,
-    );
+    ]);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type FaultData, orFault } from '../../core/errors.ts';
+import { Fault, type FaultData, orFault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
 import { isEnabled, tableNamed } from '../../database/tables.ts';
@@ -25,8 +25,6 @@ export interface UpdateJob {
   readonly files: boolean;
   readonly software: boolean;
   readonly scripts: boolean;
-  /** Sentences on scripts that were named and do not exist; then nothing is run. */
-  readonly missing: readonly string[];
   readonly lists: Readonly<Record<string, FoundList | FaultData>>;
   readonly packages: Readonly<Record<string, readonly PackageStep[] | FaultData>>;
   /** Where nodes keep what synchronising files needs; empty: in the usual place. */
@@ -86,6 +84,9 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
     return { ...script, is };
   };
   const named = scripts === 'all' ? [] : (scripts ?? []).map(planned);
+  const unknown = named.filter(({ is }) => is === 'missing').map(({ text }) => missingScript(text));
+  if (unknown.length > 0)
+    throw new Fault('invalid', [...unknown, `Nothing was run. Postscripts lie in ${remote.postscripts}.`]);
   /** What the other steps of this update do already is left out. */
   const isDone = ({ is }: PlannedScript): boolean =>
     is === 'syncfiles' ? files : software && softwareNames.some((name) => name === is);
@@ -100,7 +101,6 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       files,
       software,
       scripts: scripts !== undefined,
-      missing: named.flatMap(({ is, text }) => (is === 'missing' ? missingScript(text) : [])),
       lists: lists.found.all,
       packages: packages.found.all,
       storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',

@@ -31,10 +31,9 @@ export class NodeUpdate {
     this.#local = local;
   }
 
-  /** Whether anything is done: nothing is if a named script does not exist, or if only files are wanted and the node gets none. */
+  /** Whether anything is done: nothing is if only files are wanted and the node gets none. */
   async doesSomething(): Promise<boolean> {
-    const { software, scripts, missing } = this.#job;
-    if (missing.length > 0) return false;
+    const { software, scripts } = this.#job;
     if (software || scripts) return true;
     // A list that cannot be read is one all the same.
     const plan = await this.#plan().catch(() => 'unreadable');
@@ -60,13 +59,7 @@ export class NodeUpdate {
   }
 
   async *#steps(shell: NodeShell): AsyncIterable<ScriptReport> {
-    const { files, software, scripts, missing } = this.#job;
-    if (missing.length > 0) {
-      // A node that cannot be reached is an error whatever was asked for.
-      await shell.must('true', 'true');
-      yield saying(missing);
-      return;
-    }
+    const { files, software, scripts } = this.#job;
     if (files) yield this.#syncFiles(shell);
     if (software) {
       yield saying([softwareBegins]);

@@ -247,6 +247,26 @@ describe('POST and DELETE /nodes/{noderange}/dns', () => {
     expect(site.dig('f2.cluster.test')).toEqual(['10.77.13.2']);
   });
 
+  it('serves all others when nodes clash, and names those that do', async () => {
+    await site.nodes({ h1: { ip: '10.77.15.1', hostnames: 'both' }, h3: { ip: '10.77.15.3' } });
+    await site.nodes({ h2: { ip: '10.77.15.2', hostnames: 'both' } });
+    const reply = await post('/nodes/h1-h3/dns');
+    const what = 'both.cluster.test would be another name of both h1.cluster.test (node h1) and h2.cluster.test';
+    expect([reply.status, reply.json.error]).toEqual([403, [`Node h2, hosts.hostnames: ${what}.`]]);
+    expect(['h1', 'h2', 'h3', 'both'].map((name) => site.dig(`${name}.cluster.test`).length)).toEqual([0, 0, 1, 0]);
+    await site.server.ok('POST', '/nodes/h1/dns');
+    await site.server.ok('DELETE', '/nodes/h3/dns');
+    const later = await post('/nodes/h2-h3/dns');
+    const taken = 'both.cluster.test is another name of node h1; remove it there first';
+    expect([later.status, later.json.error]).toEqual([403, [`Node h2, hosts.hostnames: ${taken}.`]]);
+    expect(['h1', 'h2', 'h3', 'both'].map((name) => site.dig(`${name}.cluster.test`).length)).toEqual([1, 0, 1, 2]);
+    // Told without being asked for.
+    const all = await post('/services/dns');
+    expect([all.status, all.headers['x-muster-note']]).toEqual([201, expect.stringContaining(', another name of ')]);
+    await site.server.ok('DELETE', '/nodes/h1-h3/dns');
+    await site.server.ok('DELETE', '/nodes/h1-h3');
+  });
+
   it('moves an alias to the node that has it now, but takes it from nobody', async () => {
     await site.nodes({ g1: { ip: '10.77.14.1', hostnames: 'moving' } });
     await site.server.ok('POST', '/nodes/g1/dns');

@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RefusedNodes } from '../../../src/objects/refused-nodes.ts';
 import { type DnsRecord, keyed, Ledger } from '../../../src/services/dns/ledger.ts';
 import { type Change, checkTogether, countTogether, planUpdate } from '../../../src/services/dns/update-plan.ts';
 
@@ -179,6 +180,8 @@ describe('a plan', () => {
     ['an alias of two', { n1: [cname('x', 'n1')], n2: [cname('x', 'n2')] }, /Node n2, hosts\.hostnames: x\.t would be/],
     ['an alias that is a host', { n1: [cname('n2', 'n1')], n2: [a('n2', '1.1.1.1')] }, /Node n1, .* n2\.t is the name/],
   ])('is refused: %s', (_what, owners, message) => {
-    expect(() => checkTogether(owned(owners))).toThrow(message);
+    const refused = new RefusedNodes();
+    checkTogether(owned(owners), refused);
+    expect(() => refused.tell()).toThrow(message);
   });
 });

@@ -53,3 +53,28 @@ it('a line of IPv6, with line ends of another system or without one is found and
   await hosts.write(cluster('10.9.0.9', 0), ['n1'], options);
   expect(text()).toBe('# \xff\r\n10.9.0.9 n1 n1.c.com \n');
 });
+
+it('nodes that cannot be in the file are named when the lines of all others are written', async () => {
+  const nodes = [
+    { node: 'n1', ip: '127.0.0.9' },
+    { node: 'n2', ip: '10.0.0.2' },
+    { node: 'n3', ip: '10.0.0.2' },
+    { node: 'n4', ip: '10.0.0.4', otherinterfaces: 'nonsense' },
+    { node: 'n5', ip: '10.0.0.5', otherinterfaces: '-bmc:10.0.0.6 bad..name:10.0.0.7' },
+    { node: 'n6', ip: '10.0.0.6' },
+  ];
+  const snapshot = snapshotOf({
+    nodelist: nodes.map(({ node }) => ({ node, groups: 'all' })),
+    hosts: nodes,
+    site: [{ key: 'domain', value: 'c.com' }],
+  });
+  await expect(hosts.write(snapshot, undefined, options)).rejects.toMatchObject({
+    sentences: [
+      expect.stringContaining('Node n1, hosts.ip: 127.0.0.9 is a loopback address'),
+      expect.stringContaining('Node n3, hosts.ip: n2 of node n2 has the address 10.0.0.2 too'),
+      expect.stringContaining('Node n4, hosts.otherinterfaces: "nonsense"'),
+      expect.stringContaining('Node n5, hosts.otherinterfaces: "bad..name'),
+    ],
+  });
+  expect(text()).toBe('10.0.0.6 n6 n6.c.com \n');
+});

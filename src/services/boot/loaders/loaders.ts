@@ -59,13 +59,22 @@ const loaders: readonly Loader[] = [
       'grub-efi-arm64-signed has it; put its grubnetaa64.efi.signed under this name into the directory of boot.directory',
     for: 'arm64 machines with Secure Boot',
   },
-  {
-    name: 'ipxe-ia32.efi',
-    places: [],
-    remedy: 'build it from the source of iPXE, and put it into the directory of boot.directory',
-    for: 'machines with a UEFI of 32 bits',
-    isRare: true,
-  },
+  ...(
+    [
+      ['ia32', 'machines with a UEFI of 32 bits'],
+      ['riscv32', 'RISC-V machines of 32 bits'],
+      ['riscv64', 'RISC-V machines of 64 bits'],
+      ['loong64', 'LoongArch machines'],
+    ] as const
+  ).map(
+    ([arch, whom]): Loader => ({
+      name: `ipxe-${arch}.efi`,
+      places: [],
+      remedy: 'build it from the source of iPXE, and put it into the directory of boot.directory',
+      for: whom,
+      isRare: true,
+    }),
+  ),
 ];
 
 /** Other names of them: those of the reference system. */
