@@ -190,7 +190,7 @@ function makeTree(files: number): string {
   return tree;
 }
 
-async function* trees(count: number, repeats: number): AsyncIterable<Row> {
+async function* treeCopies(count: number, repeats: number): AsyncIterable<Row> {
   const lab = await startFarm(count);
   try {
     const [configuration, farm] = [configurationFor(lab), farmFile(lab)];
@@ -254,7 +254,8 @@ async function* syncs(first: number, again: number, repeats: number): AsyncItera
 async function startRootFarm(count: number, perRoot: number) {
   await bindTo(undefined);
   const port = 2_222;
-  const lab = await startRoots({ count, prefix: '127.125', port, perRoot }).finally(() => bindTo(clientCore));
+  const lab = await startRoots({ count, prefix: '127.125', port, perRoot });
+  await bindTo(clientCore);
   const keyFile = join(newDirectory(), 'id_ed25519');
   const { privateKey, publicKey } = newKeyPair('bench');
   writeFileSync(keyFile, privateKey, { mode: 0o600 });
@@ -293,7 +294,7 @@ export const ssh: readonly Benchmark[] = [
     name: 'ssh-tree',
     async *rows() {
       installMissing(packages, 'the benchmarks');
-      yield* trees(50, 3);
+      yield* treeCopies(50, 3);
     },
   },
   {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isAlive } from '../lab/child.ts';
@@ -46,5 +46,21 @@ describe('the same by ssh processes', () => {
     const reply = await world.server.call('POST', '/nodes/t0,t1/nodecopy', { body: { src: [file], target: 'copied' } });
     expect([reply.status, reply.text]).toEqual([201, '']);
     expect(readFileSync(join(world.lab.home(1), 'copied'), 'utf8')).toBe('content');
+  });
+
+  it('copies trees', async () => {
+    const tree = join(world.sources, 'tree');
+    mkdirSync(tree);
+    for (let index = 0; index < 30; index++) writeFileSync(join(tree, String(index)), `content ${index}`);
+    writeFileSync(join(tree, 'large'), Buffer.alloc(3_000_000, 'x'));
+    const reply = await world.server.call('POST', '/nodes/t0,t1/nodecopy', { body: { src: [tree], target: 'trees/' } });
+    expect([reply.status, reply.text]).toEqual([201, '']);
+    for (const index of [0, 1]) {
+      const there = join(world.lab.home(index), 'trees/tree');
+      expect(readdirSync(there).sort()).toEqual(readdirSync(tree).sort());
+      expect(readFileSync(join(there, '29'), 'utf8')).toBe('content 29');
+      expect(statSync(join(there, 'large')).size).toBe(3_000_000);
+      expect(readdirSync(join(world.lab.home(index), 'trees'))).toEqual(['tree']);
+    }
   });
 });

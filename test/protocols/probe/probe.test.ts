@@ -18,6 +18,8 @@ test.each([
   ['an IPv6 address is looked at alike', 'six', { alive: true, applications: [] }],
   ['a thousand among as many that are away are all seen', 'up', 1_000],
   ['what does not answer is not alive', 'down', 1_000],
+  ['ports that say nothing are silent, however many are tried at once', 'silent', 700],
+  ['ports are open, closed or silent', 'ports', ['open', 'closed', 'open', 'closed', 'silent']],
   ['an installer is asked how far it is, and only printable text counts', 'installer', 'installing stat'],
   ['no installer says nothing', 'noInstaller', null],
 ])('%s', (_title, what, expected) => expect(seen[what]).toEqual(expected));

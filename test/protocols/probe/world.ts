@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { AddressGuard } from '../../../src/core/address-guard.ts';
+import { PortProbe } from '../../../src/protocols/probe/ports.ts';
 import { usualApplications } from '../../../src/services/node-applications.ts';
 import { NodeProbes } from '../../../src/services/node-probes.ts';
 
@@ -17,6 +18,7 @@ for (const [address, port] of [
   ['127.9.0.1', 22],
   ['127.9.0.1', 443],
   ['127.9.0.2', 3389],
+  ['::1', 24],
 ] as const) {
   const server = createServer().listen(port, address);
   await once(server, 'listening');
@@ -39,8 +41,22 @@ const mixed = many('127.10', 1_000).flatMap((address, i) => [address, away[i]!])
 const sightings = await Promise.all(mixed.map(look));
 const up = sightings.filter((_, i) => i % 2 === 0);
 const down = sightings.filter((_, i) => i % 2 === 1);
+const ports = new PortProbe();
+const silent = await Promise.all(away.slice(0, 700).map((address) => ports.state(address, 22, never)));
 console.log(
   JSON.stringify({
+    silent: silent.filter((state) => state === 'silent').length,
+    ports: await Promise.all(
+      (
+        [
+          ['127.9.0.1', 22],
+          ['127.9.0.1', 23],
+          ['::1', 24],
+          ['::1', 25],
+          ['255.255.255.255', 22],
+        ] as const
+      ).map(([address, port]) => ports.state(address, port, never)),
+    ),
     several: await look('127.9.0.1'),
     one: await look('127.9.0.2'),
     none: await look('127.9.0.4'),

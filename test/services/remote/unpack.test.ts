@@ -50,10 +50,10 @@ function shell({ most = Infinity, path = process.env['PATH'] ?? '' } = {}) {
           child.stdin.end();
         }
       };
-      let broken: unknown;
-      feed().catch((error: unknown) => (broken = error));
+      let broken: Error | undefined;
+      feed().catch((error: Error) => (broken = error));
       const exit = await ended;
-      if (broken !== undefined) throw broken;
+      if (broken) throw broken;
       return exit;
     },
   };
