@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { writeAlong } from '../../src/core/sync-file-system.ts';
 import { until } from '../harness/processes.ts';
 import { scratchDirectory } from '../harness/store.ts';
@@ -18,6 +18,7 @@ test('what is written to a file goes to the disk while it grows, and a file that
     for (const bytes of [1_000_000, 2_000_000]) {
       writeFileSync(file, Buffer.alloc(bytes, 1), { flag: 'a' });
       await until(isOnDisk);
+      expect(isOnDisk()).toBe(true);
     }
   } finally {
     end();
