@@ -36,3 +36,20 @@ const writing = 2;
 
 /** The kernel begins to write a file to the disk, so that a sync has less to wait for. Not every file system can; then the sync does it all. */
 export const beginWriting = (fd: number): void => void calls().syncFileRange(fd, 0, 0, writing);
+
+const writeEvery = 500;
+
+/** While another process makes a file, what is there of it goes to the disk; the function that is returned ends this. */
+export function writeAlong(file: string): () => void {
+  const timer = setInterval(() => {
+    try {
+      const handle = openSync(file, 'r');
+      beginWriting(handle);
+      closeSync(handle);
+    } catch (error) {
+      // It is not there yet, or no more.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }, writeEvery);
+  return () => clearInterval(timer);
+}

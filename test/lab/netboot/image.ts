@@ -4,12 +4,11 @@ import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { work as gen } from '../../../src/services/images/build/gen.ts';
-import type { GenJob } from '../../../src/services/images/build/gen-job.ts';
 import { makeInitramfs } from '../../../src/services/images/build/initramfs.ts';
 import { kernelIn } from '../../../src/services/images/build/kernel.ts';
 import { readManifest, writeManifest } from '../../../src/services/images/manifest.ts';
 import { directWork } from '../../harness/work.ts';
-import { debianMirror } from '../debian-mirror.ts';
+import { debianPackages, genJob } from '../gen-job.ts';
 import { machineArch } from './machine.ts';
 
 const debianArch = machineArch === 'aarch64' ? 'arm64' : 'amd64';
@@ -53,7 +52,7 @@ async function builtImage(): Promise<string> {
   const building = join(cache, `building-${process.pid}`);
   const task = directWork();
   try {
-    await gen(jobFor(join(building, 'image')), task);
+    await gen(genJob(join(building, 'image'), 'debian12', debianPackages(...packages)), task);
     await rename(join(building, 'image'), kept).catch((error: NodeJS.ErrnoException) => {
       // Another process was quicker.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
@@ -64,31 +63,3 @@ async function builtImage(): Promise<string> {
   }
   return kept;
 }
-
-const jobFor = (directory: string): GenJob => ({
-  image: 'kept',
-  osvers: 'debian12',
-  osarch: machineArch,
-  profile: 'kept',
-  directory,
-  by: 'root',
-  lists: [],
-  permission: 0o755,
-  anew: false,
-  recipe: {
-    family: 'apt',
-    osvers: 'debian12',
-    osarch: machineArch,
-    suite: 'bookworm',
-    packages: {
-      sources: [{ kind: 'url', url: debianMirror(), components: ['main'] }],
-      steps: [{ removeBefore: ['tzdata'], install: packages, removeAfter: [], environment: {} }],
-    },
-    others: { sources: [], steps: [] },
-    postinstall: [],
-    kernelver: '',
-    netdrivers: [],
-    drivers: [],
-    method: 'netboot',
-  },
-});

@@ -11,6 +11,7 @@ import { readManifest } from '../../../src/services/images/manifest.ts';
 import { work as pack } from '../../../src/services/images/pack/pack.ts';
 import { directWork, type DirectWork } from '../../harness/work.ts';
 import { debianMirror } from '../../lab/debian-mirror.ts';
+import { debianPackages, genJob, packagesFrom } from '../../lab/gen-job.ts';
 import { makeRepository } from '../../lab/packages.ts';
 import { during, packJob, refusal } from './small-image.ts';
 import { inMemory } from './steps.ts';
@@ -22,13 +23,7 @@ let building: DirectWork;
 
 const withOthers = (path: string, ...install: string[]): GenJob => ({
   ...job,
-  recipe: {
-    ...job.recipe,
-    others: {
-      sources: [{ kind: 'directory', path }],
-      steps: [{ removeBefore: [], install, removeAfter: [], environment: {} }],
-    },
-  },
+  recipe: { ...job.recipe, others: packagesFrom({ kind: 'directory', path }, ...install) },
 });
 
 /** A repository of the site, with packages of two versions. */
@@ -45,40 +40,10 @@ function extras(version: string): string {
 
 beforeAll(async () => {
   top = mkdtempSync(join(tmpdir(), 'muster-debian-'));
-  const sources: PackageSource[] = [{ kind: 'url', url: debianMirror(), components: ['main'] }];
+  const packages = debianPackages(`linux-image-cloud-${arm ? 'arm64' : 'amd64'}`, 'busybox-static');
   job = {
-    image: 'img',
-    osvers: 'debian12',
-    osarch: arm ? 'aarch64' : 'x86_64',
-    profile: 'compute',
-    directory: join(top, 'install/netboot/debian12/arch/compute'),
-    by: 'root',
+    ...genJob(join(top, 'install/netboot/debian12/arch/compute'), 'debian12', packages),
     lists: [{ path: '/install/compute.pkglist', sha256: '0'.repeat(64) }],
-    permission: 0o755,
-    anew: false,
-    recipe: {
-      family: 'apt',
-      osvers: 'debian12',
-      osarch: arm ? 'aarch64' : 'x86_64',
-      suite: 'bookworm',
-      packages: {
-        sources,
-        steps: [
-          {
-            removeBefore: ['tzdata'],
-            install: [`linux-image-cloud-${arm ? 'arm64' : 'amd64'}`, 'busybox-static'],
-            removeAfter: [],
-            environment: {},
-          },
-        ],
-      },
-      others: { sources: [], steps: [] },
-      postinstall: [],
-      kernelver: '',
-      netdrivers: [],
-      drivers: [],
-      method: 'netboot',
-    },
   };
   job = withOthers(extras('1.0'), 'lab-one');
   building = directWork();

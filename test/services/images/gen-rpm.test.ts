@@ -6,12 +6,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { work as gen } from '../../../src/services/images/build/gen.ts';
-import type { GenJob, Recipe } from '../../../src/services/images/build/gen-job.ts';
+import type { GenJob, Recipe, Wanted } from '../../../src/services/images/build/gen-job.ts';
 import { hashFile } from '../../../src/services/images/build/fingerprint.ts';
 import { work as run } from '../../../src/services/images/build/run.ts';
 import { readManifest } from '../../../src/services/images/manifest.ts';
 import { work as remove } from '../../../src/services/images/removal.ts';
 import { directWork } from '../../harness/work.ts';
+import { genJob, packagesFrom } from '../../lab/gen-job.ts';
 import { makeRpmDistribution } from './rpm-distribution.ts';
 import { during, listing, refusal, temporary } from './small-image.ts';
 import { inMemory } from './steps.ts';
@@ -27,46 +28,24 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(top, { recursive: true }));
 
-const step = (...install: string[]) => ({ removeBefore: [], install, removeAfter: [], environment: {} });
-
 const families = [
   ['dnf', 'rocky9', '/var/lib/rpm'],
   ['zypper', 'sles15.4', '/usr/lib/sysimage/rpm'],
 ] as const;
 type Tool = (typeof families)[number][0];
 
+const labPackages = (...names: string[]): Wanted =>
+  packagesFrom({ kind: 'directory', path: distribution.repository }, ...names);
+
 function jobOf(tool: Tool, change: Partial<Recipe> = {}, packages = ['lab-tool', 'lab-kernel']): GenJob {
   const osvers = families.find(([name]) => name === tool)![1];
   const directory = join(temporary(), 'netboot', osvers, 'x86_64', 'compute');
-  return {
-    image: 'img',
-    osvers,
-    osarch: process.arch === 'arm64' ? 'aarch64' : 'x86_64',
-    profile: 'compute',
-    directory,
-    by: 'root',
-    lists: [],
-    permission: 0o755,
-    anew: false,
-    recipe: {
-      family: tool,
-      osvers,
-      osarch: process.arch === 'arm64' ? 'aarch64' : 'x86_64',
-      packages: { sources: [{ kind: 'directory', path: distribution.repository }], steps: [step(...packages)] },
-      others: { sources: [], steps: [] },
-      postinstall: [],
-      kernelver: '',
-      netdrivers: [],
-      drivers: [],
-      method: 'netboot',
-      ...change,
-    },
-  };
+  return genJob(directory, osvers, labPackages(...packages), change);
 }
 
 const withPackages = (job: GenJob, ...packages: string[]): GenJob => ({
   ...job,
-  recipe: { ...job.recipe, packages: { ...job.recipe.packages, steps: [step(...packages)] } },
+  recipe: { ...job.recipe, packages: labPackages(...packages) },
 });
 
 const names = async (directory: string): Promise<string[]> =>

@@ -1,11 +1,9 @@
 // Does a piece of work and dies before a certain change of the file system, as if it were killed.
 import fs from 'node:fs';
-import { enableCompileCache, syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
+import { syncBuiltinESMExports } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import { directWork } from '../../harness/work.ts';
 
-enableCompileCache(join(import.meta.dirname, '../../../.cache/compile'));
 const { module, job, after } = workerData as { module: string; job: unknown; after: number };
 /** Of two paths that a change has, what lies at the first stays there unless it is moved. */
 const changes = { rename: 0, link: 1, rm: 0, rmdir: 0, mkdir: 0, unlink: 0, symlink: 1 };

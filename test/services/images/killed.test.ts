@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
+import { compileCache } from '../../../src/core/compile-cache.ts';
 import { during } from './small-image.ts';
 import { contents, inMemory, removeStagings, type Step, steps, workOf } from './steps.ts';
 
@@ -11,6 +12,8 @@ vi.setConfig({ testTimeout: 300_000 });
 async function killedBefore(change: number, { module }: Step, job: unknown): Promise<boolean> {
   const worker = new Worker(new URL('./killed-worker.ts', import.meta.url), {
     workerData: { module, job, after: change },
+    // Many of them are started.
+    env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
   });
   let isDone = false;
   worker.on('message', () => {

@@ -55,6 +55,8 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const [parts] = await Promise.all([
     Promise.all([file, ...others].map((name) => partOf(made, name))),
     syncFile(join(made, file)),
+    // It would go with the staging, when nothing else is left to do meanwhile.
+    task.program('rm', ['-rf', '--one-file-system', '--', root]),
   ]);
   const { method, compress, lists } = job;
   const id = createHash('sha256')

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { writeAlong } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import type { PackJob } from './pack-job.ts';
 import { writeCpio } from './cpio-tree.ts';
@@ -22,10 +23,16 @@ async function squashfs(
   time: number,
 ): Promise<string> {
   const file = 'rootimg.sfs';
-  await task.program('mksquashfs', [tree, join(directory, file), ...squashfsOptions(compress)], {
-    // Times of files stay as they are; only the file system's own is fixed by it.
-    env: { SOURCE_DATE_EPOCH: String(time) },
-  });
+  const made = join(directory, file);
+  const written = writeAlong(made);
+  try {
+    await task.program('mksquashfs', [tree, made, ...squashfsOptions(compress)], {
+      // Times of files stay as they are; only the file system's own is fixed by it.
+      env: { SOURCE_DATE_EPOCH: String(time) },
+    });
+  } finally {
+    written();
+  }
   return file;
 }
 
