@@ -26,6 +26,8 @@ export interface WorldOptions {
   readonly images?: readonly BootImage[];
   /** More lines of the configuration file. */
   readonly config?: string;
+  /** The site's own loaders and RAM disks. */
+  readonly bootDirectory?: string;
   /** How the definitions reach the server. */
   readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
@@ -44,18 +46,19 @@ const bmcs = '127.77';
 export const machineName = (index: number): string => `n${index + 1}`;
 
 export async function startBootWorld(options: WorldOptions): Promise<BootWorld> {
-  const { machines, images: wanted = ['ram', 'disk'], config = '', send = sendNow } = options;
+  const { machines, images: wanted = ['ram', 'disk'], config = '', bootDirectory, send = sendNow } = options;
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
   const [data, installdir] = [join(top, 'data'), join(top, 'install')];
   const vms: Vm[] = [];
   let server: TestServer | undefined;
+  const own = bootDirectory === undefined ? '' : `directory = "${bootDirectory}"\n`;
   const start = async (): Promise<TestServer> =>
     startServer({
       data,
       namespace,
-      config: `${config}\n[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      config: `${config}\n[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n${own}[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
       environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
     });
   const stop = async (): Promise<void> => {
@@ -66,6 +69,7 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   };
   try {
     mkdirSync(data);
+    mkdirSync(installdir);
     for (const image of wanted) {
       const kind = methods[image] === 'statelite' ? 'statelite' : 'netboot';
       await placeBootImage(image, join(installdir, kind, 'debian12', machineArch, image), image);
