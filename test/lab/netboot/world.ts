@@ -31,13 +31,15 @@ export interface WorldOptions {
   readonly images?: readonly BootImage[];
   /** More lines of the configuration file. */
   readonly config?: string;
+  /** The site's own loaders and RAM disks. */
+  readonly bootDirectory?: string;
   /** How the definitions reach the server. */
   readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
 
-/** The same Debian, for nodes that have it in memory and for those that have it on a disk. */
-const bootImages = ['ram', 'disk'] as const;
-type BootImage = (typeof bootImages)[number];
+/** The same Debian, for nodes that have it in memory, for those that keep some of it, and for those that have it on a disk. */
+const methods = { ram: 'netboot', lite: 'statelite', disk: 'sysclone' } as const;
+type BootImage = keyof typeof methods;
 const leftOut = ['./boot/*', './usr/share/doc/*', './usr/share/man/*', './usr/share/locale/*', './var/cache/apt/*'];
 
 const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
@@ -50,7 +52,14 @@ export const machineName = (index: number): string => `n${index + 1}`;
 export const virtualName = (index: number): string => `v${index + 1}`;
 
 export async function startBootWorld(options: WorldOptions): Promise<BootWorld> {
-  const { machines, virtual = [], images: wanted = bootImages, config = '', send = sendNow } = options;
+  const {
+    machines,
+    virtual = [],
+    images: wanted = ['ram', 'disk'],
+    config = '',
+    bootDirectory,
+    send = sendNow,
+  } = options;
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
@@ -58,11 +67,12 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   const vms: Vm[] = [];
   let server: TestServer | undefined;
   let hypervisor: LibvirtLab | undefined;
+  const own = bootDirectory === undefined ? '' : `directory = "${bootDirectory}"\n`;
   const start = async (): Promise<TestServer> =>
     startServer({
       data,
       namespace,
-      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n${own}[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
       environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
     });
   const stop = async (): Promise<void> => {
@@ -74,8 +84,11 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   };
   try {
     mkdirSync(data);
-    const images = join(installdir, 'netboot/debian12', machineArch);
-    for (const image of wanted) await placeBootImage(image, join(images, image), image);
+    mkdirSync(installdir);
+    for (const image of wanted) {
+      const kind = methods[image] === 'statelite' ? 'statelite' : 'netboot';
+      await placeBootImage(image, join(installdir, kind, 'debian12', machineArch, image), image);
+    }
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
     if (virtual.length > 0) hypervisor = await startLibvirt({ namespace });
     server = await start();
@@ -189,7 +202,7 @@ const imageAttributes = (image: BootImage, installdir: string) => ({
   osvers: 'debian12',
   osarch: machineArch,
   profile: image,
-  provmethod: image === 'disk' ? 'sysclone' : 'netboot',
+  provmethod: methods[image],
   exlist: join(installdir, 'exlist'),
   addkcmdline: `console=${machineConsole} quiet`,
 });
