@@ -1,6 +1,6 @@
 import type { BootOrder } from './boot-order.ts';
 import { grubWords } from './script-formats.ts';
-import { argumentsOf, checkWords } from './script-words.ts';
+import { argumentsOf, checkWords, commentOf } from './script-words.ts';
 
 /** From where GRUB loads: `(http,HOST:PORT)` or `(tftp,HOST)`. */
 export type GrubDevice = `(${'http' | 'tftp'},${string})`;
@@ -11,7 +11,7 @@ export const grubStart = (device: GrubDevice): string =>
 
 /** The script of a machine with this MAC address. */
 export function grubScript(name: string, mac: string, order: BootOrder, device: GrubDevice, server: string): string {
-  const lines = [`#${order.state}`, 'set timeout=0'];
+  const lines = [commentOf(order.state), 'set timeout=0'];
   if (order.kind === 'local') return text([...lines, 'exit']);
   return text([...lines, ...loadLines(name, mac, order, device, server), ...failed]);
 }
@@ -46,7 +46,7 @@ export function grubUnknown(mac: string, orders: readonly BootOrder[], device: G
     ...failed,
     'fi',
   ]);
-  return text([`#${first.state}`, 'set timeout=0', ...choices, 'exit']);
+  return text([commentOf(first.state), 'set timeout=0', ...choices, 'exit']);
 }
 
 /** Says why there is nothing to boot; after a while the machine asks again. */
