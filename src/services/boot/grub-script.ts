@@ -12,9 +12,23 @@ export const grubStart = (device: GrubDevice): string =>
 /** The script of a machine with this MAC address. */
 export function grubScript(name: string, mac: string, order: BootOrder, device: GrubDevice, server: string): string {
   const lines = [commentOf(order.state), 'set timeout=0'];
-  if (order.kind === 'local') return text([...lines, 'exit']);
+  if (order.kind === 'local') return text([...lines, ...fromDisk]);
   return text([...lines, ...loadLines(name, mac, order, device, server), ...failed]);
 }
+
+/**
+ * Starts what firmware would start from a disk that it was told nothing of; without such a file, as on a BIOS, the firmware goes on. The
+ * loader on the disk looks for its own files on `root`.
+ */
+const fromDisk = [
+  'for file in /EFI/BOOT/BOOTX64.EFI /EFI/BOOT/BOOTAA64.EFI; do',
+  'if search --no-floppy --file --set=root $file; then',
+  'chainloader $file',
+  'boot',
+  'fi',
+  'done',
+  'exit',
+];
 
 function loadLines(
   name: string,
@@ -39,7 +53,7 @@ const processors: Readonly<Record<string, readonly string[]>> = { x86_64: ['i386
 export function grubUnknown(mac: string, orders: readonly BootOrder[], device: GrubDevice, server: string): string {
   const loads = orders.filter((order) => order.kind === 'load');
   const [first] = loads;
-  if (!first) return text(['#unknown', 'exit']);
+  if (!first) return text(['#unknown', ...fromDisk]);
   const choices = loads.flatMap((order) => [
     `if [ ${(processors[order.arch] ?? []).map((name) => `$grub_cpu = ${name}`).join(' -o ')} ]; then`,
     ...loadLines(mac, mac, order, device, server),

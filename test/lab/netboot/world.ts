@@ -73,7 +73,7 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
     rmSync(top, { recursive: true, force: true });
   };
   try {
-    mkdirSync(data);
+    for (const directory of [data, installdir]) mkdirSync(directory);
     const images = join(installdir, 'netboot/debian12', machineArch);
     for (const image of wanted) await placeBootImage(image, join(images, image), image);
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
