@@ -5,7 +5,6 @@ import { effectiveReader } from '../objects/effective.ts';
 import { diagnose } from '../services/boot/diagnosis.ts';
 import type { Boot, BootNote } from '../services/boot/reports.ts';
 import { shownBootState } from '../services/boot/states.ts';
-import type { Dhcp } from '../services/dhcp/dhcp.ts';
 import { reservationsOf } from '../services/dhcp/reservations.ts';
 import { nodeArguments, query, selectNodes } from './command.ts';
 
@@ -22,27 +21,28 @@ export const lsboot = query({
     const reservations = reservationsOf(snapshot);
     const now = new Date();
     const nodes = selection.nodes ?? [];
-    const unseen = nodes.some((node) => !boot.reports.of(node));
-    const leases = unseen && dhcp.isConfigured ? await leasedMacs(dhcp) : undefined;
-    const hasLease = (node: string): boolean | undefined =>
-      leases && reservations.ofNode(node).some(({ mac }) => leases.has(mac));
+    const macs = new Map(nodes.map((node) => [node, reservations.ofNode(node).map(({ mac }) => mac)]));
+    const answered = dhcp.isConfigured ? await dhcp.answered(new Set([...macs.values()].flat())) : undefined;
+    const answersOf = (node: string): readonly Date[] | undefined =>
+      answered &&
+      macs
+        .get(node)!
+        .flatMap((mac) => answered.get(mac) ?? [])
+        .filter((at) => at >= boot.reports.since)
+        .toSorted((a, b) => a.getTime() - b.getTime());
     return {
       shape: 'objects',
       names: nodes,
       attributes(node): NodeValue {
         const state = shownBootState(reader, node);
         const own = boot.reports.of(node);
-        const why = diagnose(own, { state, isServed: boot.isServed, hasLease: hasLease(node), now });
+        const why = diagnose(own, { state, isServed: boot.isServed, answered: answersOf(node), now });
         const status = reader.row(statusTable, node)?.['status'] ?? '';
         return { bootstate: state, status, ...shown(own), why };
       },
     };
   },
 });
-
-async function leasedMacs(dhcp: Pick<Dhcp, 'leases'>): Promise<ReadonlySet<string>> {
-  return new Set((await dhcp.leases()).map(({ mac }) => mac));
-}
 
 /** Empty where nothing was seen. */
 const shown = (own: Boot | undefined) => {

@@ -141,7 +141,10 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
   });
 
   it('under Secure Boot, by what Debian has signed', async () => {
-    await start(secure, { state: 'runcmd=echo done' });
+    // The kernel knows that it was started under Secure Boot, and is locked down then.
+    const isLocked =
+      'mount -t securityfs s /sys/kernel/security && grep "\\[integrity\\]" /sys/kernel/security/lockdown';
+    await start(secure, { state: `runcmd=${isLocked} || { cat /sys/kernel/security/lockdown; exit 1; }` });
     // Machines that the next test looks at, meanwhile.
     if (isPc) {
       await start(byHttp, { state: 'runcmd=echo done' });

@@ -44,7 +44,12 @@ describe.each([
   it('a node that is told nothing boots from its disk, with the status that makes UEFI go on', async () => {
     const { status: code, text } = await lab.from(n1, script);
     expect(code).toBe(200);
-    expect(text).toBe('#!ipxe\n#offline\niseq ${platform} efi && goto uefi ||\nexit 0\n:uefi\nexit 1\n');
+    const [grubx64, grubaa64] = ['x64', 'aa64'].map(
+      (arch) => `chain --autofree tftp://\${next-server}/grub${arch}.efi`,
+    );
+    expect(text).toBe(
+      `#!ipxe\n#offline\niseq \${platform} efi && goto uefi ||\nexit 0\n:uefi\n${grubx64} || ${grubaa64} || exit 1\n`,
+    );
   });
 
   it('a node that boots an image is told where its files are, and reports by its token', async () => {

@@ -50,7 +50,11 @@ export function writePack(directory: string, image: string, parts: Parts): strin
 }
 
 /** Defines a diskless image that lies in the install directory, and packs it. */
-export async function definePacked({ server, install }: BootLab, image: string, parts: Parts): Promise<string> {
+export async function definePacked(
+  { server, install }: Pick<BootLab, 'server' | 'install'>,
+  image: string,
+  parts: Parts,
+): Promise<string> {
   const directory = join(install, image);
   await server.ok('POST', `/osimages/${image}`, {
     imagetype: 'linux',

@@ -93,6 +93,16 @@ it.each(['shell', 'standby', 'shutdown', 'runcmd=bmcsetup', 'runimage=http://10.
   },
 );
 
+it('a command with everything that loaders and shells read as their own is one plain word of the boot line', async () => {
+  const command = `a "b" 'c' | d; { $e && *; } > \\f % #g`;
+  await lab.server.ok('PUT', '/nodes/x/bootstate', { state: `runcmd=${command}` });
+  for (const ending of ['ipxe', 'grub']) {
+    const text = (await byHttp(`boot/52-54-00-00-00-21.${ending}`))!;
+    expect(decodeURIComponent(/ destiny=runcmd=([A-Za-z0-9%]+) /.exec(text)![1]!)).toBe(command);
+    expect(text).toContain('\n#runcmd=a ?b? ?c? ? d? ? ?e ?? ?? ? ? ?f ? ?g\n'.slice(ending === 'grub' ? 1 : 0));
+  }
+});
+
 describe('GRUB', () => {
   it('is led to the script of its card, by the protocol it came by', async () => {
     expect(await byHttp('grub/grub.cfg')).toBe(

@@ -2,14 +2,19 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
 /** Fetches a file as firmware does: from an address, one block after another, and again what was lost. */
-export async function tftpGet(from: string, port: number, name: string, blockSize = 1_024): Promise<Buffer> {
+export async function tftpGet(
+  from: string,
+  port: number,
+  name: string,
+  { blockSize = 1_024, server = '127.0.0.1' } = {},
+): Promise<Buffer> {
   const socket = createSocket('udp4');
   socket.bind(0, from);
   await once(socket, 'listening');
   const blocks: Buffer[] = [];
   let last = Buffer.from(`\0\u0001${name}\0octet\0blksize\0${blockSize}\0`, 'latin1');
   let to = port;
-  const send = (): void => socket.send(last, to, '127.0.0.1');
+  const send = (): void => socket.send(last, to, server);
   const again = setInterval(send, 2_000);
   try {
     return await new Promise<Buffer>((resolve, reject) => {

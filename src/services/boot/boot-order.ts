@@ -8,6 +8,7 @@ import { type BootPacks, partOf } from './packs.ts';
 import { diskArguments } from './ramdisk/disk-arguments.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { BootStatus } from './reports.ts';
+import { encodedWord } from './script-words.ts';
 import { statelitePlan } from './statelite/plan.ts';
 import { endsOnDisk, isLocalState, isRamdiskState, isTaskState, shownBootState } from './states.ts';
 
@@ -83,7 +84,7 @@ function taskOrder(
   const args = [
     'quiet',
     `xcatd=${vantage.server}:3001`,
-    `destiny=${state.replaceAll('%', '%25').replaceAll(' ', '%20')}`,
+    `destiny=${encodedWord(state)}`,
     `muster.discovery=http://${vantage.authority}/boot/discovery`,
     ...reportArguments(node, vantage),
     ...consoleArguments(reader, node),

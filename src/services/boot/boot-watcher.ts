@@ -133,7 +133,7 @@ export class BootWatch {
     const why = diagnose(boot && { ...boot, notes }, {
       state,
       isServed: isServed(),
-      hasLease: undefined,
+      answered: undefined,
       now: new Date(),
     });
     return new Fault(kind, [`it was powered on, and ${what}.`, why]);

@@ -7,18 +7,25 @@ export interface Circumstances {
   readonly state: string;
   /** Whether machines can fetch anything here. */
   readonly isServed: boolean;
-  /** Whether DHCP has given it an address; undefined: that cannot be told. */
-  readonly hasLease: boolean | undefined;
+  /** When DHCP has given it an address, the oldest first; undefined: that cannot be told. */
+  readonly answered: readonly Date[] | undefined;
   readonly now: Date;
 }
 
 /** Where a node is in its boot and, as it does not go on, why that may be. */
 export function diagnose(boot: Boot | undefined, circumstances: Circumstances): string {
-  const { state, isServed, now } = circumstances;
+  const { isServed } = circumstances;
   if (!isServed) return 'Nothing can be fetched here: the settings boot.listen and boot.tftpListen are off.';
   const last = boot?.notes.at(-1);
   if (!boot || !last) return unseen(circumstances);
-  const since = `${Math.max(0, Math.round((now.getTime() - last.at.getTime()) / 1_000))} seconds ago`;
+  const asked = askedSince(circumstances, last.at);
+  const told = sentence(boot, last, circumstances);
+  // Also what runs on the node by now asks again when half of the time of its address is over.
+  return asked === '' ? told : `${told} It has asked DHCP ${asked} since.`;
+}
+
+function sentence(boot: Boot, last: BootNote, { state, now }: Circumstances): string {
+  const since = ago(last.at, now);
   if (last.source !== 'report' && last.complete === false)
     return `It began to fetch ${last.text ?? last.step} ${since} and did not get all of it: the network is slow or lossy, or the machine was reset.`;
   if (last.step === 'script' && last.leadsTo === 'failed') return `It asked ${since} and cannot boot: ${last.text}`;
@@ -27,14 +34,29 @@ export function diagnose(boot: Boot | undefined, circumstances: Circumstances): 
   return sentences[last.step]({ last, when: `${times} ${since}`, since, state });
 }
 
-function unseen({ state, hasLease }: Circumstances): string {
+function unseen(circumstances: Circumstances): string {
+  const { state, answered } = circumstances;
   if (state === 'offline') return 'It was told to boot nothing from here (its state is offline), and has not asked.';
-  if (hasLease)
-    return 'It has an address by DHCP and never fetched a loader or a boot script: is the server of boot files of its network (tftpserver) the right one, and does its firmware boot from the network?';
-  return hasLease === undefined
+  const asked = askedSince(circumstances, new Date(0));
+  if (asked !== '')
+    return `It asked DHCP ${asked}, and never fetched a loader or the boot script: is the server of boot files of its network (tftpserver) the right one, and does its firmware boot from the network?`;
+  return answered === undefined
     ? 'Nothing was seen of it since muster was started: is it on, and does it boot from the network?'
-    : 'It has asked neither DHCP nor for a file since muster was started: is it on, is its MAC address right, and does it boot from the network?';
+    : 'It was given no address by DHCP and has asked for no file since muster was started: is it on, is its MAC address right, and does it boot from the network?';
 }
+
+/** `twice, last 5 seconds ago`; empty: it has not. */
+function askedSince({ answered = [], now }: Circumstances, from: Date): string {
+  // The times of DHCP are whole seconds.
+  const times = answered.filter((at) => at > from);
+  const last = times.at(-1);
+  if (!last) return '';
+  if (times.length === 1) return `once, ${ago(last, now)}`;
+  return `${times.length === 2 ? 'twice' : `${times.length} times`}, last ${ago(last, now)}`;
+}
+
+const ago = (at: Date, now: Date): string =>
+  `${Math.max(0, Math.round((now.getTime() - at.getTime()) / 1_000))} seconds ago`;
 
 interface Seen {
   readonly last: BootNote;
@@ -50,7 +72,6 @@ const told: Sentence = ({ last, since }) =>
   `It told ${since} that it is at "${last.step}"${last.text === undefined ? '' : `: ${last.text}`}. Nothing was heard since.`;
 
 const sentences: Readonly<Record<BootStep, Sentence>> = {
-  dhcp: ({ when }) => `It asked DHCP${when}, and never fetched a loader or a boot script.`,
   loader: ({ when, last }) =>
     `It fetched the loader ${last.text ?? ''}${when}, and never the boot script: the loader does not run on it, Secure Boot refuses it, or its network card gets no address then.`,
   script: ({ when, state }) =>

@@ -1,6 +1,6 @@
 import type { BootOrder } from './boot-order.ts';
 import { grubWords } from './script-formats.ts';
-import { argumentsOf, checkWords } from './script-words.ts';
+import { argumentsOf, checkWords, commentOf } from './script-words.ts';
 
 /** From where GRUB loads: `(http,HOST:PORT)` or `(tftp,HOST)`. */
 export type GrubDevice = `(${'http' | 'tftp'},${string})`;
@@ -11,10 +11,24 @@ export const grubStart = (device: GrubDevice): string =>
 
 /** The script of a machine with this MAC address. */
 export function grubScript(name: string, mac: string, order: BootOrder, device: GrubDevice, server: string): string {
-  const lines = [`#${order.state}`, 'set timeout=0'];
-  if (order.kind === 'local') return text([...lines, 'exit']);
+  const lines = [commentOf(order.state), 'set timeout=0'];
+  if (order.kind === 'local') return text([...lines, ...fromDisk]);
   return text([...lines, ...loadLines(name, mac, order, device, server), ...failed]);
 }
+
+/**
+ * Starts what firmware would start from a disk that it was told nothing of; without such a file, as on a BIOS, the firmware goes on. The
+ * loader on the disk looks for its own files on `root`.
+ */
+const fromDisk = [
+  'for file in /EFI/BOOT/BOOTX64.EFI /EFI/BOOT/BOOTAA64.EFI; do',
+  'if search --no-floppy --file --set=root $file; then',
+  'chainloader $file',
+  'boot',
+  'fi',
+  'done',
+  'exit',
+];
 
 function loadLines(
   name: string,
@@ -39,14 +53,14 @@ const processors: Readonly<Record<string, readonly string[]>> = { x86_64: ['i386
 export function grubUnknown(mac: string, orders: readonly BootOrder[], device: GrubDevice, server: string): string {
   const loads = orders.filter((order) => order.kind === 'load');
   const [first] = loads;
-  if (!first) return text(['#unknown', 'exit']);
+  if (!first) return text(['#unknown', ...fromDisk]);
   const choices = loads.flatMap((order) => [
     `if [ ${(processors[order.arch] ?? []).map((name) => `$grub_cpu = ${name}`).join(' -o ')} ]; then`,
     ...loadLines(mac, mac, order, device, server),
     ...failed,
     'fi',
   ]);
-  return text([`#${first.state}`, 'set timeout=0', ...choices, 'exit']);
+  return text([commentOf(first.state), 'set timeout=0', ...choices, 'exit']);
 }
 
 /** Says why there is nothing to boot; after a while the machine asks again. */

@@ -1,12 +1,21 @@
 import type { BootOrder } from './boot-order.ts';
-import { argumentsOf, checkWords } from './script-words.ts';
+import { argumentsOf, checkWords, commentOf } from './script-words.ts';
 
-/** As iPXE is told that it is to boot from the disk: on UEFI only a failure makes the firmware go on to the next entry. */
-const leave = ['iseq ${platform} efi && goto uefi ||', 'exit 0', ':uefi', 'exit 1'];
+/**
+ * As iPXE is told that it is to boot from the disk. On UEFI old ones hang when they leave the machine to its firmware, so GRUB from the
+ * network starts what is on the disk; where it is missing, only a failure makes the firmware go on to its next entry.
+ */
+const leave = [
+  'iseq ${platform} efi && goto uefi ||',
+  'exit 0',
+  ':uefi',
+  // Of another architecture it is not started.
+  'chain --autofree tftp://${next-server}/grubx64.efi || chain --autofree tftp://${next-server}/grubaa64.efi || exit 1',
+];
 
 /** The script that iPXE fetches under the MAC address of a machine. */
 export function ipxeScript(node: string, order: BootOrder, authority: string): string {
-  const lines = ['#!ipxe', `#${order.state}`];
+  const lines = ['#!ipxe', commentOf(order.state)];
   if (order.kind === 'local') return text([...lines, ...leave]);
   return text([...lines, ...loadLines(node, order, authority), ...failed]);
 }
@@ -32,7 +41,7 @@ export function ipxeUnknown(mac: string, orders: readonly BootOrder[], authority
   const choices = Object.entries(builds).filter(([, arch]) => loads.some((order) => order.arch === arch));
   return text([
     '#!ipxe',
-    `#${first.state}`,
+    commentOf(first.state),
     ...choices.map(([build, arch]) => `iseq \${buildarch} ${build} && goto ${arch} ||`),
     ...leave,
     ...loads.flatMap((order) => [`:${order.arch}`, ...loadLines(mac, order, authority)]),

@@ -16,22 +16,12 @@ export const reportSteps = [
 ] as const;
 export type ReportStep = (typeof reportSteps)[number];
 
-/** What was seen of it from here: requests for addresses and files. */
-export type SeenStep =
-  | 'dhcp'
-  | 'loader'
-  | 'script'
-  | 'kernel'
-  | 'initrd'
-  | 'root'
-  | 'answer'
-  | 'bundle'
-  | 'plan'
-  | 'file';
+/** What was seen of it from here: requests for files. */
+export type SeenStep = 'loader' | 'script' | 'kernel' | 'initrd' | 'root' | 'answer' | 'bundle' | 'plan' | 'file';
 
 export type BootStep = ReportStep | SeenStep;
 
-export type BootSource = 'dhcp' | 'tftp' | 'http' | 'report';
+export type BootSource = 'tftp' | 'http' | 'report';
 
 export interface BootNote {
   readonly step: BootStep;
@@ -57,8 +47,8 @@ export interface Boot {
 
 type Listener = (node: string, note: BootNote) => void;
 
-/** Steps after which asking for an address, a loader or a script is another boot. */
-const beginnings: ReadonlySet<string> = new Set(['dhcp', 'loader', 'script'] satisfies SeenStep[]);
+/** What begins a boot: after anything else it is another one. */
+const beginnings: ReadonlySet<string> = new Set(['loader', 'script'] satisfies SeenStep[]);
 const mostNotes = 256;
 
 const statusOf: Partial<Record<ReportStep, BootStatus>> = {
@@ -76,6 +66,8 @@ export class BootReports {
   readonly #status: Pick<NodeStatus, 'note'>;
   readonly #boots = new Map<string, { began: Date; notes: BootNote[]; lastLine: string | undefined }>();
   readonly #listeners = new Set<Listener>();
+  /** What came before is not known. */
+  readonly since = new Date();
 
   constructor(status: Pick<NodeStatus, 'note'>) {
     this.#status = status;

@@ -1,9 +1,9 @@
 import type { BootEntry } from './boot-entry.ts';
-import { argumentsOf } from './script-words.ts';
+import { argumentsOf, commentOf } from './script-words.ts';
 
 /** iPXE takes the first line for its own. */
 export function ipxe({ state, tftpDirectory, httpPort, load }: BootEntry, firmware: 'bios' | 'uefi'): string {
-  const lines = ['#!gpxe', `#${state}`];
+  const lines = ['#!gpxe', commentOf(state)];
   if (!load) return text([...lines, 'exit']);
   const port = httpPort === 80 ? '' : `:${httpPort}`;
   const file = (path: string): string => `http://\${next-server}${port}${tftpDirectory}/${path}`;
@@ -34,7 +34,7 @@ export function elilo({ tftpDirectory, load }: BootEntry): string {
 const entryName = 'xCAT OS Deployment';
 
 export function grub({ state, arch, server, tftpDirectory, load }: BootEntry, protocol: 'http' | 'tftp'): string {
-  const lines = [`#${state}`, 'set timeout=5'];
+  const lines = [commentOf(state), 'set timeout=5'];
   if (!load) return text(lines);
   const efi = arch === 'x86_64' ? 'efi' : '';
   // TFTP paths begin in its directory, those of HTTP in the server's root.
@@ -59,10 +59,10 @@ export const grubWords = (words: string): string =>
   words.replaceAll(/\S*[$\\'{}|&;<>*?~#]\S*/g, (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
 
 export function petitboot({ state, server, httpPort, tftpDirectory, load }: BootEntry): string {
-  if (!load) return text([`#${state}`]);
+  if (!load) return text([commentOf(state)]);
   const file = (path: string): string => `http://${server}:${httpPort}${tftpDirectory}/${path}`;
   return text([
-    `#${state}`,
+    commentOf(state),
     'default xCAT',
     'label xCAT',
     `\tkernel ${file(load.kernel)}`,
@@ -72,7 +72,7 @@ export function petitboot({ state, server, httpPort, tftpDirectory, load }: Boot
 }
 
 export function pxelinux({ state, server, load }: BootEntry): string {
-  const lines = [`#${state}`, 'DEFAULT xCAT', 'LABEL xCAT'];
+  const lines = [commentOf(state), 'DEFAULT xCAT', 'LABEL xCAT'];
   if (!load) return text([...lines, 'LOCALBOOT 0']);
   return text([
     ...lines,

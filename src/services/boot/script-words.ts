@@ -32,3 +32,12 @@ export function checkWords(node: string, texts: readonly string[]): void {
       );
   }
 }
+
+/** As one word of a boot line that no loader and no shell reads as something else; the initial RAM disk decodes it. */
+export const encodedWord = (text: string): string =>
+  text.replaceAll(/[^A-Za-z0-9,./:=@_+-]+/gu, (part) =>
+    [...Buffer.from(part)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  );
+
+/** The line by which people recognise a script, without anything that a loader may look for in comments too. */
+export const commentOf = (state: string): string => `#${state.replaceAll(/[^A-Za-z0-9 ,./:=@_+-]/g, '?')}`;

@@ -7,6 +7,7 @@ import { Turns } from '../../core/turns.ts';
 import { isWithin } from './address-ranges.ts';
 import { type Base, renderBase, type ServedSubnet, sortedSubnets, subnetOf } from './document.ts';
 import type { KeaServer } from './kea-server.ts';
+import { leaseTimes } from './lease-times.ts';
 import { type Lease, leasesOf } from './leases.ts';
 import type { Machine } from './machine.ts';
 import { planReservations } from './plan-reservations.ts';
@@ -112,6 +113,13 @@ export class Dhcp {
     const now = Date.now() / 1_000;
     const served = this.#parts.servers.filter(({ base }) => base);
     return (await Promise.all(served.map((server) => leasesOf(server, now)))).flat();
+  }
+
+  /** When machines with these MAC addresses were given an IPv4 address; undefined: that cannot be told here. */
+  async answered(macs: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly Date[]> | undefined> {
+    await this.#loaded;
+    const server = this.#parts.servers.find(({ family, base }) => family === 4 && base);
+    return server && leaseTimes(server.files.leaseFile, macs);
   }
 
   /** Kea would look for reservations elsewhere than we put them. */

@@ -1,6 +1,7 @@
 import { Fault } from '../../../core/errors.ts';
 import { tableNamed } from '../../../database/tables.ts';
 import type { EffectiveReader } from '../../../objects/effective.ts';
+import { encodedWord } from '../script-words.ts';
 
 const storageTable = tableNamed('storage');
 
@@ -26,6 +27,6 @@ export function diskArguments(reader: EffectiveReader, node: string, added: read
   return [
     'muster.root=disk',
     `muster.disk=${diskArgument(reader.row(storageTable, node)?.['osvolume'])}`,
-    ...(kept === '' ? [] : [`muster.kernel=${encodeURIComponent(kept)}`]),
+    ...(kept === '' ? [] : [`muster.kernel=${encodedWord(kept)}`]),
   ];
 }

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { encodedWord } from '../../../../src/services/boot/script-words.ts';
 import { openRamdisk, type Ramdisk } from './in-ramdisk.ts';
 
 const mebibyte = 1_048_576;
@@ -62,6 +63,11 @@ describe('the disk that an image is written to', () => {
     putDisks(ramdisk, disks);
     expect((await ramdisk.run(`disk='${wanted}'; find_disk`)).trim()).toBe(found);
   });
+});
+
+it('a command of the boot line is what it was before it was made one word', async () => {
+  const command = `a  "b" 'c' | d; { $e && *; } > \\f\\n % %41 #é`;
+  expect(await openRamdisk().run(`decoded '${encodedWord(command)}'`)).toBe(command);
 });
 
 describe('what a machine tells of itself', () => {

@@ -54,28 +54,6 @@ const statuses = async (): Promise<string[]> => {
 const machines = <T>(work: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, i) => work(i)));
 
-it('two hundred machines boot at once, and each tells only of itself', { timeout: 120_000 }, async () => {
-  await lab.server.ok('PUT', '/nodes/all/bootstate', { osimage: 'deb' });
-  await machines(async (i) => {
-    const path = await begin(i);
-    expect(path).toMatch(new RegExp(`^/boot/report/m${i}/`));
-    expect(await report((i + 1) % count, path, 'booted')).toBe(403);
-    expect(await report(i, path, 'booting\nbooted')).toBe(204);
-  });
-  await expect.poll(statuses).toEqual(['booted']);
-  const boots = await lab.server.ok('GET', '/nodes/all/boot');
-  for (const { steps } of Object.values(boots) as { steps: string[] }[])
-    expect(steps.map((line) => line.split(' ')[2])).toEqual([
-      'loader',
-      'script',
-      'kernel',
-      'initrd',
-      'root',
-      'booting',
-      'booted',
-    ]);
-});
-
 it('machines go on with their boot when muster was killed in the middle of it', { timeout: 120_000 }, async () => {
   await lab.server.ok('PUT', '/nodes/all/bootstate', { osimage: 'deb' });
   const paths = await machines(begin);
