@@ -23,6 +23,7 @@ export class Writer {
   readonly #database: SQLite.Database;
   readonly #statements: Statements;
   readonly #prepared = new Map<string, SQLite.Statement>();
+  #latestUpdate: { table: string; columns: readonly string[]; statement: SQLite.Statement } | undefined;
 
   constructor(database: SQLite.Database, statements: Statements) {
     this.#database = database;
@@ -106,11 +107,16 @@ export class Writer {
   #applyRow(table: string, [key, before, after]: JournalRow): void {
     if (after === null) this.#run(this.#statements.remove(table), keyValues(table, key));
     else if (before === null) this.#run(this.#statements.insert(table, Object.keys(after)), Object.values(after));
-    else
-      this.#run(this.#statements.update(table, Object.keys(after)), [
-        ...Object.values(after),
-        ...keyValues(table, key),
-      ]);
+    else this.#updateOf(table, Object.keys(after)).run([...Object.values(after), ...keyValues(table, key)]);
+  }
+
+  /** Thousands of rows change in the same columns, one after the other. */
+  #updateOf(table: string, columns: readonly string[]): SQLite.Statement {
+    const latest = this.#latestUpdate;
+    if (latest?.table === table && isSame(latest.columns, columns)) return latest.statement;
+    const statement = this.#prepare(this.#statements.update(table, columns));
+    this.#latestUpdate = { table, columns, statement };
+    return statement;
   }
 
   #audit(blocks: readonly AuditBlock[]): void {
@@ -142,4 +148,8 @@ export class Writer {
   }
 }
 
-const keyValues = (table: string, key: string): string[] => key.split('\u0000').slice(0, tableNamed(table).keys.length);
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, at) => text === b[at]);
+
+const keyValues = (table: string, key: string): string[] =>
+  key.includes('\u0000') ? key.split('\u0000').slice(0, tableNamed(table).keys.length) : [key];
