@@ -8,12 +8,13 @@ import { type LayoutOptions, treeLayout } from './tree-layout.ts';
 
 /** Files that are kept open though nobody reads them at the moment. */
 const maximumUnused = 64;
+const maximumArchives = 8;
 
 /** Files that one command sends to many nodes: each is looked at, hashed, opened and packed once for all. */
 export class LocalFiles {
   readonly #cargo = new Map<string, Promise<Cargo>>();
   readonly #hashes = new Map<string, Promise<string>>();
-  readonly #archives = new Map<string, TreeArchive>();
+  readonly #archives = new Map<string, { readonly archive: TreeArchive; users: number }>();
   /** Part of names on nodes that nobody else uses. */
   readonly #token = randomBytes(6).toString('hex');
   readonly #opened = new Map<string, { readonly source: Promise<SharedSource>; users: number }>();
@@ -36,12 +37,34 @@ export class LocalFiles {
     return hash;
   }
 
-  /** An archive of these, for all nodes that have the same directories already. */
-  archive(options: Omit<LayoutOptions, 'token'>): TreeArchive {
+  /**
+   * Works with an archive of these, the same for all nodes that have the same directories already; undefined if too many that differ
+   * are in use, as each takes memory.
+   */
+  async withArchive<T>(options: ArchiveOptions, work: (archive: TreeArchive | undefined) => Promise<T>): Promise<T> {
     const key = layoutKey(options);
-    let archive = this.#archives.get(key);
-    if (!archive) this.#archives.set(key, (archive = new TreeArchive(treeLayout({ ...options, token: this.#token }))));
-    return archive;
+    let used = this.#archives.get(key);
+    if (!used) {
+      if (this.#archives.size === maximumArchives) this.#dropArchive();
+      if (this.#archives.size === maximumArchives) return work(undefined);
+      used = { archive: new TreeArchive(treeLayout({ ...options, token: this.#token })), users: 0 };
+      this.#archives.set(key, used);
+    }
+    used.users++;
+    try {
+      return await work(used.archive);
+    } finally {
+      used.users--;
+    }
+  }
+
+  /** One that nobody uses. */
+  #dropArchive(): void {
+    for (const [key, { users }] of this.#archives) {
+      if (users > 0) continue;
+      this.#archives.delete(key);
+      return;
+    }
   }
 
   async use<T>(path: Buffer, work: (source: SharedSource) => Promise<T>): Promise<T> {
@@ -75,7 +98,9 @@ export class LocalFiles {
   }
 }
 
-function layoutKey({ placed, existing }: Omit<LayoutOptions, 'token'>): string {
+type ArchiveOptions = Omit<LayoutOptions, 'token'>;
+
+function layoutKey({ placed, existing }: ArchiveOptions): string {
   const hash = createHash('sha256');
   for (const { item, key } of placed)
     hash.update(`${key}\0${item.mode} ${existing.has(key)}\0`, 'latin1').update(item.from);

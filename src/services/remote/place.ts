@@ -78,10 +78,12 @@ async function asArchive(
   existing: ReadonlySet<string>,
 ): Promise<boolean> {
   if (signal.aborted) throw abortFault(signal);
-  const archive = local.archive({ placed, existing, attributesOf });
-  // A command can name only what is UTF-8.
-  if (!Buffer.from(archive.control.toString()).equals(archive.control)) return false;
-  return unpack(node, archive, { base, keepOwner, signal });
+  return local.withArchive({ placed, existing, attributesOf }, async (archive) => {
+    if (!archive) return false;
+    // A command can name only what is UTF-8.
+    if (!Buffer.from(archive.control.toString()).equals(archive.control)) return false;
+    return unpack(node, archive, { base, keepOwner, signal });
+  });
 }
 
 async function oneByOne(placing: Placing, placed: readonly Placed[], existing: ReadonlySet<string>): Promise<void> {

@@ -31,7 +31,6 @@ export async function sendChanged<T extends Placed>(
   const existing = await existingDirectories(files, directories);
   const missing = directories.filter(({ key }) => !existing.has(key));
   const early = await makeParents(files, placed, directories, missing);
-  const late = missing.filter((each) => !early.includes(each));
   const changed = await changedOf(
     sending,
     placed.filter(({ item }) => item.kind !== 'directory'),
@@ -40,8 +39,8 @@ export async function sendChanged<T extends Placed>(
   await before(changed);
   const attributes = (item: CargoItem): Attributes => attributesOf(sending, item);
   const placing = { node: shell, files, local, signal, base: '/', keepOwner, attributesOf: attributes };
-  await placeAll(placing, [...late, ...changed], existing);
-  await setDirectories(placing, early);
+  await placeAll(placing, [...missing.filter((each) => !early.has(each)), ...changed], existing);
+  await setDirectories(placing, [...early]);
   return changed;
 }
 
@@ -51,10 +50,13 @@ async function makeParents(
   placed: readonly Placed[],
   directories: readonly Placed[],
   missing: readonly Placed[],
-): Promise<readonly Placed[]> {
+): Promise<ReadonlySet<Placed>> {
   const parents = new Set(placed.map(({ key }) => posix.dirname(key)));
   for (const { key } of directories) parents.delete(key);
-  const early = missing.filter(({ key }) => [...parents].some((parent) => parent.startsWith(`${key}/`)));
+  const above = new Set<string>();
+  for (const parent of parents)
+    for (let key = posix.dirname(parent); !above.has(key); key = posix.dirname(key)) above.add(key);
+  const early = new Set(missing.filter(({ key }) => above.has(key)));
   for (const { item, path } of early) await makeDirectories(files, path, item.mode | 0o700);
   for (const parent of parents) await makeDirectories(files, Buffer.from(parent, 'latin1'));
   return early;

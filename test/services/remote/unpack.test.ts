@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ExecOptions, Exit, Output } from '../../../src/protocols/ssh/transport.ts';
-import { loadCargo, pathKey } from '../../../src/services/remote/cargo.ts';
+import { type CargoItem, loadCargo, pathKey } from '../../../src/services/remote/cargo.ts';
 import type { TreeArchive } from '../../../src/services/remote/tree-archive.ts';
 import { LocalFiles } from '../../../src/services/remote/local-files.ts';
 import { unpack } from '../../../src/services/remote/unpack.ts';
@@ -85,7 +85,8 @@ function newTree(): Tree {
         path: Buffer.concat([Buffer.from(`${target}/`), item.name]),
         key: pathKey(item.name),
       }));
-      return local.archive({ placed, existing: new Set(existing), attributesOf: (item) => item });
+      const options = { placed, existing: new Set(existing), attributesOf: (item: CargoItem) => item };
+      return local.withArchive(options, async (archive) => archive!);
     },
   };
 }
@@ -142,6 +143,25 @@ describe('unpacking a tree', () => {
     }
     expect(made.made).toBe(made.pieces);
     expect(await archive()).toBe(made);
+  });
+
+  it('is done with few archives at a time, and those that nobody uses any more make room', async () => {
+    const local = new LocalFiles();
+    const item = { kind: 'link', from: Buffer.from('/x'), name: Buffer.from('x'), mode: 0o777, size: 0 } as CargoItem;
+    const names = Array.from({ length: 9 }, (_, index) => `/${index}`);
+    const use = (key: string, until: Promise<void>): Promise<boolean> => {
+      const placed = [{ item: { ...item, destination: Buffer.from('y'), modified: 0 }, path: Buffer.from(key), key }];
+      return local.withArchive({ placed, existing: new Set(), attributesOf: (each) => each }, async (archive) => {
+        await until;
+        return archive !== undefined;
+      });
+    };
+    let end = (): void => undefined;
+    const until = new Promise<void>((resolve) => (end = resolve));
+    const uses = names.map((name) => use(name, until));
+    end();
+    expect(await Promise.all(uses)).toEqual([...Array(8).fill(true), false]);
+    expect(await use('/8', Promise.resolve())).toBe(true);
   });
 
   it('moves directories that nobody may write to, and sets their times', async () => {
