@@ -87,6 +87,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'libarchive-tools', program: 'bsdtar', why: 'a second opinion on install media' },
   { name: 'libvirt-clients', program: 'virsh', why: 'a second opinion on virtual machines' },
   { name: 'libvirt-daemon-system', program: 'libvirtd', why: 'a hypervisor for virtual machines' },
+  { name: 'nfs-ganesha-vfs', program: 'ganesha.nfsd', why: 'serves files to nodes that keep some of theirs' },
   { name: 'nginx-light', program: 'nginx', why: 'sends files to machines that boot' },
   { name: 'openssh-client', program: 'ssh', why: 'the other way to run commands on nodes' },
   { name: 'openssh-server', program: 'sshd', why: 'nodes to run commands on' },

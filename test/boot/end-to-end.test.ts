@@ -1,6 +1,11 @@
+import { writeFileSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
+import { temporaryDirectory, type TestServer } from '../harness/server.ts';
+import type { LabChild } from '../lab/child.ts';
 import { type BootHardware, machineArch } from '../lab/netboot/machine.ts';
+import { serveNfs } from '../lab/netboot/nfs.ts';
 import { machineName, startBootWorld, type BootWorld } from '../lab/netboot/world.ts';
 
 const isPc = machineArch === 'x86_64';
@@ -10,7 +15,7 @@ if (!canRun) console.warn('The tests with machines that boot are left out: QEMU 
 // With UEFI the iPXE of Debian 12 does not hand on to the disk: it hangs where a newer one returns to the firmware.
 const firmware = isPc ? 'bios' : 'uefi';
 const machines: readonly BootHardware[] = [
-  { firmware, memory: 1024 },
+  { firmware, memory: 1024, disk: 1 },
   { firmware, memory: 1024, disk: 3 },
   { firmware: 'secure', memory: 512 },
   { firmware: 'uefi', memory: 512, client: 'http' },
@@ -23,28 +28,57 @@ const [inMemory, onDisk, secure, byHttp, unsigned] = machines.map((_, index) => 
   string,
   string,
 ];
+/** What of the image in memory is kept, shared and thrown away. */
+const rows: Readonly<Record<string, Record<string, string>>> = {
+  'litefile/rows/image=lite,file=/var/kept/': { options: 'persistent' },
+  'litefile/rows/image=ALL,file=/var/thrown/': { options: 'tmpfs' },
+  'litefile/rows/image=lite,file=/etc/shared': { options: 'ro' },
+  [`statelite/rows/node=${inMemory}`]: { statemnt: '/dev/vda' },
+  'litetree/rows/priority=1': { directory: '10.77.0.1:/tree' },
+};
+const defineStatelite = async (server: TestServer): Promise<void> => {
+  for (const [path, row] of Object.entries(rows))
+    await server.ok(
+      'PUT',
+      `/tables/${path.split('/').slice(0, 2).join('/')}/${encodeURIComponent(path.split('/').slice(2).join('/'))}`,
+      row,
+    );
+};
+
 /** Software emulation on a machine that does other things too. */
 const patience = 1_500_000;
 
+const reached = { fetching: / report (fetching|failed)/, booted: / report (booted|failed)/ } as const;
+
 describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls alone', { timeout: patience }, () => {
   let world: BootWorld;
+  let files: LabChild | undefined;
+  const served = temporaryDirectory();
   beforeAll(async () => {
-    world = await startBootWorld({ machines });
+    world = await startBootWorld({ machines, images: ['lite', 'disk'] });
+    mkdirSync(join(served, 'tree/etc'), { recursive: true });
+    writeFileSync(join(served, 'tree/etc/shared'), 'of the server\n');
+    files = await serveNfs(world.network.namespace, served);
+    await defineStatelite(world.server());
   }, patience);
-  afterAll(() => world?.stop(), 60_000);
+  afterAll(async () => {
+    await files?.stop();
+    await world?.stop();
+    rmSync(served, { recursive: true, force: true });
+  }, 60_000);
 
   const boot = async (node: string): Promise<{ steps?: string[]; status?: string; why?: string }> =>
     (await world.server().ok('GET', `/nodes/${node}/boot`))[node];
   /** Waits for a step of the node's boot; if it fails, what the machine shows is told. */
-  const reaches = async (node: string, step: string): Promise<void> => {
+  const reaches = async (node: string, step: keyof typeof reached): Promise<void> => {
     const machine = world.machine(Number(node.slice(1)) - 1);
     const told = async (): Promise<string> => {
       const { steps = [], why } = await boot(node);
-      const failed = steps.find((line) => line.includes(' report failed'));
-      if (failed) throw new Error(`${failed}\n${machine.screen().slice(-2_000)}`);
       return `${steps.join('\n')}\n${why}\n${machine.screen().slice(-2_000)}`;
     };
-    await expect.poll(told, { timeout: patience, interval: 1_000 }).toContain(` report ${step}`);
+    // A poll goes on when what it looks at throws.
+    await expect.poll(told, { timeout: patience, interval: 1_000 }).toMatch(reached[step]);
+    expect(await told()).toContain(` report ${step}`);
   };
   /** Waits until the node has done what its boot was for, which leaves it to its disk. */
   const hasDone = (node: string): Promise<void> =>
@@ -60,11 +94,11 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
         { timeout: patience, interval: 1_000 },
       )
       .toMatch(/^boot\n/);
-  const start = async (node: string, state: object): Promise<void> => {
+  const start = async (node: string, state: object, action = 'on'): Promise<void> => {
     const server = world.server();
     await server.ok('PUT', `/nodes/${node}/bootstate`, state);
     await server.ok('PUT', `/nodes/${node}/nextboot`, { order: 'net' });
-    await server.ok('PUT', `/nodes/${node}/power`, { action: 'on' });
+    await server.ok('PUT', `/nodes/${node}/power`, { action });
   };
   const shell = async (node: string, command: string): Promise<string> => {
     const reply = await world.server().ok('POST', `/nodes/${node}/nodeshell`, { command });
@@ -74,13 +108,27 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     (await world.server().ok('GET', `/nodes/${node}/attrs/status`))[node].status;
 
   it('in memory, and a muster that is killed meanwhile does no harm', async () => {
-    await start(inMemory, { osimage: 'ram' });
+    await start(inMemory, { osimage: 'lite' });
     await start(onDisk, { osimage: 'disk' });
     await reaches(inMemory, 'fetching');
     await world.killAndRestart();
     await reaches(inMemory, 'booted');
     await expect.poll(() => statusOf(inMemory)).toBe('booted');
     expect(await shell(inMemory, 'hostname; findmnt -no FSTYPE /')).toBe(`${inMemory}\noverlay`);
+  });
+
+  it('with files that it keeps on its disk, has from a server, or loses when it boots anew', async () => {
+    const look =
+      'cat /etc/shared /var/kept/a; cat /var/thrown/a 2> /dev/null || echo lost; findmnt -no FSTYPE,OPTIONS /etc/shared';
+    const shown = await shell(inMemory, `echo kept > /var/kept/a; echo there > /var/thrown/a; sync; ${look}`);
+    expect(shown).toMatch(/^of the server\nkept\nthere\nnfs4 +ro,/);
+    await start(inMemory, { osimage: 'lite' }, 'reset');
+    // Until it asks for its script, what it told of the boot before is the last that is known.
+    await expect
+      .poll(async () => (await boot(inMemory)).steps?.join('\n'), { timeout: patience, interval: 1_000 })
+      .not.toContain(' report booted');
+    await reaches(inMemory, 'booted');
+    expect(await shell(inMemory, look)).toMatch(/^of the server\nkept\nlost\nnfs4 +ro,/);
   });
 
   it('on its disk, from which it starts then', async () => {

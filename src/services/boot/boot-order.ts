@@ -8,6 +8,7 @@ import { type BootPacks, partOf } from './packs.ts';
 import { diskArguments } from './ramdisk/disk-arguments.ts';
 import type { Ramdisks } from './ramdisks.ts';
 import type { BootStatus } from './reports.ts';
+import { statelitePlan } from './statelite/plan.ts';
 import { endsOnDisk, isLocalState, isRamdiskState, isTaskState, shownBootState } from './states.ts';
 
 /** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
@@ -114,6 +115,7 @@ async function imageOrder(
     args: [
       args,
       ...(image.method === 'sysclone' ? diskArguments(reader, node, added) : []),
+      ...(image.method === 'statelite' ? stateliteArguments(reader, node, image, vantage) : []),
       ...reportArguments(node, vantage),
       ...consoleArguments(reader, node),
     ].join(' '),
@@ -150,6 +152,12 @@ async function disklessBoot(
     'FC=0',
   ];
   return { kernel: `${path}/kernel`, initrd: `${path}/initrd`, args: args.join(' ') };
+}
+
+/** What is wrong in the tables is told before the node boots; it fetches the plan itself, by its token. */
+function stateliteArguments(reader: EffectiveReader, node: string, image: NodeImage, { server }: Vantage): string[] {
+  statelitePlan(reader, node, image, server);
+  return ['muster.statelite'];
 }
 
 const reportArguments = (node: string, { authority, token }: Vantage): string[] =>

@@ -22,6 +22,7 @@ import { referenceRoom } from './rooms/reference-room.ts';
 import { reportRoom } from './rooms/report-room.ts';
 import type { BootRoom } from './rooms/room.ts';
 import { scriptRoom } from './rooms/script-room.ts';
+import { stateliteRoom } from './rooms/statelite-room.ts';
 import { BootCatalog } from './server/catalog.ts';
 import { HttpListener, type ListenerServices } from './server/http-listener.ts';
 import { BootNginx } from './server/nginx.ts';
@@ -81,6 +82,7 @@ export class BootServer {
       referenceRoom(index, orders),
       installRoom(index),
       postscriptRoom(index, tokens, postscripts),
+      stateliteRoom(index, tokens),
       answerRoom(images, index, tokens),
       reportRoom(store, tokens, reports),
     );

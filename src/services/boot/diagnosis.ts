@@ -63,6 +63,8 @@ const sentences: Readonly<Record<BootStep, Sentence>> = {
   root: ({ when }) => `It fetched the root of its image${when}. Nothing was heard since.`,
   answer: ({ when }) => `The installer fetched its answers${when}. Nothing was heard since.`,
   bundle: ({ when }) => `It fetched its scripts${when}. Nothing was heard since.`,
+  plan: ({ when }) =>
+    `It was told of its statelite files${when}. Nothing was heard since: do the servers of statemnt and litetree answer it?`,
   file: ({ last, when }) => `The installer fetched ${last.text ?? 'a file'}${when}. Nothing was heard since.`,
   initramfs: told,
   fetching: told,

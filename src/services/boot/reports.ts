@@ -17,7 +17,17 @@ export const reportSteps = [
 export type ReportStep = (typeof reportSteps)[number];
 
 /** What was seen of it from here: requests for addresses and files. */
-export type SeenStep = 'dhcp' | 'loader' | 'script' | 'kernel' | 'initrd' | 'root' | 'answer' | 'bundle' | 'file';
+export type SeenStep =
+  | 'dhcp'
+  | 'loader'
+  | 'script'
+  | 'kernel'
+  | 'initrd'
+  | 'root'
+  | 'answer'
+  | 'bundle'
+  | 'plan'
+  | 'file';
 
 export type BootStep = ReportStep | SeenStep;
 

@@ -35,9 +35,9 @@ export interface WorldOptions {
   readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
 
-/** The same Debian, for nodes that have it in memory and for those that have it on a disk. */
-const bootImages = ['ram', 'disk'] as const;
-type BootImage = (typeof bootImages)[number];
+/** The same Debian, for nodes that have it in memory, for those that keep some of it, and for those that have it on a disk. */
+const methods = { ram: 'netboot', lite: 'statelite', disk: 'sysclone' } as const;
+type BootImage = keyof typeof methods;
 const leftOut = ['./boot/*', './usr/share/doc/*', './usr/share/man/*', './usr/share/locale/*', './var/cache/apt/*'];
 
 const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
@@ -50,7 +50,7 @@ export const machineName = (index: number): string => `n${index + 1}`;
 export const virtualName = (index: number): string => `v${index + 1}`;
 
 export async function startBootWorld(options: WorldOptions): Promise<BootWorld> {
-  const { machines, virtual = [], images: wanted = bootImages, config = '', send = sendNow } = options;
+  const { machines, virtual = [], images: wanted = ['ram', 'disk'], config = '', send = sendNow } = options;
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
@@ -74,8 +74,10 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   };
   try {
     mkdirSync(data);
-    const images = join(installdir, 'netboot/debian12', machineArch);
-    for (const image of wanted) await placeBootImage(image, join(images, image), image);
+    for (const image of wanted) {
+      const kind = methods[image] === 'statelite' ? 'statelite' : 'netboot';
+      await placeBootImage(image, join(installdir, kind, 'debian12', machineArch, image), image);
+    }
     writeFileSync(join(installdir, 'exlist'), leftOut.map((each) => `${each}\n`).join(''));
     if (virtual.length > 0) hypervisor = await startLibvirt({ namespace });
     server = await start();
@@ -189,7 +191,7 @@ const imageAttributes = (image: BootImage, installdir: string) => ({
   osvers: 'debian12',
   osarch: machineArch,
   profile: image,
-  provmethod: image === 'disk' ? 'sysclone' : 'netboot',
+  provmethod: methods[image],
   exlist: join(installdir, 'exlist'),
   addkcmdline: `console=${machineConsole} quiet`,
 });
