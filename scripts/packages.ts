@@ -83,6 +83,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'kmod', program: 'depmod', why: 'tells what the drivers of an image need' },
   { name: 'libcap2-bin', program: 'getcap', why: 'shows the rights of files in images' },
   { name: 'libxml2-utils', program: 'xmllint', why: 'checks answers for AutoYaST' },
+  { name: 'lldpd', program: 'lldpd', why: 'tells machines behind which port of a switch they are' },
   { name: 'mmdebstrap', program: 'mmdebstrap', why: 'builds Debian images' },
   { name: 'libarchive-tools', program: 'bsdtar', why: 'a second opinion on install media' },
   { name: 'libvirt-clients', program: 'virsh', why: 'a second opinion on virtual machines' },

@@ -1,7 +1,14 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../scripts/packages.ts';
 import { askGuest, placeTellingDisk } from '../lab/libvirt/telling.ts';
+import { temporaryDirectory } from '../harness/server.ts';
+import type { LabChild } from '../lab/child.ts';
+import { placeRamdisk } from '../lab/netboot/image.ts';
 import { machineArch, machineSerial } from '../lab/netboot/machine.ts';
+import { tapOf } from '../lab/netboot/network.ts';
+import { startSwitch, switchName } from '../lab/netboot/switch.ts';
 import { startBootWorld, type BootWorld, virtualName } from '../lab/netboot/world.ts';
 import { machineMac } from '../lab/vm/configuration.ts';
 
@@ -14,18 +21,28 @@ const chain = 'runcmd=echo known';
 
 describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }, () => {
   let world: BootWorld;
+  let neighbour: LabChild | undefined;
+  const directory = temporaryDirectory();
   beforeAll(async () => {
+    await placeRamdisk(join(directory, 'ramdisk', machineArch));
+    const port = { switch: switchName, switchport: tapOf(0) };
     world = await startBootWorld({
       machines: [
-        { firmware, memory: 512, disk: 1, attributes: { serial: machineSerial(0), chain } },
-        { firmware, memory: 512, disk: 1, attributes: { chain } },
+        { firmware, memory: 512, disk: 1, attributes: { serial: machineSerial(0), ...port, chain } },
+        { firmware, memory: 512, disk: 1, attributes: { chain }, hidesProcessor: true },
       ],
       // Hypervisors of the lab have machines of one kind.
       virtual: isPc ? [{ vmmemory: '512', vmbootorder: 'hd,net' }] : [],
-      images: ['ram'],
+      images: [],
+      bootDirectory: directory,
     });
+    neighbour = startSwitch(world.network.namespace, [tapOf(0), tapOf(1)], directory);
   }, patience);
-  afterAll(() => world?.stop(), 60_000);
+  afterAll(async () => {
+    await neighbour?.stop();
+    await world?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
 
   it.concurrent('become the nodes that they are like or that are next, and go on to what those are to do', async () => {
     const server = world.server();
@@ -43,6 +60,12 @@ describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }
     const { n1, n2 } = await server.ok('GET', '/nodes/n1,n2/attrs/mac,serial');
     expect([n1.mac, n2.mac].map((mac: string) => mac.toLowerCase())).toEqual([machineMac(0), machineMac(1)]);
     expect(n2.serial).toBe(machineSerial(1));
+    // What spoke for each: its maker, its service processor from inside, and its switch by LLDP; and nothing.
+    const { discoverydata } = await server.ok('GET', '/tables/discoverydata/rows');
+    const found = Object.fromEntries(discoverydata.map((row: Record<string, string>) => [row['node'], row]));
+    expect(found.n1.method).toBe(isPc ? 'serial,bmc,switch' : 'serial,switch');
+    expect(found.n2.method).toBe('order');
+    expect(found.n2).toMatchObject({ switchname: switchName });
   });
 
   const virtual = virtualName(0);

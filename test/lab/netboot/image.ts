@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { work as gen } from '../../../src/services/images/build/gen.ts';
@@ -42,6 +42,39 @@ export async function placeBootImage(image: string, directory: string, profile: 
   await makeInitramfs(directWork(), { osarch: machineArch, netdrivers: [], drivers: [] }, tree, kernel, initrd);
   const manifest = (await readManifest(directory))!;
   writeManifest(directory, { ...manifest, image, profile });
+}
+
+/**
+ * Puts a kernel with the drivers of real machines and its RAM disk into a directory: that of the images has none for service processors.
+ * The package is fetched once, and kept.
+ */
+export async function placeRamdisk(directory: string): Promise<void> {
+  const kept = join(cache, `kernel-${machineArch}`);
+  if (!existsSync(kept)) {
+    mkdirSync(cache, { recursive: true });
+    const building = mkdtempSync(join(cache, 'building-'));
+    const apt = (...words: string[]): string => execFileSync('apt-get', words, { cwd: building, encoding: 'utf8' });
+    const plan = apt(
+      'install',
+      '--print-uris',
+      '-qq',
+      '--no-install-recommends',
+      '--reinstall',
+      `linux-image-${debianArch}`,
+    );
+    const name = /\/(linux-image-\d[^_/]*)_/.exec(plan)?.[1];
+    if (name === undefined) throw new Error(`apt-get does not say which kernel it would install: ${plan}`);
+    apt('download', '-qq', '-o', 'APT::Sandbox::User=root', name);
+    const [file = ''] = readdirSync(building);
+    execFileSync('dpkg-deb', ['-x', join(building, file), join(building, 'tree')]);
+    renameSync(join(building, 'tree'), kept);
+    rmSync(building, { recursive: true });
+  }
+  const kernel = kernelIn(kept, '');
+  mkdirSync(directory, { recursive: true });
+  cpSync(kernel.file, join(directory, 'kernel'));
+  const drivers = { osarch: machineArch, netdrivers: ['virtio_net', 'virtio_pci', 'e1000'], drivers: [] };
+  await makeInitramfs(directWork(), drivers, kept, kernel, join(directory, 'initrd'));
 }
 
 async function builtImage(): Promise<string> {

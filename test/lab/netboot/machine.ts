@@ -16,6 +16,8 @@ export interface BootHardware {
   readonly disk?: number;
   /** What its node is defined with besides; without a MAC address nobody knows the machine. */
   readonly attributes?: Readonly<Record<string, string>>;
+  /** Its service processor cannot be asked from inside; on PCs it can. */
+  readonly hidesProcessor?: boolean;
   /** The loader that DHCP sends it to, as nodes are defined; that of its firmware if absent. */
   readonly netboot?: string;
 }
@@ -56,7 +58,7 @@ const kinds: Readonly<Record<Firmware, Kind>> = isArm
 
 /** A machine on the bridge of a boot network, under software emulation: where there is KVM it need not run firmware. */
 export function bootHardware(options: BootHardware): Hardware {
-  const { firmware, client = 'pxe', memory = 1024, disk } = options;
+  const { firmware, client = 'pxe', memory = 1024, disk, hidesProcessor = false } = options;
   const { machine: words, flash } = kinds[firmware];
   return {
     async prepare({ directory }) {
@@ -89,7 +91,7 @@ export function bootHardware(options: BootHardware): Hardware {
         `-device virtio-net-pci,id=nic0,netdev=net,mac=${machineMac(index)},bootindex=$network${rom}`,
         '-device virtio-rng-pci',
         `-smbios type=1,manufacturer=Lab,product=Box,serial=${machineSerial(index)},uuid=${machineUuid(index)}`,
-        ...serviceArguments(machine, !isArm),
+        ...serviceArguments(machine, !isArm, !hidesProcessor),
       ];
     },
   };

@@ -31,6 +31,8 @@ export interface WorldOptions {
   readonly images?: readonly BootImage[];
   /** More lines of the configuration file. */
   readonly config?: string;
+  /** The site's own loaders and RAM disks. */
+  readonly bootDirectory?: string;
   /** How the definitions reach the server. */
   readonly send?: (server: TestServer, request: AdminRequest) => Promise<unknown>;
 }
@@ -50,7 +52,14 @@ export const machineName = (index: number): string => `n${index + 1}`;
 export const virtualName = (index: number): string => `v${index + 1}`;
 
 export async function startBootWorld(options: WorldOptions): Promise<BootWorld> {
-  const { machines, virtual = [], images: wanted = ['ram', 'disk'], config = '', send = sendNow } = options;
+  const {
+    machines,
+    virtual = [],
+    images: wanted = ['ram', 'disk'],
+    config = '',
+    bootDirectory,
+    send = sendNow,
+  } = options;
   const network = makeBootNetwork(machines.length);
   const { namespace, address } = network;
   const top = mkdtempSync(join(tmpdir(), 'muster-boot-'));
@@ -58,11 +67,12 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   const vms: Vm[] = [];
   let server: TestServer | undefined;
   let hypervisor: LibvirtLab | undefined;
+  const own = bootDirectory === undefined ? '' : `directory = "${bootDirectory}"\n`;
   const start = async (): Promise<TestServer> =>
     startServer({
       data,
       namespace,
-      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
+      config: `${config}\n${hypervisor ? hardwareSettings(hypervisor) : ''}[boot]\nlisten = ["${address}:80"]\ntftpListen = ["${address}:69"]\n${own}[longWork]\nreserve = 1\n[images]\nkeptPacks = 2\n`,
       environment: { MUSTER_DHCP_DAEMON: 'process', MUSTER_REMOTE_NETWORKS: `${bootNet.net}/16` },
     });
   const stop = async (): Promise<void> => {
@@ -74,6 +84,7 @@ export async function startBootWorld(options: WorldOptions): Promise<BootWorld> 
   };
   try {
     mkdirSync(data);
+    mkdirSync(installdir);
     for (const image of wanted) {
       const kind = methods[image] === 'statelite' ? 'statelite' : 'netboot';
       await placeBootImage(image, join(installdir, kind, 'debian12', machineArch, image), image);

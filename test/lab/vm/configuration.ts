@@ -31,14 +31,18 @@ export const talkerArguments = (machine: Machine): string[] => {
 
 export const machineMac = (index: number): string => `52:54:00:bc:01:${index.toString(16).padStart(2, '0')}`;
 
-/** What belongs to its service processor: the serial line, the monitor, and on PCs the way from inside. */
-export function serviceArguments({ address, directory }: Machine, isPc = true): string[] {
+/** What belongs to its service processor: the serial line, the monitor, and on PCs the way from inside unless that is closed. */
+export function serviceArguments({ address, directory }: Machine, isPc = true, isOpen = true): string[] {
   const serial = `-chardev socket,id=serial,host=${address},port=${ports.serial},server=on,wait=off,telnet=on,logfile=${directory}/serial.log,logappend=on`;
   const monitor = `-qmp unix:${directory}/qmp,server=on,wait=off`;
   if (!isPc) return [serial, '-serial chardev:serial', monitor];
   return [
-    `-chardev socket,id=ipmi,host=${address},port=${ports.inBand},reconnect=2`,
-    '-device ipmi-bmc-extern,id=bmc,chardev=ipmi -device isa-ipmi-kcs,bmc=bmc',
+    ...(isOpen
+      ? [
+          `-chardev socket,id=ipmi,host=${address},port=${ports.inBand},reconnect=2`,
+          '-device ipmi-bmc-extern,id=bmc,chardev=ipmi -device isa-ipmi-kcs,bmc=bmc',
+        ]
+      : []),
     serial,
     '-device isa-serial,chardev=serial',
     monitor,

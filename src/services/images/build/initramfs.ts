@@ -1,9 +1,10 @@
-import { existsSync, openSync, closeSync, readSync, readFileSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type CpioEntry, cpioEnd, cpioHeader, cpioPadding, cpioTypes } from '../../../core/cpio.ts';
+import { readElf } from '../../../core/elf.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { inTree } from '../tree/tree-path.ts';
@@ -11,6 +12,7 @@ import { architecture } from './families.ts';
 import type { Recipe } from './gen-job.ts';
 import type { Kernel } from './kernel.ts';
 import { applets, ramdiskScripts } from './ramdisk-scripts.ts';
+import { ramdiskTools } from './ramdisk-tools.ts';
 import {
   driverFiles,
   firmwareOf,
@@ -40,6 +42,9 @@ mpt3sas megaraid_sas smartpqi hpsa aacraid mmc_block`
   .trim()
   .split(/\s+/);
 
+/** The way to service processors from inside. */
+const processors = ['ipmi_si', 'ipmi_ssif', 'ipmi_devintf'];
+
 /** What of an image's recipe is in its initial RAM disk. */
 type Drivers = Pick<Recipe, 'osarch' | 'netdrivers' | 'drivers'>;
 
@@ -60,6 +65,7 @@ export async function makeInitramfs(
   archive.file('etc/nsswitch.conf', Buffer.from('hosts: files dns\n'), 0o644);
   archive.file('etc/hosts', Buffer.from('127.0.0.1 localhost\n'), 0o644);
   for (const [place, text] of ramdiskScripts()) archive.file(place, text, 0o755);
+  for (const [place, bytes] of ramdiskTools(tree, recipe.osarch)) archive.file(place, bytes, 0o755);
   await addModules(task, archive, recipe, tree, kernel);
   await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));
 }
@@ -79,7 +85,8 @@ async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: s
       'invalid',
       `The kernel ${kernel.version} of the image has no driver ${missing.join(', ')} (netdrivers).`,
     );
-  const chosen = withNeeded(modules, [...mounting, ...(named.length > 0 ? named : commonCards), ...commonDisks]);
+  const cards = named.length > 0 ? named : commonCards;
+  const chosen = withNeeded(modules, [...mounting, ...cards, ...commonDisks, ...processors]);
   const at = `lib/modules/${kernel.version}`;
   const lines: string[] = [];
   const taken = new Set(own.map(moduleName));
@@ -144,24 +151,8 @@ function findBusybox(tree: string, osarch: string): string {
 /** Whether it is a program for these processors that no interpreter has to load. */
 function isStatic(path: string, machine: number): boolean {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return false;
-  const head = Buffer.alloc(4096);
-  const handle = openSync(path, 'r');
-  try {
-    readSync(handle, head, 0, head.length, 0);
-  } finally {
-    closeSync(handle);
-  }
-  const wide = head[4] === 2;
-  if (head.readUInt32BE(0) !== 0x7f454c46 || head[5] !== 1 || head.readUInt16LE(18) !== machine) return false;
-  const [offset, size, count] = wide
-    ? [Number(head.readBigUInt64LE(32)), head.readUInt16LE(54), head.readUInt16LE(56)]
-    : [head.readUInt32LE(28), head.readUInt16LE(42), head.readUInt16LE(44)];
-  const interpreter = 3;
-  for (let index = 0; index < count; index++) {
-    const at = offset + index * size;
-    if (at + 4 > head.length || head.readUInt32LE(at) === interpreter) return false;
-  }
-  return true;
+  const elf = readElf(readFileSync(path));
+  return elf?.machine === machine && elf.interpreter === undefined;
 }
 
 /** An archive of few files, in memory. What is put in twice counts once. */
