@@ -73,7 +73,7 @@ export async function placeRamdisk(directory: string): Promise<void> {
   const kernel = kernelIn(kept, '');
   mkdirSync(directory, { recursive: true });
   cpSync(kernel.file, join(directory, 'kernel'));
-  const drivers = { osarch: machineArch, netdrivers: ['virtio_net', 'virtio_pci'], drivers: [] };
+  const drivers = { osarch: machineArch, netdrivers: ['virtio_net', 'virtio_pci', 'e1000'], drivers: [] };
   await makeInitramfs(directWork(), drivers, kept, kernel, join(directory, 'initrd'));
 }
 
