@@ -37,6 +37,7 @@ const everywhere: Readonly<Record<string, string>> = {
 const forms: Readonly<Record<string, string>> = {
   'hosts.ip': 'IP address',
   'ipmi.bmc': 'addresses or host names, separated by commas',
+  'ipmi.bmcport': 'number or name of a port',
   'openbmc.bmc': 'address or host name',
   'mac.mac': 'MAC addresses',
   'networks.net': 'network address',

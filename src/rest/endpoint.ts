@@ -39,6 +39,8 @@ export interface Endpoint {
   readonly summary: string;
   readonly description?: string;
   readonly example: Example;
+  /** The type of objects whose attributes the body has, or the reply. */
+  readonly defines?: string;
   /** How the lines of nodes become a reply that is one list. */
   together?(lines: ReadonlyMap<string, readonly string[]>): readonly string[];
   /** The specification puts a secret into the path. */

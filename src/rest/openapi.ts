@@ -1,3 +1,4 @@
+import { attributeSchemas } from './describe/attribute-schemas.ts';
 import { headerRefs, operation, publicOperation } from './describe/operation.ts';
 import { groupOf, rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -25,12 +26,12 @@ export function openApiDocument(root: Root, endpoints: readonly Endpoint[], vers
     tags: ['about', ...new Set(rows.map(groupOf))].map((name) => ({ name })),
     security: [{ token: [] }, { userName: [], userPW: [] }],
     paths,
-    components: components(root),
+    components: components(root, rows),
   };
 }
 
 /** The parts of the OpenAPI document that its operations refer to. */
-export const components = (root: Root): object => ({
+export const components = (root: Root, rows: readonly Endpoint[] = []): object => ({
   securitySchemes: {
     token: {
       type: 'apiKey',
@@ -48,12 +49,15 @@ export const components = (root: Root): object => ({
     ]),
   ),
   headers: responseHeaders,
-  schemas: Object.fromEntries(
-    [...Object.values(replies), dryRunReply, streamLine, errorReply].map(({ key, description, schema }) => [
-      key,
-      { description, ...schema },
-    ]),
-  ),
+  schemas: {
+    ...attributeSchemas(rows),
+    ...Object.fromEntries(
+      [...Object.values(replies), dryRunReply, streamLine, errorReply].map(({ key, description, schema }) => [
+        key,
+        { description, ...schema },
+      ]),
+    ),
+  },
   responses: Object.fromEntries(statusesAt(root).map((status) => [`Status${status}`, failure(root, status)])),
 });
 

@@ -29,10 +29,11 @@ it('no meaning is left of a column that is gone', () => {
 });
 
 it('a column whose values are checked says what they must be', () => {
-  for (const table of tables.values())
-    for (const column of table.columns)
-      if (hasForm(table, column) && !`${table.name}.${column}`.endsWith('bmcport'))
-        expect([table.name, column, attributeLists.get(`tables.${table.name}`)?.[column]?.type]).not.toContain('text');
+  const checked = [...tables.values()].flatMap((table) =>
+    table.columns.filter((column) => hasForm(table, column)).map((column) => [table.name, column] as const),
+  );
+  const silent = checked.filter(([table, column]) => attributeLists.get(`tables.${table}`)?.[column]?.type === 'text');
+  expect(silent).toEqual([]);
 });
 
 it('no sentence is long: it is a list to look things up in', () => {

@@ -159,7 +159,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
         expect(row.example.body, nameOf(row)).toBeUndefined();
       } else {
         const { schema, example } = requestBody!.content['application/json']!;
-        expect(schema).toEqual(JSON.parse(JSON.stringify(row.body)));
+        const typed = { $ref: expect.stringMatching(/Definition$/) };
+        expect(schema).toEqual(row.defines === undefined ? JSON.parse(JSON.stringify(row.body)) : typed);
         expect(example, nameOf(row)).toEqual(row.example.body);
         expect(Compile(row.body).Check(example), nameOf(row)).toBe(true);
       }
@@ -253,5 +254,24 @@ describe('examples that belong to no row', () => {
     ['a line that says nothing', streamLine.schema, { node: 'n1' }, false],
   ])('%s', (_name, schema, example, matches) => {
     expect(Check(schema, example)).toBe(matches);
+  });
+});
+
+it.each([
+  ['/nodes/{noderange}', 'Node', 'bmc'],
+  ['/osimages/{imgname}', 'Osimage', 'pkglist'],
+])('%s has bodies and replies with the attributes of its type by name', (path, type, attribute) => {
+  const document = JSON.parse(JSON.stringify(openApiDocument(roots[0]!, endpoints, '1'))) as Document;
+  const { get, put } = document.paths[path]!;
+  const definition = { $ref: `#/components/schemas/${type}Definition` };
+  expect(put!.requestBody!.content['application/json']!.schema).toEqual(definition);
+  expect(get!.responses['200']!.content!['application/json']!.schema).toEqual({
+    $ref: `#/components/schemas/${type}Attributes`,
+  });
+  expect(document.components['schemas']).toMatchObject({
+    [`${type}Attributes`]: {
+      additionalProperties: { properties: { [attribute]: { type: 'string', description: expect.any(String) } } },
+    },
+    [`${type}Definition`]: { properties: { [attribute]: { description: expect.any(String) } } },
   });
 });

@@ -1,6 +1,7 @@
 import type { Endpoint } from '../endpoint.ts';
 import type { PublicPath } from '../public-paths.ts';
 import type { Root } from '../roots.ts';
+import { attributesKey, definitionKey } from './attribute-schemas.ts';
 import { statusesAt } from './errors.ts';
 import { commonParameters, pathParameters, type responseHeaders } from './parameters.ts';
 import { dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
@@ -85,16 +86,19 @@ function parameters(endpoint: Endpoint): object[] {
 }
 
 function requestBody(endpoint: Endpoint): object {
-  const { body, example } = endpoint;
+  const { body, example, defines } = endpoint;
   if (body === undefined) return {};
   const content = {
-    'application/json': { schema: body, ...(example.body === undefined ? {} : { example: example.body }) },
+    'application/json': {
+      schema: defines === undefined ? body : ref('schemas', definitionKey(defines)),
+      ...(example.body === undefined ? {} : { example: example.body }),
+    },
   };
   return { requestBody: { required: requiresMembers(endpoint), content } };
 }
 
 function successes(endpoint: Endpoint): Record<number, object> {
-  const { method, reply, example } = endpoint;
+  const { method, reply, example, defines } = endpoint;
   const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision');
   const dryRun = canDryRun(endpoint);
   if (method === 'GET') {
@@ -123,7 +127,7 @@ function successes(endpoint: Endpoint): Record<number, object> {
       description,
       content: {
         'application/json': {
-          schema: ref('schemas', key),
+          schema: ref('schemas', defines === undefined ? key : attributesKey(defines)),
           ...(example.reply === undefined ? {} : { example: example.reply }),
         },
         'application/x-ndjson': { schema: ref('schemas', streamLine.key) },

@@ -3,6 +3,7 @@ import { canDryRun, takesLong } from './rows.ts';
 
 /** Segments of paths, by name. */
 export const pathParameters: Readonly<Record<string, string>> = {
+  objtype: 'A type of objects, such as node or site, or a table as in tables.nodelist.',
   noderange: 'Nodes: a name, a group or any other node range. ALLRESOURCES stands for all nodes where they are read.',
   imgname: 'Names of operating system images, separated by commas. ALLRESOURCES stands for all where they are read.',
   netname: 'Names of networks, separated by commas. ALLRESOURCES stands for all where they are read.',

@@ -18,10 +18,10 @@ export const attributes: Endpoint[] = [
     example: { reply: { node: { ip } } },
     only: '/muster',
   }),
-  endpoint('GET /attributes/{type}', {
+  endpoint('GET /attributes/{objtype}', {
     command: lsattributes,
     reply: 'object',
-    args: ({ params }) => ({ type: params['type']! }),
+    args: ({ params }) => ({ type: params['objtype']! }),
     summary:
       'The same of one type, such as node, group, osimage, network, policy or site, or of one table, such as tables.nodelist.',
     example: { path: '/attributes/node', reply: { node: { ip } } },

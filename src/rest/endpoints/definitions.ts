@@ -72,6 +72,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
     }),
     endpoint(`GET ${one}`, {
       command: lsdef,
+      defines: type,
       reply: 'attributes',
       args: lsdefNames,
       range: segment,
@@ -80,6 +81,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
     }),
     endpoint(`PUT ${one}`, {
       command: chdef,
+      defines: type,
       body: attributesBody,
       args: change,
       range: segment,
@@ -91,6 +93,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
     rows.postChanges
       ? endpoint(`POST ${one}`, {
           command: chdef,
+          defines: type,
           body: attributesBody,
           args: change,
           range: segment,
@@ -99,6 +102,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
         })
       : endpoint(`POST ${one}`, {
           command: mkdef,
+          defines: type,
           body: attributesBody,
           args: create,
           range: segment,
@@ -118,6 +122,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
     }),
     endpoint(`GET ${one}/attrs/{attributes}`, {
       command: lsdef,
+      defines: type,
       reply: 'attributes',
       args: (input) => ({ ...lsdefNames(input), attributes: splitList(input.params['attributes']!) }),
       range: segment,
