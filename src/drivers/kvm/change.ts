@@ -70,7 +70,11 @@ async function checked(
   const cpus = request.cpus === undefined ? undefined : cpusOf(request.cpus);
   const memory = request.memory === undefined ? undefined : memoryOf(request.memory);
   const sizes = request.add.map(diskSize);
-  const wanted = new Map(request.resize.map(resizing));
+  const wanted = new Map<string, bigint>();
+  for (const [device, bytes] of request.resize.map(resizing)) {
+    if (wanted.has(device)) throw new Fault('invalid', `its disk ${device} cannot have two sizes.`);
+    wanted.set(device, bytes);
+  }
   const both = request.purge.find((device) => wanted.has(device));
   if (both !== undefined) throw new Fault('invalid', `its disk ${both} cannot be resized and deleted at once.`);
   const [now, next] = await Promise.all(

@@ -44,9 +44,8 @@ export function* inventoryLines(domain: Element): Generator<InventoryLine> {
     const mac = elementAt(nic, 'mac')?.attributes['address'] ?? '';
     yield { label: `Network adapter ${index + 1}`, value: on === undefined ? mac : `${mac} on ${on}`, kinds: ['hw'] };
   }
-  for (const console of childElements(devices, 'console')) {
-    const path = elementAt(console, 'source')?.attributes['path'];
-    if (path !== undefined) yield { label: 'Serial console', value: path, kinds: ['hw'] };
+  for (const { attributes } of childElements(devices, 'console')) {
+    if (attributes['tty'] !== undefined) yield { label: 'Serial console', value: attributes['tty'], kinds: ['hw'] };
   }
   for (const { attributes } of childElements(devices, 'graphics')) yield displayLine(attributes);
   const passed = childElements(devices, 'hostdev').filter(({ attributes }) => attributes['type'] === 'pci');

@@ -62,6 +62,8 @@ export interface MachineSettings {
 
 const defaultMemory = '512';
 const leastMemory = 4n * mebi;
+/** More than any machine has; libvirt counts with numbers of 64 bits. */
+const mostMemory = 1024n * mebi * mebi;
 const mostCpus = 4_096;
 
 const bootDevices: Readonly<Record<string, string>> = {
@@ -162,6 +164,7 @@ export function memoryOf(text: string): bigint {
       `"${text}" is no size of memory: megabytes, or a number with K, M, G or T, at least 4M.`,
     );
   }
+  if (bytes > mostMemory) throw new Fault('invalid', `"${text}" is more memory than a machine can have.`);
   return bytes;
 }
 

@@ -35,18 +35,20 @@ export async function makeMachine(
   if (!uuidShape.test(uuid)) throw new Fault('invalid', `its UUID in table vpd, "${uuid}", is none.`);
   const hypervisor = await hypervisorOf(machine, signal);
   const { connection, host } = hypervisor;
-  await refuseTaken(hypervisor, node, known, signal);
   const macs = settings.nics.map((_, index) => settings.macs[index] ?? newMac());
-  const undo: Undo[] = [];
-  try {
-    const made = await disks(hypervisor, undo);
-    const xml = writeXml(definitionOf({ name: node, uuid, macs }, settings, made, machine.accelerator));
-    undo.push(forgetMachine(uuid));
-    await defineDomain(connection, xml, { signal });
-  } catch (error) {
-    throw await undone(error, undo, machine, `What was made for it on ${host} could not all be removed again:`);
-  }
-  return { uuid, ...(macs.length > settings.macs.length ? { mac: macs.join('|') } : {}) };
+  return hypervisor.machines.take(node, signal, async () => {
+    await refuseTaken(hypervisor, node, known, signal);
+    const undo: Undo[] = [];
+    try {
+      const made = await disks(hypervisor, undo);
+      const xml = writeXml(definitionOf({ name: node, uuid, macs }, settings, made, machine.accelerator));
+      undo.push(forgetMachine(uuid));
+      await defineDomain(connection, xml, { signal });
+    } catch (error) {
+      throw await undone(error, undo, machine, `What was made for it on ${host} could not all be removed again:`);
+    }
+    return { uuid, ...(macs.length > settings.macs.length ? { mac: macs.join('|') } : {}) };
+  });
 }
 
 /** Of a machine that is new. */
@@ -64,7 +66,8 @@ export async function refuseTaken(
   signal: AbortSignal,
 ): Promise<void> {
   const { connection, host } = hypervisor;
-  const taken = await hypervisor.find(node, signal);
+  // Events tell of a machine that is gone after the answers do.
+  const taken = await findDomain(connection, { name: node }, { signal });
   if (taken) {
     const xml = readXml(await domainXml(connection, taken, 'next start', { signal }));
     throw new Fault(

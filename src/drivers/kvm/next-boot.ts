@@ -2,7 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import { defineDomain, domainXml } from '../../protocols/libvirt/calls/domains.ts';
 import { childElements, type Element, element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { BootOrder, NextBoot } from '../capabilities.ts';
-import { type Machine, onMachine, readMachine } from './machine.ts';
+import { hypervisorOf, type Machine, onMachine, readMachine } from './machine.ts';
 
 /** What stands for an order in a definition. */
 const devices: Readonly<Partial<Record<BootOrder, string>>> = { net: 'network', hd: 'hd', cd: 'cdrom', floppy: 'fd' };
@@ -25,8 +25,18 @@ const definition = async (machine: Machine, signal: AbortSignal): Promise<Elemen
     ),
   );
 
-async function redefine(machine: Machine, xml: Element, signal: AbortSignal): Promise<void> {
-  await onMachine(machine, signal, (connection) => defineDomain(connection, writeXml(xml), { signal }));
+/** What it is to be is made from what it is: nobody else changes it meanwhile. */
+async function redefine(
+  machine: Machine,
+  signal: AbortSignal,
+  change: (domain: Element) => Element | undefined,
+): Promise<void> {
+  const { machines } = await hypervisorOf(machine, signal);
+  await machines.take(machine.access.node, signal, async () => {
+    const changed = change(await definition(machine, signal));
+    if (changed)
+      await onMachine(machine, signal, (connection) => defineDomain(connection, writeXml(changed), { signal }));
+  });
 }
 
 const orderIn = (domain: Element): readonly string[] =>
@@ -63,11 +73,11 @@ export const hasOverride = async (machine: Machine, signal: AbortSignal): Promis
   keptIn(await definition(machine, signal)) !== undefined;
 
 /** Puts the usual order back; what runs is not touched by it. */
-export async function endOverride(machine: Machine, signal: AbortSignal): Promise<void> {
-  const domain = await definition(machine, signal);
-  const usual = keptIn(domain);
-  if (usual) await redefine(machine, reordered(domain, usual), signal);
-}
+export const endOverride = (machine: Machine, signal: AbortSignal): Promise<void> =>
+  redefine(machine, signal, (domain) => {
+    const usual = keptIn(domain);
+    return usual && reordered(domain, usual);
+  });
 
 async function setOrder(
   machine: Machine,
@@ -82,13 +92,14 @@ async function setOrder(
     const offered = [...Object.keys(devices), 'def'].join(', ');
     throw new Fault('invalid', `a virtual machine cannot be told to boot "${order}"; it can ${offered}.`);
   }
-  const domain = await definition(machine, signal);
-  if (hasDeviceOrder(domain)) {
-    throw new Fault('invalid', 'its definition numbers its devices for booting, which nextboot does not change.');
-  }
-  const usual = keptIn(domain) ?? orderIn(domain);
-  const wanted = [device, ...usual.filter((each) => each !== device)];
-  await redefine(machine, persistent ? reordered(domain, wanted) : reordered(domain, wanted, usual), signal);
+  await redefine(machine, signal, (domain) => {
+    if (hasDeviceOrder(domain)) {
+      throw new Fault('invalid', 'its definition numbers its devices for booting, which nextboot does not change.');
+    }
+    const usual = keptIn(domain) ?? orderIn(domain);
+    const wanted = [device, ...usual.filter((each) => each !== device)];
+    return persistent ? reordered(domain, wanted) : reordered(domain, wanted, usual);
+  });
 }
 
 const hasDeviceOrder = (domain: Element): boolean =>

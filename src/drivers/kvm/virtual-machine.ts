@@ -3,12 +3,13 @@ import { actOnDomain, domainState, domainXml, undefineDomain } from '../../proto
 import { deleteVolume } from '../../protocols/libvirt/calls/storage.ts';
 import { domainStates } from '../../protocols/libvirt/domain.ts';
 import { type Element, elementAt, readXml } from '../../protocols/libvirt/xml.ts';
-import type { MachineRequest, MadeMachine, VirtualMachine } from '../capabilities.ts';
+import type { MachineRemoval, MachineRequest, MadeMachine, VirtualMachine } from '../capabilities.ts';
 import { changeMachine } from './change.ts';
 import { cloneMachine } from './clone.ts';
 import { madeHere } from './definition.ts';
 import { volumesOf } from './change-stopped.ts';
 import { diskTimeout, groupOf, prepareDisks } from './disks.ts';
+import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type KvmAccess, type Machine } from './machine.ts';
 import { isNamedFor, type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
 import { machineSettings } from './machine-settings.ts';
@@ -26,13 +27,18 @@ function create(machine: Machine, request: MachineRequest, signal: AbortSignal):
   return makeMachine(machine, { uuid: request.uuid, settings, disks }, signal);
 }
 
-async function remove(
-  machine: Machine,
-  { purge, force, removing }: Parameters<VirtualMachine['remove']>[0],
+async function remove(machine: Machine, request: MachineRemoval, signal: AbortSignal): Promise<void> {
+  const hypervisor = await hypervisorOf(machine, signal);
+  const { node } = machine.access;
+  return hypervisor.machines.take(node, signal, () => removeFrom(hypervisor, node, request, signal));
+}
+
+async function removeFrom(
+  hypervisor: Hypervisor,
+  node: string,
+  { purge, force, removing }: MachineRemoval,
   signal: AbortSignal,
 ): Promise<void> {
-  const { node } = machine.access;
-  const hypervisor = await hypervisorOf(machine, signal);
   const { connection } = hypervisor;
   const domain = await hypervisor.machine(node, signal);
   const xml = readXml(await domainXml(connection, domain, 'next start', { signal }));
@@ -58,6 +64,7 @@ async function remove(
   }
   if (state !== domainStates.off) await actOnDomain(connection, 'destroy', domain, { signal });
   await undefineDomain(connection, domain, { signal });
+  hypervisor.known.delete(node);
   for (const volume of volumes) await deleteVolume(connection, volume, { signal, timeout: diskTimeout });
 }
 

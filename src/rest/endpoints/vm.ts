@@ -14,11 +14,13 @@ function sizeIn({ body }: Input, member: string): string | undefined {
   return value === undefined || value === '' ? undefined : valueText(member, value);
 }
 
-const listIn = (input: Input, member: string): readonly string[] =>
-  (sizeIn(input, member) ?? '')
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
+function listIn(input: Input, member: string): readonly string[] {
+  const text = sizeIn(input, member);
+  if (text === undefined) return [];
+  const items = text.split(',').flatMap((item) => item.trim() || []);
+  if (items.length === 0) throw new Fault('invalid', `"${member}" is a list with nothing in it.`);
+  return items;
+}
 
 function masterIn({ body }: Input): { readonly tomaster?: string; readonly frommaster?: string } {
   const { tomaster = '', frommaster = '' } = body as { readonly tomaster?: string; readonly frommaster?: string };

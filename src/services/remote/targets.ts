@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { AddressGuard } from '../../core/address-guard.ts';
 import { type FaultData, orFault, Unreachable } from '../../core/errors.ts';
-import { ipText } from '../../core/ip.ts';
+import { ipText, parseIp } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
 import type { Resolve } from '../../objects/host-names.ts';
@@ -38,6 +38,8 @@ export function remoteTargets({
   const addressOf = async (name: string): Promise<string> => {
     const ip = reader.nodeRow(name) && nodeAttribute(reader, name, 'ip');
     if (ip) return ip;
+    const itself = parseIp(name);
+    if (itself) return ipText(itself);
     const found = await resolve(name);
     if (!found) throw new Unreachable(`no address is known of ${name}; set its ip, or make it known to DNS.`);
     return ipText(found);
