@@ -14,6 +14,8 @@ export interface BmcAccess {
   readonly password: string;
   /** The key of the service processor itself (IPMI's K_g), where one is set: text, or hexadecimal after 0x. */
   readonly key?: string | undefined;
+  /** Which of several computer systems behind one service processor it is. */
+  readonly system?: string | undefined;
   /** The fingerprint that its certificate must have, if one is known: for a process that has no database. */
   readonly certificate?: string | undefined;
 }
@@ -29,7 +31,7 @@ export interface BmcKind {
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
   /** `username`: of the account that is used. */
-  extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate'>;
+  extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate' | 'system'>;
 }
 
 /** From the node's own attributes, else the account of the kind in table passwd. A service processor does one thing at a time. */

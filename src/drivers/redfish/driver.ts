@@ -44,24 +44,24 @@ export function makeRedfishDriver(
     name,
     guard,
     problems: (access) => redfishProblems(access, name),
-    extras: (node) => ({ certificate: trust.known(node.name) }),
+    extras: ({ name: node, attributes }) => ({ certificate: trust.known(node), system: attributes['bmcsystem'] }),
   };
   const limits = new Map<string, number>();
-  const connected = new WeakMap<RedfishService, Capabilities>();
+  const connected = new WeakMap<RedfishService, { readonly made: Capabilities; readonly system: string | undefined }>();
   return {
     name,
     offers,
-    attributes: bmcAttributes,
+    attributes: [...bmcAttributes, 'bmcsystem'],
     target: (node) => bmcTarget(node, kind),
     connect(access) {
-      const { node, address, port, username, password } = access;
+      const { node, address, port, username, password, system } = access;
       const service = client.service({ key: node, address, port, username, password });
-      let made = connected.get(service);
-      if (!made) {
-        const all = capabilities({ access, client, service, powerTimeout, addressTimeout, limits });
-        const safe = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
-        connected.set(service, (made = begun(safe, service, Math.max(powerTimeout, addressTimeout))));
-      }
+      const before = connected.get(service);
+      if (before && before.system === system) return before.made;
+      const all = capabilities({ access, client, service, powerTimeout, addressTimeout, limits });
+      const safe = { ...all, serviceProcessor: guarded(all.serviceProcessor, guard) };
+      const made = begun(safe, service, Math.max(powerTimeout, addressTimeout));
+      connected.set(service, { made, system });
       return made;
     },
     close: () => client.close(),

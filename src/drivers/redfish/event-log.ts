@@ -13,25 +13,38 @@ const clearing = 30_000;
 export function redfishEventLog(target: Target): EventLog {
   return {
     async read(signal) {
-      return logLines(await entriesOf(target, await eventLogOf(target, signal), signal));
+      const { log, others } = await eventLogOf(target, signal);
+      const lines = await logLines(await entriesOf(target, log, signal));
+      return others === 0 ? lines : lines.map((line) => `${line} [${log.path}]`);
     },
     clear: (signal) => clearLog(target, signal),
   };
 }
 
-/** The best ranked log of the system, else of its manager, else of its chassis. */
-async function eventLogOf(target: Target, signal: AbortSignal): Promise<Resource> {
+interface Found {
+  readonly log: Resource;
+  /** How many more could be taken for it: lines then say which one they are from. */
+  readonly others: number;
+}
+
+/**
+ * The best ranked log of the system, else of its manager, else of its chassis: the system event log first, then logs of events by
+ * their names, then of no special name; what the BIOS, dumps, audits and the like write comes last or not at all.
+ */
+async function eventLogOf(target: Target, signal: AbortSignal): Promise<Found> {
   const holders = [
     async () => [await systemIfAny(target, signal)],
     async () => [await managerFor(target, signal)],
     () => chassisFor(target, signal),
   ];
   let best: { log: Resource; rank: number } | undefined;
+  let candidates = 0;
   for (const holder of holders) {
     for (const resource of await holder()) {
       const logs = await memberResources(target.service, linkAt(resource?.body, 'LogServices'), signal);
       for (const log of logs) {
         const rank = rankOf(log.body);
+        if (rank > 0) candidates++;
         if (rank > (best?.rank ?? 0)) best = { log, rank };
       }
     }
@@ -39,7 +52,7 @@ async function eventLogOf(target: Target, signal: AbortSignal): Promise<Resource
     if (best && best.rank > 1) break;
   }
   if (!best) throw new Fault('invalid', 'its service processor has no event log.');
-  return best.log;
+  return { log: best.log, others: candidates - 1 };
 }
 
 /** 0: not to be taken for the event log. */
@@ -47,6 +60,8 @@ export function rankOf(log: Json): number {
   if (linkAt(log, 'Entries') === undefined) return 0;
   const names = [textAt(log, 'Id') ?? '', textAt(log, 'Name') ?? ''];
   const type = textAt(log, 'LogEntryType');
+  // It calls its entries SEL on some boards, beside the manager's own.
+  if (names.some((name) => /bios|uefi/i.test(name))) return 1;
   if (names.some((name) => /^(sel|system event log)$/i.test(name)) || type === 'SEL') return 4;
   if (names.some((name) => /dump|journal|audit|security|post ?code|console|host ?logger|crash|fault/i.test(name)))
     return 0;
@@ -64,8 +79,18 @@ async function entriesOf({ service }: Target, log: Resource, signal: AbortSignal
 }
 
 /** One line each, oldest first. */
-export const logLines = async (entries: readonly Json[]): Promise<readonly string[]> =>
-  inOrder(await mapInSlices(entries, datedLine));
+export async function logLines(entries: readonly Json[]): Promise<readonly string[]> {
+  const time = timeMember(entries);
+  return inOrder(await mapInSlices(entries, (entry) => datedLine(entry, textAt(entry, time) ?? '')));
+}
+
+/** Some services say when they were asked instead of when an entry was created: all entries are of one moment. */
+function timeMember(entries: readonly Json[]): string {
+  const [first, ...others] = entries;
+  const created = textAt(first, 'Created');
+  const isConstant = others.length > 0 && others.every((entry) => textAt(entry, 'Created') === created);
+  return isConstant && textAt(first, 'EventTimestamp') !== undefined ? 'EventTimestamp' : 'Created';
+}
 
 interface DatedLine {
   readonly line: string;
@@ -73,9 +98,9 @@ interface DatedLine {
   readonly id: number;
 }
 
-const datedLine = (entry: Json): DatedLine => ({
-  line: lineOf(entry),
-  created: Date.parse(textAt(entry, 'Created') ?? ''),
+const datedLine = (entry: Json, time: string): DatedLine => ({
+  line: lineOf(entry, time),
+  created: Date.parse(time),
   id: Number(textAt(entry, 'Id') ?? ''),
 });
 
@@ -88,25 +113,25 @@ function inOrder(lines: DatedLine[]): readonly string[] {
 }
 
 /** As the reference system prints it: `MM/DD/YYYY hh:mm:ss Type, Description (sensor)`. */
-function lineOf(entry: Json): string {
+function lineOf(entry: Json, time: string): string {
   const severity = textAt(entry, 'Severity');
   const type = textAt(entry, 'SensorType') ?? (severity === 'OK' ? undefined : severity);
   const message = textAt(entry, 'Message') ?? textAt(entry, 'MessageId') ?? textAt(entry, 'Name') ?? 'no description';
   const over = /deassert/i.test(textAt(entry, 'EntryCode') ?? '') ? ' - Recovered' : '';
-  return [whenIn(entry), type === undefined ? undefined : `${type},`, `${message}${over}`]
+  return [whenIn(time), type === undefined ? undefined : `${type},`, `${message}${over}`]
     .filter((part) => part !== undefined)
     .join(' ');
 }
 
 /** In the service's own clock, as it is written. */
-function whenIn(entry: Json): string | undefined {
-  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)/.exec(textAt(entry, 'Created') ?? '');
+function whenIn(time: string): string | undefined {
+  const parts = /^(\d{4})-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d)/.exec(time);
   return parts ? `${parts[2]}/${parts[3]}/${parts[1]} ${parts[4]}` : undefined;
 }
 
 /** Many services begin a cleared log with an entry that says so: it is empty when nothing of before is left. */
 async function clearLog(target: Target, signal: AbortSignal): Promise<void> {
-  const log = await eventLogOf(target, signal);
+  const { log } = await eventLogOf(target, signal);
   const action = await actionOf(target.service, log, 'LogService.ClearLog', 'Action', signal);
   if (!action) throw new Fault('invalid', 'its service processor cannot clear the event log.');
   const identities = async (): Promise<string[]> => mapInSlices(await entriesOf(target, log, signal), identityOf);

@@ -62,13 +62,15 @@ async function setOverride(
   const change = order === 'def' ? noOverride(boot) : override(boot, order, options);
   const changed = await patchSystem(target, system, { Boot: change }, signal);
   const wanted = order === 'def' ? defaults.inactive : words[change['BootSourceOverrideTarget']!]!;
-  return until(
+  const shown = await until(
     async () => overrideIn(await target.service.get(changed, signal), defaults),
     (word) => word === wanted || (order === 'def' && word === defaults.none),
     (word) => new Fault('invalid', `its service processor took the setting ${order}, but goes on to show "${word}".`),
     settles,
     signal,
   );
+  const isModeLeft = order !== 'def' && options.mode !== undefined && change['BootSourceOverrideMode'] === undefined;
+  return isModeLeft ? `${shown} (its service processor has no boot mode to set)` : shown;
 }
 
 function noOverride(boot: unknown): Record<string, string> {
@@ -92,10 +94,11 @@ function override(
     );
   }
   const change = { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: source };
-  if (mode === undefined) return change;
+  // A service without modes boots in the one it has.
+  if (mode === undefined || at(boot, 'BootSourceOverrideMode') === undefined) return change;
   const wanted = mode === 'uefi' ? 'UEFI' : 'Legacy';
   const allowed = allowedWord(boot, 'BootSourceOverrideMode', [wanted]);
-  if (allowed === undefined || at(boot, 'BootSourceOverrideMode') === undefined) {
+  if (allowed === undefined) {
     throw notOffered(`boot mode ${mode}`, textsAt(boot, 'BootSourceOverrideMode@Redfish.AllowableValues'));
   }
   return { ...change, BootSourceOverrideMode: allowed };

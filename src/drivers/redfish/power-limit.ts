@@ -47,17 +47,28 @@ export async function changeLimit(
   }
 }
 
+/** A capacity of 0 is none that is known. */
+const capacityAt = (body: Json, ...names: string[]): number | undefined => numberAt(body, ...names) || undefined;
+
+/** The largest number of 16 bits with a sign: services that have no limit show it instead of null. */
+const noLimit = 32_767;
+
+function limitAt(body: Json, ...names: string[]): number | undefined {
+  const watts = numberAt(body, ...names);
+  return watts === noLimit ? undefined : watts;
+}
+
 /** EnvironmentMetrics.PowerLimitWatts, a Control excerpt. */
 export function environmentLimit(resource: Resource, average: number | undefined): PowerLimit | undefined {
   const control = at(resource.body, 'PowerLimitWatts');
   if (typeof control !== 'object' || control === null) return undefined;
-  const value = numberAt(control, 'SetPoint');
+  const value = limitAt(control, 'SetPoint');
   return {
     resource,
     control: localPath(at(control, 'DataSourceUri')),
     average,
     minimum: numberAt(control, 'AllowableMin'),
-    maximum: numberAt(control, 'AllowableMax'),
+    maximum: capacityAt(control, 'AllowableMax'),
     value,
     active: value !== undefined && (textAt(control, 'ControlMode') ?? 'Automatic') !== 'Disabled',
     activation: (on) => ({ PowerLimitWatts: { ControlMode: on ? 'Automatic' : 'Disabled' } }),
@@ -74,8 +85,8 @@ export function controlLimit(
   const controls = listAt(resource.body, 'PowerControl');
   const index = controls.findIndex((control) => typeof at(control, 'PowerLimit') === 'object');
   if (index < 0) return undefined;
-  const value = numberAt(controls[index], 'PowerLimit', 'LimitInWatts');
-  const maximum = numberAt(controls[index], 'PowerCapacityWatts');
+  const value = limitAt(controls[index], 'PowerLimit', 'LimitInWatts');
+  const maximum = capacityAt(controls[index], 'PowerCapacityWatts');
   // What comes before in the array stays as it is (DSP0266 "PATCH on array properties").
   const change = (limit: number | null): Json => ({
     PowerControl: [...Array.from({ length: index }, () => ({})), { PowerLimit: { LimitInWatts: limit } }],

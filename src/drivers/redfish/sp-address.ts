@@ -9,7 +9,7 @@ import { until } from './until.ts';
 /** Address, mask and gateway are one setting; parts not given stay as they are. */
 export const setAddress: SpWriter = async (target, settings, signal) => {
   const port = await (await managementNetwork(target, signal)).port();
-  const now = currentAddress(port.body);
+  const now = currentAddress(port.body, target.access.address);
   if (settings['ip'] === 'dhcp') {
     await target.service.patch(port, { DHCPv4: { DHCPEnabled: true } }, signal);
     return;

@@ -23,7 +23,7 @@ const addressPart =
   (label: string, member: string): SpReader =>
   async (target, signal) => {
     const { body } = await (await managementNetwork(target, signal)).port();
-    return present([label, textAt(currentAddress(body), member)]);
+    return present([label, textAt(currentAddress(body, target.access.address), member)]);
   };
 
 const mac: SpReader = async (target, signal) => {
@@ -110,7 +110,9 @@ function addressesIn(body: Json): readonly Json[] {
 }
 
 /** The IPv4 address in use: its Address, SubnetMask and Gateway; undefined if there is none. */
-export function currentAddress(body: Json): Json {
-  const unset = '0.0.0.0';
-  return listAt(body, 'IPv4Addresses').find((item) => (textAt(item, 'Address') ?? unset) !== unset);
+/** Of several addresses the one that is used, else the first that others can reach; undefined if there is none. */
+export function currentAddress(body: Json, used?: string): Json {
+  const set = listAt(body, 'IPv4Addresses').filter((item) => !['', '0.0.0.0'].includes(textAt(item, 'Address') ?? ''));
+  const isLinkLocal = (item: Json): boolean => textAt(item, 'Address')!.startsWith('169.254.');
+  return set.find((item) => textAt(item, 'Address') === used) ?? set.find((item) => !isLinkLocal(item)) ?? set[0];
 }

@@ -1,7 +1,7 @@
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { memberResources, resourcesAt } from '../../protocols/redfish/collection.ts';
 import { linkAt, linksAt, numberAt, textAt } from '../../protocols/redfish/json.ts';
-import { pickSystem } from '../../protocols/redfish/node-resources.ts';
+import { pickSystem, type Wanted } from '../../protocols/redfish/node-resources.ts';
 import type { Subnodes } from '../capabilities.ts';
 import { present } from './labels.ts';
 import type { Target } from './target.ts';
@@ -26,7 +26,7 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
       const members = [...systems.values()].map((system) => {
         return { resource: system, holder: holderOf(system), type: 'system' };
       });
-      const own = ownSystem(members, access.node);
+      const own = ownSystem(members, access);
       return byName(access.node, [
         ...members.filter(({ resource }) => resource !== own),
         ...containedOnly(chassis).map((one) => ({ resource: one, holder: one, type: 'chassis' })),
@@ -36,12 +36,12 @@ export function redfishSubnodes({ service, access }: Target): Subnodes {
 }
 
 /** The system that the node is itself: of several as always, and the only one unless it sits inside another chassis. */
-function ownSystem(members: readonly Member[], node: string): Resource | undefined {
+function ownSystem(members: readonly Member[], wanted: Wanted): Resource | undefined {
   const [first] = members;
   if (members.length === 1 && isInside(first?.holder)) return undefined;
   return pickSystem(
     members.map(({ resource }) => resource),
-    node,
+    wanted,
   );
 }
 

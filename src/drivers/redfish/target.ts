@@ -16,20 +16,20 @@ export interface Target {
 }
 
 export function systemFor({ service, access }: Target, signal: AbortSignal): Promise<Resource> {
-  return systemOf(service, access.node, signal);
+  return systemOf(service, access, signal);
 }
 
 export function chassisFor({ service, access }: Target, signal: AbortSignal): Promise<readonly Resource[]> {
-  return chassisOf(service, access.node, signal);
+  return chassisOf(service, access, signal);
 }
 
 export function managerFor({ service, access }: Target, signal: AbortSignal): Promise<Resource | undefined> {
-  return managerOf(service, access.node, signal);
+  return managerOf(service, access, signal);
 }
 
 /** Nothing if the service has no system at all, as those of enclosures. */
 export function systemIfAny({ service, access }: Target, signal: AbortSignal): Promise<Resource | undefined> {
-  return findSystem(service, access.node, signal);
+  return findSystem(service, access, signal);
 }
 
 /** Some services take changes only at the resource that holds settings for the next boot. Resolves with where it was changed. */

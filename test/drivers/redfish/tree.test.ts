@@ -107,7 +107,47 @@ describe('one of several systems', () => {
     ['none if it is not sure', systems({ Id: 'a', ...reset }, { Id: 'b', ...reset }), undefined],
     ['none if two have the name', systems({ Id: 'n1', ...reset }, { Name: 'n1', ...reset }), undefined],
     ['none of none', systems(), undefined],
-  ])('is %s', (_, list, path) => expect(pickSystem(list, 'n1')?.path).toBe(path));
+  ])('is %s', (_, list, path) => expect(pickSystem(list, { node: 'n1' })?.path).toBe(path));
+
+  it.each([
+    ['its Id', 'b', '/1'],
+    ['its serial number', 'sn-1', '/0'],
+    ['its UUID', 'U-B', '/1'],
+    ['nothing of any', 'c', undefined],
+    ['what two have', 'same', undefined],
+  ])('is that of which bmcsystem is %s', (_, system, path) => {
+    const list = systems(
+      { Id: 'a', SerialNumber: 'SN-1', UUID: 'same', HostName: 'n1' },
+      { Id: 'B', SerialNumber: 'same', UUID: 'u-b' },
+    );
+    expect(pickSystem(list, { node: 'n1', system })?.path).toBe(path);
+  });
+
+  it('is an error that lists them if bmcsystem is none of them', async () => {
+    const { vitals } = redfishCapabilities(treeTarget(serverTree(), { wantedSystem: 'X' }).target);
+    await expect(vitals.read([], signal)).rejects.toEqual(
+      fault(/1 computer systems \(S\) and its attribute bmcsystem, "X"/),
+    );
+  });
+
+  it('has the readings of its own chassis alone, with what that contains', async () => {
+    const tree = serverTree();
+    tree['/redfish/v1/Systems'] = { Members: [{ '@odata.id': system }, { '@odata.id': '/t' }] };
+    tree['/t'] = { ...tree[system]!, Id: 'T' };
+    tree[chassis]!['Links'] = {
+      ...(tree[chassis]!['Links'] as object),
+      Contains: ['/gpu', '/other'].map((path) => ({ '@odata.id': path })),
+    };
+    tree['/gpu'] = { Id: 'GPU', Sensors: { '@odata.id': '/gpu/s' } };
+    tree['/gpu/s'] = { Members: [{ Id: '1', Name: 'GPU 1', ReadingType: 'Temperature', Reading: 50 }] };
+    tree['/other'] = { ...tree['/gpu'], Id: 'O', Links: { ComputerSystems: [{ '@odata.id': '/t' }] } };
+    const temperatures = async (wantedSystem: string) =>
+      redfishCapabilities(treeTarget(tree, { wantedSystem }).target).vitals.read(['temp'], signal);
+    expect(await temperatures('S')).toEqual({ Exhaust: '-3.25 C (26 F)', 'GPU 1': '50 C (122 F)' });
+    expect(await temperatures('T')).toEqual({ 'GPU 1': '50 C (122 F)' });
+    delete tree['/other']['Links'];
+    expect(await temperatures('T')).toEqual({ Message: ['No temp sensors found in system'] });
+  });
 
   it('is never guessed for an action', async () => {
     const tree = serverTree();
@@ -183,6 +223,7 @@ describe('the event log', () => {
     [{ Id: 'Log', LogEntryType: 'SEL' }, 4],
     [{ Id: '1', Name: 'System Event Log' }, 4],
     [{ Id: 'IML' }, 3],
+    [{ Id: 'BIOS', Name: 'BIOS Log Service', LogEntryType: 'SEL' }, 1],
     [{ Id: 'x', LogEntryType: 'Multiple' }, 2],
     [{ Id: 'x' }, 1],
     [{ Id: 'Dump', LogEntryType: 'Event' }, 0],
@@ -198,6 +239,26 @@ describe('the event log', () => {
     const lines = ['12/31/2025 23:59:59 Fan, a - Recovered', '02/03/2026 04:05:06 b', '02/03/2026 04:05:06 Warning, c'];
     expect(await logLines(entries)).toEqual(lines);
     expect(await logLines([{ Message: 'b' }, {}, 7])).toEqual(['b', 'no description', 'no description']);
+  });
+
+  it('has the times of its events where its entries are all of one moment', async () => {
+    const created = '2026-02-03T04:05:06Z';
+    const entries = [
+      { Id: '1', Created: created, EventTimestamp: '2026-01-01T00:00:02Z', Message: 'b' },
+      { Id: '2', Created: created, EventTimestamp: '2026-01-01T00:00:01Z', Message: 'a' },
+    ];
+    expect(await logLines(entries)).toEqual(['01/01/2026 00:00:01 a', '01/01/2026 00:00:02 b']);
+  });
+
+  it('is the one of the manager where the system has that of its BIOS alone, and says so', async () => {
+    const tree = serverTree();
+    tree[`${system}/Logs/Log`]!['Id'] = 'BIOS';
+    tree['/redfish/v1/Managers/M'] = { ...tree['/redfish/v1/Managers/M'], LogServices: { '@odata.id': '/m' } };
+    tree['/m'] = { Members: [{ '@odata.id': '/m/SEL' }] };
+    tree['/m/SEL'] = { Id: 'SEL', Entries: { '@odata.id': '/m/SEL/E' } };
+    tree['/m/SEL/E'] = { Members: [{ Id: '1', Message: 'Fan failed.' }] };
+    const { eventLog } = redfishCapabilities(treeTarget(tree).target);
+    expect(await eventLog.read(signal)).toEqual(['Fan failed. [/m/SEL]']);
   });
 
   it('is empty when nothing of before is left', async () => {
@@ -222,6 +283,16 @@ describe('what boots next', () => {
     await expect(nextBoot.set('hd', { persistent: false, mode: 'legacy' }, signal)).rejects.toEqual(
       fault(/no boot mode legacy; it has UEFI\./),
     );
+  });
+
+  it('is set without a mode where the service has none, and says so', async () => {
+    const tree = serverTree();
+    delete (tree[system]!['Boot'] as Record<string, unknown>)['BootSourceOverrideMode'];
+    const { target, patches } = treeTarget(tree);
+    expect(await redfishCapabilities(target).nextBoot.set('hd', { persistent: false, mode: 'uefi' }, signal)).toBe(
+      'Hard Drive (its service processor has no boot mode to set)',
+    );
+    expect(patches[0]![1]).toEqual({ Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd' } });
   });
 
   it('is set where the service keeps settings, if it takes them nowhere else', async () => {
@@ -296,6 +367,17 @@ describe('power capping', () => {
   it.each(['99', '501', '101%', '-1', '', 'x', '1e3', '0x10', 'Infinity'])('%s is refused', (text) =>
     expect(() => wattsOf(text, { minimum: 100, maximum: 500 })).toThrow(fault(/cappingvalue/)),
   );
+
+  it('has no limit that is not one, and no capacity of nothing', async () => {
+    const tree = serverTree();
+    tree[`${chassis}/Environment`] = { PowerLimitWatts: { SetPoint: 32_767, AllowableMax: 0 } };
+    const { energy } = redfishCapabilities(treeTarget(tree).target);
+    expect(await energy.read(['cappingstatus', 'cappingmax', 'cappingvalue'], signal)).toEqual({
+      cappingstatus: 'off',
+      cappingmax: 'na',
+      cappingvalue: 'na',
+    });
+  });
 
   it('is set at the control where its excerpt cannot be changed', async () => {
     const { target, tree, patches } = treeTarget(serverTree(), { readOnly: [`${chassis}/Environment`] });

@@ -19,7 +19,7 @@ const refused = new Refusal('invalid', 405, 'it refuses.');
 /** A node whose service is a tree of resources in memory; what is patched is merged into it. */
 export function treeTarget(
   tree: Tree,
-  { node = 'n1', ordered = () => {}, readOnly = [] as readonly string[] }: TreeOptions = {},
+  { node = 'n1', wantedSystem, ordered = () => {}, readOnly = [] as readonly string[] }: TreeOptions = {},
 ): TreeTarget {
   const patches: [string, unknown][] = [];
   const orders: [string, unknown][] = [];
@@ -48,7 +48,14 @@ export function treeTarget(
       tree[path] = merged(tree[path], change) as Record<string, unknown>;
     },
   };
-  const access = { node, address: '10.0.0.7', port: undefined, username: 'admin', password: 'secret' };
+  const access = {
+    node,
+    system: wantedSystem,
+    address: '10.0.0.7',
+    port: undefined,
+    username: 'admin',
+    password: 'secret',
+  };
   const client = new RedfishClient({ trust: memoryTrust() });
   const target = {
     access,
@@ -62,6 +69,7 @@ export function treeTarget(
 }
 
 interface TreeOptions {
+  readonly wantedSystem?: string;
   readonly node?: string;
   readonly ordered?: (path: string, body: unknown) => void | Promise<void>;
   readonly readOnly?: readonly string[];

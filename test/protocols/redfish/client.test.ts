@@ -30,7 +30,7 @@ const limited = (options: Partial<RedfishOptions>) => {
 const serviceOf = (index: number, password = 'secret') =>
   client.service({ key: `n${index}`, address: lab.addresses[index]!, port: lab.port, username: 'admin', password });
 const powerOf = async (index: number, password?: string) =>
-  (await systemOf(serviceOf(index, password), `n${index}`, signal)).body['PowerState'];
+  (await systemOf(serviceOf(index, password), { node: `n${index}` }, signal)).body['PowerState'];
 
 describe('sessions', () => {
   it('are opened once, used again, and none is left after close', async () => {

@@ -30,7 +30,7 @@ const limited = (options: Partial<RedfishOptions>) => {
 const serviceOf = (index: number, { node = `n${index}`, password = 'secret' } = {}) =>
   client.service({ key: node, address: lab.addresses[index]!, port: lab.port, username: 'admin', password });
 const powerOf = async (index: number, options = {}) =>
-  (await systemOf(serviceOf(index, options), `n${index}`, signal)).body['PowerState'];
+  (await systemOf(serviceOf(index, options), { node: `n${index}` }, signal)).body['PowerState'];
 const rootsAsked = async (index: number) =>
   (await lab.state(index)).requests.filter((line) => line === 'GET /redfish/v1').length;
 
@@ -168,7 +168,7 @@ describe('nodes behind one service', () => {
     const server = await scripted('127.111.9.2', ({ path }) => ({ status: 200, body: bodies[path] }));
     const stateOf = async (key: string) => {
       const service = client.service({ key, address: '127.111.9.2', port: server.port, username: 'u', password: 'p' });
-      return (await systemOf(service, key, signal)).body['PowerState'];
+      return (await systemOf(service, { node: key }, signal)).body['PowerState'];
     };
     for (let i = 0; i < 2; i++) expect(await Promise.all(['left', 'right'].map(stateOf))).toEqual(['On', 'Off']);
     expect(client.size).toEqual({ services: 2, connections: 1 });
@@ -182,7 +182,7 @@ describe('nodes behind one service', () => {
     const held = serviceOf(3, { node: 'a' });
     expect(client.size).toEqual({ services: 2, connections: 2 });
     await expect.poll(() => client.size, { timeout: 5_000 }).toEqual({ services: 0, connections: 0 });
-    expect((await systemOf(held, 'a', signal)).body['PowerState']).toBe('Off');
+    expect((await systemOf(held, { node: 'a' }, signal)).body['PowerState']).toBe('Off');
     expect(await powerOf(3, { node: 'c' })).toBe('Off');
     expect(client.size.connections).toBe(1);
   });
@@ -203,7 +203,7 @@ describe('a change of what has changed since it was read', () => {
     [1, 2, undefined],
     [2, 2, /refused to change .* twice.* nothing was changed, try again later/],
   ])('that is refused %i times', async (outdated, sent, sentence) => {
-    const system = await systemOf(serviceOf(5), 'n5', signal);
+    const system = await systemOf(serviceOf(5), { node: 'n5' }, signal);
     const before = patches((await lab.state(5)).requests);
     await lab.fault(5, { outdated });
     const patched = serviceOf(5).patch(system, { AssetTag: `tag ${outdated}` }, signal);
@@ -216,7 +216,7 @@ describe('a change of what has changed since it was read', () => {
   // What is read as a member of a collection has no ETag.
   it.each(['whole', 'as a member'])('is left alone when somebody else has changed the same: read %s', async (how) => {
     const service = serviceOf(5, { node: how });
-    const member = await systemOf(service, 'n5', signal);
+    const member = await systemOf(service, { node: 'n5' }, signal);
     const system = how === 'whole' ? await service.get(member.path, signal) : member;
     await service.patch(await service.get(member.path, signal), { AssetTag: `theirs, ${how}` }, signal);
     await expect(service.patch(system, { AssetTag: 'mine' }, signal)).rejects.toMatchObject({
