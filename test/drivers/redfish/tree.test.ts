@@ -115,12 +115,12 @@ describe('one of several systems', () => {
     ['its UUID', 'U-B', '/1'],
     ['nothing of any', 'c', undefined],
     ['what two have', 'same', undefined],
-  ])('is that of which bmcsystem is %s', (_, system, path) => {
+  ])('is that of which bmcsystem is %s', (_, meant, path) => {
     const list = systems(
       { Id: 'a', SerialNumber: 'SN-1', UUID: 'same', HostName: 'n1' },
       { Id: 'B', SerialNumber: 'same', UUID: 'u-b' },
     );
-    expect(pickSystem(list, { node: 'n1', system })?.path).toBe(path);
+    expect(pickSystem(list, { node: 'n1', system: meant })?.path).toBe(path);
   });
 
   it('is an error that lists them if bmcsystem is none of them', async () => {
