@@ -138,8 +138,11 @@ describe('one of several systems', () => {
       ...(tree[chassis]!['Links'] as object),
       Contains: ['/gpu', '/other'].map((path) => ({ '@odata.id': path })),
     };
+    tree['/redfish/v1/Chassis'] = {
+      Members: ['/redfish/v1/Chassis/Rack', chassis, '/gpu', '/other'].map((path) => ({ '@odata.id': path })),
+    };
     tree['/gpu'] = { Id: 'GPU', Sensors: { '@odata.id': '/gpu/s' } };
-    tree['/gpu/s'] = { Members: [{ Id: '1', Name: 'GPU 1', ReadingType: 'Temperature', Reading: 50 }] };
+    tree['/gpu/s'] = { Members: [{ '@odata.id': '/gpu/s/1', Name: 'GPU 1', ReadingType: 'Temperature', Reading: 50 }] };
     tree['/other'] = { ...tree['/gpu'], Id: 'O', Links: { ComputerSystems: [{ '@odata.id': '/t' }] } };
     const temperatures = async (wantedSystem: string) =>
       redfishCapabilities(treeTarget(tree, { wantedSystem }).target).vitals.read(['temp'], signal);
