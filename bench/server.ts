@@ -52,6 +52,7 @@ export async function startMuster(options: MusterOptions = {}): Promise<Muster> 
       MUSTER_DISCOVERY_SECONDS: '1',
       MUSTER_DNS_DAEMON: 'none',
       MUSTER_DHCP_DAEMON: 'none',
+      MUSTER_NEW_DATABASE: 'bare',
       MUSTER_ROOT_PASSWORD: password,
       ...env,
     },

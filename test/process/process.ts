@@ -47,6 +47,7 @@ export async function startService(
       MUSTER_NAME_LOOKUP: 'false',
       MUSTER_DNS_DAEMON: 'none',
       MUSTER_DHCP_DAEMON: 'none',
+      MUSTER_NEW_DATABASE: 'bare',
       MUSTER_ROOT_PASSWORD: rootPassword,
       ...environment,
     },
