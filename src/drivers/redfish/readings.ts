@@ -55,7 +55,7 @@ export async function chassisReadings(
       if (!resource) resources.set(path, (resource = service.find(path, signal)));
       return resource;
     },
-    sensors: () => (sensors ??= memberResources(service, linkAt(chassis.body, 'Sensors'), signal)),
+    sensors: () => (sensors ??= memberResources(service, linkAt(chassis.body, 'Sensors'), signal, 'leaveOut')),
   };
   const lines: Line[] = [];
   for (const kind of kinds) {
@@ -105,7 +105,7 @@ async function metricsTemperatures({ chassis, read }: Source): Promise<readonly 
 
 async function subsystemFans({ chassis, read, service, signal }: Source): Promise<readonly Line[]> {
   const subsystem = await read(linkAt(chassis.body, 'ThermalSubsystem'));
-  const fans = await memberResources(service, linkAt(subsystem?.body, 'Fans'), signal);
+  const fans = await memberResources(service, linkAt(subsystem?.body, 'Fans'), signal, 'leaveOut');
   return fans
     .filter(({ body }) => isThere(body))
     .map(({ body }): Line => {
@@ -136,7 +136,7 @@ async function supplyWatts({ chassis, read, service, signal }: Source): Promise<
   const total = numberAt(environment?.body, 'PowerWatts', 'Reading');
   const lines: Line[] = total === undefined ? [] : [[wattLabel(nameOf(chassis.body, 'System')), watts(total)]];
   const subsystem = await read(linkAt(chassis.body, 'PowerSubsystem'));
-  for (const supply of await memberResources(service, linkAt(subsystem?.body, 'PowerSupplies'), signal)) {
+  for (const supply of await memberResources(service, linkAt(subsystem?.body, 'PowerSupplies'), signal, 'leaveOut')) {
     const metrics = await read(linkAt(supply.body, 'Metrics'));
     const output =
       numberAt(metrics?.body, 'OutputPowerWatts', 'Reading') ?? numberAt(metrics?.body, 'InputPowerWatts', 'Reading');

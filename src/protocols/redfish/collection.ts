@@ -30,11 +30,15 @@ export async function membersOf(
   return members.slice(0, maximumMembers);
 }
 
+/** What becomes of the others when one member answers that the service itself has failed (500): `all` fail with it, or it is left out. */
+export type OnBroken = 'failAll' | 'leaveOut';
+
 /** The members as resources, in one request where the service can ("$expand" of DSP0266); those that are gone are left out. */
 export async function memberResources(
   service: RedfishService,
   path: string | undefined,
   signal: AbortSignal,
+  onBroken: OnBroken = 'failAll',
 ): Promise<readonly Resource[]> {
   if (path === undefined) return [];
   const root = await service.root(signal);
@@ -42,13 +46,13 @@ export async function memberResources(
   if (expands) {
     try {
       const query = `${path}${path.includes('?') ? '&' : '?'}$expand=.($levels=1)`;
-      return await allResources(service, await membersOf(service, query, signal), signal);
+      return await allResources(service, await membersOf(service, query, signal), signal, onBroken);
     } catch (error) {
       // Promised, but not kept: the members are read one by one.
       if (!(error instanceof Refusal && error.ofRequest)) throw error;
     }
   }
-  return allResources(service, await membersOf(service, path, signal), signal);
+  return allResources(service, await membersOf(service, path, signal), signal, onBroken);
 }
 
 /** Those at the paths, as `allResources`. */
@@ -69,6 +73,7 @@ export async function allResources(
   service: RedfishService,
   members: readonly Json[],
   signal: AbortSignal,
+  onBroken: OnBroken = 'failAll',
 ): Promise<readonly Resource[]> {
   if (members.length > maximumResources) {
     throw new Fault(
@@ -80,9 +85,21 @@ export async function allResources(
   const rest = new AbortController();
   const ignore = onAbort(signal, () => rest.abort(signal.reason));
   const inTurn = limiter(ahead);
+  let broken: Refusal | undefined;
+  const read = async (member: Json): Promise<Resource | undefined> => {
+    try {
+      return await resourceOf(service, member, rest.signal);
+    } catch (error) {
+      if (onBroken === 'failAll' || !(error instanceof Refusal && error.ofService)) throw error;
+      broken = error;
+      return undefined;
+    }
+  };
   try {
-    const reading = members.map((member) => inTurn(() => resourceOf(service, member, rest.signal)));
-    return (await Promise.all(reading)).filter((resource) => resource !== undefined);
+    const reading = members.map((member) => inTurn(() => read(member)));
+    const found = (await Promise.all(reading)).filter((resource) => resource !== undefined);
+    if (broken && found.length === 0) throw broken;
+    return found;
   } catch (error) {
     rest.abort(error);
     throw error;

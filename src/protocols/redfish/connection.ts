@@ -52,8 +52,10 @@ export interface Surroundings {
 }
 
 const logoutTimeout = 5_000;
-/** Seconds that a busy service is given before a question is put to it once more. */
-const longestBusy = 5;
+/** Milliseconds that a busy service is waited for, all waits of one question together. */
+const longestBusy = 30_000;
+/** How often a question is put once more to a service that closes connections without a word. */
+const mostClosings = 3;
 const never = new AbortController().signal;
 
 /**
@@ -202,16 +204,18 @@ export class Connection {
     this.#asking.set(key, (this.#asking.get(key) ?? 0) + 1);
     try {
       if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
-      for (let attempt = 1; ; attempt++) {
+      const isReading = message.method === 'GET';
+      for (let closings = 0, patience = isReading ? longestBusy : 0; ; ) {
         const line = this.#line();
         try {
           const reply = await exchange(line, message, this.#around.limits, signal);
-          const wait = attempt === 1 && message.method === 'GET' ? busyFor(reply) : undefined;
-          if (wait === undefined) return reply;
+          const wait = busyFor(reply);
+          if (wait === undefined || wait > patience) return reply;
+          patience -= Math.max(wait, leastWait);
           await pause(wait, signal);
         } catch (error) {
           // A service may close a kept connection at the moment it is used; what only reads is then asked again.
-          const again = attempt === 1 && message.method === 'GET' && isBroken(error) && !this.#closed;
+          const again = isReading && closings++ < mostClosings && isBroken(error) && !this.#closed;
           if (!again) throw this.#failed(line, error);
         }
       }
@@ -255,11 +259,14 @@ export class Connection {
   }
 }
 
-/** Milliseconds after which a service that is busy may be asked again; undefined if it is not, or for too long. */
+/** A wait counts as no less, so that a service that says `Retry-After: 0` is not asked for ever. */
+const leastWait = 5_000;
+
+/** Milliseconds after which a service that is busy may be asked again; undefined if it is not, or does not say when. */
 function busyFor(reply: Reply): number | undefined {
   if (reply.status !== 503 && reply.status !== 429) return undefined;
   const seconds = Number(header(reply, 'retry-after') ?? 1);
-  return seconds >= 0 && seconds <= longestBusy ? seconds * 1_000 : undefined;
+  return seconds >= 0 ? seconds * 1_000 : undefined;
 }
 
 function messageOf({ method, path, body, etag, large }: Request, authority: Authority): Message {

@@ -20,6 +20,11 @@ export class Refusal extends Fault {
     this.status = status;
   }
 
+  /** The service itself failed at it, which says nothing about other requests. */
+  get ofService(): boolean {
+    return this.kind === 'invalid' && this.status >= 500;
+  }
+
   /** It is about the request, not about who sent it or when. */
   get ofRequest(): boolean {
     return this.kind === 'invalid' && this.status !== 401 && this.status !== 403;

@@ -397,3 +397,38 @@ describe('a connection', () => {
     expect(handshakes).toBe(0);
   });
 });
+
+describe('a service that is busy or tired', () => {
+  const body = { Id: 'S' };
+
+  it('is asked again after the time it says, and told as busy when that goes on', async () => {
+    let asked = 0;
+    const busy = jsonAnswer({}, '503 Service Unavailable', 'retry-after: 0\r\n');
+    const service = await hostile((socket) => void socket.write(asked++ < 3 ? busy : jsonAnswer(body)));
+    expect((await service.get('/s', signal)).body).toEqual(body);
+    expect(asked).toBe(4);
+    asked = Number.NEGATIVE_INFINITY;
+    await expect(service.get('/s', signal)).rejects.toMatchObject({ kind: 'unavailable', status: 503 });
+  });
+
+  it('that closes connections without an answer is asked again for what only reads', async () => {
+    let asked = 0;
+    const service = await hostile((socket) => {
+      if (asked++ < 3) socket.destroy();
+      else socket.write(jsonAnswer(body));
+    });
+    expect((await service.get('/s', signal)).body).toEqual(body);
+    expect(asked).toBe(4);
+  });
+
+  it('that fails at one of its sensors has the others', async () => {
+    const service = await hostile((socket, { path }) => {
+      if (path === '/s') socket.write(jsonAnswer({ Members: ['/1', '/2', '/3'].map(link) }));
+      else socket.write(path === '/2' ? jsonAnswer({}, '500 Internal Server Error') : jsonAnswer({ Id: path }));
+    });
+    const read = async (onBroken: 'failAll' | 'leaveOut') =>
+      (await memberResources(service, '/s', signal, onBroken)).map(({ path }) => path);
+    expect(await read('leaveOut')).toEqual(['/1', '/3']);
+    await expect(read('failAll')).rejects.toMatchObject({ status: 500 });
+  });
+});
