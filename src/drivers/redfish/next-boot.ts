@@ -94,11 +94,12 @@ function override(
     );
   }
   const change = { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: source };
-  // A service without modes boots in the one it has.
-  if (mode === undefined || at(boot, 'BootSourceOverrideMode') === undefined) return change;
+  const hasModes = at(boot, 'BootSourceOverrideMode') !== undefined;
+  // A service without modes is likely to know the newer one alone.
+  if (mode === undefined || (mode === 'uefi' && !hasModes)) return change;
   const wanted = mode === 'uefi' ? 'UEFI' : 'Legacy';
   const allowed = allowedWord(boot, 'BootSourceOverrideMode', [wanted]);
-  if (allowed === undefined) {
+  if (allowed === undefined || !hasModes) {
     throw notOffered(`boot mode ${mode}`, textsAt(boot, 'BootSourceOverrideMode@Redfish.AllowableValues'));
   }
   return { ...change, BootSourceOverrideMode: allowed };

@@ -167,7 +167,7 @@ describe('a service that does not answer as it should', () => {
     [{ dead: 'refused' }, Unreachable, /nothing listens at 127.40.0.8:8443/],
     [{ dead: 'silent' }, Unreachable, /did not answer within 0.4 s/],
     [{ garbage: true }, undefined, /is not JSON/],
-    [{ unavailable: 5 }, undefined, /busy/],
+    [{ unavailable: 50 }, undefined, /busy/],
   ] as const)('%o', async (fault, type, sentence) => {
     limited({ connectTimeout: 400, requestTimeout: 400 });
     await lab.fault(7, fault);
