@@ -36,7 +36,8 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const root = join(staging, 'root');
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
-  const [known] = await Promise.all([readManifestOf(image, directory), linkTree(task, tree, root)]);
+  const known = await readManifestOf(image, directory);
+  await linkTree(task, tree, root);
   const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
   if (job.toDisk) checkDiskTools(image, root);
