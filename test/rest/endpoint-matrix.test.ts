@@ -133,7 +133,7 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
   });
 });
 
-function expectShape({ reply: shape, example }: Endpoint, { text }: Reply): void {
+function expectShape({ reply: shape, example, path }: Endpoint, { text }: Reply): void {
   if (shape === 'none') return expect(text).toBe('');
   const json = JSON.parse(text);
   if (shape === 'list') {
@@ -144,7 +144,10 @@ function expectShape({ reply: shape, example }: Endpoint, { text }: Reply): void
     const [first] = example.reply as object[];
     return json.forEach((item: object) => expect(Object.keys(item)).toEqual(Object.keys(first!)));
   }
-  expect(Object.keys(json).sort()).toEqual(Object.keys(example.reply as object).sort());
+  const shown = Object.keys(example.reply as object).sort();
+  // Its example shows one of a hundred types.
+  if (path === '/attributes') expect(Object.keys(json)).toEqual(expect.arrayContaining(shown));
+  else expect(Object.keys(json).sort()).toEqual(shown);
   if (shape !== 'attributes') return;
   for (const [name, attributes] of Object.entries(example.reply as Record<string, object>))
     expect(Object.keys(json[name])).toEqual(expect.arrayContaining(Object.keys(attributes)));
