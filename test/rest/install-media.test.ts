@@ -145,7 +145,12 @@ test('what cannot be copied is an error that says why', async () => {
 
 test('policies see the medium and the params', async () => {
   await server.ok('PUT', '/tables/passwd/rows/key=xcat,username=anna', { password: 'annas-own' });
-  await server.ok('POST', '/policy/5', { name: 'anna', commands: 'copycds', parameters: '.*[^a-z]-i( |$)', rule: 'allow' });
+  await server.ok('POST', '/policy/5', {
+    name: 'anna',
+    commands: 'copycds',
+    parameters: '.*[^a-z]-i( |$)',
+    rule: 'allow',
+  });
   const { token } = await server.ok('POST', '/tokens', { userName: 'anna', userPW: 'annas-own' }, { token: null });
   const iso = join(installdir, 'leap.iso');
   expect((await copy({ iso, params: [{ '-i': '' }] }, { token: token.id })).status).toBe(201);
