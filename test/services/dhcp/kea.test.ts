@@ -130,6 +130,22 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     expect(await wire.ask6(mac(98))).toMatch(/^fd77::1[0-9a-f]{3}$/);
   });
 
+  const factory = (index: number): string => `00:1b:21:00:00:${index.toString(16)}`;
+  const bare = (address: string): string => address.replaceAll(':', '');
+  it.each([
+    ['the UUID of the machine', factory(0x61), '0004564d4f6ea405706e38ecda52ad81e97a'],
+    ['its MAC address', factory(0x62), `00030001${bare(factory(0x62))}`],
+    ['its MAC address and a time', factory(0x63), `000100012a2b2c2d${bare(factory(0x63))}`],
+    ['the MAC address of another interface', factory(0x64), `00030001${bare(mac(2))}`],
+    ["a number of its maker's", factory(0x65), '00020000ab11fe0123456789abcdef'],
+    ['a MAC address that was given to it, and a time', mac(0x66), `000100012a2b2c2d${bare(mac(0x66))}`],
+  ])('gets its IPv6 address when it calls itself by %s', async (_name, own, duid) => {
+    const address = `fd77::${own.slice(-2)}`;
+    await setting.store.put(...node('calls', address, own));
+    await setting.reserve('calls');
+    expect(await wire.ask6As(own, duid)).toBe(address);
+  });
+
   it('is among the leases', async () => {
     const leases = await setting.dhcp.leases();
     expect(leases).toContainEqual(
