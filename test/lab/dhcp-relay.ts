@@ -5,13 +5,11 @@
  */
 import { createSocket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import { option6 } from './dhcp6-packet.ts';
 import { addressBytes, givenAddress, packet4 } from './dhcp-packet.ts';
 
 const [from = '', server = '', link = '', mac = ''] = process.argv.slice(2);
 const hardware = Buffer.from(mac.replaceAll(':', ''), 'hex');
-
-const option6 = (code: number, value: Buffer): Buffer =>
-  Buffer.concat([Buffer.from([0, code, value.length >> 8, value.length & 255]), value]);
 
 /** A SOLICIT in the envelope of a relay. */
 function relayedSolicit(): Buffer {

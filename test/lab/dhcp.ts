@@ -27,6 +27,8 @@ export interface Wire {
   ask(mac: string, options?: ClientOptions): Promise<Told | undefined>;
   /** The same in DHCPv6. */
   ask6(mac: string): Promise<string | undefined>;
+  /** The same for a machine that calls itself by a DUID, in hex; empty if it gets no address. */
+  ask6As(mac: string, duid: string): Promise<string>;
   /** Asks the server as a machine that has the address whether it may keep it; empty if nobody answers. */
   renew(mac: string, address: string): Promise<string>;
   /** What a relay at the client's end is offered for a machine behind it; `link` is the relay's address there. */
@@ -49,6 +51,15 @@ export function makeWire(addresses: readonly string[]): Wire {
   chmodSync(file('script'), 0o755);
   const useMac = (mac: string): void => {
     for (const change of [['down'], ['address', mac], ['up']]) client.run('ip', 'link', 'set', clientNic, ...change);
+  };
+  /** Clients want a link-local address that is beyond doubt. */
+  const useMac6 = async (mac: string): Promise<void> => {
+    useMac(mac);
+    for (let tries = 0; tries < 200; tries++) {
+      const shown = client.run('ip', '-6', 'address', 'show', 'dev', clientNic);
+      if (shown.includes('fe80') && !shown.includes('tentative')) break;
+      await pause(20);
+    }
   };
   const runLab = async (program: string, ...words: string[]): Promise<string> =>
     (await run(client.command(process.execPath, join(import.meta.dirname, program), ...words))).trim();
@@ -88,14 +99,12 @@ export function makeWire(addresses: readonly string[]): Wire {
         client.run('ip', 'address', 'flush', 'dev', clientNic, 'scope', 'global');
       }
     },
+    async ask6As(mac, duid) {
+      await useMac6(mac);
+      return runLab('dhcp6-client.ts', clientNic, duid);
+    },
     async ask6(mac) {
-      useMac(mac);
-      // dhclient wants a link-local address that is beyond doubt.
-      for (let tries = 0; tries < 200; tries++) {
-        const shown = client.run('ip', '-6', 'address', 'show', 'dev', clientNic);
-        if (shown.includes('fe80') && !shown.includes('tentative')) break;
-        await pause(20);
-      }
+      await useMac6(mac);
       rmSync(file('lease'), { force: true });
       const files = ['-sf', file('script'), '-lf', file('lease'), '-pf', file('pid'), '-cf', '/dev/null'];
       const output = await run(

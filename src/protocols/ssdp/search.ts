@@ -62,6 +62,8 @@ const mostLines = 64;
 interface Advert {
   /** Its UUID in small letters; empty if it told none. */
   readonly uuid: string;
+  /** Where it says that it is; absent if it told nothing. That could be any machine, so nothing goes there by itself. */
+  readonly url?: string;
 }
 
 /** `seconds`: devices answer at random within them. */
@@ -95,6 +97,6 @@ export function decodeAnswer(packet: Buffer): Advert | undefined {
   if (!target.startsWith(redfishTarget) || !/^(?:[:.]\d{1,4})?$/.test(target.slice(redfishTarget.length)))
     return undefined;
   const uuid = /^uuid:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:::|$)/i.exec(headers.get('usn') ?? '');
-  // Where it says that it is (AL, LOCATION) is not looked at: that could be any machine. It is where it answered from.
-  return { uuid: (uuid?.[1] ?? '').toLowerCase() };
+  const url = headers.get('al') ?? headers.get('location');
+  return { uuid: (uuid?.[1] ?? '').toLowerCase(), ...(url !== undefined && { url }) };
 }

@@ -152,7 +152,8 @@ function serverMembers(family: Family, nics: readonly string[], settings: KeaSet
       : {
           // Kea's own is an hour: longer than a short lease, which clients then do not take.
           'preferred-lifetime': settings.leaseTime,
-          'mac-sources': ['any'],
+          // What a relay has seen and the link-local address are of the interface that asks; a DUID may be of another, or a UUID.
+          'mac-sources': ['client-link-addr-option', 'ipv6-link-local', 'duid', 'any'],
           ...(settings.directory !== undefined && { 'data-directory': settings.directory }),
         }),
     loggers: [

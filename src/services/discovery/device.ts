@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
+import { isSameIp, parseIp } from '../../core/ip.ts';
 import type { SlpService } from '../../protocols/slp/service.ts';
 import type { RedfishAdvert } from '../../protocols/ssdp/search.ts';
 import { type Kind, kindOfService, kinds } from './kinds.ts';
@@ -7,6 +8,8 @@ import { type Kind, kindOfService, kinds } from './kinds.ts';
 export interface Device {
   readonly kind: Kind;
   readonly address: string;
+  /** The address in the URL it announces where that is another one than it answered from; else empty. */
+  readonly announced: string;
   /** All its addresses, in its own order. */
   readonly addresses: readonly string[];
   readonly mtm: string;
@@ -48,6 +51,8 @@ export function announcedDevice({ type, url, address, fromDirectory, attributes 
   const [near, far] = ofEnclosure.has(kind) ? [enclosing, own] : [own, enclosing];
   return {
     kind,
+    // A directory's own address says nothing of the device.
+    announced: fromDirectory ? '' : otherAddress(url, address),
     address: fromDirectory ? (hostOf(url) ?? addresses[0] ?? address) : address,
     addresses,
     mtm: first(...(kind === kinds.cmm ? ['enclosure-mtm'] : []), near[0], far[0]),
@@ -75,10 +80,11 @@ const nothing = {
   frameSerial: '',
 };
 
-export const advertisedDevice = ({ address, uuid }: RedfishAdvert): Device => ({
+export const advertisedDevice = ({ address, uuid, url = '' }: RedfishAdvert): Device => ({
   ...nothing,
   kind: kinds.redfish,
   address,
+  announced: otherAddress(url, address),
   addresses: [address],
   uuid,
 });
@@ -88,6 +94,14 @@ function hostOf(url: string): string | undefined {
   const match = /:\/\/(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?:[:/;]|$)/i.exec(url);
   const host = match?.[1] ?? match?.[2] ?? '';
   return isIP(host) ? host : undefined;
+}
+
+/** The address in a URL unless it is that of the sender. A link-local sender has its interface behind a "%". */
+function otherAddress(url: string, sender: string): string {
+  const host = hostOf(url);
+  if (host === undefined) return '';
+  const [said, from] = [parseIp(host), parseIp(sender.replace(/%.*/, ''))];
+  return said && from && isSameIp(said, from) ? '' : host;
 }
 
 const numberOf = (text: string): string => (/^\d{1,9}$/.test(text) ? String(Number(text)) : '');

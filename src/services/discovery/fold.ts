@@ -51,5 +51,11 @@ function twinIn(group: ReadonlyMap<string, number>, folded: readonly Device[], d
 
 function merged(one: Device, other: Device): Device {
   const [chief, second] = isIPv4(other.address) && !isIPv4(one.address) ? [other, one] : [one, other];
-  return { ...chief, addresses: [...new Set([...chief.addresses, ...second.addresses])], mac: chief.mac || second.mac };
+  const said = [chief, second].map(({ announced }) => announced).find((each) => each !== '' && each !== chief.address);
+  return {
+    ...chief,
+    announced: said ?? '',
+    addresses: [...new Set([...chief.addresses, ...second.addresses])],
+    mac: chief.mac || second.mac,
+  };
 }

@@ -103,13 +103,14 @@ function portDefinitions(device: Device, machine: Machine, { known, neighbours }
       parent: machine.name,
       mac: neighbours.get(address) ?? own,
       address,
+      announced: address === device.address ? device.announced : '',
     });
     return { name, address, attributes };
   });
 }
 
 function deviceDefinition(device: Device, { known, neighbours }: Surroundings): Definition {
-  const { kind, address, mtm, serial, slot, uuid } = device;
+  const { kind, address, announced, mtm, serial, slot, uuid } = device;
   const name = nameOf(device, known);
   const attributes = attributesOf({
     kind,
@@ -119,6 +120,7 @@ function deviceDefinition(device: Device, { known, neighbours }: Surroundings): 
     side: kind === kinds.cmm ? slot : '',
     mac: neighbours.get(address) ?? device.mac,
     address,
+    announced,
     uuid,
   });
   return { name, address, attributes };
@@ -138,10 +140,10 @@ function nameOf({ kind, address, addresses, hostname, mtm, serial }: Device, kno
 }
 
 type Facts = { readonly kind: Kind } & Readonly<Record<'name' | 'mtm' | 'serial', string>> &
-  Partial<Readonly<Record<'side' | 'id' | 'parent' | 'mac' | 'address' | 'uuid', string>>>;
+  Partial<Readonly<Record<'side' | 'id' | 'parent' | 'mac' | 'address' | 'announced' | 'uuid', string>>>;
 
 /** In the order of the reference system; what is unknown is left out. */
-function attributesOf({ kind, name, mtm, serial, side, id, parent, mac, address, uuid }: Facts): Attributes {
+function attributesOf({ kind, name, mtm, serial, side, id, parent, mac, address, announced, uuid }: Facts): Attributes {
   const console = kind === kinds.hmc || kind === kinds.ivm;
   const attributes = {
     objtype: 'node',
@@ -160,6 +162,7 @@ function attributesOf({ kind, name, mtm, serial, side, id, parent, mac, address,
     ip: console ? address : '',
     hwtype: kind.name,
     uuid,
+    usercomment: announced ? `answered from ${address}, announces ${announced}` : '',
   };
   return Object.fromEntries(
     Object.entries(attributes).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== ''),

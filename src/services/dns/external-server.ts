@@ -11,7 +11,7 @@ import type { Change } from './update-plan.ts';
 import { Updater } from './updater.ts';
 import type { Warnings } from './warnings.ts';
 import { isIn } from './zone-file.ts';
-import { zoneOf, type Zones } from './zones.ts';
+import { isOfAddress, zoneOf, type Zones } from './zones.ts';
 
 const cachedFor = 60_000;
 
@@ -104,7 +104,12 @@ export async function externalChange(
   wish: Wish,
   warnings: Warnings,
 ): Promise<Change> {
-  const ownZone = (name: string): string => zoneOf(names, name) ?? name.slice(name.indexOf('.') + 1);
+  const above = (name: string): string => name.slice(name.indexOf('.') + 1);
+  // Only the server on this machine has zones of single addresses; others have the neighbours as well.
+  const ownZone = (name: string): string => {
+    const zone = zoneOf(names, name);
+    return zone === undefined || isOfAddress(zone) ? above(name) : zone;
+  };
   const wanted = new Map<string, Need>();
   const needFor = (name: string): Need => {
     const zone = ownZone(name);

@@ -7,6 +7,7 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { siteValue } from '../../objects/effective.ts';
 import { networksOf } from '../../objects/networks.ts';
 import type { Layout } from './layout.ts';
+import { isOfAddress } from './zones.ts';
 
 export const confHeading = '// Written by muster: POST /services/dns makes it anew, changes by hand are lost.';
 
@@ -93,7 +94,7 @@ const list = (values: readonly string[]): string => values.map((value) => `${val
 export function renderConf(
   layout: Layout,
   options: NamedOptions,
-  zones: Iterable<string>,
+  zones: readonly string[],
   zoneDirectory: string,
 ): string {
   const { directory, keyFile, how } = layout;
@@ -121,12 +122,21 @@ export function renderConf(
         ]
       : []),
     ...(emptyZones === undefined ? [] : [`  empty-zones-enable ${emptyZones ? 'yes' : 'no'};`]),
+    ...(forwarders.length > 0 ? privateSpaces(zones).map((space) => `  disable-empty-zone "${space}";`) : []),
     '};',
-    ...[...zones].map((zone) => `zone "${zone}" { type primary; file "${zoneDirectory}/db.${zone}"; ${updates} };`),
+    ...zones.map((zone) => `zone "${zone}" { type primary; file "${zoneDirectory}/db.${zone}"; ${updates} };`),
     ...includes.map((file) => `include "${file}";`),
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const privateSpace =
+  /\.((?:10|(?:1[6-9]|2\d|3[01])\.172|168\.192|(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.100)\.in-addr\.arpa|d\.f\.ip6\.arpa)$/;
+
+/** The private address spaces of single addresses. BIND says that all others there have no names, unless it is told to ask the forwarders. */
+const privateSpaces = (zones: readonly string[]): string[] => [
+  ...new Set(zones.filter(isOfAddress).flatMap((zone) => privateSpace.exec(zone)?.[1] ?? [])),
+];
 
 function renderListen(listen: readonly ListenAddress[] | undefined): string[] {
   if (!listen) return ['  listen-on { any; };', '  listen-on-v6 { any; };'];

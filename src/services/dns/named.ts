@@ -101,7 +101,7 @@ export class Named {
   ): Promise<void> {
     const { layout } = this;
     const generation = await writeGeneration(layout, texts, serials);
-    const conf = renderConf(layout, options, texts.keys(), generation.directory);
+    const conf = renderConf(layout, options, [...texts.keys()], generation.directory);
     const before = this.#configuration();
     try {
       await this.#checkFiles(conf, generation);

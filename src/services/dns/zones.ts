@@ -21,6 +21,7 @@ const maximumZones = 1_024;
 export function zonesOf(snapshot: Snapshot): Zones {
   const domain = siteDomain(snapshot);
   const names = new Set([domain]);
+  const ofAddresses: string[] = [];
   const warnings = brokenNetworks(snapshot).map(({ name, reason }) => `Ignoring network '${name}': ${reason}.`);
   for (const { name, row, prefix } of networksOf(snapshot)) {
     for (const attribute of ['domain', 'ddnsdomain'] as const) {
@@ -28,9 +29,14 @@ export function zonesOf(snapshot: Snapshot): Zones {
       if (text) names.add(checkedDomain(text, `Network ${name}, networks.${attribute}`));
     }
     const zones = reverseZones(prefix);
-    if (zones.length > 0) for (const zone of zones) names.add(zone);
-    else warnings.push(`Ignoring network '${name}': ${prefixText(prefix)} is no network of hosts.`);
+    for (const zone of zones) {
+      if (isOfAddress(zone)) ofAddresses.push(zone);
+      else names.add(zone);
+    }
+    if (zones.length === 0) warnings.push(`Ignoring network '${name}': ${prefixText(prefix)} is no network of hosts.`);
   }
+  // In a larger network of ours the address has its name there.
+  for (const zone of ofAddresses) if (zoneOf(names, zone) === undefined) names.add(zone);
   return { domain, names, warnings };
 }
 
@@ -52,8 +58,9 @@ function checkedDomain(text: string, where: string): string {
 }
 
 /**
- * Reverse zones end at whole octets (nibbles for IPv6), so a network may need several, or lie in one that is larger: /24 and longer is
- * one zone of /24, /17 to /23 one for each /24, /9 to /16 one for each /16, anything larger one for each /8.
+ * Reverse zones end at whole octets (nibbles for IPv6), so a network may need several: /25 and longer has one for each address, /17 to
+ * /24 one for each /24, /9 to /16 one for each /16, anything larger one for each /8. None is larger than its network: clients of our
+ * server would not find the names of the neighbours, which others serve.
  */
 export function reverseZones(prefix: Prefix): string[] {
   if (ipKind(prefix) !== 'host') return [];
@@ -66,8 +73,8 @@ export function reverseZones(prefix: Prefix): string[] {
 }
 
 function zoneBits({ family, bits }: Prefix): number {
-  if (family === 6) return Math.min(124, Math.max(4, Math.ceil(bits / 4) * 4));
-  return bits > 16 ? 24 : bits > 8 ? 16 : 8;
+  if (family === 6) return Math.max(4, Math.ceil(bits / 4) * 4);
+  return Math.max(8, Math.ceil(bits / 8) * 8);
 }
 
 /** The reverse name without the labels of what varies inside the zone. */
@@ -75,6 +82,12 @@ function zoneName(family: 4 | 6, value: bigint, bits: number): string {
   const labels = reverseName({ family, value }).split('.');
   return labels.slice((widthOf(family) - bits) / (family === 4 ? 8 : 4)).join('.');
 }
+
+const labelsOf = { '.in-addr.arpa': 4, '.ip6.arpa': 32 } as const;
+
+/** Whether a reverse zone is that of a single address. */
+export const isOfAddress = (zone: string): boolean =>
+  Object.entries(labelsOf).some(([top, labels]) => zone.endsWith(top) && zone.split('.').length === labels + 2);
 
 /** The zone a name is in: the longest that ends it. */
 export function zoneOf(zones: ReadonlySet<string>, name: string): string | undefined {

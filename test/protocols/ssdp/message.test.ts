@@ -23,7 +23,7 @@ describe('a search', () => {
 });
 
 describe('an answer', () => {
-  const known = { uuid };
+  const known = { uuid, url: 'https://10.0.0.1/redfish/v1/' };
   it.each<[string, Buffer, unknown]>([
     ['as specified', answer(usual), known],
     [
@@ -36,10 +36,14 @@ describe('an answer', () => {
     [
       'with LOCATION instead of AL',
       answer({ ST: target, USN: `uuid:${uuid}::x`, LOCATION: 'http://h/redfish/v1/' }),
-      known,
+      { uuid, url: 'http://h/redfish/v1/' },
     ],
     ['without anything but its target', answer({ ST: target }), { uuid: '' }],
-    ['with a root that is no URL of a service', answer({ ST: target, AL: 'javascript:alert(1)' }), { uuid: '' }],
+    [
+      'with a root that is no URL of a service',
+      answer({ ST: target, AL: 'javascript:alert(1)' }),
+      { uuid: '', url: 'javascript:alert(1)' },
+    ],
     ['with a UUID that is none', answer({ ST: target, USN: 'uuid:../../etc' }), { uuid: '' }],
   ])('%s is read', (_name, packet, expected) => {
     expect(decodeAnswer(packet)).toEqual(expected);

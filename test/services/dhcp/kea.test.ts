@@ -89,10 +89,14 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
     ['UEFI of 32 bits', { 93: '0006' }, 'ipxe-ia32.efi'],
     ['UEFI on RISC-V', { 93: '001b' }, 'ipxe-riscv64.efi'],
     ['UEFI on RISC-V of 32 bits', { 93: '0019' }, 'ipxe-riscv32.efi'],
+    ['UEFI on RISC-V of 128 bits', { 93: '001d' }, 'ipxe-riscv128.efi'],
+    ['UEFI on LoongArch of 32 bits', { 93: '0025' }, 'ipxe-loong32.efi'],
     ['UEFI on LoongArch', { 93: '0027' }, 'ipxe-loong64.efi'],
     ['HTTP boot of 32 bits', { 93: '000f' }, 'http://10.77.0.1/ipxe-ia32.efi'],
     ['HTTP boot on RISC-V', { 93: '001c' }, 'http://10.77.0.1/ipxe-riscv64.efi'],
     ['HTTP boot on RISC-V of 32 bits', { 93: '001a' }, 'http://10.77.0.1/ipxe-riscv32.efi'],
+    ['HTTP boot on RISC-V of 128 bits', { 93: '001e' }, 'http://10.77.0.1/ipxe-riscv128.efi'],
+    ['HTTP boot on LoongArch of 32 bits', { 93: '0026' }, 'http://10.77.0.1/ipxe-loong32.efi'],
     ['HTTP boot on LoongArch', { 93: '0028' }, 'http://10.77.0.1/ipxe-loong64.efi'],
     ['HTTP boot on x64', { 93: '0010' }, 'http://10.77.0.1/ipxe.efi'],
     ['HTTP boot on arm64', { 93: '0013' }, 'http://10.77.0.1/ipxe-arm64.efi'],
@@ -128,6 +132,22 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
   it('gets its IPv6 address by its MAC address, and strangers one of the range', async () => {
     expect(await wire.ask6(mac(11))).toBe('fd77::11');
     expect(await wire.ask6(mac(98))).toMatch(/^fd77::1[0-9a-f]{3}$/);
+  });
+
+  const factory = (index: number): string => `00:1b:21:00:00:${index.toString(16)}`;
+  const bare = (address: string): string => address.replaceAll(':', '');
+  it.each([
+    ['the UUID of the machine', factory(0x61), '0004564d4f6ea405706e38ecda52ad81e97a'],
+    ['its MAC address', factory(0x62), `00030001${bare(factory(0x62))}`],
+    ['its MAC address and a time', factory(0x63), `000100012a2b2c2d${bare(factory(0x63))}`],
+    ['the MAC address of another interface', factory(0x64), `00030001${bare(mac(2))}`],
+    ["a number of its maker's", factory(0x65), '00020000ab11fe0123456789abcdef'],
+    ['a MAC address that was given to it, and a time', mac(0x66), `000100012a2b2c2d${bare(mac(0x66))}`],
+  ])('gets its IPv6 address when it calls itself by %s', async (_name, own, duid) => {
+    const address = `fd77::${own.slice(-2)}`;
+    await setting.store.put(...node('calls', address, own));
+    await setting.reserve('calls');
+    expect(await wire.ask6As(own, duid)).toBe(address);
   });
 
   it('is among the leases', async () => {

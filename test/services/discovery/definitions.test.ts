@@ -227,6 +227,51 @@ describe('a device becomes a definition', () => {
     expect(shown([device])).toEqual(definitions);
   });
 
+  const moved = (url: string, address = '10.0.0.31'): Device =>
+    announcedDevice({
+      type: `${hardware}:management-module`,
+      url,
+      address,
+      fromDirectory: false,
+      attributes: new Map(),
+    })!;
+  const redfishAt = (url: string, address = '10.0.0.31'): Device => advertisedDevice({ address, uuid: '', url });
+  const both = 'answered from 10.0.0.31, announces 10.9.9.9';
+
+  it.each<[string, Device, string | undefined]>([
+    ['by SLP', moved(`${hardware}:management-module://10.9.9.9:427`), both],
+    ['by SSDP', redfishAt('https://10.9.9.9/redfish/v1/'), both],
+    ['of IPv6', redfishAt('https://[fd00::9]/redfish/v1/'), 'answered from 10.0.0.31, announces fd00::9'],
+    ['that is the sender by SLP', moved('service:x://10.0.0.31'), undefined],
+    ['that is the sender by SSDP', redfishAt('https://10.0.0.31:8443/redfish/v1/'), undefined],
+    ['that is the sender in another spelling', redfishAt('https://[FE80:0::1]/', 'fe80::1%eth0'), undefined],
+    ['that is a name', redfishAt('https://bmc.example/redfish/v1/'), undefined],
+    ['that is none', redfishAt('javascript:alert(1)'), undefined],
+  ])('with an announced address %s', (_name, device, comment) => {
+    expect(shown([device])[device.address]?.['usercomment']).toBe(comment);
+    expect(shown([device])[device.address]).toMatchObject({ otherinterfaces: device.address });
+  });
+
+  it('with its port that answered from another address than it announces', () => {
+    const url = `${hardware}:cec-service-processor://10.9.9.9`;
+    const attributes = parseAttributes('(machinetype-model=M),(serial-number=S),(ip-address=10.0.0.94,10.1.0.94)');
+    const type = `${hardware}:cec-service-processor`;
+    const found = shown([announcedDevice({ type, url, address: '10.0.0.94', fromDirectory: false, attributes })!]);
+    expect(Object.entries(found).map(([name, { usercomment }]) => [name, usercomment])).toEqual([
+      ['10.0.0.94', 'answered from 10.0.0.94, announces 10.9.9.9'],
+      ['10.1.0.94', undefined],
+      ['Server-M-SNS', undefined],
+    ]);
+  });
+
+  it('without a remark when what it announced by IPv6 is the address it answered from by IPv4', () => {
+    const uuid = '6f1c7e1a-0000-4000-8000-0123456789ab';
+    const url = 'https://10.0.0.1/redfish/v1/';
+    const answers = ['fe80::1%eth0', '10.0.0.1'].map((address) => advertisedDevice({ address, uuid, url }));
+    for (const devices of [answers, answers.toReversed()])
+      expect(shown(devices)['10.0.0.1']).not.toHaveProperty('usercomment');
+  });
+
   it('with the MAC address by which the kernel knows it, rather than the one it tells', () => {
     const device = announced(`${hardware}:management-module`, '10.0.0.31', '(mac-address=02-00-00-00-00-01)');
     expect(shown([device])['10.0.0.31']).toMatchObject({ mac: '02:00:00:00:00:01' });

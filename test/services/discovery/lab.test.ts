@@ -137,6 +137,26 @@ describe('GET /services/slpnodes', { timeout: 60_000 }, () => {
     expect(json['Server-NG-SN1']).toMatchObject({ hwtype: 'next-generation' });
   });
 
+  it('tells the announced address beside the one a device answers from', async () => {
+    const [announcement] = cmm.services;
+    await lab.play([
+      { ...cmm, services: [{ ...announcement!, host: '192.168.70.100' }] },
+      {
+        address: labAddress(5),
+        services: [],
+        ssdp: [
+          `HTTP/1.1 200 OK\r\nST:urn:dmtf-org:service:redfish-rest:1:15\r\nUSN:uuid:${redfish.redfish}::x\r\nAL:https://192.168.70.125/redfish/v1/\r\n\r\n`,
+        ],
+      },
+    ]);
+    const { json } = await get('');
+    expect([json['cmm01']?.['usercomment'], json[labAddress(5)]?.['usercomment']]).toEqual([
+      `answered from ${labAddress(2)}, announces 192.168.70.100`,
+      `answered from ${labAddress(5)}, announces 192.168.70.125`,
+    ]);
+    expect(json[labAddress(5)]).toMatchObject({ bmc: labAddress(5) });
+  });
+
   it.each([
     ['CEC', [labAddress(0), labAddress(1), cec]],
     ['FSP', [labAddress(0), labAddress(1), cec]],

@@ -133,14 +133,17 @@ describe('a name server elsewhere', () => {
       mask: '255.255.255.0',
       domain: 'nowhere.test',
     });
-    await site.nodes({ l1: { ip: '192.168.5.1' }, o1: { ip: '192.168.6.1' } });
-    const { debug } = (await site.server.call('POST', '/nodes/l1/dns', { query: { debug: 1 } })).json as {
+    await site.server.ok('POST', '/networks/quarter', { net: '192.168.7.64', mask: '255.255.255.192' });
+    await site.nodes({ l1: { ip: '192.168.5.1' }, o1: { ip: '192.168.6.1' }, q1: { ip: '192.168.7.65' } });
+    const { debug } = (await site.server.call('POST', '/nodes/l1,q1/dns', { query: { debug: 1 } })).json as {
       debug: string[];
     };
     expect(debug.join('\n')).toContain(
       'has no zone 5.168.192.in-addr.arpa that we may change; names of addresses are left out',
     );
-    expect(ask('l1.cluster.test')).toEqual(['192.168.5.1']);
+    // Part of a zone there is no zone of its own.
+    expect(debug.join('\n')).toContain('has no zone 7.168.192.in-addr.arpa that we may change');
+    expect([ask('l1.cluster.test'), ask('q1.cluster.test')]).toEqual([['192.168.5.1'], ['192.168.7.65']]);
     const reply = await post('/nodes/o1/dns');
     expect([reply.status, reply.json.error[0]]).toEqual([503, expect.stringContaining('no zone for nowhere.test')]);
   });

@@ -13,9 +13,9 @@ import { snapshotOf } from '../../harness/snapshot.ts';
 
 describe('reverse zones of a network', () => {
   it.each([
-    ['192.168.5.64/26', '5.168.192.in-addr.arpa'],
+    ['192.168.5.64/30', '64.5.168.192 65.5.168.192 66.5.168.192 67.5.168.192'],
     ['192.168.5.0/24', '5.168.192.in-addr.arpa'],
-    ['192.168.5.7/32', '5.168.192.in-addr.arpa'],
+    ['192.168.5.7/32', '7.5.168.192.in-addr.arpa'],
     ['172.16.4.0/22', '4.16.172 5.16.172 6.16.172 7.16.172'],
     ['172.16.4.0/23', '4.16.172 5.16.172'],
     ['10.16.0.0/16', '16.10'],
@@ -25,7 +25,8 @@ describe('reverse zones of a network', () => {
     ['fd77:1::/64', '0.0.0.0.0.0.0.0.1.0.0.0.7.7.d.f.ip6.arpa'],
     ['fd77:1::/62', '0 1 2 3'],
     ['fd00::/8', 'd.f.ip6.arpa'],
-    ['2001:db8::8/126', '0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa'],
+    ['2001:db8::10/124', '1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa'],
+    ['2001:db8::8/126', '8 9 a b'],
     ['127.0.0.0/8', ''],
     ['224.0.0.0/8', ''],
     ['fe80::/64', ''],
@@ -56,6 +57,18 @@ describe('the zones of a site', () => {
     expect(zoneOf(names, '7.4.1.10.in-addr.arpa')).toBe('4.1.10.in-addr.arpa');
     expect(zoneOf(names, '7.5.1.10.in-addr.arpa')).toBe('1.10.in-addr.arpa');
     expect(zoneOf(names, 'xcluster.test')).toBeUndefined();
+  });
+
+  it('are of single addresses where a network is a part of /24, unless a larger one has them', () => {
+    const alone = { netname: 'quarter', net: '10.1.4.64', mask: '255.255.255.192' };
+    const inside = { netname: 'inside', net: '10.2.4.64', mask: '255.255.255.192' };
+    const around = { netname: 'around', net: '10.2.0.0', mask: '255.255.0.0' };
+    const { names } = zonesOf(networks(inside, alone, around));
+    expect(names.size).toBe(2 + 64);
+    expect(zoneOf(names, '64.4.1.10.in-addr.arpa')).toBe('64.4.1.10.in-addr.arpa');
+    expect(zoneOf(names, '127.4.1.10.in-addr.arpa')).toBe('127.4.1.10.in-addr.arpa');
+    expect(['63', '128'].map((last) => zoneOf(names, `${last}.4.1.10.in-addr.arpa`))).toEqual([undefined, undefined]);
+    expect(zoneOf(names, '70.4.2.10.in-addr.arpa')).toBe('2.10.in-addr.arpa');
   });
 
   it.each(['a b', 'a"b', 'a\nb', 'a..b', '*.test', 'a;b', 'a'.repeat(300), 'x_y.test', '10.in-addr.arpa', '-a.test'])(

@@ -14,6 +14,10 @@ interface Loader {
   readonly isRare?: true;
 }
 
+const fromSource = 'build it from the source of iPXE, and put it into the directory of boot.directory';
+const ofYourOwn =
+  'no package has one; put a loader for these machines under this name into the directory of boot.directory';
+
 /** Those that DHCP sends machines to (dhcp/boot-classes.ts), and what these ask for in turn. */
 const loaders: readonly Loader[] = [
   {
@@ -61,16 +65,18 @@ const loaders: readonly Loader[] = [
   },
   ...(
     [
-      ['ia32', 'machines with a UEFI of 32 bits'],
-      ['riscv32', 'RISC-V machines of 32 bits'],
-      ['riscv64', 'RISC-V machines of 64 bits'],
-      ['loong64', 'LoongArch machines'],
+      ['ia32', 'machines with a UEFI of 32 bits', fromSource],
+      ['riscv32', 'RISC-V machines of 32 bits', fromSource],
+      ['riscv64', 'RISC-V machines of 64 bits', fromSource],
+      ['riscv128', 'RISC-V machines of 128 bits', ofYourOwn],
+      ['loong32', 'LoongArch machines of 32 bits', ofYourOwn],
+      ['loong64', 'LoongArch machines of 64 bits', fromSource],
     ] as const
   ).map(
-    ([arch, whom]): Loader => ({
+    ([arch, whom, remedy]): Loader => ({
       name: `ipxe-${arch}.efi`,
       places: [],
-      remedy: 'build it from the source of iPXE, and put it into the directory of boot.directory',
+      remedy,
       for: whom,
       isRare: true,
     }),
