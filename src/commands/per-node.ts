@@ -2,7 +2,7 @@ import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
 import { suggestion } from '../core/nearest.ts';
-import type { NodeResult, NodeValue } from '../core/results.ts';
+import type { NodeResult, NodeValue, PassOn } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Capabilities } from '../drivers/capabilities.ts';
 import type { Devices, DeviceTarget } from '../drivers/devices.ts';
@@ -70,6 +70,8 @@ export interface Task extends Means {
   readonly files: LocalFiles;
   /** Room for output that is kept; absent: there is enough. */
   readonly room?: (() => Room) | undefined;
+  /** Takes output that is more than can be kept; absent: nobody reads it. */
+  readonly passOn?: (() => PassOn | undefined) | undefined;
   /** The turn that a node had to wait for has come: others may begin to wait for theirs. */
   begun(): void;
   /** What is told is kept before the result of the node counts. */

@@ -5,6 +5,7 @@ import { type NodeOutput, nodeFailure, type NodeResult } from '../core/results.t
 import type { Snapshot } from '../database/snapshot.ts';
 import { managementNode } from '../objects/management-node.ts';
 import { CollectedOutput } from '../protocols/ssh/collected.ts';
+import { PassedOutput } from '../protocols/ssh/passed-output.ts';
 import { type Exit, unknownSignal } from '../protocols/ssh/transport.ts';
 import { actingUser, isAllowedByParameters } from '../services/remote/acting-user.ts';
 import type { RemoteNode } from '../services/remote/remote-nodes.ts';
@@ -79,23 +80,28 @@ function refuseOwnNode(snapshot: Snapshot, nodes: readonly string[]): void {
 /** What the command reads is the same for all nodes. */
 const inputOf = cachedBy(({ stdin = '' }: Shell) => Buffer.from(stdin, 'base64'));
 
-async function runOn(remote: RemoteNode, shell: Shell, { node, room }: Task): Promise<NodeResult> {
+async function runOn(remote: RemoteNode, shell: Shell, { node, room, passOn }: Task): Promise<NodeResult> {
   const collected = new CollectedOutput(shell.limit, room?.());
+  const taker = shell.silent ? undefined : passOn?.();
+  const passed = taker && new PassedOutput(collected, (stream, piece) => taker(node, stream, piece));
   try {
-    const exit = await remote.exec(shell.command, collected, {
+    const exit = await remote.exec(shell.command, passed ?? collected, {
       stdin: shell.stdin === undefined ? undefined : inputOf(shell),
       commandTimeout: shell.seconds === undefined ? undefined : shell.seconds * 1_000,
       password: shell.password,
     });
-    return resultOf(node, shell, outputOf(shell, collected, exit), exit);
+    const complains = shell.failsOnErrorOutput && !shell.silent && collected.hasText('stderr');
+    return resultOf(node, outputOf(shell, collected, exit), exit, complains);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return { ...nodeFailure(node, error), output: outputOf(shell, collected) };
+  } finally {
+    await passed?.end();
   }
 }
 
 function outputOf({ silent, tellsExit }: Shell, collected: CollectedOutput, exit?: Exit): NodeOutput {
-  const { note } = collected;
+  const { note, lost } = collected;
   const code = exit?.code;
   const notes = [
     ...(note === undefined || silent ? [] : [note]),
@@ -106,17 +112,18 @@ function outputOf({ silent, tellsExit }: Shell, collected: CollectedOutput, exit
     stderr: silent ? '' : collected.text('stderr'),
     code,
     signal: exit?.signal,
+    ...(lost > 0 && !silent ? { cut: lost } : {}),
     ...(notes.length > 0 ? { notes } : {}),
   };
 }
 
-function resultOf(node: string, { failsOnErrorOutput }: Shell, output: NodeOutput, { code, signal }: Exit): NodeResult {
+function resultOf(node: string, output: NodeOutput, { code, signal }: Exit, complains: boolean): NodeResult {
   const error =
     signal !== undefined
       ? `the command was ended by ${signal === unknownSignal ? 'a signal' : `signal ${signal}`}.`
       : code !== 0
         ? `the command ended with exit code ${code}.`
-        : failsOnErrorOutput && output.stderr.trim() !== ''
+        : complains
           ? 'the command wrote to standard error.'
           : undefined;
   return error === undefined ? { node, output } : { node, error, output };

@@ -9,9 +9,14 @@ export interface NodeOutput {
   readonly stderr: string;
   readonly code?: number | undefined;
   readonly signal?: string | undefined;
+  /** Bytes that were printed and are not kept. */
+  readonly cut?: number | undefined;
   /** What there is to say besides, such as that output was cut. */
   readonly notes?: readonly string[] | undefined;
 }
+
+/** Takes a piece of what a node prints; the node waits until the promise is settled. */
+export type PassOn = (node: string, stream: 'stdout' | 'stderr', piece: string) => Promise<void>;
 
 /** What came of one node, as plain data. `kind`: more than "it failed"; a kind that all nodes share decides the status. */
 export type NodeResult<Value = NodeValue> =

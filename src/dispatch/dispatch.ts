@@ -14,7 +14,6 @@ import {
 import type { AnyLong } from '../commands/long.ts';
 import type { AnyPerNode } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
-import type { NodeResult } from '../core/results.ts';
 import { atOnce, inSlices, type Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
@@ -29,7 +28,7 @@ import { checkConsequences, checkStillGoverned, checkTaken } from './consequence
 import { discreetly } from './discreet.ts';
 import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
-import { perNodeResults, type PerNodeServices } from './per-node.ts';
+import { type NodeResults, perNodeResults, type PerNodeServices } from './per-node.ts';
 import { peerNames } from './peer-names.ts';
 import type { Run, RunEnd } from './runs.ts';
 import { shortened } from './shortened.ts';
@@ -70,11 +69,7 @@ export interface Outcome {
   readonly run: Run;
   readonly revision: number;
   readonly snapshot: Snapshot;
-  readonly answer:
-    | Answer
-    | { readonly shape: 'stream'; readonly results: AsyncIterable<NodeResult> }
-    | WorkUnderWay
-    | DryRun;
+  readonly answer: Answer | ({ readonly shape: 'stream' } & NodeResults) | WorkUnderWay | DryRun;
 }
 
 export interface DryRun {
@@ -344,7 +339,7 @@ function runPerNode(call: Call<AnyPerNode>): Outcome {
     if (left.aborted) abort.abort(left.reason);
     else left.addEventListener('abort', () => abort.abort(left.reason), { once: true });
   }
-  return { run, revision: snapshot.revision, snapshot, answer: { shape: 'stream', results } };
+  return { run, revision: snapshot.revision, snapshot, answer: { shape: 'stream', ...results } };
 }
 
 function outlivesClient({ command, args }: Request): boolean {

@@ -1,7 +1,7 @@
 import type { CommandServices, Scope } from '../commands/command.ts';
 import type { AnyPerNode, FinishScope, Means, Plan } from '../commands/per-node.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
-import { type NodeResult, Verdict } from '../core/results.ts';
+import { type NodeResult, type PassOn, Verdict } from '../core/results.ts';
 import { onBehalfOf } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
@@ -18,6 +18,13 @@ export interface PerNodeServices extends CommandServices {
   readonly effects: Effects;
 }
 
+/** Work begins when the first result is asked for. */
+export interface NodeResults {
+  readonly results: AsyncIterable<NodeResult>;
+  /** Who takes output that is more than can be kept; said before the work begins. */
+  passOutputTo(taker: PassOn): void;
+}
+
 /** Prepares a command, has its work done here, and notes what comes of it in the run. What is refused is refused before it returns. */
 export function perNodeResults(
   { runs, means, effects, remote }: PerNodeServices,
@@ -26,7 +33,7 @@ export function perNodeResults(
   snapshot: Snapshot,
   scope: Scope,
   run: Run,
-): AsyncIterable<NodeResult> {
+): NodeResults {
   const { selection, caller } = scope;
   const { user, client } = caller;
   const nodes = selection.nodes ?? [];
@@ -36,6 +43,7 @@ export function perNodeResults(
   const files = new LocalFiles();
   let hasEffects = false;
   let room: Room | undefined;
+  let passOn: PassOn | undefined;
   const workplace: Workplace = {
     means,
     files,
@@ -48,6 +56,7 @@ export function perNodeResults(
       hasEffects = true;
       return effects.apply(node, effect, origin);
     },
+    passOn: () => passOn,
     room: () => (room ??= remote.keptOutput.until(scope.signal(), user)),
   };
   // A certificate or key that the work meets first is journalled under the caller's name.
@@ -56,18 +65,19 @@ export function perNodeResults(
   const again = (some: readonly string[], plan: Plan<unknown, unknown>) =>
     workOn({ name, work: ofCaller }, user, some, plan, workplace);
   const plan = command.prepare(snapshot, args, scope);
-  const results = again(nodes, plan);
+  const worked = again(nodes, plan);
   const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), {
     snapshot,
     again,
     cancelled: run.abort!.signal,
   });
-  const finished = command.finish?.(results, args, finishing) ?? (results as AsyncIterable<NodeResult>);
-  return noted(runs, run, finished, async () => {
+  const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<NodeResult>);
+  const results = noted(runs, run, finished, async () => {
     await files.close();
     // Whoever reads the status behind the reply sees it.
     if (hasEffects) await effects.flush();
   });
+  return { results, passOutputTo: (taker) => (passOn = taker) };
 }
 
 /** Every node that is worked on takes memory, which is all users'. One request alone may be larger. */

@@ -17,6 +17,8 @@ export interface Run {
   ok: number;
   failed: number;
   errorcode: number;
+  /** Nodes whose output is not kept as a whole. */
+  cut: number | undefined;
   /** Only of commands that work node by node; 'dropped' when they took too much memory. */
   results: object[] | 'dropped' | undefined;
   /** The memory they take, roughly, in bytes. */
@@ -89,6 +91,7 @@ export class Runs implements RunBoard {
     run.underWay?.delete(result.node);
     if ('error' in result) run.failed++;
     else run.ok++;
+    if ('output' in result && result.output?.cut) run.cut = (run.cut ?? 0) + 1;
     const kept = (run.results ??= []);
     if (kept === 'dropped') return;
     const shown = shownResult(result);
@@ -228,6 +231,7 @@ const newRun = (id: string, command: string, user: string, started: number, kind
   ok: 0,
   failed: 0,
   errorcode: 0,
+  cut: undefined,
   results: undefined,
   weight: 0,
   underWay: undefined,

@@ -2,7 +2,7 @@ import type { Means, PerNode, Plan, Task } from '../commands/per-node.ts';
 import { asTheyCome } from '../core/as-they-come.ts';
 import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
-import { type NodeFailure, nodeFailure, type NodeResult } from '../core/results.ts';
+import { type NodeFailure, nodeFailure, type NodeResult, type PassOn } from '../core/results.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
 import type { LocalFiles } from '../services/remote/local-files.ts';
 
@@ -13,6 +13,8 @@ export interface Workplace {
   readonly signal: AbortSignal;
   /** Room for output that is kept; absent: what a node may have is all that counts. */
   room?(): Room;
+  /** Who takes output that is more than can be kept, if anybody does. */
+  passOn?(): PassOn | undefined;
   /** Hands an effect to whoever keeps it. The result waits for what is promised, and gets the sentence that may come of it. */
   tell(node: string, effect: Effect): Promise<string | void> | undefined;
 }
@@ -23,9 +25,9 @@ export function workOn<Shared, Target, Value>(
   user: string,
   nodes: readonly string[],
   plan: Plan<Shared, Target>,
-  { means, files, room, signal, tell }: Workplace,
+  { means, files, room, passOn, signal, tell }: Workplace,
 ): AsyncIterable<NodeResult<Value>> {
-  const common = { ...means, command: command.name, user, signal, files, room };
+  const common = { ...means, command: command.name, user, signal, files, room, passOn };
   const work = async (node: string, begun: () => void): Promise<NodeResult<Value>> => {
     let kept: Promise<string | void>[] | undefined;
     const task: Task = {

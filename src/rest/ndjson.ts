@@ -9,6 +9,7 @@ import type { WorkUnderWay } from '../dispatch/long.ts';
 import type { Run } from '../dispatch/runs.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { bodyOf } from './body-writer.ts';
+import { drained } from './drained.ts';
 import { bodyText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
@@ -26,6 +27,7 @@ export async function streamOutcome(
   if (answer.shape === 'stream') {
     // The first node may take long; the number of the run is needed now, to follow or to stop it.
     response.flushHeaders();
+    answer.passOutputTo((node, stream, piece) => lines.write(JSON.stringify({ node, [stream]: piece })));
     for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result)));
   } else await writeAnswer(lines, answer, snapshot, catalog, common);
   await lines.end(summaryOf(run));
@@ -93,6 +95,8 @@ class LineWriter {
   #waiting = '';
   #scheduled = false;
   #began = performance.now();
+  /** Settled when the client has taken what was sent; many may wait for it. */
+  #drained: Promise<void> | undefined;
 
   constructor(response: ServerResponse) {
     this.#response = response;
@@ -102,7 +106,7 @@ class LineWriter {
 
   async write(line: string): Promise<void> {
     this.#waiting += `${line}\n`;
-    if (this.#waiting.length > maximumWaiting || performance.now() - this.#began > slice) {
+    if (this.#isHeld || this.#waiting.length > maximumWaiting || performance.now() - this.#began > slice) {
       await this.#flushed();
     } else if (!this.#scheduled) {
       this.#scheduled = true;
@@ -117,24 +121,25 @@ class LineWriter {
     this.#response.end();
   }
 
-  #flush(): boolean {
+  /** The client has not taken yet what was sent. */
+  get #isHeld(): boolean {
+    return this.#response.writableNeedDrain && !this.#response.destroyed;
+  }
+
+  #flush(): void {
     this.#scheduled = false;
-    if (this.#waiting === '' || this.#response.destroyed) return true;
+    if (this.#waiting === '' || this.#response.destroyed) return;
     const text = this.#waiting;
     this.#waiting = '';
     this.#timer.refresh();
-    return this.#response.write(text);
+    this.#response.write(text);
   }
 
   /** Sends what waits and lets others work; a slow reader is waited for, so that its lines do not pile up here. */
   async #flushed(): Promise<void> {
-    if (this.#flush()) await pause();
-    else {
-      await new Promise<void>((resolve) => {
-        this.#response.once('drain', resolve);
-        this.#response.once('close', resolve);
-      });
-    }
+    this.#flush();
+    if (this.#isHeld) await (this.#drained ??= drained(this.#response).then(() => (this.#drained = undefined)));
+    else await pause();
     this.#began = performance.now();
   }
 }

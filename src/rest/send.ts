@@ -7,6 +7,7 @@ import type { NodeResult } from '../core/results.ts';
 import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
+import { drained } from './drained.ts';
 import { takesLong } from './describe/rows.ts';
 import { entityTag } from './entity-tags.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
@@ -44,9 +45,22 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
   if (answer.shape !== 'stream') return sendAnswer(sending, answer);
   if (route.root.canBeLenient && prefers(request.headers['prefer'], lenient)) {
     headers['Preference-Applied'] = lenient;
-    return collectLenient(answer.results).then((collected) => sendAnswer({ ...sending, isLenient: true }, collected));
+    return collectLenient(answer.results).then((collected) =>
+      sendCollected({ ...sending, isLenient: true }, collected),
+    );
   }
-  return collectStream(answer.results, route.endpoint, route.root).then((collected) => sendAnswer(sending, collected));
+  return collectStream(answer.results, route.endpoint, route.root).then((collected) =>
+    sendCollected(sending, collected),
+  );
+}
+
+/** Nobody should take a part for the whole. */
+function sendCollected(sending: Sending, collected: Answer): Promise<void> | undefined {
+  const { cut, nodes } = sending.outcome.run;
+  if (cut)
+    sending.headers['X-Muster-Note'] =
+      `Output was cut on ${cut} of ${nodes} nodes; their last lines say by how much. With Accept: application/x-ndjson all of it comes.`;
+  return sendAnswer(sending, collected);
 }
 
 const statusOf = ({ route: { endpoint }, common, isLenient }: Sending): number =>
@@ -146,16 +160,4 @@ export async function sendLongBody(
     }
   }
   response.end();
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      response.off('drain', done);
-      response.off('close', done);
-      resolve();
-    };
-    response.on('drain', done);
-    response.on('close', done);
-  });
 }

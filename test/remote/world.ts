@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { Client, CallOptions, Reply } from '../harness/client.ts';
@@ -18,6 +19,8 @@ export interface RemoteWorld {
   stream(range: string, command: unknown, more?: object, options?: CallOptions): Promise<Line[]>;
   /** Begins a command whose results come as NDJSON; it is there when the head of the reply is. */
   begin(path: string, body: object): Promise<Begun>;
+  /** The same, and nobody reads the reply yet. */
+  open(path: string, body: object): Promise<IncomingMessage>;
   stop(): Promise<void>;
 }
 
@@ -44,41 +47,36 @@ export async function startWorld(options: SshLabOptions, settings = 'connectSeco
   await server.ok('PUT', '/groups/all', { ip: `|t(\\d+)|${options.prefix}.($1/250).($1%250+1)|` });
   const call = (range: string, command: unknown, more: object, given: CallOptions) =>
     server.call('POST', `/nodes/${range}/nodeshell`, { ...given, body: { command, ...more } });
+  const open = (path: string, body: object): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const { port, ca } = server.client;
+      const headers = {
+        Accept: 'application/x-ndjson',
+        'Content-Type': 'application/json',
+        'X-Auth-Token': server.token,
+      };
+      request({ host: '127.0.0.1', port, ca, path: `/muster${path}`, method: 'POST', headers, agent: false })
+        .once('response', resolve)
+        .once('error', reject)
+        .end(JSON.stringify(body));
+    });
   return {
     server,
     lab,
     sources,
+    open,
     client: server.client,
     shell: (range, command, more = {}, given = {}) => call(range, command, more, given),
     async stream(range, command, more = {}, given = {}) {
       const headers = { Accept: 'application/x-ndjson', ...given.headers };
       return parseLines((await call(range, command, more, { ...given, headers })).text);
     },
-    begin: (path, body) =>
-      new Promise((resolve, reject) => {
-        const { port, ca } = server.client;
-        const headers = {
-          Accept: 'application/x-ndjson',
-          'Content-Type': 'application/json',
-          'X-Auth-Token': server.token,
-        };
-        const sending = request({
-          host: '127.0.0.1',
-          port,
-          ca,
-          path: `/muster${path}`,
-          method: 'POST',
-          headers,
-          agent: false,
-        });
-        sending.once('response', (response) => {
-          const lines = text(response).then(parseLines);
-          lines.catch(() => undefined);
-          resolve({ run: String(response.headers['x-muster-run']), lines, leave: () => sending.destroy() });
-        });
-        sending.once('error', reject);
-        sending.end(JSON.stringify(body));
-      }),
+    async begin(path, body) {
+      const response = await open(path, body);
+      const lines = text(response).then(parseLines);
+      lines.catch(() => undefined);
+      return { run: String(response.headers['x-muster-run']), lines, leave: () => response.destroy() };
+    },
     async stop() {
       await server.stop();
       await lab.stop();
@@ -87,7 +85,7 @@ export async function startWorld(options: SshLabOptions, settings = 'connectSeco
   };
 }
 
-const parseLines = (all: string): Line[] =>
+export const parseLines = (all: string): Line[] =>
   all
     .split('\n')
     .filter((line) => line !== '')

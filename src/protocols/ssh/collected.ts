@@ -13,7 +13,7 @@ export class CollectedOutput implements Output {
   readonly #limit: number;
   readonly #room: Room;
   readonly #streams = { stdout: new GatheredBytes(), stderr: new GatheredBytes() };
-  #lost = 0;
+  readonly #lost = { stdout: 0, stderr: 0 };
 
   /** `limit` is in bytes, for both streams together; `room` may hold less. */
   constructor(limit: number, room: Room = endless) {
@@ -21,33 +21,43 @@ export class CollectedOutput implements Output {
     this.#room = room;
   }
 
-  readonly stdout = (chunk: Buffer): void => this.#take(this.#streams.stdout, chunk);
-  readonly stderr = (chunk: Buffer): void => this.#take(this.#streams.stderr, chunk);
+  readonly stdout = (chunk: Buffer): void => this.#take('stdout', chunk);
+  readonly stderr = (chunk: Buffer): void => this.#take('stderr', chunk);
 
   /** The text of a stream. Bytes that are no UTF-8 are shown as replacement characters. */
   text(stream: 'stdout' | 'stderr'): string {
     const { bytes } = this.#streams[stream];
-    return bytes.toString('utf8', 0, this.#lost > 0 ? wholeCharacters(bytes) : bytes.length);
+    return bytes.toString('utf8', 0, this.lost > 0 ? wholeCharacters(bytes) : bytes.length);
+  }
+
+  /** What is kept of a stream; it may end within a character. */
+  bytes(stream: 'stdout' | 'stderr'): Buffer {
+    return this.#streams[stream].bytes;
   }
 
   get lost(): number {
-    return this.#lost;
+    return this.#lost.stdout + this.#lost.stderr;
+  }
+
+  /** Whether a stream had more than blanks; what was thrown away counts as that. */
+  hasText(stream: 'stdout' | 'stderr'): boolean {
+    return this.#lost[stream] > 0 || this.text(stream).trim() !== '';
   }
 
   /** What to tell of what was thrown away, if anything was. */
   get note(): string | undefined {
-    if (this.#lost === 0) return undefined;
+    if (this.lost === 0) return undefined;
     const { stdout, stderr } = this.#streams;
-    return `The output was cut after ${stdout.length + stderr.length} bytes; ${this.#lost} more are not shown.`;
+    return `The output was cut after ${stdout.length + stderr.length} bytes; ${this.lost} more are not shown.`;
   }
 
-  #take(stream: GatheredBytes, chunk: Buffer): void {
+  #take(stream: 'stdout' | 'stderr', chunk: Buffer): void {
     const { stdout, stderr } = this.#streams;
     // Once something is missing, what comes later would stand in its place.
-    const wanted = this.#lost > 0 ? 0 : Math.min(chunk.length, this.#limit - stdout.length - stderr.length);
+    const wanted = this.lost > 0 ? 0 : Math.min(chunk.length, this.#limit - stdout.length - stderr.length);
     const kept = this.#room.take(wanted);
-    stream.append(kept === chunk.length ? chunk : chunk.subarray(0, kept));
-    this.#lost += chunk.length - kept;
+    this.#streams[stream].append(kept === chunk.length ? chunk : chunk.subarray(0, kept));
+    this.#lost[stream] += chunk.length - kept;
   }
 }
 

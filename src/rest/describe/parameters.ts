@@ -142,7 +142,7 @@ export const responseHeaders = {
   'X-Muster-Revision': { schema: count, description: 'The revision of the database that was read or written.' },
   'X-Muster-Note': {
     schema: { type: 'string' },
-    description: 'Something was taken though it looks wrong: one sentence; the run has all of them.',
+    description: 'Something was taken though it looks wrong, or output was cut: one sentence; the run tells more.',
   },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },

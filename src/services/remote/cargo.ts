@@ -110,6 +110,12 @@ const slash = Buffer.from('/');
 export const join = (directory: Buffer, name: Buffer): Buffer =>
   directory.at(-1) === slash[0] ? Buffer.concat([directory, name]) : Buffer.concat([directory, slash, name]);
 
+/** The directory that a path is in. */
+export function parentOf(path: Buffer): Buffer {
+  const mark = path.lastIndexOf('/');
+  return mark < 0 ? Buffer.from('.') : path.subarray(0, Math.max(1, mark));
+}
+
 function refused(from: Buffer): (error: unknown) => never {
   return (error) => {
     throw new Fault('invalid', `${from.toString()} cannot be sent: ${(error as Error).message}.`, { cause: error });

@@ -1,5 +1,6 @@
 import { putFile } from '../../protocols/ssh/sftp/put.ts';
 import { type Cargo, join, pathKey, type Placed } from './cargo.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { existingDirectories, placeAll, type Placing, setDirectories } from './place.ts';
 import { isDirectory, makeDirectories } from './remote-paths.ts';
 
@@ -21,6 +22,7 @@ export async function deliver(
     !target.endsWith('/') &&
     !(await isDirectory(files, there))
   ) {
+    await removeLeftovers(ways, [there]);
     await local.use(single!.from, (source) => putFile(files, source, there, signal));
     return;
   }

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import { SharedSource } from '../../protocols/ssh/sftp/source.ts';
+import { temporaryToken } from '../../protocols/ssh/sftp/temporary-names.ts';
 import { type Cargo, type CargoRoot, loadCargo } from './cargo.ts';
 import { TreeArchive } from './tree-archive.ts';
 import { type LayoutOptions, treeLayout } from './tree-layout.ts';
@@ -15,8 +16,7 @@ export class LocalFiles {
   readonly #cargo = new Map<string, Promise<Cargo>>();
   readonly #hashes = new Map<string, Promise<string>>();
   readonly #archives = new Map<string, { readonly archive: TreeArchive; users: number }>();
-  /** Part of names on nodes that nobody else uses. */
-  readonly #token = randomBytes(6).toString('hex');
+  readonly #token = temporaryToken();
   readonly #opened = new Map<string, { readonly source: Promise<SharedSource>; users: number }>();
   /** Those nobody reads, the longest unused first. */
   readonly #unused = new Set<string>();

@@ -7,6 +7,7 @@ import { putFile } from '../../protocols/ssh/sftp/put.ts';
 import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import type { CargoItem, Placed } from './cargo.ts';
 import type { LocalFiles } from './local-files.ts';
+import { removeLeftovers } from './leftovers.ts';
 import { makeDirectories, putLink } from './remote-paths.ts';
 import type { RemoteNode } from './remote-nodes.ts';
 import { unpack } from './unpack.ts';
@@ -67,9 +68,17 @@ export async function placeAll(
   placed: readonly Placed[],
   existing: ReadonlySet<string>,
 ): Promise<void> {
+  await removeLeftovers(placing, besideOthers(placed, existing));
   const files = placed.reduce((sum, { item }) => (item.kind === 'directory' ? sum : sum + 1), 0);
   if (files >= worthAnArchive && (await asArchive(placing, placed, existing))) return;
   await oneByOne(placing, placed, existing);
+}
+
+/** The paths whose directories were there before. */
+function besideOthers(placed: readonly Placed[], existing: ReadonlySet<string>): Buffer[] {
+  const news = placed.filter(({ item, key }) => item.kind !== 'directory' || !existing.has(key));
+  const made = new Set(news.filter(({ item }) => item.kind === 'directory').map(({ key }) => key));
+  return news.filter(({ key }) => !made.has(posix.dirname(key))).map(({ path }) => path);
 }
 
 async function asArchive(

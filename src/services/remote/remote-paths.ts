@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { Fault } from '../../core/errors.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
+import { temporaryEnding } from '../../protocols/ssh/sftp/temporary-names.ts';
 import { fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 
 export async function isDirectory(files: RemoteFiles, path: Buffer): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function makeDirectories(files: RemoteFiles, path: Buffer, mode = 0
 /** Under a temporary name first, so that it takes the place of another in one step. */
 export async function putLink(files: RemoteFiles, path: Buffer, destination: Buffer): Promise<void> {
   const mark = path.lastIndexOf('/') + 1;
-  const name = Buffer.from(`.${randomBytes(6).toString('hex')}.muster`);
+  const name = Buffer.from(temporaryEnding());
   const temporary = Buffer.concat([path.subarray(0, mark), name]);
   await files.makeLink(temporary, destination);
   try {

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { tarEnd, type TarMember, tarHeader } from '../../protocols/tar/write.ts';
+import { planName, temporaryEnding } from '../../protocols/ssh/sftp/temporary-names.ts';
 import type { Attributes } from '../../protocols/ssh/sftp/wire.ts';
 import type { CargoItem, Placed } from './cargo.ts';
 
@@ -37,7 +38,7 @@ const longestCommand = 64 * 1024;
  * the last file, and first those that tidy up: names are then nobody's arguments, and an archive that was cut off has no last file.
  */
 export function treeLayout({ placed, existing, token, attributesOf }: LayoutOptions): TreeLayout {
-  const stage = `.${token}.muster`;
+  const stage = temporaryEnding(token);
   const staged = new Map<string, string>();
   const moves = new Map<string, string[]>();
   const modes: string[] = [];
@@ -72,7 +73,7 @@ export function treeLayout({ placed, existing, token, attributesOf }: LayoutOpti
   }
   const parents = [...moves.keys()];
   const stages = parents.map((parent) => `${fromBase(parent)}/${stage}`);
-  const control = `${fromBase(parents[0] ?? '/')}/.${token}.plan.muster`;
+  const control = `${fromBase(parents[0] ?? '/')}/${planName(token)}`;
   const moving = parents.flatMap((parent) => commands('mv -f', moves.get(parent)!, `${fromBase(parent)}/`));
   // What is put into a directory changes its time, and some programs make links when all else is there.
   const setting = `tar "$1" ${quoted(`${control}/directories`)}`;

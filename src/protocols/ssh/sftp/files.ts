@@ -6,6 +6,12 @@ import { type Attributes, type RemotePath, requests, RequestWriter } from './wir
 
 export const shown = (path: RemotePath): string => (typeof path === 'string' ? path : path.toString());
 
+interface Entry {
+  readonly name: Buffer;
+  /** Of a link itself. */
+  readonly attributes: Attributes;
+}
+
 /** The files of a node, as the user who logged in sees them. */
 export class RemoteFiles {
   readonly session: SftpSession;
@@ -34,6 +40,29 @@ export class RemoteFiles {
     await this.#ask(requests.setstat, path, `${shown(path)} could not be changed`, (request) =>
       request.attributes(attributes),
     );
+  }
+
+  /** What is in a directory, up to so many names. */
+  async list(path: RemotePath, most: number): Promise<Entry[]> {
+    const what = `directory ${shown(path)} could not be read`;
+    const handle = Buffer.from((await this.#ask(requests.opendir, path, what)).bytes());
+    const found: Entry[] = [];
+    try {
+      while (found.length < most) {
+        const answer = await this.#ask(requests.readdir, handle, what);
+        for (let left = answer.word(); left > 0; left--) {
+          const name = Buffer.from(answer.bytes());
+          // As a program would list it.
+          answer.bytes();
+          found.push({ name, attributes: answer.attributes() });
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof SftpRefusal && error.status === statuses.endOfFile)) throw error;
+    } finally {
+      await this.#ask(requests.close, handle, what);
+    }
+    return found;
   }
 
   async makeDirectory(path: RemotePath, mode: number): Promise<void> {

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { unwatchAbort, watchAbort } from '../../../core/aborts.ts';
 import { Fault } from '../../../core/errors.ts';
 import { abortFault } from '../faults.ts';
 import { type RemoteFiles, shown } from './files.ts';
 import { refusalOf, SftpRefusal, type SftpSession, statuses } from './session.ts';
 import { pieceSize, type SharedSource } from './source.ts';
+import { temporaryEnding } from './temporary-names.ts';
 import { type Attributes, openFlags, type RemotePath, requests, RequestWriter } from './wire.ts';
 
 /** Bytes sent to a node that it has not confirmed yet. */
@@ -57,7 +57,7 @@ export async function putFile(
 function temporaryName(path: RemotePath): Buffer {
   const bytes = typeof path === 'string' ? Buffer.from(path) : path;
   const start = bytes.lastIndexOf('/') + 1;
-  const ending = Buffer.from(`.${randomBytes(6).toString('hex')}.muster`);
+  const ending = Buffer.from(temporaryEnding());
   const name = bytes.subarray(start, start + longestName - ending.length - 1);
   return Buffer.concat([bytes.subarray(0, start), Buffer.from('.'), name, ending]);
 }

@@ -20,7 +20,7 @@ export class SftpRefusal extends Fault {
   }
 }
 
-export const statuses = { ok: 0, noSuchFile: 2, failure: 4 } as const;
+export const statuses = { ok: 0, endOfFile: 1, noSuchFile: 2, failure: 4 } as const;
 
 type Receiver = (answer: AnswerReader | undefined) => void;
 
@@ -164,7 +164,7 @@ export class SftpSession {
         this.#endWhenAnswered();
       }
     } catch (error) {
-      if (error instanceof RangeError) this.fail(new Fault('garbled', `its SFTP server sent ${error.message}.`));
+      if (error instanceof Fault) this.fail(error);
       else throw error;
     }
   }

@@ -1,3 +1,5 @@
+import { Fault } from '../../../core/errors.ts';
+
 /** SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02), as OpenSSH speaks it. */
 export const requests = {
   init: 1,
@@ -8,6 +10,8 @@ export const requests = {
   fstat: 8,
   setstat: 9,
   fsetstat: 10,
+  opendir: 11,
+  readdir: 12,
   remove: 13,
   mkdir: 14,
   stat: 17,
@@ -89,7 +93,7 @@ export class RequestWriter {
   }
 }
 
-/** Reads an answer; what is shorter than it says throws a RangeError. */
+/** Reads an answer; one that is shorter than it says is a Fault. */
 export class AnswerReader {
   readonly type: number;
   readonly #bytes: Buffer;
@@ -106,22 +110,17 @@ export class AnswerReader {
   }
 
   word(): number {
-    const value = this.#bytes.readUInt32BE(this.#at);
-    this.#at += 4;
-    return value;
+    return this.#bytes.readUInt32BE(this.#next(4));
   }
 
   long(): number {
-    const value = Number(this.#bytes.readBigUInt64BE(this.#at));
-    this.#at += 8;
-    return value;
+    return Number(this.#bytes.readBigUInt64BE(this.#next(8)));
   }
 
   bytes(): Buffer {
     const length = this.word();
-    if (this.#at + length > this.#bytes.length) throw new RangeError('an answer that is shorter than it says');
-    this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
+    const start = this.#next(length);
+    return this.#bytes.subarray(start, start + length);
   }
 
   attributes(): Attributes {
@@ -137,5 +136,14 @@ export class AnswerReader {
       }
     }
     return { size, uid, gid, mode, accessed, modified };
+  }
+
+  /** Where the next so many bytes begin. */
+  #next(length: number): number {
+    const start = this.#at;
+    if (start + length > this.#bytes.length)
+      throw new Fault('garbled', 'its SFTP server sent an answer that is shorter than it says.');
+    this.#at += length;
+    return start;
   }
 }
