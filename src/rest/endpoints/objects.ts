@@ -52,7 +52,7 @@ const explainPolicy = endpoint('GET /policy/explain', {
     ...verdict,
     fullRights: Type.Boolean({ description: 'the account may do everything' }),
     rule: Type.Optional(Type.String({ description: 'the priority of the rule that decided' })),
-    node: Type.Optional(Type.String({ description: 'the first node that no rule allows' })),
+    node: Type.Optional(Type.String({ description: 'the first node that is refused, if any is' })),
     trust: anyMembers('arguments that decide trust', Type.Object(verdict)),
   }),
   query: {
