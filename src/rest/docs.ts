@@ -1,18 +1,30 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { attributesAnchor, attributeTable, describedTypes } from './describe/docs-attributes.ts';
 import { basics } from './describe/docs-basics.ts';
 import { codeBox, endpointArticle, methodBadge, prettyJson, shownPath } from './describe/docs-endpoint.ts';
 import { Html, html, nothing } from './describe/html.ts';
 import { baseUrl, curlLine } from './describe/curl.ts';
 import { groupOf, operationId, rowsAt } from './describe/rows.ts';
 import type { Endpoint } from './endpoint.ts';
+import { pagePolicy } from './guarded-response.ts';
 import { type PublicPath, publicPaths } from './public-paths.ts';
 import type { Root } from './roots.ts';
 
-const style = readFileSync(new URL('./describe/docs.css', import.meta.url), 'utf8');
+const part = (name: string): string => readFileSync(new URL(`./describe/${name}`, import.meta.url), 'utf8');
+const style = part('docs.css');
+const script = part('docs.js');
+
+const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+
+/** The page is one file with its style, its script and an empty icon in it; no other style or script counts. */
+export const docsPolicy = pagePolicy(`; style-src ${hashOf(style)}; script-src ${hashOf(script)}; img-src data:`);
 
 /** The interface at a root as one page of HTML that needs nothing else. */
 export function docsPage(root: Root, endpoints: readonly Endpoint[], version: string): string {
-  const groups = Object.entries(Object.groupBy(rowsAt(root, endpoints), groupOf)) as [string, Endpoint[]][];
+  const all = rowsAt(root, endpoints);
+  const groups = Object.entries(Object.groupBy(all, groupOf)) as [string, Endpoint[]][];
+  const types = describedTypes(all);
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -23,20 +35,27 @@ export function docsPage(root: Root, endpoints: readonly Endpoint[], version: st
 <style>${new Html(style)}</style>
 </head>
 <body>
-${navigation(root, groups)}
+${navigation(root, groups, types)}
 <main id="top">
 <h1>muster</h1>
+<p id="nothing-found" hidden>Nothing on this page has all of these words.</p>
 <p class="lead">Reference of version ${version} at <code>${root.prefix}</code>. For programs: <a href="${root.prefix}/openapi.json">openapi.json</a>.</p>
 ${basics(root).map(({ id, title, text, example, table = nothing }) =>
   section(id, title, html`${columns(text, example)}${table}`),
 )}
 ${section('about', 'Without credentials', html`${publicPaths.map((path) => publicArticle(root, path))}`)}
 ${groups.map(([group, rows]) => section(anchorOf(group), group, html`${rows.map((row) => endpointArticle(root, row))}`))}
+${section('attributes', 'Attributes', html`${attributesLead}${types.map(attributeTable)}`)}
 </main>
+<script>${new Html(script)}</script>
 </body>
 </html>
 `.text;
 }
+
+const attributesLead = html`<p>Values are texts; numbers, true and false are taken as such, and an empty value clears. Columns of
+tables are listed by <code>GET /attributes/tables.NAME</code> at /muster.</p>
+`;
 
 /** The path without the name of the group, under which it is listed. */
 const withinGroup = (row: Endpoint): string => row.path.slice(groupOf(row).length + 1) || '/';
@@ -53,12 +72,13 @@ ${content}
 const columns = (text: Html, example: Html | undefined): Html =>
   example === undefined ? text : html`<div class="columns"><div>${text}</div><div>${example}</div></div>`;
 
-function navigation(root: Root, groups: readonly [string, Endpoint[]][]): Html {
+function navigation(root: Root, groups: readonly [string, Endpoint[]][], types: readonly string[]): Html {
   const link = (id: string, title: string): Html => html`<li><a href="#${id}">${title}</a></li>\n`;
   const entry = (row: Endpoint): Html =>
     html`<li><a href="#${operationId(row)}" title="${row.summary}">${methodBadge(row.method)} ${shownPath(withinGroup(row))}</a></li>\n`;
   return html`<nav aria-label="Contents">
 <p class="name"><a href="#top">muster</a></p>
+<p hidden><input type="search" id="search" placeholder="Search" aria-label="Search this page"></p>
 <strong>Basics</strong>
 <ul>${basics(root).map(({ id, title }) => link(id, title))}${link('about', 'Without credentials')}</ul>
 <strong>Resources</strong>
@@ -66,7 +86,9 @@ ${groups.map(
   ([group, rows]) => html`<details><summary><a href="#${anchorOf(group)}">${group}</a></summary>
 <ul>${rows.map(entry)}</ul></details>
 `,
-)}</nav>`;
+)}<strong>Attributes</strong>
+<ul>${types.map((type) => link(attributesAnchor(type), type))}</ul>
+</nav>`;
 }
 
 const publicArticle = (

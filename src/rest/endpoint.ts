@@ -4,7 +4,7 @@ import type { Root } from './roots.ts';
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
-/** `object` and `objects`: a fixed shape that the example shows. */
+/** `object`: what the row's `returns` says, else what its example shows; `objects`: records of texts. */
 export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object' | 'objects';
 
 /** What of a request becomes arguments. */
@@ -27,6 +27,8 @@ export interface Endpoint {
   readonly path: string;
   readonly command: AnyCommand;
   readonly reply: ReplyShape;
+  /** What a reply of the shape `object` is, member by member. */
+  readonly returns?: TSchema;
   /** Members of the body; an object that is open takes attributes. */
   readonly body?: TSchema;
   /** Query parameters of its own, with what they mean. */

@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { resourceGroups } from './describe/rows.ts';
-import { docsPage } from './docs.ts';
+import { docsPage, docsPolicy } from './docs.ts';
 import { endpoints } from './endpoints/index.ts';
 import { openApiDocument } from './openapi.ts';
 import { jsonText } from './json-text.ts';
 import { formAsked } from './parameters.ts';
-import { pagePolicy } from './guarded-response.ts';
 import { publicPaths } from './public-paths.ts';
 import { sendBody } from './reply.ts';
 import type { Root } from './roots.ts';
@@ -15,9 +14,6 @@ interface PublicRoute {
   readonly path: string;
   handler(request: FastifyRequest, reply: FastifyReply): void;
 }
-
-/** The page is one file with its style and an empty icon in it. */
-const policy = pagePolicy("; style-src 'unsafe-inline'; img-src data:");
 
 /** What needs no credentials: the resource groups, whether the service is up, and the description of the interface. */
 export function publicRoutes({ store, version }: RestServices, root: Root): PublicRoute[] {
@@ -36,7 +32,7 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
     handler(request, reply) {
       reply.hijack();
       const body = bodies[path](request.url);
-      const page = contentType === 'text/html' ? { 'Content-Security-Policy': policy } : {};
+      const page = contentType === 'text/html' ? { 'Content-Security-Policy': docsPolicy } : {};
       const headers = { 'Content-Type': `${contentType}; charset=utf-8`, ...page };
       sendBody(reply.raw, body === down ? 503 : 200, headers, body);
     },

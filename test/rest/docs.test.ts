@@ -3,6 +3,7 @@ import { assert, property, string } from 'fast-check';
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import { type Cluster, expand } from '../../src/noderange/index.ts';
+import { attributeList } from '../../src/objects/attribute-list.ts';
 import { noArguments, noLine, query } from '../../src/commands/command.ts';
 import { docsPage } from '../../src/rest/docs.ts';
 import { membersOf } from '../../src/rest/describe/body-members.ts';
@@ -30,10 +31,11 @@ const textOf = (markup: string): string =>
 function checkedTags(page: string): string[] {
   const open: string[] = [];
   const tags: string[] = [];
-  for (const [, close, name] of page.matchAll(/<(\/?)([a-z0-9]+)[^<>]*>/g)) {
+  const markup = page.replace(/(<script[^>]*>)[^]*?(?=<\/script>)/, '$1');
+  for (const [, close, name] of markup.matchAll(/<(\/?)([a-z0-9]+)[^<>]*>/g)) {
     tags.push(name!);
     if (close) expect(open.pop()).toBe(name);
-    else if (!['meta', 'link'].includes(name!)) open.push(name!);
+    else if (!['meta', 'link', 'input'].includes(name!)) open.push(name!);
   }
   expect(open).toEqual([]);
   return tags;
@@ -48,10 +50,13 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
     return page.slice(start, page.indexOf('</article>', start));
   };
 
-  it('is one well-formed page without scripts and without anything from elsewhere', () => {
+  it('is one well-formed page with one script of its own and without anything from elsewhere', () => {
     expect(page).toMatch(/^<!doctype html>\n<html lang="en">/);
+    expect(page.match(/<script/g)).toHaveLength(1);
+    // The policy lets nothing run or be styled by attributes.
+    expect(page).not.toMatch(/<[^>]+ (on\w+|style)=/);
     const tags = new Set(checkedTags(page));
-    for (const tag of ['script', 'img', 'iframe', 'object', 'form']) expect(tags).not.toContain(tag);
+    for (const tag of ['img', 'iframe', 'object', 'form']) expect(tags).not.toContain(tag);
     const links = [...page.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target!);
     for (const target of links) expect(target).toMatch(/^(#[\w-]+|data:,|\/(muster|xcatws)\/openapi\.json)$/);
     expect(page).not.toMatch(/@import|url\(/);
@@ -75,11 +80,34 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the reference 
       expect(text).toContain(`https://HOST:8443${prefix}${row.example.path}`);
       expect(text.includes('Body')).toBe(row.body !== undefined);
       if (row.body !== undefined) for (const { name } of membersOf(row.body)) expect(text).toContain(name);
+      for (const { status, code, when } of errorsAt(root, row)) {
+        const line = article.split('\n').find((one) => one.startsWith(`<tr><td>${status}</td><td>${code}</td>`));
+        expect(line).toContain(escaped(when));
+      }
       if (row.example.reply !== undefined) expect(text).toContain(JSON.stringify(row.example.reply, null, 3));
       expect(page).toContain(`<li><a href="#${operationId(row)}"`);
     }
     for (const row of endpoints.filter((other) => !rows.includes(other)))
       expect(page).not.toContain(`id="${operationId(row)}"`);
+  });
+
+  it('tells what every attribute means, and leads there from the calls that take them', () => {
+    for (const type of ['node', 'group', 'osimage', 'network', 'policy', 'site']) {
+      const start = page.indexOf(`<div class="attributes" id="attributes-${type}">`);
+      const table = page.slice(start, page.indexOf('</div>', start));
+      for (const [name, { meaning, readBy }] of Object.entries(attributeList(type))) {
+        const line = table.split('\n').find((one) => one.startsWith(`<tr><td><code>${escaped(name)}</code></td>`));
+        expect(line, `${type} ${name}`).toContain(`<td>${escaped(meaning)}</td>`);
+        expect(line).toContain(escaped(readBy));
+      }
+    }
+    expect(articleOf('putNodesByNoderange')).toContain('href="#attributes-node"');
+  });
+
+  it('checks the certificate in every command line', () => {
+    const commands = page.match(/(?<=<code>|\()curl .*/g)!;
+    expect(commands.length).toBeGreaterThan(rows.length);
+    for (const command of commands) expect(command).toMatch(/^curl --cacert ca\.pem /);
   });
 
   it('has the public paths and what holds for all endpoints', () => {
@@ -113,7 +141,7 @@ const hostileRow: Endpoint = endpoint<object>(`PUT /${hostileSegment}/{${hostile
 describe('what comes from rows', () => {
   it('is escaped wherever it stands', () => {
     const page = docsPage(musterRoot, [hostileRow], hostile);
-    expect(page).not.toContain('<script');
+    expect(page.match(/<script/g)).toHaveLength(1);
     expect(page).not.toContain('alert(&#39;1&#39;)</script');
     expect(page.split(escaped(hostile)).length).toBeGreaterThan(8);
     checkedTags(page);
@@ -145,7 +173,16 @@ describe('the shell command of an example', () => {
     const line = curlLine('https://HOST:8443/muster/nodes/n[1-2]?dryRun=1', { method: 'PUT', body });
     const script = `curl() { printf '%s\\n' "$@"; }; TOKEN=secret; ${line}`;
     const words = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trimEnd().split('\n');
-    const head = ['-k', '-H', 'X-Auth-Token: secret', '-H', 'Content-Type: application/json', '-X', 'PUT'];
+    const head = [
+      '--cacert',
+      'ca.pem',
+      '-H',
+      'X-Auth-Token: secret',
+      '-H',
+      'Content-Type: application/json',
+      '-X',
+      'PUT',
+    ];
     const url = 'https://HOST:8443/muster/nodes/n[1-2]?dryRun=1';
     expect(words).toEqual([...head, '-d', JSON.stringify(body), '-g', url]);
   });

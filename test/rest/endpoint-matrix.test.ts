@@ -1,3 +1,4 @@
+import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/rest/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
@@ -133,9 +134,10 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
   });
 });
 
-function expectShape({ reply: shape, example, path }: Endpoint, { text }: Reply): void {
+function expectShape({ reply: shape, returns, example, path }: Endpoint, { text }: Reply): void {
   if (shape === 'none') return expect(text).toBe('');
   const json = JSON.parse(text);
+  if (returns !== undefined) expect([...Compile(returns).Errors(json)]).toEqual([]);
   if (shape === 'list') {
     expect(json.every((item: unknown) => typeof item === 'string')).toBe(true);
     return expect(json).not.toEqual([]);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -50,11 +51,14 @@ describe.each(['/muster', '/xcatws'])('at %s a browser is kept from misusing', (
     expect([again.status, again.headers]).toEqual([304, expect.objectContaining(kept)]);
   });
 
-  it('the page, which may show its own style and nothing else', async () => {
-    const { headers } = await server.call('GET', '/docs', { root, token: null });
+  it('the page, which may show its own style, run its own script, and nothing else', async () => {
+    const { headers, text } = await server.call('GET', '/docs', { root, token: null });
+    const hashOf = (tag: RegExp): string => createHash('sha256').update(tag.exec(text)![1]!).digest('base64');
+    const style = `'sha256-${hashOf(/<style>([^]*?)<\/style>/)}'`;
+    const script = `'sha256-${hashOf(/<script>([^]*?)<\/script>/)}'`;
     expect(headers).toMatchObject({
       ...guard,
-      'content-security-policy': `${nothingLoads}; style-src 'unsafe-inline'; img-src data:`,
+      'content-security-policy': `${nothingLoads}; style-src ${style}; script-src ${script}; img-src data:`,
     });
   });
 });

@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile';
 import { Check } from 'typebox/schema';
 import { describe, expect, it } from 'vitest';
 import { errorKinds, type ErrorKind } from '../../src/core/errors.ts';
-import { parameterNames, resourceGroups, rowsAt } from '../../src/rest/describe/rows.ts';
+import { canDryRun, parameterNames, resourceGroups, rowsAt } from '../../src/rest/describe/rows.ts';
 import { pathParameters } from '../../src/rest/describe/parameters.ts';
 import { dryRunReply, errorReply, examples, streamLine } from '../../src/rest/describe/reply-schemas.ts';
 import type { Endpoint } from '../../src/rest/endpoint.ts';
@@ -174,12 +174,18 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     }
   });
 
-  it('says 201 for POST and 200 for the rest, with an example that matches the shape, or without a body', () => {
+  it('says 201 for POST and 200 for the rest, with an example that matches the shape, or without a body but that of a dry run', () => {
     for (const row of rows) {
       const { responses } = operationOf(row);
       const success = responses[row.method === 'POST' ? '201' : '200']!;
       expect(Object.keys(success.headers!)).toEqual(expect.arrayContaining(['X-Muster-Run', 'X-Muster-Revision']));
-      if (row.reply === 'none') expect(success.content, nameOf(row)).toBeUndefined();
+      const dryRun = canDryRun(row) ? responses['200']!.content : undefined;
+      if (canDryRun(row))
+        expect(dryRun, nameOf(row)).toMatchObject({
+          'application/json': { schema: { $ref: `#/components/schemas/${dryRunReply.key}` } },
+        });
+      if (row.reply === 'none')
+        expect(success.content, nameOf(row)).toEqual(row.method === 'POST' ? undefined : dryRun);
       else {
         const { schema, example } = success.content!['application/json']!;
         expect(example, nameOf(row)).toEqual(row.example.reply);

@@ -10,6 +10,11 @@ export const definitionKey = (type: string): string => `${capital(type)}Definiti
 
 const text = { type: ['string', 'number', 'boolean', 'null'] };
 const list = { anyOf: [text, { type: 'array', items: { type: 'string' } }] };
+const options = {
+  type: 'object',
+  description: 'flags such as -p, -m, -f, --template',
+  additionalProperties: { type: 'string' },
+};
 
 /** The attributes of every type of objects that rows define. Parts such as nicips.eth1 have names of their own. */
 export function attributeSchemas(rows: readonly Endpoint[]): Record<string, object> {
@@ -35,13 +40,10 @@ export function attributeSchemas(rows: readonly Endpoint[]): Record<string, obje
         description: `Attributes of a ${type}; an empty value clears.`,
         properties: {
           ...described((name) => (listSeparator(name) === undefined ? text : list)),
-          options: {
-            type: 'object',
-            description: 'flags such as -p, -m, -f, --template',
-            additionalProperties: { type: 'string' },
-          },
+          options,
         },
-        additionalProperties: list,
+        // Generated types hold every member to this, the named ones too.
+        additionalProperties: { anyOf: [...list.anyOf, options] },
       };
       return [
         [attributesKey(type), { type: 'object', additionalProperties: shown }],

@@ -17,7 +17,7 @@ interface CurlOptions {
 /** A command that sends a request. */
 export function curlLine(url: string, { method = 'GET', body, headers = [], withToken = true }: CurlOptions): string {
   const words = [
-    'curl -k',
+    'curl --cacert ca.pem',
     ...(withToken ? ['-H "X-Auth-Token: $TOKEN"'] : []),
     ...headers.map((header) => `-H ${shellWord(header)}`),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'"]),

@@ -1,7 +1,7 @@
 import type { Root } from '../roots.ts';
 import { baseUrl, curlLine } from './curl.ts';
 import { codeBox, prettyJson } from './docs-endpoint.ts';
-import { errorsAt } from './errors.ts';
+import { errorTable } from './docs-errors.ts';
 import { html, type Html, nothing } from './html.ts';
 import { commonParameters, responseHeaders } from './parameters.ts';
 import { errorReply, examples, replies } from './reply-schemas.ts';
@@ -29,8 +29,8 @@ and <code>Authorization: Basic</code> with account and password are understood t
     }
 With a body of more than 64 KiB they must stand in the header or the query.
 <code>POST /tokens</code> gives a token; keep it in a variable for the examples on this page.</p>
-<p><code>-k</code> skips the check of the server's certificate; <code>--cacert tls/ca.pem</code>, with the file from the data
-directory of the service, makes it.</p>`,
+<p>The certificate of the service is checked against <code>ca.pem</code>: a copy of <code>tls/ca.pem</code> in the data directory of
+the service.</p>`,
     example: codeBox(
       'A token for the examples',
       `TOKEN=$(${curlLine(`${baseUrl(root)}/tokens`, {
@@ -67,8 +67,7 @@ ${codeBox('lines', prettyJson({ n1: ['first line', 'second line'] }))}`,
 <code>errorcode</code>, a number. What failed on a node reads <code>node: sentence</code>.</p>
 ${denial(root)}`,
     example: codeBox(errorReply.key, prettyJson(examples.error)),
-    table: html`<table class="numbers"><thead><tr><th>Status</th><th>errorcode</th><th>When</th></tr></thead><tbody>
-${errorLines(root)}</tbody></table>`,
+    table: errorTable(root),
   },
   {
     id: 'noderange',
@@ -126,15 +125,6 @@ request is refused with a sentence that says who works on it since when. What is
 const definitions = (entries: readonly (readonly [string, string])[]): Html =>
   html`<table class="definitions"><tbody>
 ${entries.map(([name, meaning]) => html`<tr><td><code>${name}</code></td><td>${meaning}</td></tr>\n`)}</tbody></table>`;
-
-function errorLines(root: Root): Html[] {
-  const alike = Object.groupBy(errorsAt(root), ({ status, code }) => `${status} ${code}`);
-  return Object.values(alike).map((errors = []) => {
-    const { status, code } = errors[0]!;
-    const sentences = errors.map(({ when }) => when).join(' ');
-    return html`<tr><td>${status}</td><td>${code}</td><td>${sentences}</td></tr>\n`;
-  });
-}
 
 const denial = ({ denialPrefix }: Root): Html =>
   denialPrefix.length === 0

@@ -2,6 +2,8 @@ import type { Endpoint } from '../endpoint.ts';
 import type { Root } from '../roots.ts';
 import { describedAs, isOpen, membersOf } from './body-members.ts';
 import { exampleCurl } from './curl.ts';
+import { attributesAnchor } from './docs-attributes.ts';
+import { errorTable } from './docs-errors.ts';
 import { type Html, html, nothing } from './html.ts';
 import { replies } from './reply-schemas.ts';
 import { canDryRun, operationId, takesLong } from './rows.ts';
@@ -31,6 +33,8 @@ ${description === undefined ? nothing : html`<p class="more">${description}</p>`
 ${facts(endpoint)}
 ${querySection(endpoint)}
 ${bodySection(endpoint)}
+<details><summary>Errors</summary>
+${errorTable(root, endpoint)}</details>
 </div><div>
 ${codeBox('Request', exampleCurl(root, endpoint))}
 ${example.reply === undefined ? nothing : codeBox('Reply', prettyJson(example.reply))}
@@ -67,7 +71,7 @@ function querySection({ query }: Endpoint): Html {
 ${rows}</tbody></table>`;
 }
 
-function bodySection({ body }: Endpoint): Html {
+function bodySection({ body, defines }: Endpoint): Html {
   if (body === undefined) return nothing;
   const rows = membersOf(body).map(
     ({ name, type, required, description }) =>
@@ -79,8 +83,12 @@ function bodySection({ body }: Endpoint): Html {
     : html`${sentence(text)}`;
   const table = html`<table><thead><tr><th>Member</th><th>Type</th><th></th><th></th></tr></thead><tbody>
 ${rows}</tbody></table>`;
+  const attributes =
+    defines === undefined
+      ? nothing
+      : html` The <a href="#${attributesAnchor(defines)}">attributes of a ${defines}</a> are listed.`;
   return html`<h4>Body</h4>
-<p>${lead}</p>
+<p>${lead}${attributes}</p>
 ${rows.length === 0 ? nothing : table}`;
 }
 

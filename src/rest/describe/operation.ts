@@ -21,6 +21,10 @@ const ref = (kind: string, key: string) => ({ $ref: `#/components/${kind}/${key}
 export const headerRefs = (...names: HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 
+const dryRunContent = {
+  'application/json': { schema: ref('schemas', dryRunReply.key), example: examples.dryRun },
+};
+
 /** What the OpenAPI document says of a row. */
 export function operation(root: Root, endpoint: Endpoint): object {
   const { summary, description, command } = endpoint;
@@ -98,7 +102,7 @@ function requestBody(endpoint: Endpoint): object {
 }
 
 function successes(endpoint: Endpoint): Record<number, object> {
-  const { method, reply, example, defines } = endpoint;
+  const { method, reply, returns, example, defines } = endpoint;
   const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision');
   const dryRun = canDryRun(endpoint);
   if (method === 'GET') {
@@ -109,25 +113,21 @@ function successes(endpoint: Endpoint): Record<number, object> {
     return { 200: { ...success(), headers: { ...headers, ...headerRefs('ETag') } }, 304: unchanged };
   }
   if (method !== 'POST') return { 200: { ...success(), headers } };
-  const tried = {
-    description: `With dryRun=1: ${dryRunReply.description}`,
-    headers,
-    content: { 'application/json': { schema: ref('schemas', dryRunReply.key), example: examples.dryRun } },
-  };
+  const tried = { description: `With dryRun=1: ${dryRunReply.description}`, headers, content: dryRunContent };
   return { 201: { ...success(), headers }, ...(dryRun ? { 200: tried } : {}) };
 
   function success(): { description: string; content?: object } {
     if (reply === 'none') {
-      const tryable =
-        dryRun && method !== 'POST' ? ` With dryRun=1 the body is as the schema ${dryRunReply.key} says.` : '';
-      return { description: `Done; the reply has no body.${tryable}` };
+      if (!dryRun || method === 'POST') return { description: 'Done; the reply has no body.' };
+      const description = `Done; the reply has no body. With dryRun=1: ${dryRunReply.description}`;
+      return { description, content: dryRunContent };
     }
     const { key, description } = replies[reply];
     return {
       description,
       content: {
         'application/json': {
-          schema: ref('schemas', defines === undefined ? key : attributesKey(defines)),
+          schema: returns ?? ref('schemas', defines === undefined ? key : attributesKey(defines)),
           ...(example.reply === undefined ? {} : { example: example.reply }),
         },
         'application/x-ndjson': { schema: ref('schemas', streamLine.key) },

@@ -1,5 +1,6 @@
+import { Type } from 'typebox';
 import { lsattributes } from '../../commands/index.ts';
-import { endpoint, type Endpoint } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint } from '../endpoint.ts';
 
 const ip = {
   meaning: 'the node’s address',
@@ -8,10 +9,17 @@ const ip = {
   readBy: 'makehosts, makedns, makedhcp, network boot, commands on nodes',
 };
 
+const text = Type.String();
+const described = anyMembers(
+  'types of objects, each with its attributes',
+  anyMembers('attributes by name', Type.Object({ meaning: text, type: text, stored: Type.Array(text), readBy: text })),
+);
+
 export const attributes: Endpoint[] = [
   endpoint('GET /attributes', {
     command: lsattributes,
     reply: 'object',
+    returns: described,
     summary: 'What every attribute of every type of objects, and every column of every table, means.',
     description:
       'Columns of tables are under tables.NAME. Who reads a value is told by its table; "nothing yet" is kept for scripts.',
@@ -21,6 +29,7 @@ export const attributes: Endpoint[] = [
   endpoint('GET /attributes/{objtype}', {
     command: lsattributes,
     reply: 'object',
+    returns: described,
     args: ({ params }) => ({ type: params['objtype']! }),
     summary:
       'The same of one type, such as node, group, osimage, network, policy or site, or of one table, such as tables.nodelist.',

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { lspolicy, lstemplate } from '../../commands/index.ts';
-import { endpoint, type Endpoint, type Input } from '../endpoint.ts';
+import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
 import { definitionRows } from './definitions.ts';
 import { Fault } from '../../core/errors.ts';
 import { definitionBody } from '../definition-body.ts';
@@ -43,9 +43,18 @@ export const networks: Endpoint[] = definitionRows({
   changeExample: { gateway: '10.1.0.254' },
 });
 
+const verdict = { allowed: Type.Boolean(), why: Type.Array(Type.String()) };
+
 const explainPolicy = endpoint('GET /policy/explain', {
   command: lspolicy,
   reply: 'object',
+  returns: Type.Object({
+    ...verdict,
+    fullRights: Type.Boolean({ description: 'the account may do everything' }),
+    rule: Type.Optional(Type.String({ description: 'the priority of the rule that decided' })),
+    node: Type.Optional(Type.String({ description: 'the first node that is refused, if any is' })),
+    trust: anyMembers('arguments that decide trust', Type.Object(verdict)),
+  }),
   query: {
     user: 'The account; required.',
     command: 'The command, such as chdef, rpower or setNodesAttribs; required.',

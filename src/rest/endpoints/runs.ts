@@ -1,5 +1,6 @@
 import { lsrun, stoprun } from '../../commands/index.ts';
 import { endpoint, type Endpoint } from '../endpoint.ts';
+import { runReply } from './run-reply.ts';
 
 const id = '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11';
 
@@ -7,6 +8,7 @@ export const runs: Endpoint[] = [
   endpoint('GET /runs/{id}', {
     command: lsrun,
     reply: 'object',
+    returns: runReply,
     args: ({ params }) => ({ id: params['id']! }),
     summary: 'Progress and results of a run; its id is in the header X-Muster-Run of the reply.',
     description:

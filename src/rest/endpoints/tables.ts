@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import {
   delEntries,
   getAttribs,
@@ -60,6 +61,11 @@ const columnsBody = anyMembers('column: value');
 const rowsExample = { routes: [{ routename: 'lab', net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' }] };
 
 /** The two forms of a reading, with all columns and with chosen ones. */
+const rowsReply = anyMembers(
+  'tables, each with its rows',
+  Type.Array(anyMembers('columns that are set', Type.String())),
+);
+
 const withColumns = (path: string): string[] => [path, `${path}/{attrlist}`];
 
 export const tables: Endpoint[] = [
@@ -67,6 +73,7 @@ export const tables: Endpoint[] = [
     endpoint(`GET ${path}`, {
       command: getTablesAllNodeAttribs,
       reply: 'object',
+      returns: rowsReply,
       args: readingOf,
       summary: 'Rows of all nodes that have any, as they are in effect.',
       example: {
@@ -79,6 +86,7 @@ export const tables: Endpoint[] = [
     endpoint(`GET ${path}`, {
       command: getTablesNodesAttribs,
       reply: 'object',
+      returns: rowsReply,
       args: (input) => ({ ...readingOf(input), range: input.params['noderange']! }),
       summary: 'Rows of nodes as they are in effect, with what the groups give.',
       example: {
@@ -101,6 +109,7 @@ export const tables: Endpoint[] = [
     endpoint(`GET ${path}`, {
       command: getTablesAllRowAttribs,
       reply: 'object',
+      returns: rowsReply,
       args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
       summary: 'All rows of tables as they are stored.',
       example: {
@@ -113,6 +122,7 @@ export const tables: Endpoint[] = [
     endpoint(`GET ${path}`, {
       command: getAttribs,
       reply: 'object',
+      returns: rowsReply,
       args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: columnsOf(input) }),
       summary: 'The rows of a table that have the given values.',
       example: {

@@ -2,10 +2,13 @@ import { Type } from 'typebox';
 import { gettoken, lstoken, rmtoken } from '../../commands/index.ts';
 import { endpoint, type Endpoint, members } from '../endpoint.ts';
 
+const expire = Type.String({ description: 'a time such as 2026-11-16 9:5:0, or never' });
+
 export const tokens: Endpoint[] = [
   endpoint('POST /tokens', {
     command: gettoken,
     reply: 'object',
+    returns: Type.Object({ token: Type.Object({ id: Type.String(), expire }) }),
     body: members(
       { userName: Type.Optional(Type.String()), userPW: Type.Optional(Type.String()) },
       'the account; may also be given in the query',
@@ -22,6 +25,16 @@ export const tokens: Endpoint[] = [
   endpoint('GET /tokens', {
     command: lstoken,
     reply: 'object',
+    returns: Type.Object({
+      tokens: Type.Array(
+        Type.Object({
+          created: Type.String(),
+          expire,
+          access: Type.String({ description: 'when it was last used' }),
+          current: Type.Boolean({ description: 'this request was sent with it' }),
+        }),
+      ),
+    }),
     summary: 'Your own tokens, without their ids.',
     example: {
       reply: {

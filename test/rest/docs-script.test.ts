@@ -1,0 +1,113 @@
+import { runInNewContext } from 'node:vm';
+import { type Element, type HTMLButtonElement, type HTMLInputElement, Window } from 'happy-dom';
+import { describe, expect, it } from 'vitest';
+import { docsPage } from '../../src/rest/docs.ts';
+import { exampleCurl } from '../../src/rest/describe/curl.ts';
+import { endpoints } from '../../src/rest/endpoints/index.ts';
+import { musterRoot } from '../../src/rest/roots.ts';
+
+/** Enough to search in; all of them take long to read. */
+const few = endpoints.filter(({ path }) =>
+  ['/nodes/{noderange}', '/nodes/{noderange}/power', '/tables/{tablelist}/rows/{keys}'].includes(path),
+);
+
+/** The page after its script has run, as a reader has it. */
+function opened(clipboard: { writeText(text: string): Promise<void> } = { writeText: () => Promise.resolve() }) {
+  const window = new Window();
+  const { document } = window;
+  document.write(docsPage(musterRoot, few, '1.2.3'));
+  const location = { hash: '' };
+  const setTimeout = () => {};
+  runInNewContext(document.querySelector('script')!.textContent, {
+    document,
+    window,
+    location,
+    navigator: { clipboard },
+    setTimeout,
+  });
+  const box = document.querySelector('#search') as HTMLInputElement;
+  const isShown = (id: string): boolean => document.getElementById(id)!.closest('[hidden]') === null;
+  return {
+    document,
+    box,
+    isShown,
+    shown: (selector: string): Element[] =>
+      [...document.querySelectorAll(selector)].filter((element) => element.closest('[hidden]') === null),
+    type(text: string): void {
+      box.value = text;
+      box.dispatchEvent(new window.Event('input'));
+    },
+    follow(id: string): void {
+      location.hash = `#${id}`;
+      window.dispatchEvent(new window.Event('hashchange'));
+    },
+  };
+}
+
+describe('the search of the reference page', () => {
+  it('is offered by the script alone', () => {
+    expect(docsPage(musterRoot, few, '1')).toContain('<p hidden><input type="search" id="search"');
+    const { isShown } = opened();
+    expect([isShown('search'), isShown('nothing-found')]).toEqual([true, false]);
+  });
+
+  it('leaves the calls and attributes that have all words, and the way to them', () => {
+    const { type, isShown, shown, document } = opened();
+    type('POWER  bmcreboot');
+    expect(shown('article').map(({ id }) => id)).toEqual(['putNodesByNoderangePower']);
+    expect([isShown('group-nodes'), isShown('group-tables'), isShown('attributes'), isShown('dryrun')]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(shown('nav li a').map((link) => link.getAttribute('href'))).toEqual(['#putNodesByNoderangePower']);
+    type('nodehm.mgt');
+    const names = shown('#attributes-node tbody tr').map((row) => row.querySelector('code')!.textContent);
+    expect(names).toEqual(['mgt']);
+    type('');
+    expect(shown('article')).toHaveLength(document.querySelectorAll('article').length);
+  });
+
+  it('says if nothing has them', () => {
+    const { type, isShown, shown } = opened();
+    type('nosuchword');
+    expect([isShown('nothing-found'), shown('article, section')]).toEqual([true, []]);
+  });
+
+  it('gives way to a link to what it hides', () => {
+    const { type, follow, isShown, box, document } = opened();
+    let scrolled = '';
+    document.getElementById('dryrun')!.scrollIntoView = () => (scrolled = 'dryrun');
+    type('bmcreboot');
+    follow('dryrun');
+    expect([isShown('dryrun'), box.value, scrolled]).toEqual([true, '', 'dryrun']);
+  });
+});
+
+describe('the copy button of an example', () => {
+  const row = few.find(({ method, path }) => method === 'PUT' && path === '/nodes/{noderange}/power')!;
+  const press = async (page: ReturnType<typeof opened>): Promise<string | null> => {
+    const button = page.document.querySelector('#putNodesByNoderangePower figcaption button') as HTMLButtonElement;
+    button.click();
+    await Promise.resolve();
+    await new Promise(setImmediate);
+    return button.textContent;
+  };
+
+  it('copies the command as it is to be typed', async () => {
+    const copied: string[] = [];
+    const page = opened({
+      async writeText(text) {
+        copied.push(text);
+      },
+    });
+    expect(await press(page)).toBe('Copied');
+    expect(copied).toEqual([exampleCurl(musterRoot, row)]);
+  });
+
+  it('says if the browser does not allow it', async () => {
+    const page = opened({ writeText: () => Promise.reject(new Error('no')) });
+    expect(await press(page)).toBe('Not allowed');
+  });
+});
