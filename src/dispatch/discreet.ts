@@ -26,7 +26,8 @@ export async function discreetly(
     if (!('messages' in answer)) return answer;
     const seen = async (texts: readonly string[] = []): Promise<string[]> =>
       (await mapInSlices(texts, (text) => (tells(text) ? [] : [text]))).flat();
-    return { ...answer, messages: await seen(answer.messages), notes: await seen(answer.notes) };
+    const notes = answer.notes === undefined ? {} : { notes: await seen(answer.notes) };
+    return { ...answer, messages: await seen(answer.messages), ...notes };
   } catch (error) {
     if (!(error instanceof Fault) || !error.sentences.some(tells)) throw error;
     const sentences = [...new Set(error.sentences.map((text) => (tells(text) ? hint : text)))];
