@@ -9,10 +9,11 @@ const checkout = join(import.meta.dirname, '..');
 
 /**
  * Processes and mounts of the tests are in namespaces of their own, so that none outlives them, whatever fails. A shell is the first
- * process there, since that one has to take care of processes whose parents have gone.
+ * process there, since that one has to take care of processes whose parents have gone. Network namespaces are called by the numbers of
+ * processes, which are the same in every run: each run has a list of its own.
  */
 const apart = ['unshare', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-const first = ['bash', '-c', '"$@"; exit $?', 'tests'];
+const first = ['bash', '-c', 'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns; "$@"; exit $?', 'tests'];
 
 const canBeApart = spawnSync(apart[0]!, [...apart.slice(1), 'true']).status === 0;
 if (!canBeApart) console.error('muster: no namespaces can be made here: what tests start may stay if they fail.');
