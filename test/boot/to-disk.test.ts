@@ -22,7 +22,7 @@ const status = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/
 it('a node whose image goes to its disk is told which one, and keeps its token until it is up from there', async () => {
   expect(await state()).toBe('sysclone debian12-x86_64-compute');
   const { text } = await lab.from(address, script);
-  expect(text).toContain(' muster.root=disk muster.disk=serial=S1 muster.kernel=keep%3D1%20more ');
+  expect(text).toContain(' muster.root=disk muster.disk=serial=S1 muster.kernel=keep=1%20more ');
   await expect.poll(status).toBe('installing');
   const path = /muster\.report=http:\/\/[^/]+(\S+)/.exec(text)![1]!;
   const report = (body: string) => lab.from(address, path, { method: 'POST', body });
