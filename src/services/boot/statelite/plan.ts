@@ -2,6 +2,7 @@ import { Fault } from '../../../core/errors.ts';
 import { isEnabled, type Row, tableNamed } from '../../../database/tables.ts';
 import { type EffectiveReader, listItems } from '../../../objects/effective.ts';
 import type { NodeImage } from '../../update/node-image.ts';
+import { encodedWord } from '../script-words.ts';
 import { fileWay, type FileWay } from './file-options.ts';
 import { readSource, type Source } from './source.ts';
 
@@ -110,15 +111,10 @@ export function planText({ node, trees, state, files }: StatelitePlan): string {
     ...trees.map((tree) => ['tree', ...sourceWords(tree)]),
     ...files.map(({ path, isDirectory, place, content }) => [isDirectory ? 'directory' : 'file', place, content, path]),
   ];
-  return lines.map((words) => `${words.map(encodedWord).join(' ')}\n`).join('');
+  return lines.map((words) => `${words.map((word) => (word === '' ? '-' : encodedWord(word))).join(' ')}\n`).join('');
 }
 
 const sourceWords = (source: Source): string[] =>
   source.kind === 'disk'
     ? ['disk', source.device, '', source.options]
     : ['nfs', source.server, source.path, source.options];
-
-const encodedWord = (word: string): string =>
-  word === '' ? '-' : word.replaceAll(/[^A-Za-z0-9_./:=,+-]/g, encodedSign);
-
-const encodedSign = (sign: string): string => `%${sign.charCodeAt(0).toString(16).padStart(2, '0')}`;

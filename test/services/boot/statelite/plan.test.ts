@@ -109,7 +109,7 @@ describe('the plan of a node', () => {
     [
       'encodes what a shell would read as something else',
       { litefile: [file('/a b$(c)%"\'\\`*')] },
-      ['file bind memory /a%20b%24%28c%29%25%22%27%5c%60%2a'],
+      ['file bind memory /a%20b%24%28c%29%25%22%27%5C%60%2A'],
     ],
   ])('%s', (_name, rows, lines) => {
     expect(planOf(rows).split('\n').filter(Boolean)).toEqual(lines);
