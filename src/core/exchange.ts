@@ -1,5 +1,5 @@
-import { constants } from 'node:os';
 import koffi from 'koffi';
+import { errorName } from './error-name.ts';
 
 const here = -100;
 const exchanging = 2;
@@ -13,7 +13,6 @@ export function exchange(one: string, other: string): void {
     .load('libc.so.6')
     .func('int renameat2(int olddirfd, const char *oldpath, int newdirfd, const char *newpath, unsigned int flags)');
   if (rename(here, one, here, other, exchanging) === 0) return;
-  const number = koffi.errno();
-  const code = Object.entries(constants.errno).find(([, value]) => value === number)?.[0] ?? `error ${number}`;
+  const code = errorName(koffi.errno());
   throw Object.assign(new Error(`${code}: ${one} and ${other} cannot change places`), { code });
 }

@@ -1,5 +1,5 @@
-import { constants } from 'node:os';
 import koffi from 'koffi';
+import { errorName } from '../../core/error-name.ts';
 import { parseIp } from '../../core/ip.ts';
 
 interface Calls {
@@ -147,10 +147,6 @@ function errorOf(fd: number): string | undefined {
   const number = value.readInt32LE();
   return number === 0 ? undefined : errorName(number);
 }
-
-const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
-
-const errorName = (number: number): string => errorNames.get(number) ?? `error ${number}`;
 
 /** As the kernel takes it: the family in the machine's order, port and address in that of the network. */
 function socketAddress(address: string, port: number): { readonly family: number; readonly bytes: Buffer } | undefined {

@@ -1,4 +1,5 @@
 import koffi from 'koffi';
+import { errorName } from '../../../core/error-name.ts';
 
 /** Paths as bytes with a final zero: names in an image are in no known encoding. */
 type Path = Buffer;
@@ -45,7 +46,6 @@ const bytesOf = (text: string): Buffer => Buffer.from(`${text}\0`, 'latin1');
 
 function check(result: number, what: string): void {
   if (result === 0) return;
-  const number = koffi.errno();
-  const code = Object.entries(koffi.os.errno).find(([, value]) => value === number)?.[0] ?? `error ${number}`;
+  const code = errorName(koffi.errno());
   throw Object.assign(new Error(`${code}: ${what} failed`), { code });
 }
