@@ -16,7 +16,9 @@ export async function leaseTimes(file: string, macs: ReadonlySet<string>): Promi
     // The last line may be cut off; a lifetime of 0 is the end of a lease.
     if (more.length === 0 || !macs.has(mac) || !/^[1-9]\d*$/.test(lifetime) || !/^\d+$/.test(expires)) continue;
     const at = new Date((Number(expires) - Number(lifetime)) * 1_000);
-    times.set(mac, [...(times.get(mac) ?? []), at]);
+    const known = times.get(mac);
+    if (known) known.push(at);
+    else times.set(mac, [at]);
   }
   return times;
 }
