@@ -2,6 +2,7 @@ import { attributes } from './attributes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { definitionSets } from './definition-sets.ts';
+import { columns } from './columns.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
 import { globalconf } from './globalconf.ts';
@@ -14,6 +15,7 @@ import { groups, networks, osimages, policy, templates } from './objects.ts';
 import { remote } from './remote.ts';
 import { runs } from './runs.ts';
 import { services, slp } from './services.ts';
+import { dumps } from './dumps.ts';
 import { tables } from './tables.ts';
 import { tokens } from './tokens.ts';
 import { update } from './update.ts';
@@ -23,6 +25,7 @@ import { vm } from './vm.ts';
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...nodes,
+  ...columns,
   ...hardware,
   ...boot,
   ...discovery,
@@ -43,6 +46,7 @@ export const endpoints: readonly Endpoint[] = [
   ...definitionSets,
   ...services,
   ...slp,
+  ...dumps,
   ...tables,
   ...templates,
   ...attributes,
