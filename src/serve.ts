@@ -55,7 +55,10 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
-    await Promise.all([context.longWork.close(), ...[...servers, ...plain, ...(local ? [local] : [])].map((app) => finish(app, hurry))]);
+    await Promise.all([
+      context.longWork.close(),
+      ...[...servers, ...plain, ...(local ? [local] : [])].map((app) => finish(app, hurry)),
+    ]);
     await closeContext(context);
   }
 }

@@ -16,10 +16,13 @@ let option: GetSocketOption | undefined;
 function userOf(fd: number): number | undefined {
   option ??= koffi
     .load('libc.so.6')
-    .func('int getsockopt(int fd, int level, int name, _Out_ uint8_t *value, _Inout_ uint32_t *size)') as GetSocketOption;
+    .func(
+      'int getsockopt(int fd, int level, int name, _Out_ uint8_t *value, _Inout_ uint32_t *size)',
+    ) as GetSocketOption;
   const credentials = Buffer.alloc(credentialsSize);
   const size = new Uint32Array([credentialsSize]);
-  if (option(fd, socketLevel, peerCredentials, credentials, size) !== 0 || size[0] !== credentialsSize) return undefined;
+  if (option(fd, socketLevel, peerCredentials, credentials, size) !== 0 || size[0] !== credentialsSize)
+    return undefined;
   return credentials.readUInt32LE(4);
 }
 

@@ -62,9 +62,13 @@ export const socketSettings = Type.Object({
     default: true,
   }),
   path: setting(Path, 'where it is', { defaultText: '`DIR/muster.sock`' }),
-  accounts: setting(Switch, 'whether other users of this machine are the accounts of the same names there, without login', {
-    default: false,
-  }),
+  accounts: setting(
+    Switch,
+    'whether other users of this machine are the accounts of the same names there, without login',
+    {
+      default: false,
+    },
+  ),
 });
 export type SocketSettings = ValuesOf<typeof socketSettings>;
 
