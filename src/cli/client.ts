@@ -106,7 +106,7 @@ export class Client {
     this.#send ??= this.#connect(place);
     const send = this.#send;
     const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const search = query.length > 0 ? `?${new URLSearchParams(query)}` : '';
+    const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
     const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
     return new Promise((resolve, reject) => {
       const request = send(
@@ -175,7 +175,7 @@ function parsed(text: string): unknown {
 
 function refusedBy(reply: IncomingMessage, text: string): Refused {
   const body = reply.headers['content-type']?.includes('json') ? parsed(text) : {};
-  return new Refused(reply.statusCode!, (body ?? {}) as ConstructorParameters<typeof Refused>[1]);
+  return new Refused(reply.statusCode!, body ?? {});
 }
 
 async function* linesOf(reply: IncomingMessage, place: string): AsyncGenerator<StreamLine> {
