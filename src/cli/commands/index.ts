@@ -2,9 +2,12 @@ import type { CommandEntry } from '../invocation.ts';
 
 /** Every command by its name. A file is loaded only when its command is called, so that each starts as fast as if it were alone. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
+  chdef: { summary: 'Change definitions', load: () => import('./chdef.ts') },
   help: { own: true, summary: 'List all commands', load: () => import('./help.ts') },
   links: { own: true, summary: 'Make links named like the commands', load: () => import('./links.ts') },
   lsdef: { summary: 'List definitions', load: () => import('./lsdef.ts') },
+  mkdef: { summary: 'Make definitions', load: () => import('./mkdef.ts') },
+  rmdef: { summary: 'Remove definitions', load: () => import('./rmdef.ts') },
   chtab: { summary: 'Change rows of tables', load: () => import('./chtab.ts') },
   dumpxCATdb: { summary: 'Write all tables to files', load: () => import('./dumpxCATdb.ts') },
   gettab: { summary: 'Show columns of a row', load: () => import('./gettab.ts') },
