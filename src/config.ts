@@ -3,7 +3,7 @@ import { type StaticDecode, Type } from 'typebox';
 import { logLevels } from './core/log.ts';
 import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
 import { hardwareSettings } from './drivers/settings.ts';
-import { httpSettings, limitSettings, tlsSettings, xcatwsSettings } from './rest/settings.ts';
+import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/settings.ts';
 import { bootSettings } from './services/boot/settings.ts';
 import { dhcpSettings } from './services/dhcp/settings.ts';
 import { discoverySettings } from './services/discovery/settings.ts';
@@ -25,6 +25,7 @@ export const allSettings = Type.Object({
   }),
   listen: setting(ListenAddresses, 'where to listen', { flag: 'host:port', default: ['127.0.0.1:8443'] }),
   http: httpSettings,
+  socket: socketSettings,
   tls: tlsSettings,
   xcatws: xcatwsSettings,
   limits: limitSettings,

@@ -152,7 +152,7 @@ export async function openContext(config: Config): Promise<Context> {
       removedNodes: new RemovedNodes({ store, log, hosts, dns, dhcp }),
       machineWatch: new MachineWatch({ store, status, log, hypervisors }),
       audit: config.audit,
-      authenticator: new Authenticator(store, new Logins()),
+      authenticator: new Authenticator(store, new Logins(), config.socket.accounts),
       refusals: new Refusals(
         (record) => store.audit(record),
         (error) => log.error({ err: error }, 'a count of refused requests could not be written'),

@@ -8,6 +8,7 @@ import { Fault } from './core/errors.ts';
 import { formatListen, type ListenAddress } from './core/listen-address.ts';
 import { resumeLongWork } from './dispatch/long.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { openLocalSocket } from './local-socket.ts';
 import { hintNetworks } from './network-hints.ts';
 import { type Credentials, ensureCertificates, loadCredentials } from './rest/certificates.ts';
 import type { Endpoint } from './rest/endpoint.ts';
@@ -28,12 +29,14 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: FastifyInstance<Server>[] = [];
   let plain: FastifyInstance<Server>[] = [];
+  let local: FastifyInstance<Server> | undefined;
   try {
     // Before anybody can ask for another one.
     await context.status.resume();
     await resumeLongWork(context);
     servers = await listen(context, rows);
     plain = await open(context, rows, context.config.http.listen, undefined);
+    local = await openLocalSocket(context, rows);
     await context.boot.start();
     reloadOnHangup(context, servers);
     context.dns.resume();
@@ -52,7 +55,10 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
-    await Promise.all([context.longWork.close(), ...[...servers, ...plain].map((app) => finish(app, hurry))]);
+    await Promise.all([
+      context.longWork.close(),
+      ...[...servers, ...plain, ...(local ? [local] : [])].map((app) => finish(app, hurry)),
+    ]);
     await closeContext(context);
   }
 }

@@ -214,12 +214,20 @@ function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: 
   return values;
 }
 
+/** Kinds of hardware that the reference system does not know. */
+const unknownThere = ['redfish'];
+
+const inItsWords = (conditions: readonly (readonly [attribute: string, word: string])[]): string =>
+  [...new Set(conditions.map(([, word]) => word))].filter((word) => !unknownThere.includes(word)).join(' or ');
+
 function unmetCondition({ name }: Assignment, attribute: Attribute): Fault {
   const conditions = attribute.at.flatMap((mapping) => (mapping.onlyIf ? [mapping.onlyIf] : []));
   const words = [...new Set(conditions.map(([, word]) => word))].join(' or ');
   return new Fault(
     'invalid',
     `${name}: ${attribute.name} can be set only if ${conditions[0]![0]} is ${words}.`,
-    inReference(`Cannot set the attr='${attribute.name}' attribute unless ${conditions[0]![0]} value is ${words}.`),
+    inReference(
+      `Cannot set the attr='${attribute.name}' attribute unless ${conditions[0]![0]} value is ${inItsWords(conditions)}.`,
+    ),
   );
 }

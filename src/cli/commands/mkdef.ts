@@ -25,6 +25,9 @@ Makes definitions. All of them are made in one change, or none.
   -w CRITERION     for groups: attr==value, attr!=value, attr=~pattern, attr!~pattern
   -z               reads definitions from standard input, as lsdef -z writes them`;
 
+const isBareNode = ({ type, attributes }: Definition): boolean =>
+  type === 'node' && Object.keys(attributes).length === 0;
+
 interface Made {
   readonly created: readonly string[];
   readonly replaced: readonly string[];
@@ -44,7 +47,12 @@ export const command: CliCommand = {
       const call = readCall(argv, writingOptions);
       const shown = told(call, invocation, usage);
       if (shown !== undefined) return shown;
-      const definitions = await definitionsOf(call, invocation, false);
+      const isStanza = call.options.flag('stanza');
+      const given = await definitionsOf(call, invocation, false);
+      // Of a node with nothing below its name it is told what it lacks.
+      const definitions = given.map((each) =>
+        isStanza && isBareNode(each) ? { ...each, attributes: { groups: '' } } : each,
+      );
       return await make(definitions, call.options.value('template'), call.options.flag('force'), invocation);
     } catch (error) {
       if (error instanceof Wrong && client.server === undefined) await client.get('/definitions');

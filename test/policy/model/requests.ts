@@ -55,6 +55,11 @@ function contentOf(row: Endpoint, named: string, known: Known): fc.Arbitrary<Con
   if (type !== undefined && writes && tail === undefined && row.command.name !== 'makenetworks')
     return segment === undefined ? bulkContent(type, known) : definitionContent(type, named);
   if (type === 'site' && row.method === 'PUT') return definitionContent(type, named);
+  if (row.path === '/definitions' && row.method !== 'GET') return definitionSetContent(row.method, known);
+  if (row.path === '/definitions/{objtype}/{names}/rename')
+    return fc
+      .constantFrom(...nodeNames, 'n199', 'gamma')
+      .map((name) => ({ ...none, body: { name }, mentions: [name] }));
   if (row.path.endsWith('/rename'))
     return fc.constantFrom(...nodeNames, 'n199', 'n150').map((newNode) => ({
       body: { newNode },
@@ -83,6 +88,40 @@ function bulkContent(type: string, known: Known): fc.Arbitrary<Content> {
     body,
     mentions: [...Object.keys(body), ...Object.values(body).flatMap(mentionedIn)],
     lines: Object.entries(body).map(([object, attributes]) => ({ object, line: lineOf(type, object, attributes) })),
+  }));
+}
+
+/** Definitions of several types in one request. */
+function definitionSetContent(method: Endpoint['method'], known: Known): fc.Arbitrary<Content> {
+  const each = fc.constantFrom('node', 'group').chain((type) => {
+    const names = type === 'node' ? nodeNameOf(known) : groupNameOf(known);
+    const attributes = method === 'DELETE' ? fc.constant<Attributes>({}) : attributesOf(type);
+    return fc.tuple(names, attributes).map(([object, given]) => ({ type, object, given }));
+  });
+  const options: Readonly<Record<string, fc.Arbitrary<readonly [Attributes, Attributes]>>> = {
+    POST: fc.constantFrom<[Attributes, Attributes]>(
+      [{}, {}],
+      [{ existing: 'keep', members: 'skip' }, {}],
+      [{ existing: 'replace' }, { '-f': '' }],
+    ),
+    PUT: fc.constantFrom<[Attributes, Attributes]>(
+      [{}, {}],
+      [{ mode: 'append' }, { '-p': '' }],
+      [{ mode: 'remove' }, { '-m': '' }],
+    ),
+    DELETE: fc.constantFrom<[Attributes, Attributes]>([{}, {}], [{ missing: 'skip' }, {}]),
+  };
+  return fc.tuple(fc.array(each, { minLength: 1, maxLength: 2 }), options[method]!).map(([set, [members, flags]]) => ({
+    body: {
+      definitions: set.map(({ type, object, given }) => ({
+        type,
+        names: object,
+        ...(method === 'DELETE' ? {} : { attributes: given }),
+      })),
+      ...members,
+    },
+    mentions: set.flatMap(({ object, given }) => [object, ...mentionedIn(given)]),
+    lines: set.map(({ type, object, given }) => ({ object, line: lineOf(type, object, given, flags) })),
   }));
 }
 
