@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
@@ -47,6 +48,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const received = arrived instanceof Promise ? await arrived : arrived;
     const { identity, common } = received;
     user = identity.user;
+    if (root.tellsDetails) headers['X-Muster-Server'] = serverName;
     let call: Request;
     try {
       const made = inSlices(makeCall(route, request, response, headers, received));
@@ -75,6 +77,11 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     for (const release of held) release();
   }
 }
+
+/** As the lines of command line programs name the server. */
+const serverName = hostname()
+  .split('.', 1)[0]!
+  .replaceAll(/[^ -~]/g, '?');
 
 const longestNote = 500;
 

@@ -103,7 +103,7 @@ function requestBody(endpoint: Endpoint): object {
 
 function successes(endpoint: Endpoint): Record<number, object> {
   const { method, reply, returns, example, defines } = endpoint;
-  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision');
+  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision', 'X-Muster-Server');
   const dryRun = canDryRun(endpoint);
   if (method === 'GET') {
     const unchanged = {
