@@ -56,10 +56,10 @@ const oneText = ([first = '', ...more]: readonly string[]): string =>
   [first, ...more.map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1))].join(' ');
 
 /** What a client sees of a result; of an error also what the reference system says, if it wants to know. */
-export function shownResult(result: NodeResult, withReference = false): object {
+export function shownResult(result: NodeResult, detailed = false): object {
   if ('error' in result) {
     const { node, error, output, reference } = result;
-    return { node, error, output, ...(withReference ? { reference } : {}) };
+    return { node, error, output, ...(detailed ? { reference } : {}) };
   }
   return 'output' in result ? { node: result.node, value: result.output } : result;
 }

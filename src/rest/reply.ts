@@ -65,9 +65,13 @@ export function sendFault(
 const mostNames = 100_000;
 
 /** For programs that ask for it: what the sentences are about, as data. */
-function detailsOf({ req }: ServerResponse, root: Root, { kind, missing }: Fault) {
+function detailsOf({ req }: ServerResponse, root: Root, { kind, missing, reference }: Fault) {
   if (!root.tellsDetails || !prefers(req.headers['prefer'], detailedErrors)) return {};
-  return { kind, ...(missing ? { missing: harmless(missing.slice(0, mostNames)) } : {}) };
+  return {
+    kind,
+    ...(missing ? { missing: harmless(missing.slice(0, mostNames)) } : {}),
+    ...(reference ? { reference: harmless(reference) } : {}),
+  };
 }
 
 /** They may repeat what was sent, and with it a secret under a wrong name or in a wrong place. */
