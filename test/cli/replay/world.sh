@@ -7,6 +7,8 @@ root=$1
 shift
 
 hostname mn
+mkdir -p /run/netns
+mount -t tmpfs tmpfs /run/netns
 ip link set lo up
 for number in 0 1; do
   ip link add "eth$number" type veth peer name "wire$number"
@@ -16,11 +18,12 @@ done
 ip address add 10.0.0.1/16 dev eth0
 ip address add 10.2.0.1/16 dev eth1
 # n1 to n3 are reached; nobody answers for the other nodes.
-# By routes alone: with addresses they would be those of the management node.
-for last in 11 12 13; do ip route add local "10.0.0.$last/32" dev lo; done
+ip netns add nodes
+ip link set wire0 netns nodes
+ip -n nodes link set lo up
+ip -n nodes link set wire0 up
+for last in 11 12 13; do ip -n nodes address add "10.0.0.$last/16" dev wire0; done
 
-mkdir -p /run/netns
-mount -t tmpfs tmpfs /run/netns
 mount -t tmpfs -o mode=755 tmpfs "$root"
 mkdir -m 700 "$root/root"
 mkdir "$root/tftpboot" "$root/install"
