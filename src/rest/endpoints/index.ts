@@ -1,6 +1,7 @@
 import { attributes } from './attributes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
+import { columns } from './columns.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
 import { globalconf } from './globalconf.ts';
@@ -13,6 +14,7 @@ import { groups, networks, osimages, policy, templates } from './objects.ts';
 import { remote } from './remote.ts';
 import { runs } from './runs.ts';
 import { services, slp } from './services.ts';
+import { dumps } from './dumps.ts';
 import { tables } from './tables.ts';
 import { tokens } from './tokens.ts';
 import { update } from './update.ts';
@@ -22,6 +24,7 @@ import { vm } from './vm.ts';
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...nodes,
+  ...columns,
   ...hardware,
   ...boot,
   ...discovery,
@@ -41,6 +44,7 @@ export const endpoints: readonly Endpoint[] = [
   ...globalconf,
   ...services,
   ...slp,
+  ...dumps,
   ...tables,
   ...templates,
   ...attributes,

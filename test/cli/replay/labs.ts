@@ -1,8 +1,10 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type { TestServer } from '../../harness/server.ts';
 import type { Argv } from './cases.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';
-import { type SshLab, startSsh } from '../../lab/ssh.ts';
 
 /** Whether the command may change what the lab's record of changes does not have: the event log, settings of the network. */
 const changesUnseen = ([command, ...words]: Argv): boolean =>
@@ -33,25 +35,28 @@ export class Bmcs {
   }
 }
 
-const sshAddresses = ['10.0.0.11', '10.0.0.12'];
-
 /** sshd on n1 and n2, which let the server in by its key. */
 export class Sshds {
-  #lab: SshLab | undefined;
+  #nodes: ChildProcess | undefined;
 
   async ready(server: TestServer): Promise<void> {
-    if (this.#lab) {
-      for (const file of ['/tmp/hello.sh', '/tmp/synced.sh']) rmSync(file, { force: true });
-      return;
-    }
-    const count = 12;
-    const refusing = Array.from({ length: count - sshAddresses.length }, (_, index) => index);
-    this.#lab = await startSsh({ count, prefix: '10.0', port: 22, perProcess: 1, refusing });
+    for (const file of ['/tmp/hello.sh', '/tmp/synced.sh']) rmSync(file, { force: true });
+    if (this.#nodes) return;
+    this.#nodes = fork(join(import.meta.dirname, 'nodes.ts'), {
+      execPath: 'ip',
+      execArgv: ['netns', 'exec', 'nodes', process.execPath],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+    await once(this.#nodes, 'message');
     const keys: string[] = await server.ok('GET', '/services/sshkey');
-    for (const key of keys) this.#lab.authorize(key);
+    this.#nodes.send(keys);
+    await once(this.#nodes, 'message');
   }
 
   async stop(): Promise<void> {
-    await this.#lab?.stop();
+    if (!this.#nodes) return;
+    const ended = once(this.#nodes, 'exit');
+    this.#nodes.disconnect();
+    await ended;
   }
 }

@@ -52,9 +52,11 @@ class Replayer {
   }
 
   async stop(): Promise<void> {
-    const ended = once(this.#child, 'exit');
-    if (this.#child.connected) this.#child.send('stop' satisfies Request);
-    await ended;
+    if (this.#child.exitCode === null) {
+      const ended = once(this.#child, 'exit');
+      if (this.#child.connected) this.#child.send('stop' satisfies Request);
+      await ended;
+    }
     rmSync(this.#directory, { recursive: true, force: true });
   }
 }
