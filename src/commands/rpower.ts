@@ -45,12 +45,7 @@ export const rpower = perNode({
   outlivesClient: ({ action }) => !readings.includes(action),
 });
 
-function carryOut(
-  power: Power,
-  action: string,
-  signal: AbortSignal,
-  from: (state: string) => void,
-): Promise<string> {
+function carryOut(power: Power, action: string, signal: AbortSignal, from: (state: string) => void): Promise<string> {
   if (action === restart || action === 'bmcstate') {
     const { controller } = power;
     if (!controller) throw new Fault('invalid', `${action} is not possible with its kind of hardware.`);

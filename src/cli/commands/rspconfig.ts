@@ -1,5 +1,5 @@
 import { path } from '../client.ts';
-import { codeOf, labelled, type NodeCall, nodeCommand, refuseByKind } from '../nodes/node-command.ts';
+import { codeOf, labelled, type NodeCall, nodeCommand, refuseByKind, refuseForEach } from '../nodes/node-command.ts';
 import { workOnNodes } from '../nodes/node-work.ts';
 
 const readable = [
@@ -38,6 +38,8 @@ export const command = nodeCommand({
         call,
         (mgt) => `Error: Unsupported command: rspconfig ${stranger.split('=', 1)[0]} when using mgt=${mgt}.`,
       );
+    if (settings.some((word) => word === 'username' || word === 'password'))
+      return refuseForEach(call, () => ({ error: 'The username is invalid' }));
     return configure(call, settings);
   },
 });

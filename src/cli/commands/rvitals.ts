@@ -3,6 +3,10 @@ import { labelled, nodeCommand, refuseForEach, work } from '../nodes/node-comman
 
 const kinds = ['all', 'temp', 'voltage', 'wattage', 'fanspeed', 'power', 'leds', 'chassis', 'energy', 'altitude'];
 
+/** The reference system leaves out that there was none. */
+const lines = (value: unknown): string[] =>
+  labelled(value).map((line) => line.replace(/^(Last Power Event: )none$/, '$1'));
+
 export const command = nodeCommand({
   usage: `Usage: rvitals NODERANGE [KIND]...
 
@@ -14,6 +18,6 @@ export const command = nodeCommand({
     if (unknown.length > 0)
       return refuseForEach(call, () => ({ error: `Unrecognized rvitals arguments ${unknown.join(' ')}` }));
     const named = asked.length === 0 || asked.includes('all') ? [] : [asked.join(',')];
-    return work(call, { method: 'GET', at: path('nodes', range, 'vitals', ...named) }, { lines: labelled });
+    return work(call, { method: 'GET', at: path('nodes', range, 'vitals', ...named) }, { lines });
   },
 });

@@ -130,7 +130,9 @@ export function ipmiPower(bmc: Bmc): Power {
     state: (signal) => readState(bmc, signal),
     async set(action, signal, from) {
       if (!isKnown(action)) {
-        throw new Fault('invalid', `IPMI has no power action "${action}"; it has ${known.join(', ')}.`);
+        throw new Fault('invalid', `IPMI has no power action "${action}"; it has ${known.join(', ')}.`, {
+          reference: ['Invalid or unsupported command'],
+        });
       }
       const work: Work = { bmc, seen: undefined };
       return await within(
