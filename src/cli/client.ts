@@ -43,6 +43,8 @@ export interface Stream {
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
+type Send = (options: RequestOptions, answer: (reply: IncomingMessage) => void) => ClientRequest;
+
 /** Each piece of a path is encoded apart: `path('nodes', range, 'power')`. */
 export const path = (...segments: readonly string[]): string =>
   segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
@@ -51,7 +53,7 @@ export const path = (...segments: readonly string[]): string =>
 export class Client {
   readonly #find: () => Place;
   #place: Place | undefined;
-  #send: ((options: RequestOptions, answer: (reply: IncomingMessage) => void) => ClientRequest) | undefined;
+  #send: Send | undefined;
   #agent: { destroy(): void } | undefined;
   #server: string | undefined;
 
@@ -130,7 +132,7 @@ export class Client {
     });
   }
 
-  async #connect(place: Place): Promise<NonNullable<Client['#send']>> {
+  async #connect(place: Place): Promise<Send> {
     if (place.socket !== undefined || place.protocol === 'http:') {
       const http = await import('node:http');
       const agent = new http.Agent({ keepAlive: true });

@@ -40,7 +40,8 @@ export const unknownNodes = (names: readonly string[]): string =>
 /** A refusal as the familiar commands tell it. */
 export function refusalLines(refused: Refused, server: string | undefined): string[] {
   if (refused.kind === 'unknown-object' && refused.missing.length > 0) return [unknownNodes(refused.missing)];
-  return refused.sentences.map((sentence) => errorLine(sentence, server));
+  const said = refused.reference.length > 0 ? refused.reference : refused.sentences;
+  return said.map((sentence) => errorLine(sentence, server));
 }
 
 /** The version that familiar commands tell: scripts ask for that of the system whose commands these are. */

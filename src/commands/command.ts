@@ -228,5 +228,9 @@ export const serviceArguments = Type.Object({
 export const serviceLine = ({ range, remove }: Arguments<typeof serviceArguments>): readonly string[] =>
   range === undefined ? ['-n'] : remove ? ['-d'] : [];
 export const textMap = Type.Record(Type.String(), Type.String());
+/** Objects of any types; those of one definition are written alike. */
+export const definitionSet = Type.Array(
+  Type.Object({ type: Type.String(), names: Type.String(), attributes: textMap }),
+);
 export const noArguments = Type.Object({});
 export const noLine = (): readonly string[] => [];

@@ -1,6 +1,7 @@
 import { attributes } from './attributes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
+import { definitionSets } from './definition-sets.ts';
 import { columns } from './columns.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
@@ -42,6 +43,7 @@ export const endpoints: readonly Endpoint[] = [
   ...policy,
   ...groups,
   ...globalconf,
+  ...definitionSets,
   ...services,
   ...slp,
   ...dumps,
