@@ -11,4 +11,6 @@ export const remote: Readonly<Record<string, CommandEntry>> = {
   updatenode: { summary: 'Bring nodes up to date', load: () => import('./updatenode.ts') },
   xdcp: { summary: 'Copy files to nodes', load: () => import('./xdcp.ts') },
   xdsh: { summary: 'Run commands on nodes', load: () => import('./xdsh.ts') },
+  makeknownhosts: { summary: 'Host keys of nodes for ssh', load: () => import('./makeknownhosts.ts') },
+  makentp: { summary: 'Time servers', load: () => import('./makentp.ts') },
 };

@@ -7,7 +7,7 @@ import { curlLine } from './curl-line.ts';
 import { foldNames } from './fold.ts';
 import type { OwnOptions } from './own-options.ts';
 import { ProgressLine } from './progress.ts';
-import { ResultWriter } from './result-writer.ts';
+import { ResultWriter, type Said } from './result-writer.ts';
 
 export interface NodeRequest {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
@@ -20,8 +20,12 @@ export interface NodeRequest {
 export interface Telling {
   /** The lines of a node that did well, each to be printed behind its name. */
   lines(value: unknown, node: string): readonly string[];
+  /** Instead of these, where not all of it is printed behind the name on standard output. */
+  result?(line: StreamLine): Said;
   /** Of one that did not; usually `NODE: [mn]: Error: TEXT` on standard error. */
   failure?(line: StreamLine): { readonly stdout?: readonly string[]; readonly stderr?: readonly string[] } | undefined;
+  /** A part of what a node prints, before its result. */
+  piece?(node: string, stream: 'stdout' | 'stderr', text: string): Said;
   /** Asked of people before it is done to many nodes, for instance "Switch off". */
   readonly question?: string;
   readonly range?: string;
@@ -77,6 +81,12 @@ export async function workOnNodes(
   try {
     for await (const line of stream.lines) {
       if (line.node === undefined) continue;
+      const part = line['stdout'] === undefined ? 'stderr' : 'stdout';
+      if (typeof line[part] === 'string' && telling.piece) {
+        progress.clear();
+        await writer.say(telling.piece(line.node, part, line[part]));
+        continue;
+      }
       const bad = line.error !== undefined;
       progress.count(bad);
       progress.clear();
@@ -93,13 +103,9 @@ export async function workOnNodes(
   return { ok, failed };
 }
 
-interface Said {
-  readonly stdout: readonly string[];
-  readonly stderr: readonly string[];
-}
-
 function said({ env, client: { server } }: Invocation, line: StreamLine, telling: Telling): Said {
   const node = line.node!;
+  if (telling.result) return telling.result(line);
   if (line.error === undefined)
     return { stdout: telling.lines(line.value, node).map((text) => nodeLine(node, text, { env, server })), stderr: [] };
   const own = telling.failure?.(line);

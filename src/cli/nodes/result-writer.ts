@@ -3,7 +3,8 @@ import type { Invocation } from '../invocation.ts';
 import { foldNames } from './fold.ts';
 import type { OwnOptions } from './own-options.ts';
 
-interface Said {
+/** Lines for either stream. */
+export interface Said {
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
 }
@@ -29,10 +30,14 @@ export class ResultWriter {
       this.#kept.push(line);
       return undefined;
     }
+    if (!fold) return this.say({ stdout, stderr });
+    await this.say({ stdout: [], stderr });
+    return this.#fold(line.node ?? '', stdout);
+  }
+
+  async say({ stdout, stderr }: Said): Promise<void> {
     for (const text of stderr) await this.#invocation.stderr.line(text);
-    if (fold) this.#fold(line.node ?? '', stdout);
-    else for (const text of stdout) await this.#invocation.stdout.line(text);
-    return undefined;
+    for (const text of stdout) await this.#invocation.stdout.line(text);
   }
 
   async end(): Promise<void> {
