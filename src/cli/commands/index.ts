@@ -32,4 +32,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   xdshbak: { summary: 'Show output below the names of nodes', load: () => import('./xdshbak.ts') },
   ...hardware,
   ...remote,
+  chzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  mkzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  monls: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  nodeimport: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  regnotif: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  rmzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  swapnodes: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
 };

@@ -95,7 +95,8 @@ export function replayCollection(collection: Collection): void {
           const decision = otherwise.get(recorded.id);
           const expected = decision ? decided(recorded, decision) : recorded;
           const effects = await replayer.replay(expected);
-          expect(mismatch(expected, effects) ?? '').toBe('');
+          const wrong = mismatch(expected, effects);
+          if (wrong !== undefined) expect.fail(wrong);
           if (decision)
             expect(mismatch(recorded, await afterwards(recorded, effects)), 'nothing differs').toBeDefined();
         },
