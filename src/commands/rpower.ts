@@ -32,8 +32,11 @@ export const rpower = perNode({
       let before: string | undefined;
       const state = await carryOut(power, action, task.signal, (seen) => (before = seen));
       const status = statusAfter[action as PowerAction];
-      // A reset of a node that is off did nothing.
-      if (status && !(status === 'powering-on' && state === 'off')) task.tell({ kind: 'status', status });
+      // A reset of a node that is off did nothing, nor did what was there already.
+      const idle =
+        (status === 'powering-on' && state === 'off') ||
+        (before === state && (action === 'on' || status === 'powering-off'));
+      if (status && !idle) task.tell({ kind: 'status', status });
       // What these did, the state at the end does not tell.
       if (before !== undefined && (action === 'boot' || action === 'softoff')) return { power: state, before };
       return usualValues.get(state) ?? { power: state };

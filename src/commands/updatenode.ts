@@ -52,7 +52,7 @@ export const updatenode = perNode<typeof args, UpdateJob, UpdateTarget>({
   // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
   work: (job, target, task) =>
     task.remote.update(target.to, task, (remote) =>
-      updateOne(new NodeUpdate(job, target, task.node, task.files), remote, task),
+      updateOne(new NodeUpdate(job, target, task.node, task.files), remote, task, job.tellsState),
     ),
 });
 
@@ -61,9 +61,9 @@ function stepsOf({ files, synclist, software, scripts }: UpdatenodeArgs): Update
   return { files, synclist, software, scripts: named?.length === 0 ? 'all' : named };
 }
 
-async function updateOne(update: NodeUpdate, remote: RemoteNode, task: Task): Promise<NodeResult> {
+async function updateOne(update: NodeUpdate, remote: RemoteNode, task: Task, tellsState: boolean): Promise<NodeResult> {
   const { node } = task;
-  const doesSomething = await update.doesSomething();
+  const doesSomething = tellsState && (await update.doesSomething());
   // The state of a node on which nothing is done stays what it was.
   const note = (state: UpdateState): void => {
     if (doesSomething) task.tell({ kind: 'update', state });

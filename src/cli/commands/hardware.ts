@@ -17,8 +17,8 @@ export const hardware: Readonly<Record<string, CommandEntry>> = {
   rsetboot: { summary: 'What nodes boot from next', load: () => import('./rsetboot.ts') },
   rspconfig: { summary: 'Settings of service processors', load: () => import('./rspconfig.ts') },
   rvitals: { summary: 'Sensors of nodes', load: () => import('./rvitals.ts') },
-  makeconservercf: { summary: 'Consoles of nodes', load: () => import('./makeconservercf.ts') },
-  makegocons: { summary: 'Consoles of nodes', load: () => import('./makegocons.ts') },
+  makeconservercf: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  makegocons: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
   rshutdown: { summary: 'Shut hypervisors down', load: () => import('./rshutdown.ts') },
-  switchdiscover: { summary: 'Find switches', load: () => import('./switchdiscover.ts') },
+  switchdiscover: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
 };

@@ -18,7 +18,7 @@ export const command: CliCommand = {
     const range = argv.find((word) => !word.startsWith('-'));
     if (range === undefined) {
       // Tells who the server is, which the line names.
-      await client.get('/health');
+      await client.get('/services/sshkey');
       stderr.line(errorLine('The Noderange is missing.', client.server));
       return 1;
     }

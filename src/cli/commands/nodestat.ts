@@ -1,6 +1,9 @@
 import { path } from '../client.ts';
 import { nodeCommand, work } from '../nodes/node-command.ts';
 
+/** A node that answers without any service we know is shown by what it boots, or as offline. */
+const stateText = (state: string): string => (state === 'ping' ? 'offline' : state.replace(/^ping /, ''));
+
 export const command = nodeCommand({
   bare: 1,
   usage: `Usage: nodestat NODERANGE [-p] [-u] [-m]
@@ -13,7 +16,7 @@ export const command = nodeCommand({
     const { range, words } = call;
     const at = path('nodes', range, 'nodestat');
     const has = (...names: readonly string[]): boolean => words.some((word) => names.includes(word));
-    const lines = (value: unknown): string[] => [(value as { nodestat: string }).nodestat];
+    const lines = (value: unknown): string[] => [stateText((value as { nodestat: string }).nodestat)];
     if (!has('-p', '--powerstat', '-u', '--updatedb', '-m', '--usemon'))
       return work(call, { method: 'GET', at }, { lines });
     const yes = (wanted: boolean): string => (wanted ? 'yes' : 'no');

@@ -3,7 +3,7 @@ import { Refused } from '../client-errors.ts';
 import type { CliCommand } from '../invocation.ts';
 import { errorLine, referenceVersion } from '../lines.ts';
 import { asksHelp, asksVersion } from '../nodes/range-words.ts';
-import { tellUnknown } from './psh.ts';
+import { tellUnknown } from '../nodes/unknown-nodes.ts';
 
 const usage = `Usage: pping NODERANGE
 

@@ -5,7 +5,7 @@ import { workOnNodes } from '../nodes/node-work.ts';
 import { takeOwnOptions } from '../nodes/own-options.ts';
 import { outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
 import { asksHelp } from '../nodes/range-words.ts';
-import { tellUnknown } from './psh.ts';
+import { tellUnknown } from '../nodes/unknown-nodes.ts';
 
 const usage = `Usage: ppping NODERANGE
 

@@ -1,11 +1,11 @@
 import { path, type StreamLine } from '../client.ts';
-import { Refused } from '../client-errors.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import type { CliCommand } from '../invocation.ts';
 import { referenceVersion } from '../lines.ts';
 import { workOnNodes } from '../nodes/node-work.ts';
 import { takeOwnOptions } from '../nodes/own-options.ts';
 import { Pieces, outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
 import { asksHelp, asksVersion } from '../nodes/range-words.ts';
+import { tellUnknown } from '../nodes/unknown-nodes.ts';
 import type { Said } from '../nodes/result-writer.ts';
 
 const usage = `Usage: psh [-l USER] [-f NUMBER] [-i SUFFIX] NODERANGE COMMAND...
@@ -66,11 +66,4 @@ function telling() {
       return { stdout: texts.map((text) => `${node}: ${text}`), stderr: line.error === undefined ? [] : [ended] };
     },
   };
-}
-
-/** These commands warn of unknown nodes on standard output. */
-export function tellUnknown(error: unknown, { stdout }: Invocation, code: number): number {
-  if (!(error instanceof Refused) || error.missing.length === 0) throw error;
-  stdout.line(`Warning: Invalid nodes in noderange:${error.missing.join(',')}`);
-  return code;
 }

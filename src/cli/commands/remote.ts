@@ -12,5 +12,5 @@ export const remote: Readonly<Record<string, CommandEntry>> = {
   xdcp: { summary: 'Copy files to nodes', load: () => import('./xdcp.ts') },
   xdsh: { summary: 'Run commands on nodes', load: () => import('./xdsh.ts') },
   makeknownhosts: { summary: 'Host keys of nodes for ssh', load: () => import('./makeknownhosts.ts') },
-  makentp: { summary: 'Time servers', load: () => import('./makentp.ts') },
+  makentp: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
 };

@@ -74,10 +74,30 @@ function wordsOf(argv: readonly string[]): Words {
 const wordsBefore = (argv: readonly string[]): number => argv.length - wordsOf(argv).command.length;
 
 const settings = [
-  ...['DCP_DEVICE_OPTS', 'DCP_DEVICE_RCP', 'DCP_NODE_OPTS', 'DCP_NODE_RCP', 'DSH_CONTEXT', 'DSH_DEVICE_LIST'],
-  ...['DSH_DEVICE_OPTS', 'DSH_DEVICE_RCP', 'DSH_DEVICE_RSH', 'DSH_ENVIRONMENT', 'DSH_FANOUT', 'DSH_LOG'],
-  ...['DSH_NODEGROUP_PATH', 'DSH_NODE_LIST', 'DSH_NODE_OPTS', 'DSH_NODE_RCP', 'DSH_NODE_RSH', 'DSH_OUTPUT', 'DSH_PATH'],
-  ...['DSH_REPORT', 'DSH_SYNTAX', 'DSH_TIMEOUT', 'DSH_VERIFY', 'RSYNC_RSH'],
+  'DCP_DEVICE_OPTS',
+  'DCP_DEVICE_RCP',
+  'DCP_NODE_OPTS',
+  'DCP_NODE_RCP',
+  'DSH_CONTEXT',
+  'DSH_DEVICE_LIST',
+  'DSH_DEVICE_OPTS',
+  'DSH_DEVICE_RCP',
+  'DSH_DEVICE_RSH',
+  'DSH_ENVIRONMENT',
+  'DSH_FANOUT',
+  'DSH_LOG',
+  'DSH_NODEGROUP_PATH',
+  'DSH_NODE_LIST',
+  'DSH_NODE_OPTS',
+  'DSH_NODE_RCP',
+  'DSH_NODE_RSH',
+  'DSH_OUTPUT',
+  'DSH_PATH',
+  'DSH_REPORT',
+  'DSH_SYNTAX',
+  'DSH_TIMEOUT',
+  'DSH_VERIFY',
+  'RSYNC_RSH',
 ];
 
 export const command: CliCommand = {

@@ -1,10 +1,10 @@
 import { path } from '../client.ts';
-import { tellUnknown } from '../commands/psh.ts';
 import type { CliCommand } from '../invocation.ts';
 import { referenceVersion } from '../lines.ts';
 import { workOnNodes } from './node-work.ts';
 import { takeOwnOptions } from './own-options.ts';
 import { asksHelp, asksVersion } from './range-words.ts';
+import { tellUnknown } from './unknown-nodes.ts';
 
 /** `NAME [options] FILE... NODERANGE:PLACE`: copies from the management node to nodes. */
 export function copyCommand(name: string): CliCommand {

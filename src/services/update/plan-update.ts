@@ -28,6 +28,8 @@ export interface UpdateJob {
   readonly files: boolean;
   readonly software: boolean;
   readonly scripts: boolean;
+  /** Whether it says how far nodes are; files that somebody names are not what they lack to be up to date. */
+  readonly tellsState: boolean;
   readonly lists: Readonly<Record<string, FoundList | FaultData>>;
   readonly packages: Readonly<Record<string, readonly PackageStep[] | FaultData>>;
   /** Where nodes keep what synchronising files needs; empty: in the usual place. */
@@ -108,6 +110,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       files,
       software,
       scripts: scripts !== undefined,
+      tellsState: synclist === undefined,
       lists: lists.found.all,
       packages: packages.found.all,
       storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',
