@@ -46,7 +46,6 @@ class World {
         MUSTER_REMOTE_NETWORKS: '10.0.0.0/16,127.0.0.0/8',
         MUSTER_REMOTE_SOURCES: '/root,/install',
         MUSTER_IMAGES_DIRECTORIES: '/opt,/root',
-        MUSTER_REMOTE_POSTSCRIPTS: '/install/postscripts',
         MUSTER_DNS_DAEMON: 'process',
         MUSTER_DHCP_DAEMON: 'process',
       },
