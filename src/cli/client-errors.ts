@@ -21,12 +21,12 @@ export class Refused extends Error {
   readonly sentences: readonly string[];
   /** Names that nothing has, where that is why. */
   readonly missing: readonly string[];
-  /** What the reference system would say, where that is known. */
+  /** What the reference system says instead, where that is known. */
   readonly reference: readonly string[];
 
   constructor(
     status: number,
-    body: { error?: unknown; errorcode?: unknown; kind?: unknown; missing?: unknown; reference?: unknown },
+    body: Partial<Record<'error' | 'errorcode' | 'kind' | 'missing' | 'reference', unknown>>,
   ) {
     const sentences = texts(body.error);
     super(sentences.join(' '));
@@ -37,6 +37,11 @@ export class Refused extends Error {
     this.sentences = sentences.length > 0 ? sentences : [`The server answered with status ${status}.`];
     this.missing = texts(body.missing);
     this.reference = texts(body.reference);
+  }
+
+  /** A range without any node. */
+  get isEmpty(): boolean {
+    return this.reference.includes('No object names were provided.');
   }
 
   /** Who asks is not known, or may not. */

@@ -20,6 +20,11 @@ const forms: readonly [placeholder: RegExp, form: string][] = [
   [/<pid>/g, String.raw`\d+`],
   [/<uuid>/g, String.raw`[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`],
   [/<(?:key|mountpoint|reason|text)>/g, '.+'],
+  // What the reference system picks a plug-in by; muster may name its own.
+  [/check relevant tables: [^\n]+/g, 'check relevant tables: .+'],
+  // These belong to the stand-ins for hardware, and to when they were started.
+  [/UUID\/GUID: [0-9A-F-]{36}/g, 'UUID/GUID: [0-9A-F-]{36}'],
+  [/BMC Uptime +\d+ s/g, String.raw`BMC Uptime +\d+ s`],
   // Which version it is says nothing about the command.
   [/Version 2\\\.19\\\.0/g, String.raw`Version \d+(?:\.\d+)+`],
 ];
