@@ -105,10 +105,13 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
         : undefined,
     ({ key, after: kept }, { before, sees }) => {
       const members = kept ? [] : allMembers(before, key).filter((node) => !sees || sees(node));
-      return members.length > 0 ? `The group ${key} is gone; it had ${members.length} members.` : undefined;
+      return members.length > 0 ? goneGroupNote(key, members.length) : undefined;
     },
   ],
 };
+
+export const goneGroupNote = (name: string, members: number): string =>
+  `The group ${name} is gone; it had ${members === 1 ? '1 member' : `${members} members`}.`;
 
 /** Addresses that somebody else has already. */
 function* sharedAddresses(changes: readonly RowChange[], { after, sees }: Circumstances): Sliced<string[]> {
