@@ -27,7 +27,7 @@ import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
 import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
-import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
+import { checkCouldBeAllowed, checkPermission, type Permission, permitsOf, sight } from './permission.ts';
 import { type NodeResults, perNodeResults, type PerNodeServices } from './per-node.ts';
 import { peerNames } from './peer-names.ts';
 import type { Run, RunEnd } from './runs.ts';
@@ -162,9 +162,10 @@ interface Admitted extends Scope {
 function* admit({ services, request, run, command, permission }: Call, snapshot: Snapshot): Sliced<Admitted> {
   const isUnlimited = command.free || policyOf(snapshot).alwaysAllows(request.user, command.name);
   const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
+  const permits = permitsOf(snapshot, permission);
   let selection = noSelection;
   try {
-    const selected = command.select?.(snapshot, request.args, limited) ?? noSelection;
+    const selected = command.select?.(snapshot, request.args, limited, permits, request.user) ?? noSelection;
     selection = 'next' in selected ? yield* selected : selected;
   } catch (error) {
     throw discreetFault(snapshot, command, permission, error);
@@ -185,6 +186,7 @@ function* admit({ services, request, run, command, permission }: Call, snapshot:
   scope.questions = questions;
   scope.caller = caller;
   scope.selection = selection;
+  scope.permits = permits;
   scope.signal = request.signal;
   return scope;
 }
@@ -256,7 +258,11 @@ function runQuery(call: Call<Query<unknown>>): Outcome | Promise<Outcome> {
 async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
   const { services, request, run, command, permission } = call;
   const { store, seal } = services;
-  const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
+  if (command.prepare && !command.free) checkCouldBeAllowed(store.current, permission);
+  const isLimited = !policyOf(store.current).alwaysAllows(request.user, command.name);
+  const prepared = command.prepare
+    ? { ...request, args: await command.prepare(request.args, services, isLimited) }
+    : request;
   let answer: Answer = { shape: 'none' };
   const compute = function* (head: Snapshot): Sliced<RowChange[]> {
     const scope = yield* admit({ ...call, request: prepared }, head);
@@ -286,7 +292,8 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     const changes = await inSlices(compute(head));
     return { run, revision: head.revision, snapshot: head, answer: { shape: 'dry-run', changes, nodes: run.nodes } };
   }
-  const origin = { user: request.user, client: request.client, command: command.name, run: run.id };
+  const reverts = command.reverts?.(request.args);
+  const origin = { user: request.user, client: request.client, command: command.name, run: run.id, reverts };
   const audit = services.audit ? auditRecord(request, 'Allowed') : undefined;
   const { revision, snapshot } = await store.change(origin, compute, audit);
   run.messages = 'messages' in answer ? answer.messages : undefined;

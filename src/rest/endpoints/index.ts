@@ -1,6 +1,7 @@
 import { attributes } from './attributes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
+import { changes } from './changes.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
 import { globalconf } from './globalconf.ts';
@@ -44,5 +45,6 @@ export const endpoints: readonly Endpoint[] = [
   ...tables,
   ...templates,
   ...attributes,
+  ...changes,
   ...runs,
 ];
