@@ -119,6 +119,8 @@ export interface Scope extends CommandServices {
   readonly selection: Selection;
   /** For what is shown row by row. */
   readonly permits: Permits;
+  /** The same by today's rules, of the nodes as they were. */
+  permitsIn(past: Snapshot): Permits;
   /** Aborted when the client leaves. */
   signal(): AbortSignal;
 }
@@ -199,6 +201,8 @@ export interface CommandBase<Args> {
 /** Reads one snapshot, at once. */
 export interface Query<Args> extends CommandBase<Args> {
   readonly kind: 'query';
+  /** Whether it can read an earlier snapshot as well. */
+  showsPast?(args: Args): boolean;
   run(snapshot: Snapshot, args: Args, scope: Scope): Answer | Promise<Answer>;
 }
 

@@ -3,6 +3,7 @@ import { nodeArguments, noLine, query, selectNodes } from './command.ts';
 
 export const nodels = query({
   name: 'nodels',
+  showsPast: () => true,
   args: Type.Object(nodeArguments),
   line: noLine,
   select: selectNodes,

@@ -5,62 +5,95 @@ import { type Database, JournalGap } from './database.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Row, snapshotTables } from './tables.ts';
 
-/** Earlier states that are kept for whoever asks again or for one near by. */
-const keptStates = 4;
-/** Milliseconds without anybody asking after which they are forgotten. */
-const keptFor = 60_000;
+/** States that are kept to begin from, with as much between them as can be. */
+const keptStates = 32;
+/** Revisions that are at least between them: so many are taken back in a few milliseconds. */
+const leastBetween = 512;
+/** States that were asked for last, for whoever asks again. */
+const askedStates = 4;
 
 /** What a row was, as far as the entries read so far tell: all of it, that there was none, or what some of its columns were. */
 type Earlier = { readonly row: Row | undefined } | { readonly columns: Record<string, string | null> };
 type Undone = Map<string, Map<string, Earlier>>;
 
 /**
- * The database as it was: what the journal tells since is taken back from a later state. Volatile columns are not in the journal, so the past has
- * none.
+ * The database as it was: what the journal tells since is taken back from a later state. Volatile columns are not in the journal, so the past
+ * has none. Some states on the way are kept, which costs little as they share most of their rows, so that there is never far to go.
  */
 export class Past {
   readonly #database: Database;
-  readonly #states = new Map<number, Promise<Snapshot>>();
-  #timer: NodeJS.Timeout | undefined;
+  /** The oldest first. */
+  #kept: Snapshot[] = [];
+  readonly #asked = new Map<number, Promise<Snapshot>>();
+  /** One goes back at a time: it takes memory, and the next may have less far to go. */
+  #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(database: Database) {
+  constructor(database: Database, current: Snapshot) {
     this.#database = database;
+    this.#kept.push(current);
+  }
+
+  /** Every state that becomes current goes through here. */
+  note(current: Snapshot): void {
+    if (current.revision - this.#kept.at(-1)!.revision >= leastBetween) this.#keep(current);
   }
 
   /** The state after that revision; `current` is where to begin. */
   at(current: Snapshot, revision: number): Promise<Snapshot> {
-    const known = this.#states.get(revision);
-    const state = known ?? this.#from(current, revision);
-    this.#states.delete(revision);
-    this.#states.set(revision, state);
-    if (!known) state.catch(() => this.#states.delete(revision));
-    for (const oldest of this.#states.keys()) if (this.#states.size > keptStates) this.#states.delete(oldest);
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#states.clear(), keptFor).unref();
+    let state = this.#asked.get(revision);
+    this.#asked.delete(revision);
+    if (!state) {
+      const made = this.#turn.then(() => this.#from(current, revision));
+      state = made;
+      this.#turn = made.catch(() => this.#asked.get(revision) === made && this.#asked.delete(revision));
+    }
+    this.#asked.set(revision, state);
+    for (const oldest of this.#asked.keys()) if (this.#asked.size > askedStates) this.#asked.delete(oldest);
     return state;
   }
 
   async #from(current: Snapshot, revision: number): Promise<Snapshot> {
-    const later = [...this.#states.keys()].filter((kept) => kept > revision).sort((a, b) => a - b)[0];
-    const base = later === undefined ? current : await this.#states.get(later)!;
+    const oldest = await this.#database.oldestEntry();
+    if (revision < current.revision && (!oldest || oldest.revision > revision + 1))
+      throw beyondJournal(`revision ${revision}`, oldest);
+    const base = this.#kept.find((kept) => kept.revision >= revision && kept.revision <= current.revision) ?? current;
+    const step = Math.max(leastBetween, Math.ceil((base.revision - revision) / keptStates));
+    let state = base;
+    do {
+      state = await this.#back(state, Math.max(revision, state.revision - step), oldest);
+      if (state.revision > revision) this.#keep(state);
+    } while (state.revision > revision);
+    return state;
+  }
+
+  async #back(base: Snapshot, revision: number, oldest: Reach): Promise<Snapshot> {
     const undone: Undone = new Map();
     try {
       for await (const sets of this.#database.readChanges(revision, base.revision))
         await inSlices(undoAll(undone, sets));
     } catch (error) {
-      throw error instanceof JournalGap ? await this.#tooOld(revision) : error;
+      throw error instanceof JournalGap ? beyondJournal(`revision ${revision}`, oldest) : error;
     }
     return inSlices(earlierState(base, undone, revision));
   }
 
-  async #tooOld(revision: number): Promise<Fault> {
-    const oldest = await this.#database.oldestEntry();
-    return beyondJournal(`revision ${revision}`, oldest);
+  /** Where there are too many, the one goes that has the least between its neighbours. */
+  #keep(state: Snapshot): void {
+    const kept = [...this.#kept, state].sort((a, b) => a.revision - b.revision);
+    const between = (i: number): number => kept[i + 1]!.revision - kept[i - 1]!.revision;
+    if (kept.length > keptStates) {
+      let least = 1;
+      for (let i = 2; i < kept.length - 1; i++) if (between(i) < between(least)) least = i;
+      kept.splice(least, 1);
+    }
+    this.#kept = kept;
   }
 }
 
+type Reach = { readonly revision: number; readonly time: number } | undefined;
+
 /** How far back one can go. */
-export function beyondJournal(wanted: string, oldest: { revision: number; time: number } | undefined): Fault {
+export function beyondJournal(wanted: string, oldest: Reach): Fault {
   const reach = oldest
     ? `it goes back to revision ${oldest.revision - 1}, before the change of ${new Date(oldest.time).toISOString()}`
     : 'it is empty';
@@ -108,11 +141,12 @@ function earlierOf(before: JournalColumns | null, after: JournalColumns | null):
 
 function* earlierState(base: Snapshot, undone: Undone, revision: number): Sliced<Snapshot> {
   const changed = new Map<string, Map<string, Row | undefined>>();
+  const isPast = base.sequence < 0;
   for (const { name, volatile } of snapshotTables) {
     const rows = new Map<string, Row | undefined>();
     let count = 0;
     // Of a row that is there now all is known but its volatile columns.
-    for (const [key, row] of volatile.size > 0 ? base.rows(name).entries() : []) {
+    for (const [key, row] of volatile.size > 0 && !isPast ? base.rows(name).entries() : []) {
       if (hasAny(row, volatile)) rows.set(key, without(row, volatile));
       if (++count % rowsPerStep === 0) yield;
     }

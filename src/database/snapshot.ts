@@ -71,6 +71,13 @@ export class Snapshot {
     return new Snapshot(revision, -1, tables);
   }
 
+  /** The same with one table of another. */
+  withTable(name: string, other: Snapshot): Snapshot {
+    const tables = [...this.#tables];
+    tables[slotOf(name)] = other.#table(name);
+    return new Snapshot(this.revision, this.sequence, tables);
+  }
+
   #table(name: string): TableVersion {
     const slot = slots.get(name);
     return (slot === undefined ? undefined : this.#tables[slot]) ?? noRows;

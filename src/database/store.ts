@@ -75,7 +75,8 @@ export class Store {
   private constructor(database: Database, snapshot: Snapshot, failed: (error: unknown) => void) {
     this.#database = database;
     this.#feed = new Feed(database, snapshot);
-    this.past = new Past(database);
+    this.past = new Past(database, snapshot);
+    this.#feed.subscribe((current) => this.past.note(current));
     this.#failed = failed;
     this.#head = snapshot;
     this.#unwatch = database.watch(() => {

@@ -1,9 +1,11 @@
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, inSlices, type Sliced } from '../core/slices.ts';
+import { encodeChanges, type JournalRow } from '../database/changeset.ts';
 import type { JournalEntry } from '../database/database.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
-import type { Table } from '../database/tables.ts';
+import { SortedMap } from '../database/sorted-map.ts';
+import { type Row, snapshotTables, type Table } from '../database/tables.ts';
 import type { JournalSight } from './journal-sight.ts';
 import {
   type ChangedRow,
@@ -131,4 +133,35 @@ export async function unknownEntry(store: Store, revision: number): Promise<Faul
     ? `The journal goes back to change ${oldest.revision} of ${new Date(oldest.time).toISOString()}.`
     : 'The journal is empty.';
   return new Fault('unknown-object', `There is no change ${revision} that you may see. ${reach}`);
+}
+
+/** The rows that differ between two states of the past, as a change from one to the other would have them. */
+export function* differences(
+  from: Snapshot,
+  to: Snapshot,
+  wanted: Pick<Wanted, 'owners' | 'tables'>,
+  sees: (row: ChangedRow) => boolean,
+): Sliced<ChangedRow[]> {
+  const found: ChangedRow[] = [];
+  for (const table of wanted.tables ?? snapshotTables) {
+    const keys = SortedMap.changedKeys(from.rows(table.name), to.rows(table.name)).sort();
+    yield* eachInSlices(keys, (key) => {
+      const row = journalRow(table, key, from.get(table.name, key), to.get(table.name, key));
+      if (row && isWantedRow([table, row], wanted) && sees([table, row])) found.push([table, row]);
+    });
+    yield;
+  }
+  return found;
+}
+
+/** Undefined if they are equal. */
+function journalRow(
+  table: Table,
+  key: string,
+  before: Row | undefined,
+  after: Row | undefined,
+): JournalRow | undefined {
+  const [row] = encodeChanges([{ table: table.name, key, before, after }])[table.name]!;
+  const [, , changed] = row!;
+  return before && after && Object.keys(changed!).length === 0 ? undefined : row;
 }

@@ -35,7 +35,7 @@ export class JournalSight {
   }
 
   /** Whether a row of the entry is seen; entries must be passed from the newest on. */
-  sees({ user }: JournalEntry, [table, [key]]: ChangedRow): boolean {
+  sees({ user }: Pick<JournalEntry, 'user'>, [table, [key]]: ChangedRow): boolean {
     if (this.seesAll) return true;
     const owner = ownerOf(table, key);
     if (owner === undefined) return this.#seesTable(table);

@@ -8,7 +8,7 @@ import { journalTable } from './statements.ts';
 const firstWindow = 256;
 const largestWindow = 4_096;
 /** Characters of entries that are read and parsed at once. */
-const charactersPerPage = 500_000;
+const charactersPerPage = 100_000;
 
 type Stored = NonNullable<ChangeSet['journal']>;
 type PartRow = Omit<Stored, 'reverts'> & { readonly reverts: number | null; readonly changes: string };
@@ -29,6 +29,7 @@ export class JournalReader {
   readonly #reader: SQLite.Database;
   readonly #from: SQLite.Statement;
   readonly #changes: SQLite.Statement;
+  readonly #rowBefore: SQLite.Statement;
   readonly #latest: SQLite.Statement;
 
   constructor(reader: SQLite.Database) {
@@ -36,12 +37,13 @@ export class JournalReader {
     this.#from = reader.prepare(
       `select revision, time from ${journalTable} where revision >= ? order by revision limit 1`,
     );
+    // Rows lie in the order in which they were written, and are read the fastest in that.
     this.#changes = reader
-      .prepare(
-        `select revision, part, changes from ${journalTable}
-         where (revision, part) > (?, ?) and revision <= ? order by revision, part`,
-      )
+      .prepare(`select rowid, revision, changes from ${journalTable} where rowid > ? order by rowid`)
       .raw();
+    this.#rowBefore = reader
+      .prepare(`select rowid - 1 from ${journalTable} where revision >= ? order by revision, part limit 1`)
+      .pluck();
     this.#latest = reader.prepare(`select max(revision) from ${journalTable}`).pluck();
   }
 
@@ -89,22 +91,24 @@ export class JournalReader {
   }
 
   async *changes(after: number, until: number): AsyncGenerator<readonly JournalChanges[], void, void> {
-    let last = [after, Infinity] as const;
-    for (let isMore = true; isMore; ) {
+    let last = after;
+    let row = (this.#rowBefore.get(after + 1) as number | null) ?? 0;
+    for (let isMore = last < until; isMore; ) {
       isMore = false;
       let text = '';
-      for (const row of this.#changes.iterate(...last, until) as Iterable<readonly [number, number, string]>) {
+      for (const [at, revision, changes] of this.#changes.iterate(row) as Iterable<readonly [number, number, string]>) {
+        if (revision > until) break;
         if ((isMore = text.length > charactersPerPage)) break;
-        const [revision, part, changes] = row;
-        if (revision > last[0] + 1) throw new JournalGap();
+        if (revision > last + 1) throw new JournalGap();
         text += text === '' ? changes : `,${changes}`;
-        last = [revision, part];
+        last = revision;
+        row = at;
       }
       // One text is parsed faster than many.
       if (text !== '') yield JSON.parse(`[${text}]`) as JournalChanges[];
       if (isMore) await setImmediate();
     }
-    if (last[0] !== until) throw new JournalGap();
+    if (last !== until) throw new JournalGap();
   }
 }
 

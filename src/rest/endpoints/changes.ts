@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { lschanges, revert } from '../../commands/index.ts';
+import { Fault } from '../../core/errors.ts';
 import { rowsListed } from '../../objects/history.ts';
 import { momentForms } from '../../objects/moments.ts';
 import { anyMembers, endpoint, type Endpoint } from '../endpoint.ts';
@@ -56,6 +57,13 @@ const listReply = Type.Object({
 
 const entryReply = Type.Object({ ...origin, changes: Type.Array(row) });
 
+const diffReply = Type.Object({
+  from: Type.Integer({ minimum: 0, description: 'the revision of the first state' }),
+  to: Type.Integer({ minimum: 0, description: 'the revision of the other' }),
+  rows: count,
+  changes: Type.Array(row),
+});
+
 const revertReply = Type.Object({
   id,
   reverts: Type.Integer({ description: 'the change that was taken back' }),
@@ -80,15 +88,18 @@ const exampleOrigin = {
 const seen =
   'Who has rights for some nodes only sees the rows of those nodes since they were made, and what they changed themselves; other changes are as unknown as numbers that do not exist.';
 
+const rowsOfNodes =
+  'only rows of these nodes, also of nodes that are no longer there; a group that is named counts with its own rows too';
+const rowsOfTables = 'only rows of these tables, separated by commas';
+
 export const changes: Endpoint[] = [
   endpoint('GET /changes', {
     command: lschanges,
     reply: 'object',
     returns: listReply,
     query: {
-      noderange:
-        'only rows of these nodes, also of nodes that are no longer there; a group that is named counts with its own rows too',
-      table: 'only rows of these tables, separated by commas',
+      noderange: rowsOfNodes,
+      table: rowsOfTables,
       user: 'only changes by this user',
       command: 'only changes by this command, such as chdef',
       since: `only changes from then on: ${momentForms}`,
@@ -113,6 +124,29 @@ export const changes: Endpoint[] = [
         next: 1,
         oldest: { id: 1, time: '2026-11-15T09:00:00.000Z' },
       },
+    },
+    only: '/muster',
+  }),
+  endpoint('GET /changes/diff', {
+    command: lschanges,
+    reply: 'object',
+    returns: diffReply,
+    query: {
+      from: momentForms,
+      to: `${momentForms}; now, if it is absent`,
+      noderange: rowsOfNodes,
+      table: rowsOfTables,
+    },
+    args: ({ query: { from, to, noderange, table } }) => {
+      if (from === undefined) throw new Fault('missing-member', `Say since when: ?from=... with ${momentForms}.`);
+      return { from, to, range: noderange, tables: table === undefined ? undefined : splitList(table) };
+    },
+    summary: 'What differs between two moments, whatever happened in between.',
+    description:
+      'Rows as of one change that would lead from one state to the other; volatile columns such as status are left out. Who has rights for some nodes only sees rows of nodes that exist and that the rules cover today and covered then, by the groups of that time.',
+    example: {
+      query: { from: '0', noderange: 'n1' },
+      reply: { from: 0, to: 2, rows: 1, changes: [exampleRow] },
     },
     only: '/muster',
   }),
