@@ -120,7 +120,7 @@ function* makeCall(
     words,
     line: yield* shortenedLine(own['at'] === undefined ? words : [...words, `at=${own['at']}`]),
     at: own['at'],
-    range: shownRange(rangeOf(endpoint, params)),
+    range: shownRange(rangeOf(endpoint, { ...own, ...params })),
     user: identity.user,
     client: request.ip,
     token: identity.token,

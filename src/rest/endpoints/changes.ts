@@ -115,6 +115,7 @@ export const changes: Endpoint[] = [
       until,
       limit,
     }),
+    range: 'noderange',
     summary: 'What was changed, by whom, when and from where, the newest first.',
     description: `Every change of the database is in the journal, but for volatile columns such as status. ${seen} With Accept: application/x-ndjson the first line has next and oldest, and each change is a line.`,
     example: {
@@ -141,6 +142,7 @@ export const changes: Endpoint[] = [
       if (from === undefined) throw new Fault('missing-member', `Say since when: ?from=... with ${momentForms}.`);
       return { from, to, range: noderange, tables: table === undefined ? undefined : splitList(table) };
     },
+    range: 'noderange',
     summary: 'What differs between two moments, whatever happened in between.',
     description:
       'Rows as of one change that would lead from one state to the other; volatile columns such as status are left out. Who has rights for some nodes only sees rows of nodes that exist and that the rules cover today and covered then, by the groups of that time.',

@@ -117,6 +117,8 @@ const commandGroups: readonly (readonly string[])[] = [
     'nodestat',
   ],
   ['lspolicy'],
+  ['lschanges', 'revert'],
+  ['lsdef', 'nodels', 'chdef', 'mkdef', 'rmdef', 'tabch', 'lschanges', 'revert'],
 ];
 const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
 
