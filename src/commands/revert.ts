@@ -5,6 +5,7 @@ import type { JournalEntry } from '../database/database.ts';
 import { ownersNamed } from '../objects/groups.ts';
 import { JournalSight } from '../objects/journal-sight.ts';
 import { conflictFault, entryNumber, type LaterChange, laterChanges, Reversal } from '../objects/reversal.ts';
+import { ownerOf } from '../objects/shown-changes.ts';
 import { tellsOfNodes } from '../objects/table-access.ts';
 import { type Answer, change, type Question, type Selection } from './command.ts';
 
@@ -73,10 +74,10 @@ export const revert = change({
     const { id } = args;
     const { reversal } = foundIn(args);
     if (!reversal) return [{ words: [id], nodes: undefined }];
-    const words = [id, ...reversal.words()];
+    const words = [id, ...(yield* reversal.words())];
     yield;
     const nodes = [...new Set(reversal.owners().flatMap((name) => ownersNamed(snapshot, name)))].sort();
-    const others = reversal.rows.flatMap(([table]) => (table.nodeColumn === undefined ? table : []));
+    const others = reversal.rows.flatMap(([table, [key]]) => (ownerOf(table, key) === undefined ? table : []));
     return [
       ...(nodes.length > 0 ? [{ words, nodes }] : []),
       ...(others.length > 0 || nodes.length === 0
@@ -95,7 +96,7 @@ export const revert = change({
     const conflicts = yield* reversal.conflicts(draft.base);
     if (conflicts.length > 0) throw conflictFault(reversal.entry, conflicts, later);
     yield* reversal.apply(draft);
-    const orphans = reversal.orphans(draft.snapshot());
+    const orphans = reversal.orphans(draft);
     const notes =
       orphans.length > 0 ? { notes: [`There is no node or group ${orphans.join(', ')}; its rows are back.`] } : {};
     return {

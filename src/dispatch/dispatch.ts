@@ -207,8 +207,15 @@ function* admit(
 /** States that the policy is asked in; the first is today's. */
 type Judges = readonly [Snapshot, ...Snapshot[]];
 
-/** Nodes and groups as they were, with today's rules. */
-const judgeOf = (past: Snapshot, current: Snapshot): Snapshot => past.withTable('policy', current);
+const pastJudges = new WeakMap<Snapshot, Snapshot>();
+
+/** Nodes and groups as they were, with today's rules. What its ranges mean is kept with it, so it is made once. */
+function judgeOf(past: Snapshot, current: Snapshot): Snapshot {
+  let judge = pastJudges.get(past);
+  if (judge?.rows('policy') !== current.rows('policy'))
+    pastJudges.set(past, (judge = past.withTable('policy', current)));
+  return judge!;
+}
 
 /** Ranges of callers who may not do everything pass over nodes that they may know nothing of. */
 function viewOf(services: DispatchServices, judges: Judges, permission: Permission): DispatchServices {

@@ -1,19 +1,17 @@
 import type { Snapshot } from '../database/snapshot.ts';
 import type { JournalEntry } from '../database/database.ts';
 import type { Table } from '../database/tables.ts';
-import { type ChangedRow, ownerOf } from './shown-changes.ts';
+import { ownersNamed } from './groups.ts';
+import { type ChangedRow, groupTable, ownerOf } from './shown-changes.ts';
 import { tellsOfNodes } from './table-access.ts';
 
 /** Whether the policy allows the command on these nodes too; without nodes, on what is about none, or about every one. */
 export type Permits = (about: { readonly nodes?: readonly string[]; readonly every?: boolean }) => boolean;
 
-/** Tables that say who is in a group. */
-const groupTables = new Set(['nodegroup']);
-
 /**
  * Which rows of the journal a caller may see. Whom rules let see some nodes only sees what became of these: of a node that exists its rows
- * since it was made, since whose it was before is not known; of others what they did themselves. Rows of groups are not shown to them, as
- * their members were others.
+ * since it was made, since whose it was before is not known. Rows of groups are not shown to them, as their members may have been others.
+ * What they did themselves they see as long as the rules cover all whom it concerns.
  */
 export class JournalSight {
   /** Whether everything is seen, in which case entries may be looked at in any order. */
@@ -22,6 +20,7 @@ export class JournalSight {
   readonly #user: string;
   readonly #permits: Permits;
   readonly #ofNodes = new Map<string, boolean>();
+  readonly #ofOwners = new Map<string, boolean>();
   readonly #ofTables = new Map<Table, boolean>();
   /** Nodes that were made in an entry that was passed: what came before is of others. */
   readonly #made: Set<string>;
@@ -39,9 +38,9 @@ export class JournalSight {
     if (this.seesAll) return true;
     const owner = ownerOf(table, key);
     if (owner === undefined) return this.#seesTable(table);
-    if (!this.#seesNode(owner)) return false;
-    if (user === this.#user) return true;
-    return this.#current.get('nodelist', owner) !== undefined && !this.#made.has(owner);
+    if (user === this.#user) return this.#seesOwners(owner);
+    const isNode = this.#current.get('nodelist', owner) !== undefined && table.name !== groupTable;
+    return isNode && !this.#made.has(owner) && this.#seesNode(owner);
   }
 
   /** The entry has been looked at; the next one is older. */
@@ -56,10 +55,20 @@ export class JournalSight {
     return seen;
   }
 
+  /** Whether all nodes are seen that rows under the name belong to. */
+  #seesOwners(name: string): boolean {
+    let seen = this.#ofOwners.get(name);
+    if (seen === undefined) {
+      seen = this.#permits({ nodes: ownersNamed(this.#current, name) });
+      this.#ofOwners.set(name, seen);
+    }
+    return seen;
+  }
+
   #seesTable(table: Table): boolean {
     let seen = this.#ofTables.get(table);
     if (seen === undefined) {
-      seen = !groupTables.has(table.name) && this.#permits(tellsOfNodes(table) ? { every: true } : {});
+      seen = this.#permits(tellsOfNodes(table) ? { every: true } : {});
       this.#ofTables.set(table, seen);
     }
     return seen;

@@ -67,22 +67,25 @@ export class Reversal {
   }
 
   /** What is put back, as arguments that policies judge. */
-  words(): string[] {
+  *words(): Sliced<string[]> {
     const words = new Set<string>();
-    for (const [{ name, columns }, [, before, after]] of this.rows) {
+    yield* eachInSlices(this.rows, ([{ name, columns }, [, before, after]]) => {
       for (const column of before === null || after === null ? columns : Object.keys(before)) {
         const value = before?.[column] ?? '';
         if (value !== (after?.[column] ?? '')) words.add(shownColumn(name, column, value));
       }
-    }
+    });
     return [...words];
   }
 
-  /** Rows that come back without the node or group they belong to. */
-  orphans(after: Snapshot): string[] {
-    const returning = this.rows.filter(([, [, , row]]) => row === null);
-    const owners = new Set(returning.flatMap(([table, [key]]) => ownerOf(table, key) ?? []));
-    return [...owners].filter((name) => !after.get('nodelist', name) && !groupExists(after, name)).sort();
+  /** Whose rows come back though there is no such node or group. */
+  orphans(draft: Draft): string[] {
+    const owners = new Set<string>();
+    for (const [table, [key, , after]] of this.rows) {
+      const owner = after === null ? ownerOf(table, key) : undefined;
+      if (owner !== undefined && !draft.get('nodelist', owner)) owners.add(owner);
+    }
+    return [...owners].filter((name) => !groupExists(draft.snapshot(), name)).sort();
   }
 }
 

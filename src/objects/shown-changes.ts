@@ -54,6 +54,11 @@ export function* rowsOf({ changes }: Pick<JournalEntry, 'changes'>): Generator<C
   }
 }
 
-/** The node or group whose row it is; undefined in tables that are not about nodes. */
-export const ownerOf = ({ nodeColumn }: Table, key: string): string | undefined =>
-  nodeColumn === undefined ? undefined : key.split('\u0000', 1)[0]!;
+/** The node or group whose row it is; undefined in tables that are about neither. */
+export function ownerOf({ name, nodeColumn }: Table, key: string): string | undefined {
+  if (name === groupTable) return key;
+  return nodeColumn === undefined ? undefined : key.split('\u0000', 1)[0]!;
+}
+
+/** Says what groups are. */
+export const groupTable = 'nodegroup';

@@ -234,6 +234,15 @@ describe('an account whose rules cover some nodes', () => {
     expect((await outcome('POST', `/changes/${moved}/revert`))[0]).toBe(403);
   });
 
+  it('takes back what it did itself, also to a group of these nodes', async () => {
+    const reply = await as('PUT', '/groups/ours', { usercomment: 'by-op' });
+    expect(reply.status).toBe(200);
+    const id = Number(reply.headers['x-muster-revision']);
+    expect((await as('GET', `/changes/${id}`)).json.changes[0].after.comments).toBe('by-op');
+    expect((await as('POST', `/changes/${id}/revert`)).status).toBe(201);
+    expect((await server.ok('GET', '/groups/ours')).ours.usercomment).toBe('of-the-group');
+  });
+
   it('sees of the past only nodes that are and were theirs', async () => {
     const before = await revision();
     expect((await as('GET', `/nodes/a1?at=${before}`)).status).toBe(200);
