@@ -66,6 +66,9 @@ export interface JournalQuery {
   readonly until: number;
   readonly user?: string | undefined;
   readonly command?: string | undefined;
+  /** Only rows of these tables, or under these names, are wanted: what has none may be left out. */
+  readonly tables?: readonly string[] | undefined;
+  readonly names?: readonly string[] | undefined;
 }
 
 /** Thrown by `write` when somebody else has committed change sets since `base`. */

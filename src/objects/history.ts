@@ -51,7 +51,9 @@ export async function listEntries(
   const { after, until, user, command } = wanted;
   const entries: Summary[] = [];
   // Whoever does not see everything is shown what became of nodes since they were made, which only newer entries tell.
-  const query = sight.seesAll ? { after, until, user, command } : { after, until: current.revision };
+  const tables = wanted.tables && [...wanted.tables].map(({ name }) => name);
+  const names = wanted.owners && [...wanted.owners];
+  const query = sight.seesAll ? { after, until, user, command, tables, names } : { after, until: current.revision };
   for await (const page of store.database.readJournal(query)) {
     if (signal.aborted) break;
     for (const entry of page) {

@@ -114,9 +114,10 @@ export async function laterChanges(
   const wanted = new Map<string, Conflict>();
   for (const conflict of conflicts.slice(0, mostNamed)) wanted.set(nameOf(conflict.table.name, conflict.key), conflict);
   const found: LaterChange[] = [];
-  for await (const page of store.database.readJournal({ after: revision, until: store.current.revision })) {
+  const tables = [...new Set([...wanted.values()].map(({ table }) => table.name))];
+  for await (const page of store.database.readJournal({ after: revision, until: store.current.revision, tables })) {
     for (const { changes, revision: later, user, command, time, reverts } of page) {
-      for (const table of new Set([...wanted.values()].map((conflict) => conflict.table.name))) {
+      for (const table of tables) {
         for (const [key, before, after] of changes[table] ?? []) {
           const conflict = wanted.get(nameOf(table, key));
           if (!conflict) continue;

@@ -157,6 +157,30 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       expect((await Array.fromAsync(other.readChanges(99, 200))).flat()).toHaveLength(101);
     });
 
+    test('tells every journal entry with rows of a table or under a name, and not all others', async () => {
+      const key = ['n1', 's1', '1'].join('\u0000');
+      const odd = 'a"b\\c';
+      await write(
+        0,
+        set(1, { switch: [[key, null, { node: 'n1', switch: 's1', port: '1' }]] }, 1),
+        set(2, { nodelist: [['n1', null, { node: 'n1' }]] }, 2),
+        set(3, { nodelist: [['n11', null, { node: 'n11' }]] }, 3),
+        set(4, site(odd, 'x'), 4),
+      );
+      const read = async (query: { tables?: string[]; names?: string[] }) =>
+        (await Array.fromAsync(other.readJournal({ after: 0, until: 4, ...query })))
+          .flat()
+          .map((each) => each.revision);
+      expect(await read({ names: ['n1'] })).toEqual(expect.arrayContaining([2, 1]));
+      expect(await read({ names: ['n1'] })).not.toContain(4);
+      expect(await read({ names: [odd] })).toEqual([4]);
+      expect(await read({ tables: ['nodelist'] })).toEqual([3, 2]);
+      expect(await read({ tables: ['site', 'switch'], names: ['n1', odd] })).toEqual([4, 1]);
+      expect(await read({ names: Array.from({ length: 50 }, (_, i) => `n${i}`) })).toEqual(
+        expect.arrayContaining([3, 2, 1]),
+      );
+    });
+
     test('tells a change set of any size whole, from the journal too', async () => {
       const rows = Array.from({ length: 50_000 }, (_, i) => [`k${i}`, null, { key: `k${i}`, value: 'x' }] as const);
       await write(0, set(1, { site: rows }, 1), set(2, site('last', 'x'), 2));

@@ -69,14 +69,14 @@ export class JournalReader {
     return low;
   }
 
-  async *entries({ after, until, user, command }: JournalQuery): AsyncGenerator<readonly JournalEntry[], void, void> {
-    const wanted = { user, command };
-    const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
-    const conditions = given.map(([column]) => ` and "${column}" = ?`).join('');
+  async *entries(query: JournalQuery): AsyncGenerator<readonly JournalEntry[], void, void> {
+    const { after, until } = query;
+    const wanted = conditionsOf(query);
+    const conditions = wanted.map(([condition]) => ` and ${condition}`).join('');
     const statement = this.#reader.prepare(
       `select * from ${journalTable} where revision > ? and revision <= ?${conditions} order by revision desc, part`,
     );
-    const values = given.map(([, value]) => value);
+    const values = wanted.flatMap(([, texts]) => texts);
     let window = firstWindow;
     for (let upper = until; upper > after; ) {
       const lower = Math.max(after, upper - window);
@@ -110,6 +110,25 @@ export class JournalReader {
     }
     if (last !== until) throw new JournalGap();
   }
+}
+
+type Condition = readonly [sql: string, texts: readonly string[]];
+
+/** More texts are not looked for: to read the entries is faster. */
+const mostTexts = 16;
+
+function conditionsOf({ user, command, tables, names }: JournalQuery): Condition[] {
+  const contains = (texts: readonly string[] | undefined): Condition[] =>
+    texts && texts.length > 0 && texts.length <= mostTexts
+      ? [[`(${texts.map(() => 'instr(changes, ?)').join(' or ')})`, texts]]
+      : [];
+  return [
+    ...(user === undefined ? [] : [['"user" = ?', [user]] as const]),
+    ...(command === undefined ? [] : [['command = ?', [command]] as const]),
+    // As JSON has them: a key of several columns begins with the first.
+    ...contains(tables?.map((table) => `${JSON.stringify(table)}:[`)),
+    ...contains(names?.flatMap((name) => [JSON.stringify(name), `${JSON.stringify(name).slice(0, -1)}\\u0000`])),
+  ];
 }
 
 /** Whole entries until there are enough, and the revision to go on from. */
