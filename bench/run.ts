@@ -8,6 +8,7 @@ import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
+import { history } from './history.ts';
 import { hosts } from './hosts.ts';
 import { images } from './images.ts';
 import { imagesBuild } from './images-build.ts';
@@ -33,6 +34,7 @@ const benchmarks: Benchmark[] = [
   large,
   writes,
   growth,
+  history,
   bootstate,
   ...hardware,
   nodestat,

@@ -10,6 +10,7 @@ import type { Discovery } from '../drivers/discovery.ts';
 import type { Hardware } from '../drivers/hardware.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
+import type { Permits } from '../objects/journal-sight.ts';
 import { emptyRange } from '../objects/select.ts';
 import type { BootServer } from '../services/boot/boot-server.ts';
 import type { MachineDiscovery } from '../services/boot/discovery/machines.ts';
@@ -116,6 +117,10 @@ export interface Scope extends CommandServices {
   readonly run: string;
   readonly caller: Caller;
   readonly selection: Selection;
+  /** For what is shown row by row. */
+  readonly permits: Permits;
+  /** The same by today's rules, of the nodes as they were. */
+  permitsIn(past: Snapshot): Permits;
   /** Aborted when the client leaves. */
   signal(): AbortSignal;
 }
@@ -130,9 +135,10 @@ export type Answer =
       readonly notes?: readonly string[];
     }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
-  | { readonly shape: 'value'; readonly value: unknown }
+  | { readonly shape: 'value'; readonly value: unknown; readonly notes?: readonly string[] }
   | Objects
-  | Rows;
+  | Rows
+  | Items;
 
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
@@ -151,6 +157,16 @@ export interface Objects {
 export interface Rows {
   readonly shape: 'rows';
   readonly tables: readonly (readonly [table: string, rows: Iterable<Row>])[];
+}
+
+/** An object with one member that is a long list, whose items are made one by one when they are sent. */
+export interface Items {
+  readonly shape: 'items';
+  readonly member: string;
+  readonly items: Iterable<unknown>;
+  /** What stands before the list and behind it. */
+  readonly before?: object;
+  readonly after?: object;
 }
 
 export const nothing: Answer = { shape: 'none' };
@@ -173,20 +189,30 @@ export interface CommandBase<Args> {
   /** The tables that a reading of what it changes shows. */
   tablesShown?(args: Args): readonly string[];
   /** Undefined: it touches no object of the cluster. */
-  select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection | Sliced<Selection>;
+  select?(
+    snapshot: Snapshot,
+    args: Args,
+    services: CommandServices,
+    permits: Permits,
+    user: string,
+  ): Selection | Sliced<Selection>;
 }
 
 /** Reads one snapshot, at once. */
 export interface Query<Args> extends CommandBase<Args> {
   readonly kind: 'query';
+  /** Whether it can read an earlier snapshot as well. */
+  showsPast?(args: Args): boolean;
   run(snapshot: Snapshot, args: Args, scope: Scope): Answer | Promise<Answer>;
 }
 
 /** Computes a change set; dispatch commits it. Called anew if somebody else's change came first, so it must have no other effect. */
 export interface Change<Args> extends CommandBase<Args> {
   readonly kind: 'change';
-  /** Slow work on the arguments that needs no snapshot, such as hashing a password. */
-  prepare?(args: Args): Promise<Args>;
+  /** Slow work on the arguments before a change set is computed, such as hashing a password. The policy was not asked yet, so it tells nothing; `isLimited`: the policy does not allow the caller everything. */
+  prepare?(args: Args, services: CommandServices, isLimited: boolean): Promise<Args>;
+  /** The revision of the change set that it takes back. */
+  reverts?(args: Args): number | undefined;
   plan(draft: Draft, args: Args, scope: Scope): Answer | Sliced<Answer>;
 }
 

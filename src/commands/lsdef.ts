@@ -14,6 +14,7 @@ import { type Answer, noSelection, query, type Selection } from './command.ts';
 
 export const lsdef = query({
   name: 'lsdef',
+  showsPast: () => true,
   args: Type.Object({
     type: Type.String(),
     names: Type.Optional(

@@ -4,6 +4,7 @@ import { hiddenArgument, nodeArguments, query, selectNodes } from './command.ts'
 
 export const nodels = query({
   name: 'nodels',
+  showsPast: () => true,
   args: Type.Object({
     ...nodeArguments,
     ...hiddenArgument,

@@ -11,6 +11,7 @@ import {
 import { auditText } from './audit-text.ts';
 import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
 import { Feed, type Reload } from './feed.ts';
+import { Past } from './past.ts';
 import { Snapshot } from './snapshot.ts';
 
 type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
@@ -48,6 +49,8 @@ const maximumQueuedAudits = 100_000;
  * behind for longer than the database takes to tell of it.
  */
 export class Store {
+  /** What was there before. */
+  readonly past: Past;
   readonly #database: Database;
   readonly #feed: Feed;
   readonly #failed: (error: unknown) => void;
@@ -72,6 +75,8 @@ export class Store {
   private constructor(database: Database, snapshot: Snapshot, failed: (error: unknown) => void) {
     this.#database = database;
     this.#feed = new Feed(database, snapshot);
+    this.past = new Past(database, snapshot);
+    this.#feed.subscribe((current) => this.past.note(current));
     this.#failed = failed;
     this.#head = snapshot;
     this.#unwatch = database.watch(() => {

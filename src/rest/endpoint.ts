@@ -36,7 +36,7 @@ export interface Endpoint {
   args(input: Input): unknown;
   /** The command and its arguments, where the body decides which; `command` is then the usual one. */
   choose?(input: Input): Chosen;
-  /** The segment that names nodes or objects. */
+  /** The segment, or the query parameter, that names nodes or objects. */
   readonly range?: string;
   readonly summary: string;
   readonly description?: string;

@@ -80,6 +80,10 @@ async function writeAnswer(
     for (const [table, rows] of answer.tables) {
       for (const row of rows) await lines.write(JSON.stringify({ table, value: row }));
     }
+  } else if (answer.shape === 'items') {
+    const { before, after, items } = answer;
+    if (before || after) await lines.write(JSON.stringify({ value: { ...before, ...after } }));
+    for (const item of items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape === 'list') {
     for (const item of answer.items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape !== 'none') {

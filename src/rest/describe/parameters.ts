@@ -22,6 +22,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
   type: 'A kind of hardware that announces itself, such as IMM2, CMM or REDFISH.',
   snapshot: 'The name of a snapshot.',
+  change: 'The number of a change, as GET /changes lists them: the revision that it made.',
   id: 'The id of a run, from the header X-Muster-Run.',
 };
 

@@ -3,6 +3,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { definitionSets } from './definition-sets.ts';
 import { columns } from './columns.ts';
+import { changes } from './changes.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
 import { globalconf } from './globalconf.ts';
@@ -50,5 +51,6 @@ export const endpoints: readonly Endpoint[] = [
   ...tables,
   ...templates,
   ...attributes,
+  ...changes,
   ...runs,
 ];

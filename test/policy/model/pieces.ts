@@ -90,6 +90,7 @@ const fixed: Readonly<Record<string, readonly string[]>> = {
   kinds: ['temp', 'model', 'all'],
   type: ['CMM', 'REDFISH'],
   id: ['RUN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'],
+  change: ['CHANGE1', 'CHANGE2', 'CHANGE3', 'CHANGE4', 'CHANGE5', '999999'],
   search: [`iprange=${bmcOf('a', 'k201')}`],
   rest: ['30'],
   address: nodeNames.map((node) => bmcOf('a', node)),

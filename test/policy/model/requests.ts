@@ -173,6 +173,38 @@ function rowRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'pa
   });
 }
 
+const moment = fc.constantFrom('CHANGE0', 'CHANGE1', 'CHANGE2', 'CHANGE3');
+
+/** What a row asks in its query: of the journal what is of the account's time, of definitions now and then how they were. */
+function ownQuery(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'query' | 'mentions'>> {
+  const { query: parameters = {}, example } = row;
+  if (row.path === '/changes' || row.path === '/changes/diff') {
+    const [first, last] = row.path === '/changes' ? ['since', 'until'] : ['from', 'to'];
+    return fc
+      .record({
+        since: moment,
+        until: fc.option(moment, { nil: undefined }),
+        nodes: fc.option(someNodes(known), { nil: undefined }),
+        table: fc.option(fc.constantFrom('prescripts', 'nodelist', 'policy', 'nodelist,ipmi'), {
+          nil: undefined,
+          freq: 3,
+        }),
+      })
+      .map(({ since, until, nodes, table }) => ({
+        mentions: nodes?.mentions ?? [],
+        query: {
+          [first!]: since,
+          ...(until !== undefined && { [last!]: until }),
+          ...(nodes && { noderange: nodes.text }),
+          ...(table !== undefined && { table }),
+        },
+      }));
+  }
+  if (!Object.hasOwn(parameters, 'at')) return fc.constant({ query: example.query ?? {}, mentions: [] });
+  const asked = fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, { arbitrary: moment, weight: 1 });
+  return asked.map((at) => ({ query: { ...example.query, ...(at !== undefined && { at }) }, mentions: [] }));
+}
+
 const queries = fc
   .record({ pretty: flag(8), debug: flag(4), xcoll: flag(8), dryRun: flag(6) })
   .map((flags) => Object.fromEntries(Object.entries(flags).flatMap(([name, on]) => (on ? [[name, '1']] : []))));
@@ -207,16 +239,18 @@ export const requestsOf = (known: Known): fc.Arbitrary<Request> =>
       fc
         .record({
           parts: rowRequest(row, known),
+          own: ownQuery(row, known),
           root: fc.constantFrom('/muster', '/muster', '/xcatws'),
           query: queries,
           headers,
         })
-        .map(({ parts, root, query, headers: sent }) => ({
+        .map(({ parts, own, root, query, headers: sent }) => ({
           row,
           root: row.only ?? root,
           headers: sent,
-          query: { ...row.example.query, ...query },
           ...parts,
+          query: { ...own.query, ...query },
+          mentions: [...parts.mentions, ...own.mentions],
         }))
         .map((made) => Object.defineProperty(made, fc.toStringMethod, { value: () => curlText(made) })),
     );

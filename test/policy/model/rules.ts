@@ -118,6 +118,8 @@ const commandGroups: readonly (readonly string[])[] = [
   ],
   ['lspolicy'],
   ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep'],
+  ['lschanges', 'revert'],
+  ['lsdef', 'nodels', 'chdef', 'mkdef', 'rmdef', 'tabch', 'lschanges', 'revert'],
 ];
 const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
 
