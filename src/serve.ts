@@ -13,6 +13,7 @@ import { type Credentials, ensureCertificates, loadCredentials } from './rest/ce
 import type { Endpoint } from './rest/endpoint.ts';
 import { endpoints } from './rest/endpoints/index.ts';
 import { localNames } from './rest/local-names.ts';
+import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -24,6 +25,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
+  collectMetrics(context);
   const { stop, hurry } = stopSignals();
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: FastifyInstance<Server>[] = [];
@@ -52,6 +54,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
+    await context.events.close();
     await Promise.all([context.longWork.close(), ...[...servers, ...plain].map((app) => finish(app, hurry))]);
     await closeContext(context);
   }

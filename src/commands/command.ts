@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Metrics } from '../core/metrics.ts';
 import type { Loose } from '../core/loose.ts';
 import type { Sliced } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
@@ -19,6 +20,8 @@ import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
 import type { Images } from '../services/images/images.ts';
 import type { RemovedNodes } from '../services/removed-nodes.ts';
+import type { EventHub } from '../services/events/hub.ts';
+import type { Sink } from '../services/events/listener.ts';
 import type { Remote } from '../services/remote/remote.ts';
 import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
@@ -40,6 +43,8 @@ export interface CommandServices {
   readonly remote: Remote;
   readonly images: Images;
   readonly boot: BootServer;
+  readonly events: Pick<EventHub, 'listen'>;
+  readonly metrics: Metrics;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -131,8 +136,16 @@ export type Answer =
     }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown }
+  | { readonly shape: 'text'; readonly type: string; readonly text: string }
+  | EventStream
   | Objects
   | Rows;
+
+/** What happens, told to a connection as it happens until that is over. */
+export interface EventStream {
+  readonly shape: 'events';
+  listen(open: () => Sink): Promise<void>;
+}
 
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {

@@ -8,6 +8,7 @@ const actions: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot'
 const readings: readonly string[] = ['stat', 'state', 'status', 'bmcstate'];
 /** For the service processor itself. */
 const restart = 'bmcreboot';
+const controllerWords: readonly string[] = [restart, 'bmcstate'];
 const words: readonly string[] = [...actions, ...readings, restart];
 
 /** What a node is doing once the action was carried out. */
@@ -30,6 +31,7 @@ export const rpower = perNode({
     { action: Type.String() },
     async (power, { action }, task) => {
       const state = await carryOut(power, action, task.signal);
+      if (!controllerWords.includes(action)) task.tell({ kind: 'power', power: state });
       const status = statusAfter[action as PowerAction];
       // A reset of a node that is off did nothing.
       if (status && !(status === 'powering-on' && state === 'off')) task.tell({ kind: 'status', status });
@@ -43,7 +45,7 @@ export const rpower = perNode({
 });
 
 function carryOut(power: Power, action: string, signal: AbortSignal): Promise<string> {
-  if (action === restart || action === 'bmcstate') {
+  if (controllerWords.includes(action)) {
     const { controller } = power;
     if (!controller) throw new Fault('invalid', `${action} is not possible with its kind of hardware.`);
     return action === restart ? controller.restart(signal) : controller.state(signal);

@@ -40,6 +40,11 @@ export function bodyOf(
       return text(answer.value, common);
     case 'rows':
       return rowsBody(answer, common);
+    case 'text':
+      return answer.text;
+    // It has a way of its own.
+    case 'events':
+      return '';
     case 'dry-run':
       return text(dryRunReport(answer), common);
     case 'objects': {

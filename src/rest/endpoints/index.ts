@@ -3,6 +3,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
+import { eventRows } from './events.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
 import { imageInstance } from './image-instance.ts';
@@ -45,4 +46,5 @@ export const endpoints: readonly Endpoint[] = [
   ...templates,
   ...attributes,
   ...runs,
+  ...eventRows,
 ];
