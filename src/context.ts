@@ -39,6 +39,7 @@ import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
 import { EventHub } from './services/events/hub.ts';
 import { Effects } from './services/effects.ts';
+import { Hooks } from './services/hooks/hooks.ts';
 import { Hosts } from './services/hosts/hosts.ts';
 import { HypervisorLinks } from './services/hypervisor-ways.ts';
 import { Images } from './services/images/images.ts';
@@ -61,6 +62,7 @@ export interface Context extends RestServices {
   readonly status: NodeStatus;
   readonly machineWatch: MachineWatch;
   readonly events: EventHub;
+  readonly hooks: Hooks;
 }
 
 const databaseFile = (data: string): string => join(data, 'muster.sqlite');
@@ -157,7 +159,9 @@ export async function openContext(config: Config): Promise<Context> {
       removedNodes: new RemovedNodes({ store, log, hosts, dns, dhcp }),
       machineWatch: new MachineWatch({ store, status, events, log, hypervisors }),
       events,
+      hooks: new Hooks(config.hooks, { store, events, box, log }),
       metrics: new Metrics(),
+      exporterPort: config.metrics.exporterPort,
       meters: new RequestMeters(),
       audit: config.audit,
       authenticator: new Authenticator(store, new Logins()),

@@ -7,12 +7,13 @@ const eventLoopResolution = 20;
 
 /** Everything that is counted anywhere, for GET /metrics. */
 export function collectMetrics(context: Context): void {
-  const { metrics, meters, runs, store, means, events, connections, version } = context;
+  const { metrics, meters, runs, store, means, events, hooks, connections, version } = context;
   metrics.add(() => meters.metrics());
   metrics.add(() => runMetrics(runs));
   metrics.add(() => deviceMetrics(means));
   metrics.add(() => storeMetrics(store));
   metrics.add(() => eventMetrics(events));
+  metrics.add(() => hookMetrics(hooks));
   metrics.add(() => [single('gauge', 'muster_connections', 'Connections of clients that are open.', connections.open)]);
   metrics.add(processMetrics(version));
 }
@@ -90,6 +91,31 @@ function* eventMetrics(events: Context['events']): Iterable<Metric> {
   yield single('counter', 'muster_event_gaps_total', 'Times that something could not be told again.', gaps);
 }
 
+function* hookMetrics(hooks: Context['hooks']): Iterable<Metric> {
+  const counts = [...hooks.counts()];
+  yield {
+    name: 'muster_hook_events_waiting',
+    type: 'gauge',
+    help: 'Events that wait for a hook.',
+    samples: counts.map(({ hook, waiting }) => ({ labels: { hook }, value: waiting })),
+  };
+  yield {
+    name: 'muster_hook_events_total',
+    type: 'counter',
+    help: 'Events of hooks, by whether they were delivered or dropped.',
+    samples: counts.flatMap(({ hook, delivered, dropped }) => [
+      { labels: { hook, result: 'delivered' }, value: delivered },
+      { labels: { hook, result: 'dropped' }, value: dropped },
+    ]),
+  };
+  yield {
+    name: 'muster_hook_failures_total',
+    type: 'counter',
+    help: 'Pushes that failed and were tried again, or given up.',
+    samples: counts.map(({ hook, failed }) => ({ labels: { hook }, value: failed })),
+  };
+}
+
 function processMetrics(version: string): () => Iterable<Metric> {
   const delay = monitorEventLoopDelay({ resolution: eventLoopResolution });
   delay.enable();
@@ -126,9 +152,9 @@ function processMetrics(version: string): () => Iterable<Metric> {
     yield {
       name: 'muster_event_loop_delay_seconds',
       type: 'gauge',
-      help: 'How late timers were since it was last asked, by quantile.',
+      help: 'How late timers were since it was last asked, by percentile.',
       samples: [50, 99, 100].map((percentile) => ({
-        labels: { quantile: String(percentile / 100) },
+        labels: { percentile: String(percentile) },
         value: at(percentile),
       })),
     };

@@ -42,6 +42,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.dhcp.resume();
     context.machineWatch.resume();
     context.removedNodes.resume();
+    context.hooks.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
@@ -54,6 +55,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
+    context.hooks.close();
     await context.events.close();
     await Promise.all([context.longWork.close(), ...[...servers, ...plain].map((app) => finish(app, hurry))]);
     await closeContext(context);

@@ -45,6 +45,8 @@ export interface CommandServices {
   readonly boot: BootServer;
   readonly events: Pick<EventHub, 'listen'>;
   readonly metrics: Metrics;
+  /** Of what Prometheus asks nodes. */
+  readonly exporterPort: number;
 }
 
 /** The runs of the last day; dispatch keeps them. */

@@ -59,6 +59,7 @@ export { rscan } from './rscan.ts';
 export { rsetboot } from './rsetboot.ts';
 export { rspconfig } from './rspconfig.ts';
 export { rvitals } from './rvitals.ts';
+export { sd } from './sd.ts';
 export { setAttribs } from './setAttribs.ts';
 export { setNodesAttribs } from './setNodesAttribs.ts';
 export { snapvm } from './snapvm.ts';

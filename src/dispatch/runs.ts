@@ -4,7 +4,7 @@ import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Batch } from '../services/long-work/messages.ts';
-import type { RunNews } from '../services/events/kinds.ts';
+import type { RunNews } from '../core/event-kinds.ts';
 import type { RunRecord } from '../services/long-work/records.ts';
 import { RunProgress } from './run-progress.ts';
 

@@ -146,6 +146,32 @@ describe('who was cut off', () => {
     second.close();
   });
 
+  it('because it did not read was told so, and misses nothing', { timeout: 120_000 }, async () => {
+    const dropped = async (): Promise<number> =>
+      Number(/^muster_event_listeners_dropped_total (\d+)$/m.exec((await server.call('GET', '/metrics')).text)![1]);
+    const before = await dropped();
+    const slow = await listen({ query: { kinds: 'change', noderange: 'n3' } });
+    slow.response!.pause();
+    const quick = await listen({ query: { kinds: 'change' } });
+    let written = 0;
+    while ((await dropped()) === before)
+      await server.ok('PUT', '/nodes/n3', { usercomment: `${String(++written)} ${'x'.repeat(60_000)}` });
+    slow.response!.resume();
+    await slow.over();
+    expect(slow.events.at(-1)).toMatchObject({
+      event: 'dropped',
+      data: { message: expect.stringContaining('behind') },
+    });
+    const second = await listen({ query: { kinds: 'change', noderange: 'n3' }, after: slow.lastEventId! });
+    const numbers = (client: EventClient): number[] =>
+      client.events.flatMap(({ data }) => (data.rows ? Number.parseInt(data.rows[0].set.comments, 10) : []));
+    expect([...numbers(slow), ...numbers(second)]).toEqual(Array.from({ length: written }, (_, i) => i + 1));
+    await quick.until((client) => numbers(client).at(-1) === written);
+    expect(numbers(quick)).toEqual(Array.from({ length: written }, (_, i) => i + 1));
+    quick.close();
+    second.close();
+  });
+
   it('after a restart is told the changes, and that runs and power are not known', async () => {
     const data = temporaryDirectory();
     let other = await startServer({ data });

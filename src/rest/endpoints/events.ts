@@ -1,6 +1,7 @@
-import { events as listen, metrics } from '../../commands/index.ts';
+import { events as listen, metrics, sd } from '../../commands/index.ts';
+import { Type } from 'typebox';
 import { Fault } from '../../core/errors.ts';
-import { type EventKind, eventKinds } from '../../services/events/kinds.ts';
+import { type EventKind, eventKinds } from '../../core/event-kinds.ts';
 import { endpoint, type Endpoint } from '../endpoint.ts';
 
 const example = [
@@ -55,6 +56,41 @@ export const eventRows: Endpoint[] = [
       path: '/metrics',
       reply:
         '# HELP muster_runs_under_way Such runs that have not ended.\n# TYPE muster_runs_under_way gauge\nmuster_runs_under_way 0\n',
+    },
+  }),
+];
+
+export const discoveryOfTargets: Endpoint[] = [
+  endpoint('GET /sd', {
+    command: sd,
+    reply: 'object',
+    returns: Type.Array(
+      Type.Object({ targets: Type.Array(Type.String()), labels: Type.Record(Type.String(), Type.String()) }),
+    ),
+    query: {
+      noderange: 'only these nodes; without it all',
+      port: 'port of the exporter, instead of that of the setting metrics.exporterPort',
+    },
+    args: ({ query }) => ({ range: query['noderange'], port: query['port'] }),
+    summary: 'Nodes as targets for Prometheus (http_sd_configs), those with the same groups and labels together.',
+    description:
+      'Labels: __meta_muster_groups (",all,compute,", so that a pattern can look for ",compute,"), __meta_muster_rack, __meta_muster_room, __meta_muster_os, __meta_muster_arch and __meta_muster_provmethod.',
+    example: {
+      path: '/sd',
+      query: { noderange: 'n1' },
+      reply: [
+        {
+          targets: ['n1:9100'],
+          labels: {
+            __meta_muster_groups: ',all,compute,',
+            __meta_muster_rack: 'r1',
+            __meta_muster_room: '',
+            __meta_muster_os: '',
+            __meta_muster_arch: 'x86_64',
+            __meta_muster_provmethod: '',
+          },
+        },
+      ],
     },
   }),
 ];

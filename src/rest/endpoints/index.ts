@@ -3,7 +3,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
-import { eventRows } from './events.ts';
+import { discoveryOfTargets, eventRows } from './events.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
 import { imageInstance } from './image-instance.ts';
@@ -47,4 +47,5 @@ export const endpoints: readonly Endpoint[] = [
   ...attributes,
   ...runs,
   ...eventRows,
+  ...discoveryOfTargets,
 ];

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Fault } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
-import { rowCount } from '../../database/changeset.ts';
+import type { JournalChanges } from '../../database/changeset.ts';
 import type { ChangeSet } from '../../database/database.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
 import { policyOf } from '../../objects/policy.ts';
 import { eventId, parseEventId, type Position } from './event-id.ts';
-import type { RunNews } from './kinds.ts';
+import type { RunNews } from '../../core/event-kinds.ts';
 import { isStillKnown, type Shown } from './known-caller.ts';
 import { Held, Listener, type Sink } from './listener.ts';
 import { type Happening, type Told, View, type Wish } from './view.ts';
@@ -35,6 +36,13 @@ interface Open {
   from: number;
 }
 
+/** Somebody in this process who listens. */
+interface Attached {
+  readonly view: View;
+  at: number;
+  take(told: readonly Told[]): void;
+}
+
 interface SharedView {
   readonly view: View;
   readonly open: Set<Open>;
@@ -44,9 +52,9 @@ interface SharedView {
   at: number;
 }
 
-/** What is kept to resume from: entries, and rows of change sets among them. */
+/** What is kept to resume from: entries, and the memory that they take, roughly, in bytes. */
 const mostEntries = 10_000;
-const mostRows = 20_000;
+const mostMemory = 16 << 20;
 /** Milliseconds between signs of life. */
 const heartbeat = 15_000;
 /** Milliseconds that it is followed on though nobody listens: who was cut off comes back soon. */
@@ -65,9 +73,10 @@ export class EventHub {
   readonly #store: Store;
   readonly #log: Logger;
   readonly #views = new Map<string, SharedView>();
+  readonly #attached = new Set<Attached>();
   readonly #held = new Held();
   #entries: Entry[] = [];
-  #rows = 0;
+  #memory = 0;
   #era = '';
   #number = 0;
   #sequence = 0;
@@ -135,6 +144,8 @@ export class EventHub {
   /** Tells until the listener leaves or has enough. What cannot be told is refused before anything is. */
   listen(audience: Audience, open: () => Sink): Promise<void> {
     const after = audience.after === undefined ? undefined : parseEventId(audience.after);
+    if (this.#isClosed)
+      throw new Fault('unavailable', 'muster is being stopped; try again shortly.', { retryAfter: 5 });
     this.#start();
     const sink = open();
     const listener = new Listener(sink, this.#held);
@@ -162,6 +173,18 @@ export class EventHub {
     return ended;
   }
 
+  /** Tells somebody in this process from now on; returns what ends that. */
+  attach(wish: Pick<Wish, 'kinds' | 'range'>, take: (told: readonly Told[]) => void): () => void {
+    this.#start();
+    const own = { ...wish, user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
+    const attached = { view: new View(own, this.#store.current), at: this.#number, take };
+    this.#attached.add(attached);
+    return () => {
+      this.#attached.delete(attached);
+      this.#lingerOrGoOn();
+    };
+  }
+
   /** Resolves when all who listen have heard of it. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -186,7 +209,11 @@ export class EventHub {
     entry.shared.all.delete(entry);
     for (const [key, shared] of this.#views)
       if (shared === entry.shared && shared.all.size === 0) this.#views.delete(key);
-    if (this.#views.size === 0) this.#idle ??= setTimeout(() => this.#stop(), lingering).unref();
+    this.#lingerOrGoOn();
+  }
+
+  #lingerOrGoOn(): void {
+    if (this.#views.size + this.#attached.size === 0) this.#idle ??= setTimeout(() => this.#stop(), lingering).unref();
   }
 
   #start(): void {
@@ -199,7 +226,7 @@ export class EventHub {
     this.#number = 0;
     this.#sequence = current.sequence;
     this.#entries = [];
-    this.#rows = 0;
+    this.#memory = 0;
     this.#credentials = credentialsIn(current);
     this.#heart = setInterval(() => this.#beat(), heartbeat).unref();
     void this.#follow(this.#following.signal);
@@ -239,14 +266,14 @@ export class EventHub {
   }
 
   #add(happening: Happening): void {
-    const weight = happening.what === 'set' ? rowCount(happening.set.changes) : 1;
+    const weight = happening.what === 'set' ? weightOf(happening.set.changes) : perEntry;
     const position = { sequence: this.#sequence, era: this.#era, number: ++this.#number };
     this.#entries.push({ position, happening, weight });
-    this.#rows += weight;
-    if (this.#entries.length > mostEntries || this.#rows > mostRows) this.#forget();
+    this.#memory += weight;
+    if (this.#entries.length > mostEntries || this.#memory > mostMemory) this.#forget();
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#deliver());
+    setImmediate(() => this.#safely(() => this.#deliver()));
   }
 
   /** Makes room for many at once; what is not told yet stays. */
@@ -256,9 +283,10 @@ export class EventHub {
     let gone = 0;
     while (gone < this.#entries.length) {
       const { weight, position } = this.#entries[gone]!;
-      if (position.number > told && this.#entries.length - gone <= 2 * mostEntries && this.#rows <= 2 * mostRows) break;
-      if (this.#entries.length - gone <= 0.9 * mostEntries && this.#rows <= 0.9 * mostRows) break;
-      this.#rows -= weight;
+      if (position.number > told && this.#entries.length - gone <= 2 * mostEntries && this.#memory <= 2 * mostMemory)
+        break;
+      if (this.#entries.length - gone <= 0.9 * mostEntries && this.#memory <= 0.9 * mostMemory) break;
+      this.#memory -= weight;
       gone++;
     }
     this.#entries = this.#entries.slice(gone);
@@ -274,7 +302,22 @@ export class EventHub {
     const { current } = this.#store;
     this.#checkRights(current);
     for (const shared of this.#views.values()) if (shared.view.isWhole) this.#deliverTo(shared, current);
+    for (const attached of this.#attached) {
+      const entries = this.#after(attached.at);
+      attached.at = this.#number;
+      attached.view.look(current);
+      const told = entries.flatMap(({ happening }) => attached.view.tell(happening));
+      if (told.length > 0) attached.take(told);
+    }
     if (!this.#isPacing) void this.#pace();
+  }
+
+  #safely(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#log.error({ err: error }, 'events could not be told');
+    }
   }
 
   /** Views that differ for their callers are made one after the other, as fast as their share of the time lets them. */
@@ -287,8 +330,7 @@ export class EventHub {
         if (shared.view.isWhole || shared.at === this.#number) continue;
         isMore = true;
         const began = performance.now();
-        shared.view.look(this.#store.current);
-        this.#deliverTo(shared, this.#store.current);
+        this.#safely(() => this.#deliverTo(shared, this.#store.current));
         await wait((performance.now() - began) * (1 / pacedShare - 1), undefined, { ref: false });
       }
     }
@@ -478,6 +520,22 @@ export class EventHub {
     for (const { open, at } of this.#views.values())
       if (at === this.#number) for (const { listener } of open) if (listener.isIdle) listener.push(chunk);
   }
+}
+
+const perEntry = 300;
+const perRow = 100;
+
+/** How much memory a change set takes, roughly, in bytes. */
+function weightOf(changes: JournalChanges): number {
+  let weight = perEntry;
+  for (const table in changes) {
+    for (const [, before, after] of changes[table]!) {
+      weight += perRow;
+      for (const column in before) weight += before[column]?.length ?? 0;
+      for (const column in after) weight += after[column]?.length ?? 0;
+    }
+  }
+  return weight;
 }
 
 /** The tables that decide who may listen, as they are. */
