@@ -7,6 +7,8 @@ import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSetting
 import { bootSettings } from './services/boot/settings.ts';
 import { dhcpSettings } from './services/dhcp/settings.ts';
 import { discoverySettings } from './services/discovery/settings.ts';
+import { metricSettings } from './services/events/settings.ts';
+import { hookSettings } from './services/hooks/settings.ts';
 import { dnsSettings } from './services/dns/settings.ts';
 import { nameSettings } from './services/hosts/settings.ts';
 import { imageSettings } from './services/images/settings.ts';
@@ -38,6 +40,8 @@ export const allSettings = Type.Object({
   remote: remoteSettings,
   images: imageSettings,
   longWork: longWorkSettings,
+  hooks: hookSettings,
+  metrics: metricSettings,
   rangeFiles: setting(Path, 'directory that `^file` in ranges may read', { defaultText: 'off' }),
   logLevel: setting(oneOf(...logLevels), 'least severe messages that are logged', { default: 'info' }),
   logFile: setting(Path, 'file to log to', { defaultText: 'standard error, which is in the journal under systemd' }),

@@ -14,6 +14,7 @@ import { type Credentials, ensureCertificates, loadCredentials } from './rest/ce
 import type { Endpoint } from './rest/endpoint.ts';
 import { endpoints } from './rest/endpoints/index.ts';
 import { localNames } from './rest/local-names.ts';
+import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -25,6 +26,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
+  collectMetrics(context);
   const { stop, hurry } = stopSignals();
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: FastifyInstance<Server>[] = [];
@@ -43,6 +45,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.dhcp.resume();
     context.machineWatch.resume();
     context.removedNodes.resume();
+    context.hooks.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
@@ -55,6 +58,8 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
+    context.hooks.close();
+    await context.events.close();
     await Promise.all([
       context.longWork.close(),
       ...[...servers, ...plain, ...(local ? [local] : [])].map((app) => finish(app, hurry)),

@@ -8,6 +8,7 @@ const actions: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot'
 const readings: readonly string[] = ['stat', 'state', 'status', 'bmcstate'];
 /** For the service processor itself. */
 const restart = 'bmcreboot';
+const controllerWords: readonly string[] = [restart, 'bmcstate'];
 const words: readonly string[] = [...actions, ...readings, restart];
 
 /** What a node is doing once the action was carried out. */
@@ -31,6 +32,7 @@ export const rpower = perNode({
     async (power, { action }, task) => {
       let before: string | undefined;
       const state = await carryOut(power, action, task.signal, (seen) => (before = seen));
+      if (!controllerWords.includes(action)) task.tell({ kind: 'power', power: state });
       const status = statusAfter[action as PowerAction];
       // A reset of a node that is off did nothing, nor did what was there already.
       const idle =
@@ -49,7 +51,7 @@ export const rpower = perNode({
 });
 
 function carryOut(power: Power, action: string, signal: AbortSignal, from: (state: string) => void): Promise<string> {
-  if (action === restart || action === 'bmcstate') {
+  if (controllerWords.includes(action)) {
     const { controller } = power;
     if (!controller) throw new Fault('invalid', `${action} is not possible with its kind of hardware.`);
     return action === restart ? controller.restart(signal) : controller.state(signal);

@@ -297,6 +297,8 @@ export interface Driver<Access = unknown> {
    */
   target(node: DriverNode): DriverTarget<Access> | Promise<DriverTarget<Access>>;
   connect(access: Access): Capabilities;
+  /** How many there are, or connections that are kept. */
+  sessions?(): number;
   /** Ends all sessions. */
   close(): Promise<void>;
 }

@@ -56,6 +56,16 @@ interface Silence {
   readonly error: Unreachable;
 }
 
+export interface DeviceLoad {
+  /** Devices. */
+  readonly working: number;
+  /** Commands. */
+  readonly waiting: number;
+  /** Devices that did not answer when they were last asked, and those of them for which nobody waits now. */
+  readonly silent: number;
+  readonly leftAlone: number;
+}
+
 /** Of work in flight. */
 interface Slot {
   readonly since: number;
@@ -92,6 +102,20 @@ export class Governor {
   /** How much of one request may wait here, so that it alone never fills the queue of a device. */
   get queue(): number {
     return this.#limits.perDevice;
+  }
+
+  /** How many devices there is something with, and what waits. */
+  get load(): DeviceLoad {
+    const now = this.#now();
+    let [working, waiting, silent, avoided] = [0, this.#ready.size, 0, 0];
+    for (const device of this.#devices.values()) {
+      if (device.busy > 0) working++;
+      waiting += device.waiting.size;
+      if (!device.silent) continue;
+      silent++;
+      if (now < device.silent.until) avoided++;
+    }
+    return { working, waiting, silent, leftAlone: avoided };
   }
 
   /** `width`: how many may work on the device at once. */

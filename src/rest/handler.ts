@@ -25,7 +25,8 @@ import { send } from './send.ts';
 /** One request from the router to the last byte of its reply. */
 export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.hijack();
-  const { services, root, endpoint } = route;
+  const { services, root, endpoint, meter } = route;
+  const began = performance.now();
   const response = reply.raw;
   const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
   const held: (() => void)[] = [];
@@ -41,7 +42,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
     }
     const accepted = acceptedTypes(request.headers.accept);
-    if (root.strict && !accepted.json && !accepted.ndjson) {
+    if (root.strict && !accepted.json && !accepted.ndjson && !isPlain(endpoint)) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
     const arrived = receive({ route, request, response, held });
@@ -75,6 +76,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     log({ fault });
   } finally {
     for (const release of held) release();
+    meter.count(response.statusCode, performance.now() - began);
   }
 }
 
@@ -97,6 +99,9 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
     .flatMap((row) => (row.path === path && row.method !== method ? row.method : []))
     .join(', ');
 
+/** Its reply is no JSON, and no client is refused for not saying that it takes it. */
+const isPlain = ({ reply }: Endpoint): boolean => reply === 'text' || reply === 'events';
+
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
 
@@ -115,6 +120,7 @@ function* makeCall(
     params,
     query: own,
     body: checkBody(endpoint, root, body),
+    lastEventId: endpoint.reply === 'events' ? textHeader(request, 'last-event-id') : undefined,
     expectsNodes: expectNodes !== undefined,
   };
   const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
@@ -153,6 +159,11 @@ function leftSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) leave();
   else response.once('close', leave);
   return controller.signal;
+}
+
+function textHeader(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 function countHeader(request: FastifyRequest, name: string): number | undefined {

@@ -64,6 +64,7 @@ export function makeRedfishDriver(
       connected.set(service, { made, system });
       return made;
     },
+    sessions: () => client.size.connections,
     close: () => client.close(),
   };
 }

@@ -69,6 +69,11 @@ export class IpmiClient {
     return await this.#pings.send(transport, found.address, port ?? defaultPort, signal);
   }
 
+  /** BMCs that there is a session with, or that one is begun with. */
+  get sessions(): number {
+    return this.#conversations.size;
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

@@ -6,6 +6,7 @@ import { columns } from './columns.ts';
 import { changes } from './changes.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
+import { discoveryOfTargets, eventRows } from './events.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
 import { imageInstance } from './image-instance.ts';
@@ -53,4 +54,6 @@ export const endpoints: readonly Endpoint[] = [
   ...attributes,
   ...changes,
   ...runs,
+  ...eventRows,
+  ...discoveryOfTargets,
 ];
