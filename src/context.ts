@@ -123,7 +123,7 @@ export async function openContext(config: Config): Promise<Context> {
     const images = new Images(config.images, { data: config.data, box, remote });
     const { postscripts } = remote;
     if (config.remote.postscripts === undefined) placeStockScripts(postscripts);
-    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, postscripts });
+    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, hostKeys, postscripts });
     const switches = new Switches({ box, hosts, guard, log });
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
