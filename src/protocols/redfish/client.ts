@@ -4,6 +4,7 @@ import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { RedfishService } from './service.ts';
 import { LoginBrake } from './session.ts';
+import { portOf } from './transport.ts';
 import type { Trust } from './trust.ts';
 
 export { Refusal } from './faults.ts';
@@ -66,9 +67,10 @@ export class RedfishClient {
 
   /** The same one for the same endpoint, so that its connection and session are used again. */
   service(endpoint: Endpoint): RedfishService {
-    const { address, port = 443, username, password } = endpoint;
+    const { address, username, password, transport = 'tls' } = endpoint;
+    const port = portOf(endpoint);
     const key = endpoint.key ?? formatListen({ host: address, port });
-    const account = [address, port, username, password].join('\0');
+    const account = [address, port, username, password, transport].join('\0');
     const cached = this.#services.get(key);
     if (cached?.account === account) return cached.service;
     const service = new RedfishService(endpoint, key, this.#limits, () => this.#connection(account, endpoint));

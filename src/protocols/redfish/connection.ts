@@ -18,13 +18,16 @@ import {
   readable,
   rootPath,
 } from './session.ts';
-import { type Trust, trustingConnector } from './trust.ts';
+import { portOf, type Transport } from './transport.ts';
+import { plainConnector, type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {
   /** Under which the certificate's fingerprint is kept; the address if not given. */
   readonly key?: string | undefined;
   readonly address: string;
   readonly port?: number | undefined;
+  /** By default TLS that is up to date. */
+  readonly transport?: Transport | undefined;
   readonly username: string;
   readonly password: string;
 }
@@ -79,7 +82,7 @@ export class Connection {
 
   constructor(endpoint: Endpoint, around: Surroundings) {
     this.endpoint = endpoint;
-    this.where = formatListen({ host: endpoint.address, port: endpoint.port ?? 443 });
+    this.where = formatListen({ host: endpoint.address, port: portOf(endpoint) });
     this.#around = around;
     this.#identity = new Identity(this.where, around.trust);
   }
@@ -248,12 +251,15 @@ export class Connection {
   }
 
   #newClient(): Client {
-    const { address: host, port = 443 } = this.endpoint;
+    const { address: host, transport = 'tls' } = this.endpoint;
     const { trust, limits } = this.#around;
-    return new Client(`https://${this.where}`, {
-      connect: trustingConnector({ host, port }, trust.ca, limits.connectTimeout, (shown) =>
-        this.#identity.show(shown, this.#asking.keys()),
-      ),
+    const at = { host, port: portOf(this.endpoint) };
+    const accept = (shown: string) => this.#identity.show(shown, this.#asking.keys());
+    const isPlain = transport === 'http';
+    return new Client(`${isPlain ? 'http' : 'https'}://${this.where}`, {
+      connect: isPlain
+        ? plainConnector(at, limits.connectTimeout)
+        : trustingConnector(at, transport, trust.ca, limits.connectTimeout, accept),
       keepAliveTimeout: limits.idle * 2,
     });
   }
