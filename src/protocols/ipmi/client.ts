@@ -6,18 +6,18 @@
  *   conversation.ts  one BMC and account: the queue of requests, the session that is opened, kept and renewed for them
  *   login.ts         opens a session: suites in turn, privilege, retries; handshake.ts is one attempt at it, without a clock
  *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered;
- *                    pace.ts: how long answers take over all)
+ *                    core/pace.ts: how long answers take over all)
  *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
  *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts); tests are another
  */
+import { Pace } from '../../core/pace.ts';
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
 import { defaultTiming, type Habits, newHabits, type Timing } from './peer.ts';
-import { Pace } from './pace.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';

@@ -1,5 +1,5 @@
+import type { Pace } from '../../core/pace.ts';
 import type { Credentials } from './endpoint.ts';
-import type { Pace } from './pace.ts';
 import { levels } from './session.ts';
 import type { SuiteId } from './suites.ts';
 import type { Wire } from './wire.ts';

@@ -1,5 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
+import { Pace } from '../../core/pace.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { RedfishService } from './service.ts';
@@ -60,7 +61,7 @@ export class RedfishClient {
     this.#kept = kept;
     this.#limits = { ...defaults, ...limits, memory: new ReplyMemory(replyMemory) };
     const opened = (connection: Connection): void => this.#opened(connection);
-    const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), opened };
+    const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), pace: new Pace(), opened };
     this.#connect = (endpoint) => new Connection(endpoint, around);
     this.#timer = setInterval(() => this.#endIdle(), this.#limits.idle / 4).unref();
   }

@@ -1,6 +1,7 @@
 import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
+import type { Pace } from '../../core/pace.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
@@ -50,6 +51,8 @@ export interface Surroundings {
   readonly trust: Trust;
   readonly limits: ServiceLimits;
   readonly brake: LoginBrake;
+  /** Of opening connections, to all services together. */
+  readonly pace: Pace;
   /** Told whenever a connection is opened. */
   opened(connection: Connection): void;
 }
@@ -252,14 +255,13 @@ export class Connection {
 
   #newClient(): Client {
     const { address: host, transport = 'tls' } = this.endpoint;
-    const { trust, limits } = this.#around;
+    const { trust, limits, pace } = this.#around;
+    const waiting = { timeout: limits.connectTimeout, pace };
     const at = { host, port: portOf(this.endpoint) };
     const accept = (shown: string) => this.#identity.show(shown, this.#asking.keys());
     const isPlain = transport === 'http';
     return new Client(`${isPlain ? 'http' : 'https'}://${this.where}`, {
-      connect: isPlain
-        ? plainConnector(at, limits.connectTimeout)
-        : trustingConnector(at, transport, trust.ca, limits.connectTimeout, accept),
+      connect: isPlain ? plainConnector(at, waiting) : trustingConnector(at, transport, trust.ca, waiting, accept),
       keepAliveTimeout: limits.idle * 2,
     });
   }

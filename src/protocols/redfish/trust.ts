@@ -4,6 +4,7 @@ import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext, type
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
+import type { Pace } from '../../core/pace.ts';
 import { transportFault } from './faults.ts';
 import type { Transport } from './transport.ts';
 
@@ -47,12 +48,18 @@ function contextFor(transport: Encrypted, ca: string | undefined): SecureContext
   return context;
 }
 
+/** How long it is waited for a connection: longer while all are slow to come, for then it is us or the way to all of them. */
+export interface Waiting {
+  readonly timeout: number;
+  readonly pace: Pace;
+}
+
 /** Opens TLS connections and hands out only those whose certificate is accepted, so that no credential goes to a stranger. */
 export function trustingConnector(
   at: ListenAddress,
   transport: Encrypted,
   ca: string | undefined,
-  timeout: number,
+  waiting: Waiting,
   accept: (fingerprint: string) => Promise<void>,
 ): buildConnector.connector {
   const where = formatListen(at);
@@ -65,7 +72,7 @@ export function trustingConnector(
       // Every connection is checked below or by the authority; a resumed one would not show its certificate again.
       rejectUnauthorized: ca !== undefined,
     });
-    const finish = opening(socket, where, timeout, callback);
+    const finish = opening(socket, where, waiting, callback);
     socket.once('secureConnect', () => {
       if (ca !== undefined) return finish();
       const shown = socket.getPeerX509Certificate()?.fingerprint256;
@@ -79,10 +86,10 @@ export function trustingConnector(
 }
 
 /** Opens connections that nothing protects, for services of which somebody has said that they are to be reached so. */
-export function plainConnector(at: ListenAddress, timeout: number): buildConnector.connector {
+export function plainConnector(at: ListenAddress, waiting: Waiting): buildConnector.connector {
   return (_options, callback) => {
     const socket = connectPlainly(at);
-    const finish = opening(socket, formatListen(at), timeout, callback);
+    const finish = opening(socket, formatListen(at), waiting, callback);
     socket.once('connect', () => finish());
   };
 }
@@ -91,10 +98,11 @@ export function plainConnector(at: ListenAddress, timeout: number): buildConnect
 function opening(
   socket: Socket,
   where: string,
-  timeout: number,
+  { timeout, pace }: Waiting,
   callback: buildConnector.Callback,
 ): (fault?: Fault) => void {
   let done = false;
+  const began = performance.now();
   const finish = (fault?: Fault): void => {
     if (done) return;
     done = true;
@@ -103,13 +111,20 @@ function opening(
       socket.destroy();
       callback(fault, null);
     } else {
+      const now = performance.now();
+      pace.note(now - began, now);
       watchForFlood(socket, where);
       callback(null, socket);
     }
   };
-  const timer = setTimeout(() => {
-    finish(new Unreachable(`its service processor at ${where} did not answer within ${timeout / 1_000} s.`));
-  }, timeout);
+  const expire = (): void => {
+    const now = performance.now();
+    const allowed = timeout + Math.round(pace.extra(timeout, now) / 100) * 100;
+    const left = began + allowed - now;
+    if (left >= 1) timer = setTimeout(expire, left);
+    else finish(new Unreachable(`its service processor at ${where} did not answer within ${allowed / 1_000} s.`));
+  };
+  let timer = setTimeout(expire, timeout);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);
   socket.on('error', (error) => finish(transportFault(error, where)));
   socket.once('close', () =>

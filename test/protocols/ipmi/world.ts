@@ -1,5 +1,5 @@
 import type { Fault } from '../../../src/core/errors.ts';
-import { Pace } from '../../../src/protocols/ipmi/pace.ts';
+import { Pace } from '../../../src/core/pace.ts';
 import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
 import { credentialsOf, type IpmiEndpoint } from '../../../src/protocols/ipmi/endpoint.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';

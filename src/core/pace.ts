@@ -1,13 +1,13 @@
 /** The weight of one answer among the last ones. */
 const weight = 1 / 32;
-/** Silence of all BMCs after which what was learnt says nothing any more, in milliseconds. */
+/** Silence of all after which what was learnt says nothing any more, in milliseconds. */
 const memory = 10_000;
-/** How many times longer than the others a BMC may take before it is taken for dead. */
+/** How many times longer than the others one may take before it is taken for dead. */
 const patienceFactor = 4;
 const mostPatience = 60_000;
 
 /**
- * How long answers take at the moment, over all BMCs. If all are slow, then what they have in common is: the network, or a machine that
+ * How long answers take at the moment, over all service processors. If all are slow, then what they have in common is: the network, or a machine that
  * simulates them. Whoever did not answer yet is then no more dead than the others, and asking again sooner would make it worse.
  */
 export class Pace {
