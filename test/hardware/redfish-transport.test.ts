@@ -110,6 +110,10 @@ describe('a Redfish service that redirects to a place without TLS', () => {
   });
 });
 
+it('a Redfish service with TLS that is asked without is told so', async () => {
+  expect(await powerAt(await serviceWith('TLSv1.2'), 'http')).toMatch(/bmctransport is http, and it may want TLS/);
+});
+
 it('another word than the three reaches nothing', async () => {
   const port = await plainService();
   expect(await powerAt(port, 'ftp')).toContain('its attribute bmctransport, \\"ftp\\", is none of tls, oldtls, http.');

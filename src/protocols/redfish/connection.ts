@@ -236,7 +236,8 @@ export class Connection {
 
   /** One that does not answer must not be waited for once more by each request behind. The session may still be there later. */
   #failed(line: Client, error: unknown): Fault {
-    const fault = transportFault(error, this.where);
+    const isPlain = this.endpoint.transport === 'http';
+    const fault = isPlain && isBroken(error) ? closedPlain(this.where, error) : transportFault(error, this.where);
     if (fault instanceof Unreachable) {
       this.#root = undefined;
       if (this.#client === line) this.#client = undefined;
@@ -266,6 +267,14 @@ export class Connection {
     });
   }
 }
+
+/** What speaks TLS closes a connection that does not begin with it. */
+const closedPlain = (where: string, cause: unknown): Fault =>
+  new Fault(
+    'unavailable',
+    `its service processor at ${where} closed the connection without an answer; its attribute bmctransport is http, and it may want TLS.`,
+    { cause },
+  );
 
 /** A wait counts as no less, so that a service that says `Retry-After: 0` is not asked for ever. */
 const leastWait = 5_000;
