@@ -13,6 +13,7 @@ import { hintNetworks } from './network-hints.ts';
 import { type Credentials, ensureCertificates, loadCredentials } from './rest/certificates.ts';
 import type { Endpoint } from './rest/endpoint.ts';
 import { endpoints } from './rest/endpoints/index.ts';
+import { rehearse } from './rehearsal.ts';
 import { localNames } from './rest/local-names.ts';
 import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
@@ -51,6 +52,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     for (const app of plain)
       process.stdout.write(`Without TLS: http://${formatListen(listening(app))}${musterRoot.prefix}\n`);
+    if (config.hardware.rehearsal) void rehearse(context.log);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );

@@ -31,6 +31,10 @@ const slowCheck = 100;
 /** The part of its time this process may be at work for more to be begun: work may also take long because we are slow. */
 const busy = 0.7;
 
+/** The weight of one piece of work among the last ones, and how many times longer than these one may take before it takes long. */
+const lengthWeight = 1 / 64;
+const slowerThanUsual = 3;
+
 interface Job extends Abortable {
   readonly user: string;
   /** When it came, and how many there were for its device. */
@@ -86,6 +90,8 @@ export class Governor {
   /** Oldest first. */
   readonly #slots = new Set<Slot>();
   #lingering = 0;
+  /** Milliseconds that work which succeeds takes of late. */
+  #usualLength = 0;
   #looking: NodeJS.Timeout | undefined;
 
   /** `load` tells the part of its time that this process was at work since it was last asked. */
@@ -170,6 +176,7 @@ export class Governor {
     try {
       const result = await work();
       device.silent = undefined;
+      this.#noteLength(this.#now() - slot.since);
       return result;
     } catch (error) {
       if (error instanceof Unreachable) this.#silence(device, error);
@@ -183,6 +190,10 @@ export class Governor {
       this.#next(key, device);
       this.#startReady();
     }
+  }
+
+  #noteLength(length: number): void {
+    this.#usualLength += lengthWeight * (length - this.#usualLength);
   }
 
   #device(key: string): Device {
@@ -242,7 +253,8 @@ export class Governor {
   #freeSlots(): void {
     this.#looking = undefined;
     if (this.#load() < busy) {
-      const before = this.#now() - this.#limits.slowAfter;
+      // Where all work takes long, more of it at once would not be done sooner.
+      const before = this.#now() - Math.max(this.#limits.slowAfter, slowerThanUsual * this.#usualLength);
       for (const slot of this.#slots) {
         if (slot.since > before || this.#lingering >= this.#limits.lingering) break;
         this.#slots.delete(slot);

@@ -111,7 +111,8 @@ async function collect(
     const guid = async () => [{ label, value: await getGuid(bmc.link, signal), kinds: sources.guid }];
     lines.push(...(await readable(label, sources.guid, signal, guid)));
   }
-  if (sources.parts.some(wants)) lines.push(...(await partsOf(bmc, wants, signal)));
+  if (sources.parts.some(wants))
+    lines.push(...(await readable('Parts', sources.parts, signal, () => partsOf(bmc, wants, signal))));
   return lines;
 }
 
