@@ -4,7 +4,7 @@ import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { type Attributes, nodeAttributes } from '../objects/node-attributes.ts';
-import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
+import { emptyRange, existingObjects, readSelection } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { attributeNamed, tablesBehind, typeNamed } from '../objects/types.ts';
 import { allMembers } from '../objects/groups.ts';
@@ -32,17 +32,17 @@ export const lsdef = query({
       ...(chosen === undefined ? [] : ['-i', chosen]),
     ];
   },
-  *select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }): Sliced<Selection> {
+  select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }): Selection | Sliced<Selection> {
     const type = typeNamed(typeName);
     if (names === undefined) {
       if (type.name === 'site') return noSelection;
       const all = objectNames(snapshot, type);
       const isAboutNodes = !short || type.name === 'node';
-      return { objects: all, nodes: isAboutNodes ? yield* policyNodesInSlices(snapshot, type, all) : undefined };
+      return isAboutNodes ? readSelection(snapshot, type, all) : { objects: all, nodes: undefined };
     }
     const objects = existingObjects(snapshot, type, names, ranges);
     if (objects.length === 0 && refuseEmpty) throw emptyRange(names);
-    return { objects, nodes: yield* policyNodesInSlices(snapshot, type, objects, ranges.sees) };
+    return readSelection(snapshot, type, objects, ranges.sees);
   },
   run(snapshot, args, { catalog, selection }): Answer {
     const type = typeNamed(args.type);

@@ -169,7 +169,10 @@ function* admit({ services, request, run, command, permission }: Call, snapshot:
   } catch (error) {
     throw discreetFault(snapshot, command, permission, error);
   }
-  const questions = yield* askPolicy({ request, command, permission }, snapshot, selection);
+  const read = command.reads?.(snapshot, request.args);
+  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
+  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
+  const questions = isUnlimited ? whole : yield* askPolicy({ request, command, permission }, snapshot, whole);
   const address = command.takes?.(request.args);
   if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
@@ -212,12 +215,8 @@ function discreetFault(snapshot: Snapshot, command: Command<unknown>, permission
 function* askPolicy(
   { request, command, permission }: Pick<Call, 'request' | 'command' | 'permission'>,
   snapshot: Snapshot,
-  selection: Selection,
+  whole: readonly Question[],
 ): Sliced<readonly Question[]> {
-  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
-  const read = command.reads?.(snapshot, request.args);
-  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
-  if (command.free || policyOf(snapshot).alwaysAllows(request.user, command.name)) return whole;
   indexGroups(snapshot);
   yield;
   const making = command.questions?.(snapshot, request.args);

@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { shortenedLine } from '../dispatch/shortened.ts';
+import { type Line, lineOf } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf } from './entity-tags.ts';
@@ -21,7 +20,7 @@ import type { Root } from './roots.ts';
 import type { Route } from './route.ts';
 import { send } from './send.ts';
 
-/** One request from the router to the last byte of its reply. */
+/** One request from the router to the last byte of its reply. Whatever goes wrong is answered here: nobody waits for it. */
 export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.hijack();
   const { services, root, endpoint } = route;
@@ -49,7 +48,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     user = identity.user;
     let call: Request;
     try {
-      const made = inSlices(makeCall(route, request, response, headers, received));
+      const made = makeCall(route, request, response, headers, received);
       call = made instanceof Promise ? await made : made;
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
@@ -65,12 +64,17 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (sent) await sent;
     log({ command: call.command.name, failed: outcome.run.failed });
   } catch (error) {
-    const fault = faultOf(error, services.log, request.id);
-    headers['X-Muster-Revision'] ??= services.store.current.revision;
-    if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
-    if (response.headersSent) response.destroy();
-    else sendFault(response, root, fault, headers, endpoint.command.name);
-    log({ fault });
+    try {
+      const fault = faultOf(error, services.log, request.id);
+      headers['X-Muster-Revision'] ??= services.store.current.revision;
+      if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
+      if (response.headersSent) response.destroy();
+      else sendFault(response, root, fault, headers, endpoint.command.name);
+      log({ fault });
+    } catch (unforeseen) {
+      services.log.error({ request: request.id, err: unforeseen }, 'a failure could not be told');
+      response.destroy();
+    }
   } finally {
     for (const release of held) release();
   }
@@ -93,15 +97,16 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
 
-function* makeCall(
+function makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
   { identity, common, body, own }: Received,
-): Sliced<Request> {
+): Request | Promise<Request> {
   const params = request.params as Record<string, string>;
   refuseSecrets(endpoint, params);
+  const range = rangeOf(endpoint, params);
   const expectNodes = countHeader(request, 'x-expect-nodes');
   const input: Input = {
     root,
@@ -111,15 +116,15 @@ function* makeCall(
     expectsNodes: expectNodes !== undefined,
   };
   const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
-  yield;
-  const made = (command as Command<unknown>).line(args);
-  const words = 'next' in made ? yield* made : made;
-  return {
+  const precondition = endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']);
+  const revision = countHeader(request, 'x-muster-revision');
+  const call = ({ words, line }: Line): Request => ({
     command,
     args,
     words,
-    line: yield* shortenedLine(words),
-    range: shownRange(rangeOf(endpoint, params)),
+    line,
+    // Of others it is known by now that it has no secrets.
+    range: endpoint.secretsInPath ? shownRange(range) : range,
     user: identity.user,
     client: request.ip,
     token: identity.token,
@@ -128,13 +133,15 @@ function* makeCall(
     id: request.id,
     dryRun: common.dryRun,
     expectNodes,
-    revision: countHeader(request, 'x-muster-revision'),
-    precondition: endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']),
+    revision,
+    precondition,
     signal: () => leftSignal(response),
     began: (run) => {
       headers['X-Muster-Run'] = run;
     },
-  };
+  });
+  const line = lineOf((command as Command<unknown>).line(args));
+  return line instanceof Promise ? line.then(call) : call(line);
 }
 
 /** Made only when asked for, since most requests are done before the client could leave. */
