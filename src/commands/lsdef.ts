@@ -4,7 +4,7 @@ import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { type Attributes, nodeAttributes, withoutDefaultScripts } from '../objects/node-attributes.ts';
-import { emptyRange, existingObjects, namedObjects, policyNodesInSlices } from '../objects/select.ts';
+import { emptyRange, existingObjects, namedObjects, readSelection } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { attributeNamed, nodeType, tablesBehind, typeNamed } from '../objects/types.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
@@ -42,7 +42,7 @@ export const lsdef = query({
       ...(chosen === undefined ? [] : ['-i', chosen]),
     ];
   },
-  *select(snapshot, args, { ranges: usual }): Sliced<Selection> {
+  select(snapshot, args, { ranges: usual }): Selection | Sliced<Selection> {
     const { names, short, refuseEmpty } = args;
     const type = typeNamed(args.type);
     const ranges = args.hiddenNodes ? { ...usual, hidden: true } : usual;
@@ -50,13 +50,13 @@ export const lsdef = query({
       if (type.name === 'site') return noSelection;
       const all = args.hiddenNodes && type === nodeType ? allNodes(snapshot) : objectNames(snapshot, type);
       const isAboutNodes = !short || type.name === 'node';
-      return { objects: all, nodes: isAboutNodes ? yield* policyNodesInSlices(snapshot, type, all) : undefined };
+      return isAboutNodes ? readSelection(snapshot, type, all) : { objects: all, nodes: undefined };
     }
     const objects = args.skipMissing
       ? namedObjects(snapshot, type, names, ranges, mostUnknownNames).existing
       : existingObjects(snapshot, type, names, ranges);
     if (objects.length === 0 && refuseEmpty) throw emptyRange(names);
-    return { objects, nodes: yield* policyNodesInSlices(snapshot, type, objects, ranges.sees) };
+    return readSelection(snapshot, type, objects, ranges.sees);
   },
   run(snapshot, args, { catalog, selection }): Answer {
     const type = typeNamed(args.type);

@@ -182,7 +182,10 @@ function* admit(
   } catch (error) {
     throw discreetFault(judges, command, permission, error);
   }
-  const questions = yield* askPolicy({ request, command, permission }, snapshot, selection, judges);
+  const read = command.reads?.(snapshot, request.args);
+  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
+  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
+  const questions = isUnlimited ? whole : yield* askPolicy({ request, command, permission }, snapshot, whole, judges);
   const address = command.takes?.(request.args);
   if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
@@ -244,13 +247,9 @@ function discreetFault(judges: Judges, command: Command<unknown>, permission: Pe
 function* askPolicy(
   { request, command, permission }: Pick<Call, 'request' | 'command' | 'permission'>,
   snapshot: Snapshot,
-  selection: Selection,
+  whole: readonly Question[],
   judges: Judges,
 ): Sliced<readonly Question[]> {
-  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
-  const read = command.reads?.(snapshot, request.args);
-  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
-  if (command.free || policyOf(judges[0]).alwaysAllows(request.user, command.name)) return whole;
   for (const judge of judges) {
     indexGroups(judge);
     yield;

@@ -3,9 +3,8 @@ import { hostname } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { shortenedLine } from '../dispatch/shortened.ts';
+import { type Line, lineOf } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf } from './entity-tags.ts';
@@ -22,7 +21,7 @@ import type { Root } from './roots.ts';
 import type { Route } from './route.ts';
 import { send } from './send.ts';
 
-/** One request from the router to the last byte of its reply. */
+/** One request from the router to the last byte of its reply. Whatever goes wrong is answered here: nobody waits for it. */
 export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.hijack();
   const { services, root, endpoint, meter } = route;
@@ -49,10 +48,10 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     const received = arrived instanceof Promise ? await arrived : arrived;
     const { identity, common } = received;
     user = identity.user;
-    if (root.tellsDetails) headers['X-Muster-Server'] = serverName;
+    if (root.tellsDetails && request.headers['prefer'] !== undefined) headers['X-Muster-Server'] = serverName;
     let call: Request;
     try {
-      const made = inSlices(makeCall(route, request, response, headers, received));
+      const made = makeCall(route, request, response, headers, received);
       call = made instanceof Promise ? await made : made;
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
@@ -68,12 +67,17 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (sent) await sent;
     log({ command: call.command.name, failed: outcome.run.failed });
   } catch (error) {
-    const fault = faultOf(error, services.log, request.id);
-    headers['X-Muster-Revision'] ??= services.store.current.revision;
-    if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
-    if (response.headersSent) response.destroy();
-    else sendFault(response, root, fault, headers, endpoint.command.name);
-    log({ fault });
+    try {
+      const fault = faultOf(error, services.log, request.id);
+      headers['X-Muster-Revision'] ??= services.store.current.revision;
+      if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
+      if (response.headersSent) response.destroy();
+      else sendFault(response, root, fault, headers, endpoint.command.name);
+      log({ fault });
+    } catch (unforeseen) {
+      services.log.error({ request: request.id, err: unforeseen }, 'a failure could not be told');
+      response.destroy();
+    }
   } finally {
     for (const release of held) release();
     meter.count(response.statusCode, performance.now() - began);
@@ -86,6 +90,8 @@ const serverName = hostname()
   .replaceAll(/[^ -~]/g, '?');
 
 const longestNote = 500;
+/** Of what is asked about, in the log: a time or a number. */
+const longestMoment = 64;
 
 /** The first of them, in characters that a header can have; the run has all. */
 function noteHeader([first = '', ...more]: readonly string[]): string {
@@ -105,15 +111,17 @@ const isPlain = ({ reply }: Endpoint): boolean => reply === 'text' || reply === 
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
 
-function* makeCall(
+function makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
   { identity, common, body, own }: Received,
-): Sliced<Request> {
+): Request | Promise<Request> {
   const params = request.params as Record<string, string>;
   refuseSecrets(endpoint, params);
+  const pathRange = rangeOf(endpoint, params);
+  const range = pathRange || rangeOf(endpoint, own);
   const expectNodes = countHeader(request, 'x-expect-nodes');
   const input: Input = {
     root,
@@ -124,16 +132,16 @@ function* makeCall(
     expectsNodes: expectNodes !== undefined,
   };
   const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
-  yield;
-  const made = (command as Command<unknown>).line(args);
-  const words = 'next' in made ? yield* made : made;
-  return {
+  const precondition = endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']);
+  const revision = countHeader(request, 'x-muster-revision');
+  const call = ({ words, line }: Line): Request => ({
     command,
     args,
     words,
-    line: yield* shortenedLine(own['at'] === undefined ? words : [...words, `at=${own['at']}`]),
+    line: own['at'] === undefined ? line : `${line} at=${own['at'].slice(0, longestMoment)}`.trim(),
     at: own['at'],
-    range: shownRange(rangeOf(endpoint, { ...own, ...params })),
+    // Of others it is known by now that it has no secrets.
+    range: endpoint.secretsInPath || range !== pathRange ? shownRange(range) : range,
     user: identity.user,
     client: request.ip,
     token: identity.token,
@@ -142,13 +150,15 @@ function* makeCall(
     id: request.id,
     dryRun: common.dryRun,
     expectNodes,
-    revision: countHeader(request, 'x-muster-revision'),
-    precondition: endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']),
+    revision,
+    precondition,
     signal: () => leftSignal(response),
     began: (run) => {
       headers['X-Muster-Run'] = run;
     },
-  };
+  });
+  const line = lineOf((command as Command<unknown>).line(args));
+  return line instanceof Promise ? line.then(call) : call(line);
 }
 
 /** Made only when asked for, since most requests are done before the client could leave. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
+import { GuardedResponse } from './guarded-response.ts';
 import { hasBody } from './incoming-body.ts';
 import { jsonText } from './json-text.ts';
 import { formAsked } from './parameters.ts';
@@ -21,9 +22,15 @@ export function sendBody(
   body: Buffer | string,
 ): void {
   if (response.destroyed) return;
+  const { req: request } = response;
+  const isRead = request.complete || !hasBody(request);
+  if (isRead && typeof body === 'string' && request.method !== 'HEAD' && response instanceof GuardedResponse) {
+    response.reply(status, headers, body);
+    return;
+  }
   headers['Content-Length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   response.writeHead(status, headers);
-  if (response.req.complete || !hasBody(response.req)) response.end(body);
+  if (isRead) response.end(body);
   else sendBeforeBodyEnds(response, body);
 }
 

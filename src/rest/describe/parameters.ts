@@ -147,7 +147,7 @@ export const responseHeaders = {
   },
   'X-Muster-Server': {
     schema: { type: 'string' },
-    description: 'The short host name of the server; callers who are not known do not learn it.',
+    description: 'The short host name of the server, for known callers who sent a preference.',
   },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },
