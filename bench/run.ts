@@ -6,6 +6,7 @@ import { boot } from './boot.ts';
 import { bootTime } from './boot-time.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
+import { events } from './events.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
 import { history } from './history.ts';
@@ -35,6 +36,7 @@ const benchmarks: Benchmark[] = [
   writes,
   growth,
   history,
+  events,
   bootstate,
   ...hardware,
   nodestat,

@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Metrics } from '../core/metrics.ts';
 import type { Loose } from '../core/loose.ts';
 import type { Sliced } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
@@ -20,6 +21,8 @@ import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
 import type { Images } from '../services/images/images.ts';
 import type { RemovedNodes } from '../services/removed-nodes.ts';
+import type { EventHub } from '../services/events/hub.ts';
+import type { Sink } from '../services/events/listener.ts';
 import type { Remote } from '../services/remote/remote.ts';
 import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
@@ -41,6 +44,10 @@ export interface CommandServices {
   readonly remote: Remote;
   readonly images: Images;
   readonly boot: BootServer;
+  readonly events: Pick<EventHub, 'listen'>;
+  readonly metrics: Metrics;
+  /** Of what Prometheus asks nodes. */
+  readonly exporterPort: number;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -136,9 +143,17 @@ export type Answer =
     }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
   | { readonly shape: 'value'; readonly value: unknown; readonly notes?: readonly string[] }
+  | { readonly shape: 'text'; readonly type: string; readonly text: string }
+  | EventStream
   | Objects
   | Rows
   | Items;
+
+/** What happens, told to a connection as it happens until that is over. */
+export interface EventStream {
+  readonly shape: 'events';
+  listen(open: () => Sink): Promise<void>;
+}
 
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
@@ -254,5 +269,9 @@ export const serviceArguments = Type.Object({
 export const serviceLine = ({ range, remove }: Arguments<typeof serviceArguments>): readonly string[] =>
   range === undefined ? ['-n'] : remove ? ['-d'] : [];
 export const textMap = Type.Record(Type.String(), Type.String());
+/** Objects of any types; those of one definition are written alike. */
+export const definitionSet = Type.Array(
+  Type.Object({ type: Type.String(), names: Type.String(), attributes: textMap }),
+);
 export const noArguments = Type.Object({});
 export const noLine = (): readonly string[] => [];

@@ -1,6 +1,9 @@
 import { Type } from 'typebox';
 import { eachInSlices, type Sliced } from '../core/slices.ts';
+import type { Snapshot } from '../database/snapshot.ts';
 import { removeObject } from '../objects/define.ts';
+import { allMembers } from '../objects/groups.ts';
+import { goneGroupNote } from '../objects/notes.ts';
 import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
 import { tablesBehind, typeNamed } from '../objects/types.ts';
@@ -16,9 +19,20 @@ export const rmdef = change({
     if (objects.length === 0) throw emptyRange(names);
     return { objects, nodes: yield* policyNodesInSlices(snapshot, typeNamed(type), objects, ranges.sees) };
   },
-  *plan(draft, { type: typeName }, { selection: { objects = [] } }): Sliced<Answer> {
+  *plan(draft, { type: typeName }, { selection: { objects = [] }, ranges }): Sliced<Answer> {
     const type = typeNamed(typeName);
-    yield* eachInSlices(objects, (name) => removeObject(draft, type, name));
-    return nothing;
+    const notes: string[] = [];
+    yield* eachInSlices(objects, (name) => {
+      if (type.name === 'group') notes.push(...goneGroup(draft.base, name, ranges.sees));
+      removeObject(draft, type, name);
+    });
+    return notes.length === 0 ? nothing : { shape: 'none', notes };
   },
 });
+
+/** Of a group that is no more than a word of its members; of others the change of their row tells. */
+function goneGroup(snapshot: Snapshot, name: string, sees: ((node: string) => boolean) | undefined): string[] {
+  if (snapshot.get('nodegroup', name)) return [];
+  const members = allMembers(snapshot, name).filter((node) => !sees || sees(node));
+  return members.length > 0 ? [goneGroupNote(name, members.length)] : [];
+}

@@ -365,6 +365,7 @@ async function runAct(call: Call<Act<unknown>>): Promise<Outcome> {
   const scope = atOnce(admit(call, snapshot));
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
+  services.runs.start(run, scope.selection.nodes);
   const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
   run.ok = run.nodes;
   run.messages = 'messages' in answer ? answer.messages : undefined;

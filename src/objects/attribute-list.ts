@@ -1,8 +1,8 @@
 import { Fault } from '../core/errors.ts';
 import { suggestion } from '../core/nearest.ts';
 import meanings from '../database/meanings.json' with { type: 'json' };
+import readers from '../database/readers.json' with { type: 'json' };
 import { type Table, tableNamed, tables } from '../database/tables.ts';
-import siteAttributes from './site-attributes.json' with { type: 'json' };
 import siteMeanings from './site-meanings.json' with { type: 'json' };
 import { type Mapping, type ObjectType, objectTypes } from './types.ts';
 
@@ -13,6 +13,7 @@ export interface Described {
   readonly type: string;
   /** Tables and columns, with the condition where there is one. */
   readonly stored: readonly string[];
+  /** Services and commands that do something with it. Definitions, tables and node ranges have all of them. */
   readonly readBy: string;
 }
 
@@ -20,8 +21,24 @@ type List = Readonly<Record<string, Described>>;
 
 interface TableMeaning {
   readonly about: string;
-  readonly readBy: string;
   readonly columns: Readonly<Record<string, string>>;
+}
+
+/** By reader, the columns of tables and the attributes of the site. */
+const reads: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = readers;
+
+const nobody = 'nothing: kept for people and clients';
+const onlyScripts = 'nothing but postscripts, whose environment has all of the site';
+
+const readersOf = (table: string, column: string): string[] =>
+  Object.keys(reads).filter((reader) => reads[reader]![table]?.includes(column));
+
+function readersOfColumn({ name, keys, nodeColumn, log }: Table, column: string): string[] {
+  if (log) return [`GET /tables/${name}`];
+  if (name === 'site') return ['as each attribute of the site says'];
+  // What identifies a row, and what hides it, is read wherever another column of it is.
+  const common = column === 'disable' || column === nodeColumn || keys.includes(column);
+  return common ? Object.keys(reads).filter((reader) => reads[reader]![name]) : readersOf(name, column);
 }
 
 const tableMeanings: Readonly<Record<string, TableMeaning>> = meanings;
@@ -62,7 +79,7 @@ const describeColumn = (table: Table, column: string): Described => ({
   meaning: tableMeanings[table.name]?.columns[column] ?? everywhere[column] ?? '',
   type: typeOf(table, column),
   stored: [`${table.name}.${column}`],
-  readBy: tableMeanings[table.name]?.readBy ?? '',
+  readBy: readersOfColumn(table, column).join(', ') || nobody,
 });
 
 function typeOf(table: Table, column: string): string {
@@ -77,7 +94,13 @@ function describeAttribute(type: ObjectType, name: string, at: readonly Mapping[
     onlyIf ? `${where.table}.${where.column} if ${onlyIf[0]} is ${onlyIf[1]}` : `${where.table}.${where.column}`,
   );
   const own = ownMeanings[`${type.name} ${name}`];
-  return { ...described, ...(own === undefined ? {} : { meaning: own }), stored: [...new Set(places)] };
+  const readers = new Set(at.flatMap((where) => readersOfColumn(tableNamed(where.table), where.column)));
+  return {
+    ...described,
+    ...(own === undefined ? {} : { meaning: own }),
+    stored: [...new Set(places)],
+    readBy: [...readers].join(', ') || nobody,
+  };
 }
 
 function attributesOf(type: ObjectType): List {
@@ -86,11 +109,16 @@ function attributesOf(type: ObjectType): List {
   return Object.fromEntries(found.filter(([name]) => name !== type.key));
 }
 
-const known: Readonly<Record<string, { readonly meaning: string; readonly readBy: string }>> = siteMeanings;
-const unread = { meaning: 'kept for scripts and other tools', readBy: 'nothing yet' };
-
 const siteList: List = Object.fromEntries(
-  siteAttributes.map((name) => [name, { ...(known[name] ?? unread), type: 'text', stored: [`site.value of ${name}`] }]),
+  Object.entries(siteMeanings).map(([name, meaning]) => [
+    name,
+    {
+      meaning,
+      type: 'text',
+      stored: [`site.value of ${name}`],
+      readBy: readersOf('site', name).join(', ') || onlyScripts,
+    },
+  ]),
 );
 
 const columnsOf = (table: Table): List =>

@@ -6,10 +6,11 @@ import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { allMembers, groupExists } from './groups.ts';
 import { gatewayProblem } from './networks.ts';
-import siteAttributes from './site-attributes.json' with { type: 'json' };
+import siteMeanings from './site-meanings.json' with { type: 'json' };
 import { isPattern } from './substitution/index.ts';
 import { nodeType, typeNamed } from './types.ts';
 
+const siteAttributes = Object.keys(siteMeanings);
 const imageTypes = ['linux', 'windows', 'NIM', 'AIX'];
 /** What `provmethod` of a node may be besides the name of an image. */
 const methods = ['install', 'netboot', 'statelite', 'nfs', 'sysclone', 'boot'];
@@ -84,7 +85,7 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
     ({ key, before, after }) =>
       before || !after || siteAttributes.includes(key)
         ? undefined
-        : `"${key}" is not a known attribute of the site; it is kept and nothing reads it.${suggestion(key, siteAttributes)}`,
+        : `"${key}" is not a known attribute of the site; it is kept, and only postscripts see it.${suggestion(key, siteAttributes)}`,
   ],
   nodelist: [
     ({ key, before: old }, { before, sees }) =>
@@ -104,10 +105,13 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
         : undefined,
     ({ key, after: kept }, { before, sees }) => {
       const members = kept ? [] : allMembers(before, key).filter((node) => !sees || sees(node));
-      return members.length > 0 ? `The group ${key} is gone; it had ${members.length} members.` : undefined;
+      return members.length > 0 ? goneGroupNote(key, members.length) : undefined;
     },
   ],
 };
+
+export const goneGroupNote = (name: string, members: number): string =>
+  `The group ${name} is gone; it had ${members === 1 ? '1 member' : `${members} members`}.`;
 
 /** Addresses that somebody else has already. */
 function* sharedAddresses(changes: readonly RowChange[], { after, sees }: Circumstances): Sliced<string[]> {

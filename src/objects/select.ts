@@ -58,7 +58,7 @@ export function unknownObjects(
   if (missing.length > maximumSentences) sentences.push(`${missing.length - maximumSentences} more are unknown.`);
   const about = type === nodeType ? [...existing, ...missing] : type === groupType ? missing : undefined;
   const reference = missing.slice(0, maximumSentences).map(inReference);
-  return new Fault('unknown-object', sentences, about ? { about, reference } : { reference });
+  return new Fault('unknown-object', sentences, { missing, reference, ...(about ? { about } : {}) });
 }
 
 export const emptyRange = (text: string): Fault =>

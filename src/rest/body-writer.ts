@@ -42,6 +42,11 @@ export function bodyOf(
       return rowsBody(answer, common);
     case 'items':
       return itemsBody(answer, common);
+    case 'text':
+      return answer.text;
+    // It has a way of its own.
+    case 'events':
+      return '';
     case 'dry-run':
       return itemsBody(dryRunReport(answer), common);
     case 'objects': {

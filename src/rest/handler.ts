@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
@@ -24,7 +25,8 @@ import { send } from './send.ts';
 /** One request from the router to the last byte of its reply. */
 export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.hijack();
-  const { services, root, endpoint } = route;
+  const { services, root, endpoint, meter } = route;
+  const began = performance.now();
   const response = reply.raw;
   const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
   const held: (() => void)[] = [];
@@ -40,13 +42,14 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
     }
     const accepted = acceptedTypes(request.headers.accept);
-    if (root.strict && !accepted.json && !accepted.ndjson) {
+    if (root.strict && !accepted.json && !accepted.ndjson && !isPlain(endpoint)) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
     const arrived = receive({ route, request, response, held });
     const received = arrived instanceof Promise ? await arrived : arrived;
     const { identity, common } = received;
     user = identity.user;
+    if (root.tellsDetails) headers['X-Muster-Server'] = serverName;
     let call: Request;
     try {
       const made = inSlices(makeCall(route, request, response, headers, received));
@@ -73,8 +76,14 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     log({ fault });
   } finally {
     for (const release of held) release();
+    meter.count(response.statusCode, performance.now() - began);
   }
 }
+
+/** As the lines of command line programs name the server. */
+const serverName = hostname()
+  .split('.', 1)[0]!
+  .replaceAll(/[^ -~]/g, '?');
 
 const longestNote = 500;
 
@@ -89,6 +98,9 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
   rowsAt(root, endpoints)
     .flatMap((row) => (row.path === path && row.method !== method ? row.method : []))
     .join(', ');
+
+/** Its reply is no JSON, and no client is refused for not saying that it takes it. */
+const isPlain = ({ reply }: Endpoint): boolean => reply === 'text' || reply === 'events';
 
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
@@ -108,6 +120,7 @@ function* makeCall(
     params,
     query: own,
     body: checkBody(endpoint, root, body),
+    lastEventId: endpoint.reply === 'events' ? textHeader(request, 'last-event-id') : undefined,
     expectsNodes: expectNodes !== undefined,
   };
   const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
@@ -146,6 +159,11 @@ function leftSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) leave();
   else response.once('close', leave);
   return controller.signal;
+}
+
+function textHeader(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 function countHeader(request: FastifyRequest, name: string): number | undefined {

@@ -99,7 +99,7 @@ export async function memoryStore({
     store,
     means: {},
     hardware: new Hardware(new Map(), box),
-    effects: new Effects({ store, status, certificates, hostKeys, audit: true }),
+    effects: new Effects({ store, status, certificates, hostKeys, events: { power: () => undefined }, audit: true }),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),
@@ -165,5 +165,7 @@ function plain(answer: Answer): unknown {
   if (answer.shape === 'value') return answer.value;
   if (answer.shape === 'items') return { ...answer.before, [answer.member]: [...answer.items], ...answer.after };
   if (answer.shape === 'rows') return Object.fromEntries(answer.tables.map(([table, rows]) => [table, [...rows]]));
+  if (answer.shape === 'text') return answer.text;
+  if (answer.shape === 'events') throw new Error('not an answer: events');
   return Object.fromEntries(answer.names.map((name) => [name, answer.attributes(name)]));
 }

@@ -16,9 +16,12 @@ it('every attribute and every column has a meaning, a type, a place and somebody
     meaning: 'address or name of the service processor',
     type: 'addresses or host names, separated by commas',
     stored: ['ipmi.bmc if mgt is ipmi', 'ipmi.bmc if mgt is redfish', 'openbmc.bmc if mgt is openbmc'],
-    readBy: 'hardware control, discovery',
+    readBy: 'discovery, hardware control',
   });
   expect(attributeLists.get('node')?.['bmcpassword']?.type).toContain('secret');
+  expect(attributeLists.get('site')?.['ntpservers']?.readBy).toBe('makedhcp, installers, the postscript setupntp');
+  expect(attributeLists.get('site')?.['maxssh']?.readBy).toContain('nothing');
+  expect(attributeLists.get('node')?.['room']?.readBy).toContain('nothing');
 });
 
 it('no meaning is left of a column that is gone', () => {

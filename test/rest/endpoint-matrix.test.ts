@@ -143,6 +143,9 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
 
 function expectShape({ reply: shape, returns, example, path }: Endpoint, { text }: Reply): void {
   if (shape === 'none') return expect(text).toBe('');
+  // What these hold is tried by test/events and test/metrics.
+  if (shape === 'text') return expect(text).toMatch(/^# HELP muster_/);
+  if (shape === 'events') return expect(text).toMatch(/^retry: 2000\n\nid: .*\nevent: ready\n/);
   const json = JSON.parse(text);
   if (returns !== undefined) expect([...Compile(returns).Errors(json)]).toEqual([]);
   if (shape === 'list') {

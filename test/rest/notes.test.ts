@@ -86,6 +86,11 @@ it('a group with members is removed, which is told', async () => {
   const reply = await server.call('DELETE', '/groups/gone');
   expect([reply.status, reply.headers['x-muster-note']]).toEqual([200, 'The group gone is gone; it had 2 members.']);
   expect((await server.ok('GET', '/nodes/n1')).n1.groups).not.toContain('gone');
+  // Also one that nobody has defined and members name.
+  await server.ok('POST', '/nodes/w1', { groups: 'all,word' });
+  expect((await server.call('DELETE', '/groups/word')).headers['x-muster-note']).toBe(
+    'The group word is gone; it had 1 member.',
+  );
 });
 
 it('what attributes mean is told, by type and by table, and a slip is answered with what may be meant', async () => {

@@ -1,46 +1,119 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { exitOf } from '../harness/server.ts';
 
 const runner = join(import.meta.dirname, '../../scripts/test.ts');
-const directory = mkdtempSync(join(tmpdir(), 'muster-runner-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+let directory = '';
+let run: ChildProcess | undefined;
 
-/** Tells where its folder is and whether it lives, leaves a process and a folder behind, and fails. */
-const careless = `
-  import { spawn } from 'node:child_process';
-  import { mkdtempSync, writeFileSync } from 'node:fs';
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'muster-runner-'));
+});
+afterEach(() => {
+  run?.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Leaves a folder, a mount, a network of its own and a process behind that is nobody's child, tells where, and ends in that way. */
+const careless = (end: string): string => `
+  import { execFileSync, spawn } from 'node:child_process';
+  import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
   import { tmpdir } from 'node:os';
   test('leaves things behind', async () => {
     const folder = mkdtempSync(tmpdir() + '/muster-test-');
-    writeFileSync('${directory}/folder', folder);
-    spawn('sh', ['-c', 'echo there > ${directory}/alive; sleep 1; while echo more >> ${directory}/alive; do sleep 0.1; done'], {
-      detached: true, stdio: 'ignore',
-    }).unref();
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', folder]);
+    execFileSync('ip', ['netns', 'add', 'careless']);
+    execFileSync('ip', ['-n', 'careless', 'link', 'add', 'left0', 'type', 'veth', 'peer', 'name', 'left1']);
     const orphan = spawn('sh', ['-c', 'sleep 0.2 & echo $!'], { stdio: ['ignore', 'pipe', 'ignore'] });
     let pid = '';
     for await (const chunk of orphan.stdout) pid += chunk;
     // Somebody has taken care of it.
     await expect.poll(() => { try { process.kill(Number(pid), 0); return 'there'; } catch { return 'gone'; } }, { timeout: 10_000 }).toBe('gone');
-    writeFileSync('${directory}/orphan', 'gone');
-    throw new Error('a failure');
-  });`;
+    spawn('ip', ['netns', 'exec', 'careless', 'setsid', 'sh', '-c', 'while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref();
+    await expect.poll(() => execFileSync('ip', ['netns', 'pids', 'careless'], { encoding: 'utf8' })).not.toBe('');
+    writeFileSync('${directory}/left', JSON.stringify({ scratch: tmpdir(), folder, network: statSync('/run/netns/careless').ino }));
+    ${end}
+  }, 120_000);`;
 
-it('leaves no process and no folder of the tests behind, also when they fail', { timeout: 120_000 }, async () => {
-  writeFileSync(join(directory, 'careless.test.mjs'), careless);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [runner, '--root', directory, '--globals'], {
-    encoding: 'utf8',
+interface Left {
+  readonly scratch: string;
+  readonly folder: string;
+  readonly network: number;
+}
+
+const left = (): Left => JSON.parse(readFileSync(join(directory, 'left'), 'utf8')) as Left;
+
+/** Processes that have been started below the run, wherever they are now. */
+function processesOf({ scratch }: Left): string[] {
+  return readdirSync('/proc').filter((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, 'utf8').includes(`TMPDIR=${scratch}\0`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+const networks = (): string => spawnSync('lsns', ['-rno', 'NS', '-t', 'net'], { encoding: 'utf8' }).stdout;
+
+function start(end: string): { child: ChildProcess; output: () => string } {
+  writeFileSync(join(directory, 'careless.test.mjs'), careless(end));
+  let text = '';
+  const child = spawn(process.execPath, [runner, '--root', directory, '--globals'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, MUSTER_INSTALL: 'no' },
   });
-  expect(stdout + stderr).toContain('a failure');
-  expect(status).toBe(1);
-  expect(readFileSync(join(directory, 'orphan'), 'utf8')).toBe('gone');
-  expect(existsSync(readFileSync(join(directory, 'folder'), 'utf8'))).toBe(false);
-  const alive = () => readFileSync(join(directory, 'alive'), 'utf8');
-  expect(alive()).toContain('there');
-  const before = alive();
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
-  expect(alive()).toBe(before);
+  run = child;
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  return { child, output: () => text };
+}
+
+async function expectNothingLeft(): Promise<void> {
+  const what = left();
+  expect(what.folder.startsWith(`${what.scratch}/muster-test-`)).toBe(true);
+  await expect
+    .poll(
+      () => ({
+        scratch: existsSync(what.scratch),
+        processes: processesOf(what),
+        network: networks().split('\n').includes(String(what.network)),
+      }),
+      { timeout: 30_000 },
+    )
+    .toEqual({ scratch: false, processes: [], network: false });
+  expect(readFileSync('/proc/mounts', 'utf8')).not.toContain(what.scratch);
+}
+
+it.each([
+  ['fails', "throw new Error('a failure');", 'a failure'],
+  ['crashes', 'process.abort();', 'careless.test.mjs'],
+  ['is killed', "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});", 'careless.test.mjs'],
+])('leaves nothing behind when a test %s', { timeout: 120_000 }, async (_how, end, told) => {
+  const { child, output } = start(end);
+  expect(await exitOf(child)).toBe(1);
+  expect(output()).toContain(told);
+  await expectNothingLeft();
+});
+
+it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
+  'leaves nothing behind when it gets %s in the middle',
+  { timeout: 120_000 },
+  async (signal) => {
+    const { child } = start('await new Promise(() => {});');
+    await expect.poll(() => existsSync(join(directory, 'left')), { timeout: 60_000 }).toBe(true);
+    expect(processesOf(left())).not.toEqual([]);
+    child.kill(signal);
+    await exitOf(child);
+    await expectNothingLeft();
+  },
+);
+
+it('no test uses the addresses of npm run lab', () => {
+  const tests = join(import.meta.dirname, '..');
+  const files = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const prefix = /prefix\w*'?[:,]\s*'127\.1[01]'|refix['"], '127\.1[01]'/;
+  expect(files.filter((name) => prefix.test(readFileSync(join(tests, name), 'utf8')))).toEqual([]);
 });

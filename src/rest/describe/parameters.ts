@@ -111,7 +111,7 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: { type: 'string' },
     example: 'respond-async',
     description:
-      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed.',
+      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed. With errors=detailed, at /muster, an error body also has its kind and, in missing, the names that nothing has; it and the errors of nodes have, in reference, the words of the reference system where those are known.',
     takenBy: (endpoint) => takesLong(endpoint) || endpoint.command.kind === 'per-node',
   },
   {
@@ -144,6 +144,10 @@ export const responseHeaders = {
   'X-Muster-Note': {
     schema: { type: 'string' },
     description: 'Something was taken though it looks wrong, or output was cut: one sentence; the run tells more.',
+  },
+  'X-Muster-Server': {
+    schema: { type: 'string' },
+    description: 'The short host name of the server; callers who are not known do not learn it.',
   },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },

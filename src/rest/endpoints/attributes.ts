@@ -6,7 +6,7 @@ const ip = {
   meaning: 'the node’s address',
   type: 'IP address',
   stored: ['hosts.ip'],
-  readBy: 'makehosts, makedns, makedhcp, network boot, commands on nodes',
+  readBy: 'makehosts, makedns, makedhcp, network boot, installers, discovery, commands on nodes, nodestat',
 };
 
 const text = Type.String();
@@ -22,7 +22,7 @@ export const attributes: Endpoint[] = [
     returns: described,
     summary: 'What every attribute of every type of objects, and every column of every table, means.',
     description:
-      'Columns of tables are under tables.NAME. Who reads a value is told by its table; "nothing yet" is kept for scripts.',
+      'Columns of tables are under tables.NAME. readBy names the services and commands that do something with the value; definitions, tables and node ranges have all of them.',
     example: { reply: { node: { ip } } },
     only: '/muster',
   }),

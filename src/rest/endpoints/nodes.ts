@@ -18,8 +18,8 @@ export const nodes: Endpoint[] = [
   endpoint('GET /nodes/{noderange}/nodels', {
     command: nodels,
     reply: 'list',
-    query: atMoment,
-    args: ({ params }) => ({ range: params['noderange']! }),
+    query: { hidden: '1: hidden nodes of groups too', ...atMoment },
+    args: ({ params, query }) => ({ range: params['noderange']!, hidden: query['hidden'] === '1' }),
     summary: 'The names a node range selects.',
     example: { path: '/nodes/compute/nodels', reply: ['n1', 'n2'] },
   }),

@@ -1,0 +1,230 @@
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import { Garbled, NotReached, Refused } from './client-errors.ts';
+import type { Place } from './places.ts';
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cancels the call: the server sees its client leave. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** The JSON of the body; undefined where there is none. */
+  readonly body: unknown;
+}
+
+/** A line of a stream of results. */
+export interface StreamLine {
+  readonly node?: string;
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly progress?: { readonly done: number; readonly of: number; readonly line: string };
+  readonly summary?: {
+    readonly nodes: number;
+    readonly ok: number;
+    readonly failed: number;
+    readonly errorcode?: number;
+  };
+  readonly [member: string]: unknown;
+}
+
+/** A stream whose lines come as the server sends them. */
+export interface Stream {
+  readonly headers: IncomingHttpHeaders;
+  readonly run: string | undefined;
+  /** The last is the summary; without it the stream was cut, which is an error. */
+  readonly lines: AsyncIterable<StreamLine>;
+}
+
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+
+type Send = (options: RequestOptions, answer: (reply: IncomingMessage) => void) => ClientRequest;
+
+/** Importing these would load all that they offer, fetch and WebSocket too, which takes longer than the rest of a short command. */
+const builtin = process.getBuiltinModule;
+
+/** Each piece of a path is encoded apart: `path('nodes', range, 'power')`. */
+export const path = (...segments: readonly string[]): string =>
+  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+
+/** A client of the REST interface at `/muster`, over one kept connection. */
+export class Client {
+  readonly #find: () => Place;
+  #place: Place | undefined;
+  #send: Send | undefined;
+  #agent: { destroy(): void } | undefined;
+  #server: string | undefined;
+
+  constructor(find: () => Place) {
+    this.#find = find;
+  }
+
+  get place(): Place {
+    return (this.#place ??= this.#find());
+  }
+
+  /** The short host name of the server, as its replies tell; undefined before the first one, and to callers it does not know. */
+  get server(): string | undefined {
+    return this.#server;
+  }
+
+  async get(at: string, options: CallOptions = {}): Promise<unknown> {
+    return (await this.call('GET', at, options)).body;
+  }
+
+  /** One request; a reply that is an error is thrown as `Refused`. */
+  async call(method: Method, at: string, options: CallOptions = {}): Promise<Reply> {
+    const reply = await this.#request(method, at, 'application/json', options);
+    const text = await textOf(reply, this.place.shown);
+    if (reply.statusCode! >= 400) throw refusedBy(reply, text);
+    return { status: reply.statusCode!, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
+  }
+
+  /** The same as a stream of lines. */
+  async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
+    const reply = await this.#request(method, at, 'application/x-ndjson', options);
+    if (reply.statusCode! >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
+    const run = reply.headers['x-muster-run'];
+    const lines = reply.headers['content-type']?.includes('ndjson')
+      ? linesOf(reply, this.place.shown)
+      : wholeReply(reply, this.place.shown);
+    return { headers: reply.headers, run: typeof run === 'string' ? run : undefined, lines };
+  }
+
+  /** The process ends by itself only when no connection is left. */
+  close(): void {
+    this.#agent?.destroy();
+  }
+
+  async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<IncomingMessage> {
+    const { place } = this;
+    this.#send ??= this.#connect(place);
+    const send = this.#send;
+    const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
+    const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
+    return new Promise((resolve, reject) => {
+      const request = send(
+        {
+          method,
+          path: `${place.prefix}${at}${search}`,
+          headers: {
+            Accept: accept,
+            Prefer: 'errors=detailed',
+            ...(place.token === undefined ? {} : { 'X-Auth-Token': place.token }),
+            ...(body ? { 'Content-Type': 'application/json', 'Content-Length': body.length } : {}),
+            ...options.headers,
+          },
+          ...(options.signal ? { signal: options.signal } : {}),
+        },
+        (reply) => {
+          const name = reply.headers['x-muster-server'];
+          if (typeof name === 'string') this.#server = name;
+          resolve(reply);
+        },
+      );
+      request.on('error', (error) =>
+        reject(options.signal?.aborted ? error : new NotReached(place.shown, reasonOf(error))),
+      );
+      request.end(body);
+    });
+  }
+
+  #connect(place: Place): Send {
+    if (place.socket !== undefined || place.protocol === 'http:') {
+      const http = builtin('node:http');
+      const agent = new http.Agent({ keepAlive: true });
+      this.#agent = agent;
+      const to = place.socket === undefined ? { host: place.host, port: place.port } : { socketPath: place.socket };
+      return (options, answer) => http.request({ ...to, agent, ...options }, answer);
+    }
+    const https = builtin('node:https');
+    const agent = new https.Agent({ keepAlive: true });
+    this.#agent = agent;
+    const to = {
+      host: place.host,
+      port: place.port,
+      ...(place.ca === undefined ? {} : { ca: place.ca }),
+    };
+    return (options, answer) => https.request({ ...to, agent, ...options }, answer);
+  }
+}
+
+async function textOf(reply: IncomingMessage, place: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of reply) chunks.push(chunk as Buffer);
+  } catch (error) {
+    throw new NotReached(place, reasonOf(error as Error));
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Garbled('The server sent a reply that is no JSON; is it muster?');
+  }
+}
+
+function refusedBy(reply: IncomingMessage, text: string): Refused {
+  const body = reply.headers['content-type']?.includes('json') ? parsed(text) : {};
+  return new Refused(reply.statusCode!, body ?? {});
+}
+
+async function* linesOf(reply: IncomingMessage, place: string): AsyncGenerator<StreamLine> {
+  let rest = '';
+  let ended = false;
+  reply.setEncoding('utf8');
+  try {
+    for await (const chunk of reply) {
+      const pieces = (rest + (chunk as string)).split('\n');
+      rest = pieces.pop()!;
+      for (const piece of pieces) {
+        // Empty ones only show that the server is still at it.
+        if (piece === '') continue;
+        const line = parsed(piece) as StreamLine;
+        ended ||= line.summary !== undefined;
+        yield line;
+      }
+    }
+  } catch (error) {
+    if (error instanceof Garbled) throw error;
+    throw new NotReached(place, reasonOf(error as Error));
+  }
+  if (!ended) throw new NotReached(place, 'the connection broke off before everything had arrived');
+}
+
+/** For commands whose reply is no stream. */
+async function* wholeReply(reply: IncomingMessage, place: string): AsyncGenerator<StreamLine> {
+  const text = await textOf(reply, place);
+  yield { value: text.trim() === '' ? undefined : parsed(text) };
+  yield { summary: { nodes: 0, ok: 0, failed: 0 } };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Connection refused',
+  ECONNRESET: 'the connection was closed',
+  ENOENT: 'there is no such socket',
+  EACCES: 'Permission denied',
+  ENOTFOUND: 'the name of the host is not known',
+  EHOSTUNREACH: 'No route to host',
+  ENETUNREACH: 'Network is unreachable',
+  ETIMEDOUT: 'Connection timed out',
+  EPROTO: 'what answers there does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'what answers there does not speak TLS',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; muster login shows it and asks',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; muster login shows it and asks',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; muster login shows it and asks',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted; muster login shows it and asks',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+
+const reasonOf = (error: Error & { code?: string }): string => reasons[error.code ?? ''] ?? error.message;

@@ -1,0 +1,184 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import readers from '../../src/database/readers.json' with { type: 'json' };
+import { tables } from '../../src/database/tables.ts';
+import { attributeLists } from '../../src/objects/attribute-list.ts';
+import { attributeNamed, nodeType, typeNamed } from '../../src/objects/types.ts';
+
+const source = join(import.meta.dirname, '../../src');
+const reads: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = readers;
+
+const hostNames = [
+  'objects/host-interfaces.ts',
+  'objects/host-names.ts',
+  'objects/foreign-names.ts',
+  'objects/networks.ts',
+];
+
+/** Where readers are: directories and files below src, or the shipped scripts. */
+const rooms: Readonly<Record<keyof typeof readers, readonly string[]>> = {
+  'every request': [
+    'access/policy.ts',
+    'access/policy-rule.ts',
+    'objects/policy.ts',
+    'objects/effective.ts',
+    'objects/groups.ts',
+    'objects/cluster.ts',
+    'objects/define.ts',
+    'objects/membership.ts',
+    'dispatch/consequences.ts',
+    'rest/authenticate.ts',
+  ],
+  logins: ['objects/accounts.ts', 'access/logins.ts'],
+  tokens: [
+    'commands/gettoken.ts',
+    'commands/lstoken.ts',
+    'commands/rmtoken.ts',
+    'access/tokens.ts',
+    'access/account-tokens.ts',
+  ],
+  housekeeping: ['housekeeping.ts'],
+  makehosts: ['services/hosts', ...hostNames],
+  makenetworks: ['commands/makenetworks.ts'],
+  makedns: ['services/dns', 'objects/management-node.ts', ...hostNames],
+  makedhcp: ['services/dhcp', ...hostNames],
+  'boot states': ['services/boot/states.ts', 'services/boot/provision-check.ts', 'services/boot/reservations.ts'],
+  'network boot': [
+    'services/boot/boot-order.ts',
+    'services/boot/node-macs.ts',
+    'services/boot/tokens.ts',
+    'services/boot/ramdisk',
+    'services/boot/rooms',
+    'services/boot/statelite',
+    'commands/lsboot.ts',
+  ],
+  installers: ['services/boot/answers', 'commands/lsanswers.ts', 'objects/networks.ts'],
+  discovery: ['services/boot/discovery', 'services/discovery', 'services/boot/node-macs.ts'],
+  'hardware control': [
+    'drivers/hardware.ts',
+    'drivers/bmc',
+    'drivers/ipmi',
+    'drivers/redfish',
+    'services/service-processor-trust.ts',
+  ],
+  'virtual machines': [
+    'drivers/kvm',
+    'services/machines',
+    'services/masters.ts',
+    'services/changed-machine.ts',
+    'services/made-machine.ts',
+    'commands/clonevm.ts',
+    'commands/mkvm.ts',
+    'commands/rmigrate.ts',
+  ],
+  images: ['services/images', 'services/update/node-image.ts'],
+  'commands on nodes': ['services/remote', 'services/ssh-host-keys.ts'],
+  updates: ['services/update'],
+  'the postscript setupntp': ['../share/postscripts/setupntp'],
+  'the postscript syslog': ['../share/postscripts/syslog'],
+  nodestat: ['commands/nodestat.ts', 'services/node-applications.ts'],
+  'status of nodes': ['services/node-status.ts'],
+};
+
+/** What shows, writes and keeps all columns alike, or looks at what is written. */
+const ofAll =
+  /^(database|rest|admin)\/|^objects\/(assign|catalog|define|definitions|explain|node-attributes|node-marks|notes|table-access|trust)\.ts$|^(first-start|network-hints)\.ts$|^services\/removed-nodes\.ts$/;
+
+function filesBelow(path: string): string[] {
+  if (statSync(join(source, path)).isFile()) return [path];
+  return readdirSync(join(source, path)).flatMap((name) => filesBelow(join(path, name)));
+}
+
+const codeOf = (path: string): string =>
+  readFileSync(join(source, path), 'utf8')
+    .replaceAll(/\/\*.*?\*\//gs, '')
+    .replaceAll(/^\s*\/\/.*$/gm, '');
+
+const filesOf = new Map(Object.entries(rooms).map(([reader, paths]) => [reader, paths.flatMap(filesBelow)]));
+const codes = new Map(
+  [...new Set([...filesBelow('.'), ...[...filesOf.values()].flat()])].map((path) => [path, codeOf(path)]),
+);
+
+/** Other names under which code has a column: attributes of nodes and images. */
+const namesFor = (table: string, column: string): string[] => [
+  column,
+  ...['node', 'osimage', 'osdistro'].flatMap((type) =>
+    [...typeNamed(type).attributes].flatMap(([name, { at }]) =>
+      at.some((where) => where.table === table && where.column === column) ? name : [],
+    ),
+  ),
+];
+
+/** As a text, a member, or one that is taken out of an object; in scripts as a variable. */
+const mentions = (code: string, name: string): boolean =>
+  new RegExp(`'(\\w+\\.)?${name}'|\\.${name}\\b|[{,]\\s*${name}\\s*[=,}:]|\\$\\{?${name.toUpperCase()}\\b`).test(code);
+
+describe('who is said to read something', () => {
+  it('does', () => {
+    const untrue = Object.entries(reads).flatMap(([reader, ofTables]) =>
+      Object.entries(ofTables).flatMap(([table, columns]) =>
+        columns.flatMap((column) => {
+          const names = table === 'site' ? [column] : namesFor(table, column);
+          const found = filesOf.get(reader)!.some((file) => names.some((name) => mentions(codes.get(file)!, name)));
+          return found ? [] : `${reader}: ${table}.${column}`;
+        }),
+      ),
+    );
+    expect(untrue).toEqual([]);
+  });
+
+  it('reads what there is', () => {
+    const wrong = Object.values(reads).flatMap((ofTables) =>
+      Object.entries(ofTables).flatMap(([table, columns]) => {
+        const list = attributeLists.get(table === 'site' ? 'site' : `tables.${table}`);
+        return columns.filter((column) => !list?.[column]).map((column) => `${table}.${column}`);
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** Files and what they are seen to read, as table.column; several where the table is not clear. */
+function* seen(): Iterable<{ file: string; what: string; places: string[] }> {
+  const image = typeNamed('osimage');
+  const placesOf = (type: typeof nodeType, name: string): string[] =>
+    type.attributes.has(name) ? attributeNamed(type, name).at.map(({ table, column }) => `${table}.${column}`) : [];
+  for (const [file, code] of codes) {
+    if (ofAll.test(file) || !file.endsWith('.ts')) continue;
+    for (const [, name = ''] of code.matchAll(/\b(?:siteValue\([\w.#]+, |site\()'(\w+)'/g))
+      yield { file, what: name, places: [`site.${name}`] };
+    for (const [, name = ''] of code.matchAll(/nodeAttribute\(reader, \w+, '(\w+)'\)/g))
+      yield { file, what: name, places: placesOf(nodeType, name) };
+    for (const [, name = ''] of code.matchAll(/image\.attribute\('(\w+)'/g))
+      yield { file, what: name, places: placesOf(image, name) };
+    // Whoever reads of the site has been seen above.
+    const named = [...tables.values()].filter(
+      ({ name }) =>
+        name !== 'site' &&
+        new RegExp(`(tableNamed\\(|rows\\(|get\\(|const table = |rowsFor\\(reader, )'${name}'`).test(code),
+    );
+    const taken = code.matchAll(/\{([^{}]*)\}(?:: Row\b| = [^;]*\.(?:row|get)\()/g);
+    const members = [...taken].flatMap(([, list = '']) => list.split(',').map((each) => each.split(/[:=]/)[0]!.trim()));
+    for (const column of [...members, ...[...code.matchAll(/\['(\w+)'\]/g)].map(([, name = '']) => name)]) {
+      const places = named.filter(
+        ({ columns, keys, nodeColumn }) => columns.includes(column) && column !== nodeColumn && !keys.includes(column),
+      );
+      if (places.length > 0) yield { file, what: column, places: places.map(({ name }) => `${name}.${column}`) };
+    }
+  }
+}
+
+it('what code is seen to read is said, of the reader that the file belongs to', () => {
+  const unsaid = [...seen()].flatMap(({ file, what, places }) => {
+    const having = [...filesOf].filter(([, files]) => files.includes(file)).map(([reader]) => reader);
+    const said = having.some((reader) =>
+      places.some((place) => {
+        const [table = '', column = ''] = place.split('.');
+        return reads[reader]![table]?.includes(column);
+      }),
+    );
+    return said ? [] : `${file}: ${what} (${places.join(' or ')}), of ${having.join(', ') || 'no reader'}`;
+  });
+  expect(unsaid).toEqual([]);
+});
