@@ -172,7 +172,7 @@ describe('who was cut off', () => {
     second.close();
   });
 
-  it('after a restart is told the changes, and that runs and power are not known', async () => {
+  it('after a restart is told the changes, and that runs and power are not known', { timeout: 120_000 }, async () => {
     const data = temporaryDirectory();
     let other = await startServer({ data });
     await defineNodes(other, 'n1');

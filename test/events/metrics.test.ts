@@ -115,7 +115,7 @@ describe('Prometheus', () => {
     const { port } = free.address() as AddressInfo;
     await new Promise((resolve) => free.close(resolve));
     writeFileSync(join(directory, 'token'), server.token);
-    const access = `authorization: { credentials_file: ${directory}/token }, tls_config: { ca_file: ${server.data}/tls/ca.pem }`;
+    const access = `authorization: { type: Bearer, credentials_file: ${directory}/token }, tls_config: { ca_file: ${server.data}/tls/ca.pem }`;
     const config = `
 scrape_configs:
   - { job_name: muster, scheme: https, metrics_path: /muster/metrics, scrape_interval: 1s, ${access}, static_configs: [{ targets: ['127.0.0.1:${server.port}'] }] }
