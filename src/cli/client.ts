@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { builtin } from './builtin.ts';
 import { Garbled, NotReached, Refused } from './client-errors.ts';
 import type { Place } from './places.ts';
 import { Wire, type WireReply } from './wire.ts';
@@ -43,9 +44,6 @@ export interface Stream {
 }
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
-
-/** Importing these would load all that they offer, fetch and WebSocket too, which takes longer than the rest of a short command. */
-const builtin = process.getBuiltinModule;
 
 /** Each piece of a path is encoded apart: `path('nodes', range, 'power')`. */
 export const path = (...segments: readonly string[]): string =>

@@ -1,6 +1,6 @@
-import { write, writeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { builtin } from './builtin.ts';
+
+const { write, writeSync } = builtin('node:fs');
 
 /** The reader has gone; there is nothing more to say to it. */
 export class ReaderGone extends Error {}
@@ -29,7 +29,11 @@ export interface Room {
 const enough: Room = { then: (resolve) => resolve() };
 
 const most = 65_536;
-const writeSome = promisify(write);
+const writeSome = (fd: number, bytes: Uint8Array): Promise<number> =>
+  new Promise((resolve, reject) => {
+    write(fd, bytes, (error, size) => (error ? reject(error) : resolve(size)));
+  });
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 export class FileOutput implements Output {
   readonly #fd: number;
@@ -98,7 +102,7 @@ export class FileOutput implements Output {
     try {
       // Short ones fit into every pipe, as a rule, and need no thread.
       if (bytes.length <= 4_096 && !this.#eager) return writeSync(this.#fd, bytes);
-      return (await writeSome(this.#fd, bytes)).bytesWritten;
+      return await writeSome(this.#fd, bytes);
     } catch (error) {
       // Whoever shares this descriptor with us has made it one that does not wait.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
