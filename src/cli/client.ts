@@ -1,6 +1,8 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import type { Socket } from 'node:net';
+import { builtin } from './builtin.ts';
 import { Garbled, NotReached, Refused } from './client-errors.ts';
 import type { Place } from './places.ts';
+import { Wire, type WireReply } from './wire.ts';
 
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -13,7 +15,7 @@ export interface CallOptions {
 
 export interface Reply {
   readonly status: number;
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: WireReply['headers'];
   /** The JSON of the body; undefined where there is none. */
   readonly body: unknown;
 }
@@ -35,18 +37,13 @@ export interface StreamLine {
 
 /** A stream whose lines come as the server sends them. */
 export interface Stream {
-  readonly headers: IncomingHttpHeaders;
+  readonly headers: WireReply['headers'];
   readonly run: string | undefined;
   /** The last is the summary; without it the stream was cut, which is an error. */
   readonly lines: AsyncIterable<StreamLine>;
 }
 
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
-
-type Send = (options: RequestOptions, answer: (reply: IncomingMessage) => void) => ClientRequest;
-
-/** Importing these would load all that they offer, fetch and WebSocket too, which takes longer than the rest of a short command. */
-const builtin = process.getBuiltinModule;
 
 /** Each piece of a path is encoded apart: `path('nodes', range, 'power')`. */
 export const path = (...segments: readonly string[]): string =>
@@ -56,8 +53,7 @@ export const path = (...segments: readonly string[]): string =>
 export class Client {
   readonly #find: () => Place;
   #place: Place | undefined;
-  #send: Send | undefined;
-  #agent: { destroy(): void } | undefined;
+  #wire: Wire | undefined;
   #server: string | undefined;
 
   constructor(find: () => Place) {
@@ -81,86 +77,85 @@ export class Client {
   async call(method: Method, at: string, options: CallOptions = {}): Promise<Reply> {
     const reply = await this.#request(method, at, 'application/json', options);
     const text = await textOf(reply, this.place.shown);
-    if (reply.statusCode! >= 400) throw refusedBy(reply, text);
-    return { status: reply.statusCode!, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
+    if (reply.status >= 400) throw refusedBy(reply, text);
+    return { status: reply.status, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
   }
 
   /** The same as a stream of lines. */
   async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
     const reply = await this.#request(method, at, 'application/x-ndjson', options);
-    if (reply.statusCode! >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
+    if (reply.status >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
     const run = reply.headers['x-muster-run'];
     const lines = reply.headers['content-type']?.includes('ndjson')
       ? linesOf(reply, this.place.shown)
       : wholeReply(reply, this.place.shown);
-    return { headers: reply.headers, run: typeof run === 'string' ? run : undefined, lines };
+    return { headers: reply.headers, run, lines };
   }
 
   /** The process ends by itself only when no connection is left. */
   close(): void {
-    this.#agent?.destroy();
+    this.#wire?.close();
   }
 
-  async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<IncomingMessage> {
+  async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<WireReply> {
     const { place } = this;
-    this.#send ??= this.#connect(place);
-    const send = this.#send;
+    this.#wire ??= new Wire(() => connect(place), place.socket === undefined ? place.shown : 'localhost');
     const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
-    const search = query.length > 0 ? `?${new URLSearchParams(query)}` : '';
+    const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
     const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
-    return new Promise((resolve, reject) => {
-      const request = send(
-        {
-          method,
-          path: `${place.prefix}${at}${search}`,
-          headers: {
-            Accept: accept,
-            Prefer: 'errors=detailed',
-            ...(place.token === undefined ? {} : { 'X-Auth-Token': place.token }),
-            ...(body ? { 'Content-Type': 'application/json', 'Content-Length': body.length } : {}),
-            ...options.headers,
-          },
-          ...(options.signal ? { signal: options.signal } : {}),
+    try {
+      const reply = await this.#wire.request({
+        method,
+        path: `${place.prefix}${at}${search}`,
+        headers: {
+          Accept: accept,
+          Prefer: 'errors=detailed',
+          ...(place.token === undefined ? {} : { 'X-Auth-Token': place.token }),
+          ...(body ? { 'Content-Type': 'application/json' } : {}),
+          ...(body || method === 'PUT' || method === 'POST' ? { 'Content-Length': body?.length ?? 0 } : {}),
+          ...options.headers,
         },
-        (reply) => {
-          const name = reply.headers['x-muster-server'];
-          if (typeof name === 'string') this.#server = name;
-          resolve(reply);
-        },
-      );
-      request.on('error', (error) =>
-        reject(options.signal?.aborted ? error : new NotReached(place.shown, reasonOf(error))),
-      );
-      request.end(body);
-    });
-  }
-
-  #connect(place: Place): Send {
-    if (place.socket !== undefined || place.protocol === 'http:') {
-      const http = builtin('node:http');
-      const agent = new http.Agent({ keepAlive: true });
-      this.#agent = agent;
-      const to = place.socket === undefined ? { host: place.host, port: place.port } : { socketPath: place.socket };
-      return (options, answer) => http.request({ ...to, agent, ...options }, answer);
+        body,
+        signal: options.signal,
+      });
+      this.#server = reply.headers['x-muster-server'] ?? this.#server;
+      return reply;
+    } catch (error) {
+      if (options.signal?.aborted || error instanceof TypeError) throw error;
+      throw new NotReached(place.shown, reasonOf(error as Error));
     }
-    const https = builtin('node:https');
-    const agent = new https.Agent({ keepAlive: true });
-    this.#agent = agent;
-    const to = {
-      host: place.host,
-      port: place.port,
-      ...(place.ca === undefined ? {} : { ca: place.ca }),
-    };
-    return (options, answer) => https.request({ ...to, agent, ...options }, answer);
   }
 }
 
-async function textOf(reply: IncomingMessage, place: string): Promise<string> {
+const keepAliveAfter = 30_000;
+
+function connect(place: Place): Socket {
+  if (place.socket !== undefined) return builtin('node:net').connect(place.socket);
+  const { host, port, ca } = place;
+  const net = builtin('node:net');
+  const socket =
+    place.protocol === 'http:'
+      ? net.connect({ host, port, noDelay: true })
+      : builtin('node:tls').connect({
+          host,
+          port,
+          ...(net.isIP(host) === 0 ? { servername: host } : {}),
+          ...(ca === undefined ? {} : { ca }),
+        });
+  socket.setKeepAlive(true, keepAliveAfter);
+  return socket;
+}
+
+/** What is cancelled has not failed. */
+const brokenOff = (place: string, error: Error): Error =>
+  error.name === 'AbortError' ? error : new NotReached(place, reasonOf(error));
+
+async function textOf(reply: WireReply, place: string): Promise<string> {
   const chunks: Buffer[] = [];
   try {
-    for await (const chunk of reply) chunks.push(chunk as Buffer);
+    for await (const chunk of reply.body) chunks.push(chunk);
   } catch (error) {
-    throw new NotReached(place, reasonOf(error as Error));
+    throw brokenOff(place, error as Error);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
@@ -173,18 +168,18 @@ function parsed(text: string): unknown {
   }
 }
 
-function refusedBy(reply: IncomingMessage, text: string): Refused {
+function refusedBy(reply: WireReply, text: string): Refused {
   const body = reply.headers['content-type']?.includes('json') ? parsed(text) : {};
-  return new Refused(reply.statusCode!, (body ?? {}) as ConstructorParameters<typeof Refused>[1]);
+  return new Refused(reply.status, body ?? {});
 }
 
-async function* linesOf(reply: IncomingMessage, place: string): AsyncGenerator<StreamLine> {
+async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
   let rest = '';
   let ended = false;
-  reply.setEncoding('utf8');
+  const decoder = new TextDecoder();
   try {
-    for await (const chunk of reply) {
-      const pieces = (rest + (chunk as string)).split('\n');
+    for await (const chunk of reply.body) {
+      const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = pieces.pop()!;
       for (const piece of pieces) {
         // Empty ones only show that the server is still at it.
@@ -196,13 +191,13 @@ async function* linesOf(reply: IncomingMessage, place: string): AsyncGenerator<S
     }
   } catch (error) {
     if (error instanceof Garbled) throw error;
-    throw new NotReached(place, reasonOf(error as Error));
+    throw brokenOff(place, error as Error);
   }
   if (!ended) throw new NotReached(place, 'the connection broke off before everything had arrived');
 }
 
 /** For commands whose reply is no stream. */
-async function* wholeReply(reply: IncomingMessage, place: string): AsyncGenerator<StreamLine> {
+async function* wholeReply(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
   const text = await textOf(reply, place);
   yield { value: text.trim() === '' ? undefined : parsed(text) };
   yield { summary: { nodes: 0, ok: 0, failed: 0 } };

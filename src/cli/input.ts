@@ -1,4 +1,6 @@
-import { readSync } from 'node:fs';
+import { builtin } from './builtin.ts';
+
+const { readSync } = builtin('node:fs');
 
 /** Standard input, read only by those who want it. */
 export interface Input {

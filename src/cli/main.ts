@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { isatty } from 'node:tty';
+import { builtin } from './builtin.ts';
 import { Client } from './client.ts';
 import { commands } from './commands/index.ts';
 import { tellFailure } from './failures.ts';
@@ -14,12 +14,27 @@ delete process.env['MUSTER_CALLED'];
 const words = process.argv.slice(2);
 const name = called !== 'muster' && Object.hasOwn(commands, called) ? called : (words.shift() ?? 'help');
 
+/** Few calls are made from a terminal in a hurry; what is no device needs no closer look. */
+function isatty(fd: number): boolean {
+  try {
+    return builtin('node:fs').fstatSync(fd).isCharacterDevice() && builtin('node:tty').isatty(fd);
+  } catch {
+    return false;
+  }
+}
+
 const stdout = new FileOutput(1, 'standard output', isatty(1));
 const stderr = new FileOutput(2, 'standard error', true);
 const terminal: Terminal = {
-  stdin: isatty(0),
-  stdout: isatty(1),
-  stderr: isatty(2),
+  get stdin() {
+    return isatty(0);
+  },
+  get stdout() {
+    return isatty(1);
+  },
+  get stderr() {
+    return isatty(2);
+  },
   get columns() {
     return (isatty(1) ? process.stdout.columns : Number(process.env['COLUMNS'])) || 80;
   },

@@ -51,13 +51,12 @@ export function parseOptions(argv: readonly string[], table: OptionTable, rules:
   const words = [...argv];
 
   const take = ({ name, kind }: Known, written: string, joined: string | undefined): void => {
-    const list = found.get(name) ?? [];
-    found.set(name, list);
-    if (kind === 'flag') list.push('');
-    else if (joined !== undefined) list.push(joined);
-    else if (kind === 'optional') list.push(words[0] === undefined || isOption(words[0]) ? '' : words.shift()!);
+    const note = (value: string): void => void found.set(name, [...(found.get(name) ?? []), value]);
+    if (kind === 'flag') note('');
+    else if (joined !== undefined) note(joined);
+    else if (kind === 'optional') note(words[0] === undefined || isOption(words[0]) ? '' : words.shift()!);
     else if (words.length === 0) lacking.push(written);
-    else list.push(words.shift()!);
+    else note(words.shift()!);
   };
   const stranger = (word: string, written: string): void => {
     if (rules.passUnknown) operands.push(word);

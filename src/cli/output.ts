@@ -1,6 +1,6 @@
-import { write, writeSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { builtin } from './builtin.ts';
+
+const { write, writeSync } = builtin('node:fs');
 
 /** The reader has gone; there is nothing more to say to it. */
 export class ReaderGone extends Error {}
@@ -10,16 +10,30 @@ export class WriteFailed extends Error {}
 
 /** Where a command writes. Small outputs leave together at the end; of large ones no more than a bound waits. */
 export interface Output {
-  /** Whoever writes much awaits what it answers, so that a slow reader slows the writer down. */
-  write(text: string): Promise<void> | undefined;
+  write(text: string): Room;
   /** The text and a newline. */
-  line(text: string): Promise<void> | undefined;
+  line(text: string): Room;
   /** Everything written so far has left. */
   flush(): Promise<void>;
 }
 
+/**
+ * Whoever writes much awaits it, so that a slow reader slows the writer down. Others need not: it is no promise that could be forgotten,
+ * and what goes wrong is told when everything must have left.
+ */
+export interface Room {
+  then<T, U>(resolve: (value?: undefined) => T, reject: (reason: unknown) => U): unknown;
+}
+
+// oxlint-disable-next-line unicorn/no-thenable -- see Room
+const enough: Room = { then: (resolve) => resolve() };
+
 const most = 65_536;
-const writeSome = promisify(write);
+const writeSome = (fd: number, bytes: Uint8Array): Promise<number> =>
+  new Promise((resolve, reject) => {
+    write(fd, bytes, (error, size) => (error ? reject(error) : resolve(size)));
+  });
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 export class FileOutput implements Output {
   readonly #fd: number;
@@ -37,25 +51,34 @@ export class FileOutput implements Output {
     this.#eager = eager;
   }
 
-  line(text: string): Promise<void> | undefined {
+  line(text: string): Room {
     return this.write(`${text}\n`);
   }
 
-  write(text: string): Promise<void> | undefined {
+  write(text: string): Room {
     if (this.#failure) throw this.#failure;
-    if (text === '') return undefined;
+    if (text === '') return enough;
     this.#waiting.push(text);
     this.#size += text.length;
-    if (this.#size >= most) return this.flush();
+    const isFull = this.#size >= most;
     // What is written in one turn leaves in one piece.
-    if (this.#eager) this.#writing ??= Promise.resolve().then(() => this.#drain());
-    return undefined;
+    if (isFull || this.#eager) void this.#begin();
+    // oxlint-disable-next-line unicorn/no-thenable -- see Room
+    return isFull ? { then: (resolve, reject) => this.flush().then(() => resolve(), reject) } : enough;
   }
 
   flush(): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     if (this.#size === 0 && !this.#writing) return Promise.resolve();
-    return (this.#writing ??= this.#drain());
+    return this.#begin();
+  }
+
+  #begin(): Promise<void> {
+    if (this.#writing) return this.#writing;
+    const writing = Promise.resolve().then(() => this.#drain());
+    // Those who wait for it hear of it all the same.
+    writing.catch(() => {});
+    return (this.#writing = writing);
   }
 
   /** By a thread of its own, so that a reader who does not read stops neither signals nor what comes over the network. */
@@ -79,7 +102,7 @@ export class FileOutput implements Output {
     try {
       // Short ones fit into every pipe, as a rule, and need no thread.
       if (bytes.length <= 4_096 && !this.#eager) return writeSync(this.#fd, bytes);
-      return (await writeSome(this.#fd, bytes)).bytesWritten;
+      return await writeSome(this.#fd, bytes);
     } catch (error) {
       // Whoever shares this descriptor with us has made it one that does not wait.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;

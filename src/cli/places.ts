@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { builtin } from './builtin.ts';
+
+const { existsSync, readFileSync } = builtin('node:fs');
 
 /** Where a server is reached, and as whom. */
 export interface Place {
@@ -39,7 +40,11 @@ const checkout = join(import.meta.dirname, '../..');
 
 /** The file that `muster login` writes, for this user alone. */
 export const contextsFile = (env: Env): string =>
-  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'muster', 'contexts.json');
+  join(
+    env['XDG_CONFIG_HOME'] || join(env['HOME'] || builtin('node:os').homedir(), '.config'),
+    'muster',
+    'contexts.json',
+  );
 
 export function readContexts(env: Env): Contexts {
   let text: string;

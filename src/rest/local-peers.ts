@@ -36,7 +36,8 @@ export const localUser = (connection: object): number | undefined => users.get(c
 export function watchLocalPeers(server: Server): void {
   // Before all others, which look at the address.
   server.prependListener('connection', (socket: Socket) => {
-    const fd = (socket as unknown as { _handle?: { fd?: number } })._handle?.fd;
+    const { _handle: handle } = socket as unknown as { _handle?: { fd?: number } };
+    const fd = handle?.fd;
     const user = fd === undefined || fd < 0 ? undefined : userOf(fd);
     if (user === undefined) {
       socket.destroy();

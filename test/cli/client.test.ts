@@ -44,7 +44,7 @@ const secure = () => ({
 });
 const socket = () => ({ MUSTER_SOCKET: join(server.data, 'muster.sock') });
 
-describe('the way to the server', () => {
+describe('the way to the server', { timeout: 90_000 }, () => {
   it('is TLS with a token', async () => {
     expect(await run(['lsdef'], secure())).toEqual({ code: 0, stdout: names, stderr: '' });
   });
@@ -86,7 +86,7 @@ describe('the way to the server', () => {
   });
 });
 
-describe('the socket', () => {
+describe('the socket', { timeout: 90_000 }, () => {
   it('refuses other users with a sentence', async () => {
     chmodSync(server.data, 0o711);
     const { code, stderr } = await run(['lsdef'], socket(), muster, 65_534);
@@ -128,7 +128,7 @@ describe('the socket', () => {
   });
 });
 
-describe('the program', () => {
+describe('the program', { timeout: 90_000 }, () => {
   it('is the command that a link to it is named like', async () => {
     const links = join(home, 'links');
     expect(await run(['links', links], {})).toMatchObject({ code: 0, stderr: '' });

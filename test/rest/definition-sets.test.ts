@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { resetTo } from '../harness/reset.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 
 let server: TestServer;
@@ -7,10 +8,11 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
-  await server.call('DELETE', '/nodes/all');
-  for (const net of (await server.ok('GET', '/networks')) as string[]) await server.ok('DELETE', `/networks/${net}`);
-  for (const group of (await server.ok('GET', '/groups')) as string[]) await server.ok('DELETE', `/groups/${group}`);
-  await server.ok('POST', '/nodes/n1-n3', { groups: 'all' });
+  await resetTo(server, {
+    passwd: [{ key: 'xcat', username: 'root' }],
+    policy: [{ priority: '1', name: 'root', rule: 'allow' }],
+    nodelist: ['n1', 'n2', 'n3'].map((name) => ({ node: name, groups: 'all' })),
+  });
 });
 
 const node = (names: string, attributes: object = { groups: 'all' }) => ({ type: 'node', names, attributes });

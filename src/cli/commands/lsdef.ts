@@ -125,8 +125,7 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
     };
     for (const listing of listings)
       for (const text of texts(listing, form, show)) {
-        const full = stdout.write(text);
-        if (full) await full;
+        await stdout.write(text);
       }
   }
   return problems.length > 0 ? 1 : 0;
@@ -213,8 +212,8 @@ const isHidden = ({ hidden }: Attributes): boolean => hidden === '1' || hidden?.
 const siteNames = (names: string): string[] => names.split(',').filter((name) => name !== 'clustersite');
 
 /** An empty list means all of them. */
-function chosenAttributes(list: string | undefined): readonly string[] | undefined {
-  const names = [...new Set((list ?? '').split(',').filter((name) => name !== ''))];
+function chosenAttributes(given: string | undefined): readonly string[] | undefined {
+  const names = [...new Set((given ?? '').split(',').filter((name) => name !== ''))];
   return names.length > 0 ? names : undefined;
 }
 

@@ -95,9 +95,9 @@ async function make(
     );
   for (const name of made.unknownMembers)
     stderr.line(errorLine(`Could not find a node named '${name}', skipping to the next node.`, server));
-  const made_ = new Set([...made.created, ...made.replaced]);
+  const present = new Set([...made.created, ...made.replaced]);
   for (const { type, names, attributes } of definitions)
-    if (type === 'group' && made_.has(names) && !attributes['members'] && attributes['grouptype'] !== 'dynamic')
+    if (type === 'group' && present.has(names) && !attributes['members'] && attributes['grouptype'] !== 'dynamic')
       stderr.line(warningLine(`Cannot determine a member list for group '${names}'.`, server));
   const count = made.created.length + made.replaced.length;
   if (count === 0) stderr.line(errorLine(countLine(0), server));

@@ -56,8 +56,8 @@ function isSet(name: string, value: string | undefined, only: string): boolean {
 const example = { n1: { groups: 'all,compute', mgt: 'ipmi' } };
 const setBody = {
   definitions: [
-    { type: 'node', names: 'n2-n4', attributes: { groups: 'all,compute' } },
-    { type: 'network', names: 'service', attributes: { net: '10.2.0.0', mask: '255.255.0.0' } },
+    { type: 'node', names: 'n11-n13', attributes: { groups: 'all,compute' } },
+    { type: 'network', names: 'storage', attributes: { net: '10.3.0.0', mask: '255.255.0.0' } },
   ],
 };
 
@@ -107,7 +107,7 @@ export const definitionSets: Endpoint[] = [
     summary: 'Give an object another name.',
     description:
       'The name changes in its own rows; mentions in other rows, such as the groups of nodes, stay as they are.',
-    example: { path: '/definitions/network/service/rename', body: { name: 'storage' } },
+    example: { path: '/definitions/network/service/rename', body: { name: 'backbone' } },
     only: '/muster',
   }),
   endpoint('POST /definitions', {
@@ -136,7 +136,7 @@ export const definitionSets: Endpoint[] = [
     summary: 'Create objects of any types in one change, and hear what became of each.',
     example: {
       body: setBody,
-      reply: { created: ['n2', 'n3', 'n4', 'service'], replaced: [], kept: [], unknownMembers: [] },
+      reply: { created: ['n11', 'n12', 'n13', 'storage'], replaced: [], kept: [], unknownMembers: [] },
     },
     only: '/muster',
     bulk: true,
