@@ -142,7 +142,12 @@ export type Answer =
       readonly notes?: readonly string[];
     }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
-  | { readonly shape: 'value'; readonly value: unknown; readonly notes?: readonly string[] }
+  | {
+      readonly shape: 'value';
+      readonly value: unknown;
+      readonly notes?: readonly string[];
+      readonly dependsOn?: readonly string[];
+    }
   | { readonly shape: 'text'; readonly type: string; readonly text: string }
   | EventStream
   | Objects

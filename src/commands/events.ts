@@ -7,7 +7,7 @@ import { noSelection, query, type Question, selectNodes } from './command.ts';
 export const events = query({
   name: 'events',
   args: Type.Object({
-    kinds: Type.Optional(Type.Array(Type.Union(eventKinds.map((kind) => Type.Literal(kind))))),
+    kinds: Type.Optional(Type.Array(Type.Enum(eventKinds))),
     range: Type.Optional(Type.String({ description: 'only of these nodes' })),
     after: Type.Optional(Type.String({ description: 'the id of the last event that the caller has' })),
     seconds: Type.Optional(Type.Number({ description: 'for so long' })),

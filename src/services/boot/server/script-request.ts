@@ -14,7 +14,7 @@ const idle: ReadonlySet<string> = new Set(['host', 'user-agent', 'accept', 'acce
 /** Undefined: it is anything else, or not all of it, or more; then a whole parser has to look. */
 export function scriptRequest(bytes: Buffer): ScriptRequest | undefined {
   if (bytes.length > longest) return undefined;
-  const text = bytes.latin1Slice();
+  const text = bytes.toString('latin1');
   if (!text.endsWith('\r\n\r\n')) return undefined;
   const lines = text.slice(0, -4).split('\r\n');
   const [, path, minor] = start.exec(lines[0]!) ?? [];
