@@ -200,10 +200,10 @@ async function listType(call: DefinitionCall, client: Client, type: string, only
 }
 
 /** Most calls have none, and need not load what reads them. */
-async function criteriaOf(texts: readonly string[]) {
-  if (texts.length === 0) return { criteria: [], criteriaTest: () => Promise.resolve(() => true) };
+async function criteriaOf(given: readonly string[]) {
+  if (given.length === 0) return { criteria: [], criteriaTest: () => Promise.resolve(() => true) };
   const { criteriaTest, readCriteria } = await import('../definitions/criteria.ts');
-  return { criteria: readCriteria(texts), criteriaTest };
+  return { criteria: readCriteria(given), criteriaTest };
 }
 
 const isAboutRange = ({ kind, missing, reference }: Refused): boolean =>
