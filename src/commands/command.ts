@@ -130,7 +130,7 @@ export type Answer =
       readonly notes?: readonly string[];
     }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
-  | { readonly shape: 'value'; readonly value: unknown }
+  | { readonly shape: 'value'; readonly value: unknown; readonly dependsOn?: readonly string[] }
   | Objects
   | Rows;
 

@@ -28,4 +28,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   tabrestore: { summary: 'Replace a table by a file', load: () => import('./tabrestore.ts') },
   xcoll: { summary: 'Fold equal output of nodes', load: () => import('./xcoll.ts') },
   xdshbak: { summary: 'Show output below the names of nodes', load: () => import('./xdshbak.ts') },
+  chzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  mkzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  monls: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  nodeimport: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  regnotif: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  rmzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
+  swapnodes: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
 };

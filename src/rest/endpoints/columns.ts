@@ -76,10 +76,10 @@ export const columns: Endpoint[] = [
     example: { reply: ['ipmi', 'nodehm', 'nodelist', 'noderes', 'nodetype'] },
     only: '/muster',
   }),
-  endpoint('PUT /groups/{grouplist}/columns', {
+  endpoint('PUT /groups/{groupname}/columns', {
     command: nodegrpch,
     body: members({ set }),
-    args: (input) => ({ groups: input.params['grouplist']!, set: rowMember(input, 'set') ?? {} }),
+    args: (input) => ({ groups: input.params['groupname']!, set: rowMember(input, 'set') ?? {} }),
     summary: 'Give groups values of columns; values of their own that members had there are unset.',
     example: { path: '/groups/compute/columns', body: { set: { 'nodepos.rack': 'r5' } } },
     only: '/muster',

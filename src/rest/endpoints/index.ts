@@ -24,8 +24,8 @@ import { vm } from './vm.ts';
 /** Every endpoint of the service. */
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
-  ...nodes,
   ...columns,
+  ...nodes,
   ...hardware,
   ...boot,
   ...discovery,

@@ -21,7 +21,11 @@ class Replayer {
       cwd: checkout,
       execPath: 'unshare',
       execArgv: [
-        ...['--mount', '--net', '--uts', '--propagation', 'private'],
+        '--mount',
+        '--net',
+        '--uts',
+        '--propagation',
+        'private',
         join(import.meta.dirname, 'world.sh'),
         this.#directory,
         process.execPath,
@@ -95,7 +99,8 @@ export function replayCollection(collection: Collection): void {
           const decision = otherwise.get(recorded.id);
           const expected = decision ? decided(recorded, decision) : recorded;
           const effects = await replayer.replay(expected);
-          expect(mismatch(expected, effects) ?? '').toBe('');
+          const wrong = mismatch(expected, effects);
+          expect(wrong, wrong).toBeUndefined();
           if (decision)
             expect(mismatch(recorded, await afterwards(recorded, effects)), 'nothing differs').toBeDefined();
         },

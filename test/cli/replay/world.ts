@@ -1,18 +1,17 @@
 // Runs inside the namespaces that world.sh makes: a server with the state of the recordings, what cases need besides, and the commands.
 // Told by messages which case to run; answers what came of it.
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { startServer, type TestServer } from '../../harness/server.ts';
 import { type Argv, type Case, type Effects, type Outcome, stateRequests } from './cases.ts';
 import { type Contents, contentsOf, differences, restore } from './database.ts';
 import { changedFiles, type Files, putFile, restoreFiles, watchedFiles } from './files.ts';
 import { Bmcs, Sshds } from './labs.ts';
-
-const muster = join(import.meta.dirname, '../../../bin/muster');
+import { runHere, runProcess } from './run.ts';
 
 interface RunOptions {
   readonly stdin?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly apart?: boolean;
 }
 
 /** The machine "mn" in its recorded state. */
@@ -61,13 +60,13 @@ class World {
 
   /** Runs one case on the recorded state, and brings that back. */
   async replay(recorded: Case): Promise<Effects> {
-    const { argv, setup = [], inputs = {}, stdin, env, after = [], needs = [] } = recorded;
+    const { id, argv, setup = [], inputs = {}, stdin, env, after = [], needs = [] } = recorded;
     await this.#provide(recorded);
     try {
       for (const [path, text] of Object.entries(inputs)) putFile(path, text);
       for (const each of setup) await this.#succeed(each);
       const [contents, files] = [await contentsOf(this.server), watchedFiles()];
-      const outcome = await this.run(argv, { stdin, env });
+      const outcome = await this.run(argv, { stdin, env, apart: Number(/\d+$/.exec(id)) % 4 === 0 });
       const tables = differences(contents, await contentsOf(this.server));
       const changed = changedFiles(files, watchedFiles());
       const asked = [];
@@ -101,22 +100,10 @@ class World {
     if (code !== 0) throw new Error(`The setup "${argv.join(' ')}" ended with ${code}: ${stdout}${stderr}`);
   }
 
-  run(argv: Argv, { stdin = '', env = {} }: RunOptions = {}): Promise<Outcome> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(muster, argv, { cwd: '/root', env: { ...this.#environment, ...env } });
-      const out: Record<'stdout' | 'stderr', Buffer[]> = { stdout: [], stderr: [] };
-      for (const stream of ['stdout', 'stderr'] as const)
-        child[stream].on('data', (chunk: Buffer) => out[stream].push(chunk));
-      child.once('error', reject);
-      child.once('close', (code, signal) => {
-        const text = (stream: 'stdout' | 'stderr'): string => Buffer.concat(out[stream]).toString();
-        if (code === null) reject(new Error(`${argv.join(' ')} was ended by ${signal}.`));
-        else resolve({ stdout: text('stdout'), stderr: text('stderr'), code });
-      });
-      // A command that reads nothing may have ended already.
-      child.stdin.on('error', () => {});
-      child.stdin.end(stdin);
-    });
+  /** Every fourth case is a process of its own, as a user has it. */
+  run(argv: Argv, { stdin = '', env = {}, apart = false }: RunOptions = {}): Promise<Outcome> {
+    const call = { argv, stdin, env: { ...this.#environment, ...env } };
+    return apart ? runProcess(call) : runHere(call);
   }
 
   async stop(): Promise<void> {
@@ -131,6 +118,8 @@ export type Answer = { readonly effects: Effects } | { readonly failure: string 
 
 const tell = (answer: Answer): boolean => process.send!(answer);
 
+// Where names of files without a directory are looked for.
+process.chdir('/root');
 const world = await World.start();
 process.on('message', (request: Request) => {
   if (request === 'stop') void world.stop().then(() => (tell('stopped'), process.disconnect()));

@@ -71,6 +71,11 @@ export const segmentOf = (name: string, known: Known): fc.Arbitrary<Piece> => {
       return listOf(fc.constantFrom(...tableNames, 'nosuch'), 2);
     case 'attrlist':
       return columnList;
+    case 'columns':
+      return listOf(
+        fc.constantFrom('nodetype', 'nodetype.os', 'ipmi.bmc', 'ipmi.password', 'nodelist.groups', 'site'),
+        2,
+      );
     default:
       return oneOf(...fixed[name]!);
   }

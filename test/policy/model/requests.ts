@@ -160,8 +160,8 @@ const fill = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
 
 function rowRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'path'> & Content> {
-  if (row.path.startsWith('/tables/') && (row.method === 'PUT' || row.path.includes('{keys}')))
-    return tableRequest(row, known);
+  const byRows = row.path.includes('{keys}') || (row.method === 'PUT' && !row.path.endsWith('/dump'));
+  if (row.path.startsWith('/tables/') && byRows) return tableRequest(row, known);
   const wanted = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return fc.tuple(...wanted.map((name) => segmentOf(name, known))).chain((pieces) => {
     const texts = Object.fromEntries(wanted.map((name, i) => [name, pieces[i]!.text]));

@@ -117,6 +117,7 @@ const commandGroups: readonly (readonly string[])[] = [
     'nodestat',
   ],
   ['lspolicy'],
+  ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep'],
 ];
 const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
 
