@@ -19,6 +19,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   kinds: 'Kinds of readings or parts, separated by commas or semicolons.',
   tablelist: 'Names of tables, separated by commas; exactly one where rows are named by keys.',
   attrlist: 'Names of columns, separated by commas.',
+  columns: 'Columns as TABLE.COLUMN, or names of tables for all of theirs, separated by commas.',
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
   type: 'A kind of hardware that announces itself, such as IMM2, CMM or REDFISH.',
   snapshot: 'The name of a snapshot.',

@@ -8,8 +8,8 @@ import { splitList } from './definitions.ts';
 
 const row = anyMembers('columns that have a value', Type.String());
 const rows = Type.Array(row);
-const names = Type.Array(Type.String());
-const dump = Type.Object({ columns: names, keys: names, rows });
+const columnNames = Type.Array(Type.String());
+const dump = Type.Object({ columns: columnNames, keys: columnNames, rows });
 const routes = [{ routename: 'lab', net: '10.9.0.0', mask: '255.255.0.0', gateway: '10.1.0.254' }];
 
 /** The rows of the tables that the path names. */

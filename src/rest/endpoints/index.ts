@@ -26,8 +26,8 @@ import { vm } from './vm.ts';
 /** Every endpoint of the service. */
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
-  ...nodes,
   ...columns,
+  ...nodes,
   ...hardware,
   ...boot,
   ...discovery,

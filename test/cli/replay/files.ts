@@ -8,12 +8,12 @@ export type Files = ReadonlyMap<string, string>;
 const watched = ['/etc/hosts', '/root'];
 
 /** What commands keep for themselves and nobody is promised. */
-const private_ = ['/root/.config', '/root/.cache', '/root/.npm'];
+const ownFiles = ['/root/.config', '/root/.cache', '/root/.npm'];
 
 export function watchedFiles(): Files {
   const found = new Map<string, string>();
   const look = (path: string): void => {
-    if (private_.includes(path)) return;
+    if (ownFiles.includes(path)) return;
     const state = lstatSync(path, { throwIfNoEntry: false });
     if (state?.isDirectory()) for (const name of readdirSync(path)) look(join(path, name));
     else if (state?.isFile()) found.set(path, readFileSync(path, 'latin1'));

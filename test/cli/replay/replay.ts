@@ -21,7 +21,11 @@ class Replayer {
       cwd: checkout,
       execPath: 'unshare',
       execArgv: [
-        ...['--mount', '--net', '--uts', '--propagation', 'private'],
+        '--mount',
+        '--net',
+        '--uts',
+        '--propagation',
+        'private',
         join(import.meta.dirname, 'world.sh'),
         this.#directory,
         process.execPath,
@@ -96,7 +100,7 @@ export function replayCollection(collection: Collection): void {
           const expected = decision ? decided(recorded, decision) : recorded;
           const effects = await replayer.replay(expected);
           const wrong = mismatch(expected, effects);
-          if (wrong !== undefined) expect.fail(wrong);
+          expect(wrong, wrong).toBeUndefined();
           if (decision)
             expect(mismatch(recorded, await afterwards(recorded, effects)), 'nothing differs').toBeDefined();
         },

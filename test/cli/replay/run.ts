@@ -4,7 +4,7 @@ import { Client } from '../../../src/cli/client.ts';
 import { commands } from '../../../src/cli/commands/index.ts';
 import { tellFailure } from '../../../src/cli/failures.ts';
 import type { Invocation } from '../../../src/cli/invocation.ts';
-import { enough, type Output, type Room } from '../../../src/cli/output.ts';
+import type { Output } from '../../../src/cli/output.ts';
 import { findPlace } from '../../../src/cli/places.ts';
 import type { Argv, Outcome } from './cases.ts';
 
@@ -37,13 +37,12 @@ export const runProcess = ({ argv, stdin, env }: Call): Promise<Outcome> =>
 class Gathered implements Output {
   text = '';
 
-  write(text: string): Room {
+  write(text: string): undefined {
     this.text += text;
-    return enough;
   }
 
-  line(text: string): Room {
-    return this.write(`${text}\n`);
+  line(text: string): undefined {
+    this.text += `${text}\n`;
   }
 
   flush(): Promise<void> {
