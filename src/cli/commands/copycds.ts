@@ -39,7 +39,6 @@ export const command: CliCommand = {
       }),
       ...['i', 'o', 'w'].flatMap((name) => (options.flag(name) ? [{ [`-${name}`]: '' }] : [])),
     ];
-    let code = 0;
     for (const file of options.operands) {
       const iso = resolve(file);
       const missing = `The management server was unable to find/read ${file.startsWith('/') ? file : `${process.cwd()}/${file}`}. Ensure that file exists on the server at the specified location.`;
@@ -48,12 +47,14 @@ export const command: CliCommand = {
         '/osimages',
         { iso, ...(params.length > 0 ? { params } : {}) },
         (sentences) =>
-          sentences.some((sentence) => /outside|no file|no such file|cannot be (read|opened)/i.test(sentence))
+          sentences.some((sentence) =>
+            /outside|no file|no such file|does not exist|cannot be (read|opened)/i.test(sentence),
+          )
             ? [missing]
             : sentences,
       );
-      if (!ok) code = 1;
+      if (!ok) return 1;
     }
-    return code;
+    return 0;
   },
 };

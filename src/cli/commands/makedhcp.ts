@@ -42,7 +42,12 @@ export const command: CliCommand = {
     if (nodes === undefined) return 0;
     if (options.flag('q')) return query(invocation, nodes);
     const at = path('nodes', nodes, 'dhcp');
-    warn(invocation, await act(invocation, options.flag('d') ? 'DELETE' : 'POST', at));
+    const messages = await act(invocation, options.flag('d') ? 'DELETE' : 'POST', at);
+    // Of all nodes some have no MAC address, and nobody asked for these.
+    warn(
+      invocation,
+      options.flag('a') ? messages.filter((message) => !message.startsWith('Unable to find mac')) : messages,
+    );
     return 0;
   },
 };

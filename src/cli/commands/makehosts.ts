@@ -45,6 +45,8 @@ export const command: CliCommand = {
       ...(options.flag('a') || options.flag('adddomaintohostnames') ? { longOthers: true } : {}),
     };
     if (options.flag('n')) await act(invocation, 'POST', '/services/host', { body: { ...body, fresh: true } });
+    // Of the nodes only those that are named stay.
+    if (options.flag('n') && range !== undefined) await act(invocation, 'DELETE', path('nodes', 'all', 'host'));
     if (range !== undefined) await act(invocation, 'POST', path('nodes', range, 'host'), { body });
     else if (!options.flag('n')) await act(invocation, 'POST', '/services/host', { body });
     return 0;

@@ -39,6 +39,7 @@ export const command = nodeCommand({
       at: path('nodes', range, 'provision'),
       body: waits && 'action' in body ? { state: body.action } : body,
     } as const;
+    // Who fails before anything begins is not among those that are provisioned.
     const told = { question: 'Boot anew', range, lines: () => [], failure };
     const before = own.curl
       ? undefined
@@ -59,7 +60,7 @@ export const command = nodeCommand({
 
 /** The step a node failed at, as its sentence tells. */
 function stepOf(text: string, error: string): string {
-  if (/netboot/.test(error) && /not set/.test(error)) return 'netboot';
+  if (/netboot/.test(error) || text.startsWith('Missing the')) return 'netboot';
   if (/MAC address|image|state/i.test(text)) return 'nodeset';
   return 'rsetboot';
 }
