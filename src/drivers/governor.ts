@@ -303,7 +303,11 @@ function leftAlone({ since, until, error }: Silence, now: number): Unreachable {
   const [left, ago] = [until - now, seconds(now - since)];
   const end = new Date(Date.now() + left).toISOString().slice(11, 19);
   const sentence = `${error.message.replace(/\.$/, '')}; that was ${ago} s ago, and it is left alone until ${end} UTC.`;
-  return new Unreachable(sentence, { retryAfter: seconds(left), cause: error });
+  return new Unreachable(sentence, {
+    retryAfter: seconds(left),
+    cause: error,
+    ...(error instanceof Fault && error.reference ? { reference: error.reference } : {}),
+  });
 }
 
 function waitedTooLong({ ahead }: Job, wait: number): Fault {

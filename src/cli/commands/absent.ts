@@ -10,8 +10,11 @@ const instead: Readonly<Record<string, string>> = {
   mkzone: 'All nodes are one zone here: there is one SSH key, which muster sshkey shows.',
   monls: 'There are no monitoring plug-ins here; nodestat tells what nodes look like.',
   nodeimport: 'There are no hardware profiles here; mkdef -z makes nodes of a stanza file.',
+  nodediscoverdef:
+    'A machine becomes the node that is defined with its MAC address, UUID or serial number; chdef sets these.',
   regnotif: 'Scripts are not called when tables change; watch the events of the server.',
   rmzone: 'All nodes are one zone here: there is one SSH key, which muster sshkey shows.',
+  winstall: 'rinstall boots nodes with an image.',
   switchdiscover: 'Switches are not looked for here.',
   swapnodes: 'Nodes do not change places; chdef gives each the attributes of the other.',
 };

@@ -1,6 +1,8 @@
 import type { CommandEntry } from '../invocation.ts';
+import { booting } from './booting.ts';
 import { hardware } from './hardware.ts';
 import { remote } from './remote.ts';
+import { services } from './services.ts';
 
 /** Every command by its name. A file is loaded only when its command is called, so that each starts as fast as if it were alone. */
 export const commands: Readonly<Record<string, CommandEntry>> = {
@@ -30,8 +32,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   tabrestore: { summary: 'Replace a table by a file', load: () => import('./tabrestore.ts') },
   xcoll: { summary: 'Fold equal output of nodes', load: () => import('./xcoll.ts') },
   xdshbak: { summary: 'Show output below the names of nodes', load: () => import('./xdshbak.ts') },
+  ...booting,
   ...hardware,
   ...remote,
+  ...services,
   chzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
   mkzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
   monls: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },

@@ -26,6 +26,8 @@ export interface Telling {
   failure?(line: StreamLine): { readonly stdout?: readonly string[]; readonly stderr?: readonly string[] } | undefined;
   /** A part of what a node prints, before its result. */
   piece?(node: string, stream: 'stdout' | 'stderr', text: string): Said;
+  /** What is said once the server has taken it, before any result. */
+  before?(): unknown;
   /** Asked of people before it is done to many nodes, for instance "Switch off". */
   readonly question?: string;
   readonly range?: string;
@@ -71,6 +73,7 @@ export async function workOnNodes(
     if (error instanceof Refused && error.isEmpty) return nothing;
     throw error;
   }
+  telling.before?.();
   const progress = new ProgressLine(
     invocation,
     terminal.stdout ? total(invocation, stream.run) : Promise.resolve(undefined),

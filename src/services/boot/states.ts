@@ -74,8 +74,14 @@ function parseBootState(text: string): BootState {
   if (text === 'iscsiboot')
     throw new Fault('invalid', 'The state iscsiboot is not offered: machines do not boot from iSCSI here.');
   if (['install', 'netboot', 'statelite'].includes(text))
-    throw new Fault('invalid', `The state "${text}" is no longer used: name the image, osimage=NAME.`);
-  throw new Fault('invalid', `Unknown state ${text} requested; there are ${examples}.`);
+    throw new Fault('invalid', `The state "${text}" is no longer used: name the image, osimage=NAME.`, {
+      reference: [
+        'The options "install", "netboot", and "statelite" have been deprecated, use "osimage=<osimage_name>" instead.',
+      ],
+    });
+  throw new Fault('invalid', `Unknown state ${text} requested; there are ${examples}.`, {
+    reference: [`Unknown state ${text} requested`],
+  });
 }
 
 /** What is to be done on discovery, as states: the reference system has `:` and `|` there for `=` and `,`. */
@@ -125,7 +131,10 @@ export function* planBootStates(
 function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: BootState, rest: string): string {
   if (state.kind === 'next') {
     const left = reader.row(chainTable, node)?.['currchain'];
-    if (!left) throw new Fault('invalid', 'Nothing is left to do next: no list of states was given to this node.');
+    if (!left)
+      throw new Fault('invalid', 'Nothing is left to do next: no list of states was given to this node.', {
+        reference: ['Cannot determine current state for this node'],
+      });
     const next = parseBootStates(left);
     return bringTo(draft, reader, node, next.first, next.rest);
   }
@@ -143,6 +152,7 @@ function bringTo(draft: Draft, reader: EffectiveReader, node: string, state: Boo
     throw new Fault(
       'invalid',
       `The attribute netboot ${method === '' ? 'is not set' : `is "${method}"`}; set it to one of ${bootMethods.join(', ')}.`,
+      { reference: ['Unable to identify plugin for this command, check relevant tables: noderes.netboot'] },
     );
   if (state.kind === 'image') return bringToImage(draft, reader, node, state.name, rest);
   const text = state.kind === 'word' ? state.word : state.text;
@@ -170,7 +180,9 @@ function bringToImage(
 ): string {
   const name = given ?? reader.row(typeTable, node)?.['provmethod'];
   if (!name)
-    throw new Fault('invalid', 'No image is named, and the attribute provmethod of the node names none either.');
+    throw new Fault('invalid', 'No image is named, and the attribute provmethod of the node names none either.', {
+      reference: ['OS image name must be specified in nodetype.provmethod'],
+    });
   const { provmethod, osvers, osarch, profile } = imageNamed(draft.base, name);
   if (!provmethod || !osvers || !osarch || !profile)
     throw new Fault('invalid', `The image ${name} lacks one of provmethod, osvers, osarch and profile.`);
@@ -197,6 +209,7 @@ function imageNamed(snapshot: Snapshot, name: string): Row {
     throw new Fault(
       'invalid',
       `Cannot find the OS image ${name} in the osimage table. GET /osimages lists those there are.`,
+      { reference: [`Cannot find the OS image ${name} in the osimage table.`] },
     );
   return row;
 }

@@ -43,7 +43,9 @@ export function zonesOf(snapshot: Snapshot): Zones {
 function siteDomain(snapshot: Snapshot): string {
   const domain = siteValue(snapshot, 'domain');
   if (!domain)
-    throw new Fault('invalid', 'site.domain is not set; DNS needs it: PUT /globalconf/attrs/domain {"domain":"..."}.');
+    throw new Fault('invalid', 'site.domain is not set; DNS needs it: PUT /globalconf/attrs/domain {"domain":"..."}.', {
+      reference: ['domain not defined in site table'],
+    });
   return checkedDomain(domain, 'site.domain');
 }
 
