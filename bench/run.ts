@@ -4,6 +4,7 @@ import { bodies } from './bodies.ts';
 import { bootstate } from './bootstate.ts';
 import { boot } from './boot.ts';
 import { bootTime } from './boot-time.ts';
+import { commandLine } from './command-line.ts';
 import { dhcp } from './dhcp.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
@@ -31,6 +32,7 @@ const benchmarks: Benchmark[] = [
   auditing,
   bodies,
   large,
+  commandLine,
   writes,
   growth,
   bootstate,

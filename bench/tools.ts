@@ -6,6 +6,8 @@ import { run } from './process.ts';
 const tools: Readonly<Record<string, string>> = {
   nginx: 'nginx-light',
   wrk: 'wrk',
+  curl: 'curl',
+  jq: 'jq',
   gcc: 'gcc',
   fping: 'fping',
   nmap: 'nmap',

@@ -2,7 +2,18 @@
 // Runs before everything else, on whatever Node the machine has, so: plain JavaScript, nothing but built-ins.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -137,13 +148,22 @@ function writeStamp(stamp) {
   renameSync(`${stampFile}.${process.pid}`, stampFile);
 }
 
+/** bin/muster compares times only, so that the stamp must not look older than what it stands for. */
+function freshen() {
+  try {
+    if (statSync(lockFile).mtimeMs >= statSync(stampFile).mtimeMs) utimesSync(stampFile, new Date(), new Date());
+  } catch {
+    // Somebody else's checkout: it is looked at again each time.
+  }
+}
+
 function setup() {
   if (major(process.version) < oldestBootstrap) {
     throw new SetupError(`Node ${oldestBootstrap} or newer is needed to install; this is Node ${process.version}.`);
   }
   const stamp = wantedStamp();
   const done = () => readOrNothing(stampFile) === stamp && existsSync(runtime);
-  if (done()) return;
+  if (done()) return freshen();
   try {
     inTurn(() => {
       if (done()) return;

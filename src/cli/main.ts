@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 import { builtin } from './builtin.ts';
 import { Client } from './client.ts';
 import { commands } from './commands/index.ts';
-import { tellFailure } from './failures.ts';
 import { processInput } from './input.ts';
 import type { CommandEntry, Invocation, Terminal } from './invocation.ts';
 import { FileOutput, ReaderGone } from './output.ts';
@@ -68,6 +67,7 @@ async function run(entry: CommandEntry): Promise<number> {
     await stdout.flush();
     return code;
   } catch (error) {
+    const { tellFailure } = await import('./failures.ts');
     return tellFailure(error, invocation, entry.own === true);
   }
 }

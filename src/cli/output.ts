@@ -10,9 +10,9 @@ export class WriteFailed extends Error {}
 
 /** Where a command writes. Small outputs leave together at the end; of large ones no more than a bound waits. */
 export interface Output {
-  write(text: string): Room;
+  write(text: string): Room | undefined;
   /** The text and a newline. */
-  line(text: string): Room;
+  line(text: string): Room | undefined;
   /** Everything written so far has left. */
   flush(): Promise<void>;
 }
@@ -24,9 +24,6 @@ export interface Output {
 export interface Room {
   then<T, U>(resolve: (value?: undefined) => T, reject: (reason: unknown) => U): unknown;
 }
-
-// oxlint-disable-next-line unicorn/no-thenable -- see Room
-const enough: Room = { then: (resolve) => resolve() };
 
 const most = 65_536;
 const writeSome = (fd: number, bytes: Uint8Array): Promise<number> =>
@@ -51,20 +48,20 @@ export class FileOutput implements Output {
     this.#eager = eager;
   }
 
-  line(text: string): Room {
+  line(text: string): Room | undefined {
     return this.write(`${text}\n`);
   }
 
-  write(text: string): Room {
+  write(text: string): Room | undefined {
     if (this.#failure) throw this.#failure;
-    if (text === '') return enough;
+    if (text === '') return undefined;
     this.#waiting.push(text);
     this.#size += text.length;
     const isFull = this.#size >= most;
     // What is written in one turn leaves in one piece.
     if (isFull || this.#eager) void this.#begin();
     // oxlint-disable-next-line unicorn/no-thenable -- see Room
-    return isFull ? { then: (resolve, reject) => this.flush().then(() => resolve(), reject) } : enough;
+    return isFull ? { then: (resolve, reject) => this.flush().then(() => resolve(), reject) } : undefined;
   }
 
   flush(): Promise<void> {

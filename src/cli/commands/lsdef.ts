@@ -1,7 +1,6 @@
 import { Refused } from '../client-errors.ts';
 import type { Client } from '../client.ts';
 import { type DefinitionCall, readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
-import { criteriaTest, readCriteria } from '../definitions/criteria.ts';
 import { type Attributes, emptyRangeText, missingText, readNames, readObjects } from '../definitions/reading.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { errorLine, resultLine } from '../lines.ts';
@@ -152,7 +151,7 @@ async function listType(call: DefinitionCall, client: Client, type: string, only
   const { options: given } = call;
   const names = type === 'site' ? undefined : call.names;
   const hidden = given.flag('S');
-  const criteria = readCriteria(given.values('w'));
+  const { criteriaTest, criteria } = await criteriaOf(given.values('w'));
   const chosen = chosenAttributes(given.value('i'));
   if (logs.has(type) && !onlyNames) {
     await client.get('/definitions');
@@ -198,6 +197,13 @@ async function listType(call: DefinitionCall, client: Client, type: string, only
       return { problem: rangeProblem(error, names) };
     throw error;
   }
+}
+
+/** Most calls have none, and need not load what reads them. */
+async function criteriaOf(given: readonly string[]) {
+  if (given.length === 0) return { criteria: [], criteriaTest: () => Promise.resolve(() => true) };
+  const { criteriaTest, readCriteria } = await import('../definitions/criteria.ts');
+  return { criteria: readCriteria(given), criteriaTest };
 }
 
 const isAboutRange = ({ kind, missing, reference }: Refused): boolean =>
