@@ -43,7 +43,7 @@ Opens a table in $TABEDITOR, $VISUAL or $EDITOR, shows what has changed, and wri
       const strange = columns.find((column) => !dump.columns.includes(column));
       if (strange !== undefined) throw new CsvError(`There is no column ${strange} in table ${table}.`);
       for (const line of changedLines(before, result.text)) stdout.line(line);
-      const tag = reply.headers.etag;
+      const tag = reply.headers['etag'];
       await client.call('PUT', path('tables', table, 'dump'), {
         body: { [table]: rows.map(({ row }) => row) },
         ...(tag === undefined ? {} : { headers: { 'If-Match': tag } }),

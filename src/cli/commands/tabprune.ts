@@ -49,7 +49,7 @@ Removes all rows of a table. Logs lose their entries by themselves, after as man
       return fail(`${name} is append-only; site.${retention[name]!} says after how many days entries go.`);
     if (!options.flag('a')) return fail(`-${given[0]!} is for logs; ${name} has no order to go by. Use -a.`);
     const { columns, rows } = (reply.body as Record<string, Dump>)[name]!;
-    const tag = reply.headers.etag;
+    const tag = reply.headers['etag'];
     if (rows.length > 0) {
       const headers = tag === undefined ? {} : { 'If-Match': tag };
       await client.call('PUT', path('tables', name, 'dump'), { body: { [name]: [] }, headers });
