@@ -5,6 +5,7 @@ import { bootstate } from './bootstate.ts';
 import { boot } from './boot.ts';
 import { bootTime } from './boot-time.ts';
 import { dhcp } from './dhcp.ts';
+import { dhcpLosses } from './dhcp-losses.ts';
 import { dns } from './dns.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
@@ -41,6 +42,7 @@ const benchmarks: Benchmark[] = [
   hosts,
   dns,
   dhcp,
+  dhcpLosses,
   ...boot,
   longWork,
   imagesBuild,
