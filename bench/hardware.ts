@@ -1,8 +1,20 @@
 import { powerCold } from './power-cold.ts';
+import { powerFirst } from './power-first.ts';
 import { powerDead } from './power-dead.ts';
 import { powerMany } from './power-many.ts';
 import { powerRedfish, powerWarm } from './power-warm.ts';
 import type { Benchmark } from './report.ts';
+import { vitals } from './vitals.ts';
+import { vitalsMany } from './vitals-many.ts';
 
 /** Service processors, simulated on loopback addresses. */
-export const hardware: readonly Benchmark[] = [powerCold, powerWarm, powerDead, powerRedfish, powerMany];
+export const hardware: readonly Benchmark[] = [
+  powerFirst,
+  powerCold,
+  powerWarm,
+  powerDead,
+  powerRedfish,
+  powerMany,
+  vitals,
+  vitalsMany,
+];

@@ -7,7 +7,7 @@ import { askPower, coolDown, type Cost, ensureSimulators, putNodes } from './ser
 
 const count = 1_000;
 const perProcess = 100;
-const rounds = 7;
+const rounds = 5;
 
 interface Subject {
   readonly what: string;
@@ -19,7 +19,7 @@ interface Subject {
 }
 
 const subjects: readonly Subject[] = [
-  { what: '', group: 'bmc', prefix: '127.70', wallBar: atMost(1), processorBar: atMost(1.3) },
+  { what: '', group: 'bmc', prefix: '127.70', wallBar: atMost(0.9), processorBar: atMost(1.3) },
   { what: ' that answer after 50 ms', group: 'slow', prefix: '127.71', delay: 50, wallBar: atMost(1.2) },
 ];
 

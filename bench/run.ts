@@ -7,8 +7,10 @@ import { bootTime } from './boot-time.ts';
 import { dhcp } from './dhcp.ts';
 import { dhcpLosses } from './dhcp-losses.ts';
 import { dns } from './dns.ts';
+import { events } from './events.ts';
 import { growth } from './growth.ts';
 import { hardware } from './hardware.ts';
+import { history } from './history.ts';
 import { hosts } from './hosts.ts';
 import { images } from './images.ts';
 import { imagesBuild } from './images-build.ts';
@@ -34,6 +36,8 @@ const benchmarks: Benchmark[] = [
   large,
   writes,
   growth,
+  history,
+  events,
   bootstate,
   ...hardware,
   nodestat,

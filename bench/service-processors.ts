@@ -39,14 +39,25 @@ export interface Cost {
 const aftermath = 100;
 
 /** What it costs muster to tell the power state of a group; all of its nodes must answer. */
-export async function askPower(muster: Muster, connection: Connection, group: string, count: number): Promise<Cost> {
+export function askPower(muster: Muster, connection: Connection, group: string, count: number): Promise<Cost> {
+  return askAll(muster, connection, `${group}/power`, count, 'power');
+}
+
+/** What it costs muster to tell something of a group, `path` being what follows `/nodes/`; all of its nodes must tell this label. */
+export async function askAll(
+  muster: Muster,
+  connection: Connection,
+  path: string,
+  count: number,
+  label: string,
+): Promise<Cost> {
   const before = processorTime(muster.pid);
-  const { took, body } = await connection.expect({ path: `${root}/nodes/${group}/power` });
+  const { took, body } = await connection.expect({ path: `${root}/nodes/${path}` });
   await pause(aftermath);
   const spent = processorTime(muster.pid) - before;
-  const answers = Object.values(JSON.parse(body!.toString()) as Record<string, { power: string }>);
-  const known = answers.filter(({ power }) => power === 'on' || power === 'off').length;
-  if (known !== count) throw new Error(`${known} of ${count} nodes told their power state.`);
+  const answers = Object.values(JSON.parse(body!.toString()) as Record<string, Record<string, string>>);
+  const known = answers.filter((answer) => !['', 'unknown', 'N/A'].includes(answer[label] ?? '')).length;
+  if (known !== count) throw new Error(`${known} of ${count} nodes told their ${label}.`);
   return { wall: took, processor: (spent * 1000) / count };
 }
 

@@ -100,6 +100,7 @@ export const testPackages: readonly DebianPackage[] = [
     program: '/usr/lib/python3/dist-packages/pyghmi',
     why: 'another service processor that speaks IPMI',
   },
+  { name: 'prometheus', program: 'prometheus', why: 'scrapes what muster counts about itself' },
   { name: 'qemu-system-x86', program: 'qemu-system-x86_64', why: 'virtual machines, and machines to switch on' },
   { name: 'qemu-utils', program: 'qemu-img', why: 'disks of virtual machines' },
   { name: 'rpm', program: 'rpmbuild', why: 'packages for dnf and zypper' },

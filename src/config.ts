@@ -3,10 +3,12 @@ import { type StaticDecode, Type } from 'typebox';
 import { logLevels } from './core/log.ts';
 import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
 import { hardwareSettings } from './drivers/settings.ts';
-import { httpSettings, limitSettings, tlsSettings, xcatwsSettings } from './rest/settings.ts';
+import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/settings.ts';
 import { bootSettings } from './services/boot/settings.ts';
 import { dhcpSettings } from './services/dhcp/settings.ts';
 import { discoverySettings } from './services/discovery/settings.ts';
+import { metricSettings } from './services/events/settings.ts';
+import { hookSettings } from './services/hooks/settings.ts';
 import { dnsSettings } from './services/dns/settings.ts';
 import { nameSettings } from './services/hosts/settings.ts';
 import { imageSettings } from './services/images/settings.ts';
@@ -25,6 +27,7 @@ export const allSettings = Type.Object({
   }),
   listen: setting(ListenAddresses, 'where to listen', { flag: 'host:port', default: ['127.0.0.1:8443'] }),
   http: httpSettings,
+  socket: socketSettings,
   tls: tlsSettings,
   xcatws: xcatwsSettings,
   limits: limitSettings,
@@ -37,6 +40,8 @@ export const allSettings = Type.Object({
   remote: remoteSettings,
   images: imageSettings,
   longWork: longWorkSettings,
+  hooks: hookSettings,
+  metrics: metricSettings,
   rangeFiles: setting(Path, 'directory that `^file` in ranges may read', { defaultText: 'off' }),
   logLevel: setting(oneOf(...logLevels), 'least severe messages that are logged', { default: 'info' }),
   logFile: setting(Path, 'file to log to', { defaultText: 'standard error, which is in the journal under systemd' }),

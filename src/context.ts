@@ -6,6 +6,7 @@ import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
 import { AddressGuard } from './core/address-guard.ts';
 import { Fault } from './core/errors.ts';
+import { Metrics } from './core/metrics.ts';
 import type { FileLock } from './core/file-lock.ts';
 import { fileLimit } from './core/file-limit.ts';
 import { createLog, type Logger } from './core/log.ts';
@@ -26,6 +27,7 @@ import { Authenticator } from './rest/authenticate.ts';
 import { BodyBudgets } from './rest/body-budgets.ts';
 import { Concurrency } from './rest/concurrency.ts';
 import { Connections } from './rest/connections.ts';
+import { RequestMeters } from './rest/request-meters.ts';
 import type { RestServices } from './rest/route.ts';
 import { BootServer } from './services/boot/boot-server.ts';
 import { MachineDiscovery } from './services/boot/discovery/machines.ts';
@@ -35,7 +37,9 @@ import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
+import { EventHub } from './services/events/hub.ts';
 import { Effects } from './services/effects.ts';
+import { Hooks } from './services/hooks/hooks.ts';
 import { Hosts } from './services/hosts/hosts.ts';
 import { HypervisorLinks } from './services/hypervisor-ways.ts';
 import { Images } from './services/images/images.ts';
@@ -57,6 +61,8 @@ export interface Context extends RestServices {
   readonly lock: FileLock;
   readonly status: NodeStatus;
   readonly machineWatch: MachineWatch;
+  readonly events: EventHub;
+  readonly hooks: Hooks;
 }
 
 const databaseFile = (data: string): string => join(data, 'muster.sqlite');
@@ -113,10 +119,11 @@ export async function openContext(config: Config): Promise<Context> {
     const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
     const status = new NodeStatus(store, failed);
+    const events = new EventHub(store, log);
     const images = new Images(config.images, { data: config.data, box, remote });
     const { postscripts } = remote;
     if (config.remote.postscripts === undefined) placeStockScripts(postscripts);
-    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, postscripts });
+    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, hostKeys, postscripts });
     const switches = new Switches({ box, hosts, guard, log });
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
@@ -130,14 +137,14 @@ export async function openContext(config: Config): Promise<Context> {
       seal,
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
-      runs: new Runs(),
+      runs: new Runs(undefined, undefined, events),
       hardware: new Hardware(drivers, box),
       means: {
         devices: new Devices(drivers, new Governor()),
         remote: nodes,
         probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
       },
-      effects: new Effects({ store, status, certificates, hostKeys, audit: config.audit }),
+      effects: new Effects({ store, status, certificates, hostKeys, events, audit: config.audit }),
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
@@ -150,9 +157,14 @@ export async function openContext(config: Config): Promise<Context> {
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       removedNodes: new RemovedNodes({ store, log, hosts, dns, dhcp }),
-      machineWatch: new MachineWatch({ store, status, log, hypervisors }),
+      machineWatch: new MachineWatch({ store, status, events, log, hypervisors }),
+      events,
+      hooks: new Hooks(config.hooks, { store, events, box, log }),
+      metrics: new Metrics(),
+      exporterPort: config.metrics.exporterPort,
+      meters: new RequestMeters(),
       audit: config.audit,
-      authenticator: new Authenticator(store, new Logins()),
+      authenticator: new Authenticator(store, new Logins(), config.socket.accounts),
       refusals: new Refusals(
         (record) => store.audit(record),
         (error) => log.error({ err: error }, 'a count of refused requests could not be written'),

@@ -8,11 +8,14 @@ import { Fault } from './core/errors.ts';
 import { formatListen, type ListenAddress } from './core/listen-address.ts';
 import { resumeLongWork } from './dispatch/long.ts';
 import { startHousekeeping } from './housekeeping.ts';
+import { openLocalSocket } from './local-socket.ts';
 import { hintNetworks } from './network-hints.ts';
 import { type Credentials, ensureCertificates, loadCredentials } from './rest/certificates.ts';
 import type { Endpoint } from './rest/endpoint.ts';
 import { endpoints } from './rest/endpoints/index.ts';
+import { rehearse } from './rehearsal.ts';
 import { localNames } from './rest/local-names.ts';
+import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
 import { stopSignals } from './stop-signals.ts';
@@ -24,27 +27,32 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
+  collectMetrics(context);
   const { stop, hurry } = stopSignals();
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: FastifyInstance<Server>[] = [];
   let plain: FastifyInstance<Server>[] = [];
+  let local: FastifyInstance<Server> | undefined;
   try {
     // Before anybody can ask for another one.
     await context.status.resume();
     await resumeLongWork(context);
     servers = await listen(context, rows);
     plain = await open(context, rows, context.config.http.listen, undefined);
+    local = await openLocalSocket(context, rows);
     await context.boot.start();
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
     context.machineWatch.resume();
     context.removedNodes.resume();
+    context.hooks.resume();
     const housekeeping = startHousekeeping(context);
     const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     for (const app of plain)
       process.stdout.write(`Without TLS: http://${formatListen(listening(app))}${musterRoot.prefix}\n`);
+    if (config.hardware.rehearsal) void rehearse(context.log);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );
@@ -52,7 +60,12 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     clearInterval(housekeeping);
   } finally {
     context.boot.watcher.close();
-    await Promise.all([context.longWork.close(), ...[...servers, ...plain].map((app) => finish(app, hurry))]);
+    context.hooks.close();
+    await context.events.close();
+    await Promise.all([
+      context.longWork.close(),
+      ...[...servers, ...plain, ...(local ? [local] : [])].map((app) => finish(app, hurry)),
+    ]);
     await closeContext(context);
   }
 }

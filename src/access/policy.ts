@@ -93,16 +93,20 @@ export function compilePolicy(rows: Iterable<PolicyRow>): Policy {
   const sorted = [...rows].sort((a, b) => comparePriority(a.priority, b.priority));
   const patterns = policyPatterns();
   const rules = sorted.map((row) => compileRule(row, patterns)).filter((rule) => rule !== undefined);
-  const plans = new Map<string, Plan>();
+  /** By user, then by command: every request asks several times, and a key made of both would have to be hashed each time. */
+  const plans = new Map<string, Map<string, Plan>>();
+  let kept = 0;
 
   function planFor(user: string, command: string): Plan {
-    const key = `${command}\0${user}`;
-    let plan = plans.get(key);
-    if (!plan) {
-      plan = makePlan(rules, user, command);
-      if (plans.size >= maximumPlans) plans.clear();
-      plans.set(key, plan);
+    const known = plans.get(user)?.get(command);
+    if (known) return known;
+    if (++kept > maximumPlans) {
+      plans.clear();
+      kept = 1;
     }
+    const plan = makePlan(rules, user, command);
+    const ofUser = plans.get(user) ?? new Map<string, Plan>();
+    plans.set(user, ofUser.set(command, plan));
     return plan;
   }
 

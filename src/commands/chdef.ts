@@ -11,10 +11,19 @@ import {
   createObject,
   type Given,
   lacksGroups,
-  renameNode,
+  renameObject,
 } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
-import { mostUnknownNames } from '../objects/cluster.ts';
+import { mostUnknownNames, type RangeOptions } from '../objects/cluster.ts';
+import {
+  type Definition,
+  questionsOfSet,
+  type Resolved,
+  resolved,
+  selectionOf,
+  tablesOfSet,
+  wordsOfSet,
+} from '../objects/definition-set.ts';
 import {
   allNewNodes,
   emptyRange,
@@ -30,6 +39,7 @@ import {
   type Answer,
   type Arguments,
   change,
+  definitionSet,
   noSelection,
   nothing,
   type Question,
@@ -52,6 +62,8 @@ const changedAlike = Type.Object({
 const renamed = Type.Object({ type: typeName, names: Type.String(), rename: Type.String() });
 /** Many objects, each with its own attributes. */
 const many = Type.Object({ type: typeName, definitions: Type.Record(Type.String(), textMap), mustExist });
+/** Objects of any types, and what became of them is told. */
+const set = Type.Object({ set: definitionSet, mode: Type.Optional(Type.Enum(['set', 'append', 'remove'])) });
 
 type Changed = Arguments<typeof changedAlike>;
 type Definitions = Readonly<Record<string, Given>>;
@@ -60,15 +72,17 @@ const modeFlags: Readonly<Record<Mode, readonly string[]>> = { set: [], append: 
 
 export const chdef = change({
   name: 'chdef',
-  args: Type.Union([changedAlike, renamed, many]),
+  args: Type.Union([changedAlike, renamed, many, set]),
   line(args) {
+    if ('set' in args) return wordsOfSet(args.set, modeFlags[args.mode ?? 'set']);
     if ('definitions' in args) return wordsOfAll(args.type, args.definitions);
     if ('rename' in args) return [...definitionWords(args.type, args.names), '-n', withoutSecrets(args.rename)];
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
-  tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
+  tablesShown: (args) => ('set' in args ? tablesOfSet(args.set) : tablesBehind(typeNamed(args.type))),
   *select(snapshot, args, { ranges }): Sliced<Selection> {
+    if ('set' in args) return yield* selectionOf(snapshot, yield* resolvedAll(snapshot, args.set, ranges), ranges.sees);
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
     const { existing, missing } =
@@ -82,16 +96,54 @@ export const chdef = change({
   },
   /** Each object is judged by what is said of it alone. */
   questions(snapshot, args) {
+    if ('set' in args)
+      return args.set.length > 1 ? questionsOfSet(snapshot, args.set, modeFlags[args.mode ?? 'set']) : undefined;
     return 'definitions' in args ? questionsOfAll(snapshot, typeNamed(args.type), args.definitions) : undefined;
   },
   *plan(draft, args, scope): Sliced<Answer> {
+    if ('set' in args) return yield* changeSet(draft, args, scope);
     const type = typeNamed(args.type);
     if ('definitions' in args) yield* defineAll(draft, type, args.definitions, scope);
-    else if ('rename' in args) rename(draft, args, scope);
+    else if ('rename' in args) rename(draft, type, args, scope);
     else yield* changeAlike(draft, type, args, scope);
     return type.name === 'site' ? { shape: 'none', messages: lifetimeMessages(draft) } : nothing;
   },
 });
+
+function* resolvedAll(
+  snapshot: Snapshot,
+  definitions: readonly Definition[],
+  ranges: RangeOptions,
+): Sliced<Resolved[]> {
+  const all: Resolved[] = [];
+  for (const each of definitions) {
+    const type = typeNamed(each.type);
+    const args = { ...each, mustExist: false };
+    const found = resolved(snapshot, each, ranges, mayMake(type, args) ? undefined : mostUnknownNames);
+    checkNamed(type, args, found.existing, found.missing);
+    all.push(found);
+    yield;
+  }
+  return all;
+}
+
+function* changeSet(
+  draft: Draft,
+  { set: definitions, mode = 'set' }: Arguments<typeof set>,
+  { ranges }: Scope,
+): Sliced<Answer> {
+  const changed: string[] = [];
+  const created: string[] = [];
+  const all = yield* resolvedAll(draft.base, definitions, ranges);
+  for (const { type, attributes } of all) checkAttributeNames(type, attributes);
+  for (const { type, existing, missing, attributes } of all) {
+    yield* eachInSlices(existing, (name) => changeObject(draft, type, name, attributes, mode, ranges));
+    yield* eachInSlices(missing, (name) => createObject(draft, type, name, attributes, ranges));
+    changed.push(...existing);
+    created.push(...missing);
+  }
+  return { shape: 'value', value: { changed, created, messages: lifetimeMessages(draft) } };
+}
 
 /** The reference system stores any text here; who writes one that means nothing is told so. */
 function lifetimeMessages(draft: Draft): string[] {
@@ -145,11 +197,11 @@ function* changeAlike(
   yield* eachInSlices(missing, (name) => createObject(draft, type, name, attributes, ranges));
 }
 
-function rename(draft: Draft, args: { names: string; rename: string }, { selection }: Scope): void {
+function rename(draft: Draft, type: ObjectType, args: { names: string; rename: string }, { selection }: Scope): void {
   const [node, ...more] = selection.objects ?? [];
   if (node === undefined || more.length > 0)
-    throw new Fault('invalid', `"${args.names}" must name one node to rename.`);
-  renameNode(draft, node, args.rename);
+    throw new Fault('invalid', `"${args.names}" must name one ${type.name} to rename.`);
+  renameObject(draft, type, node, args.rename);
 }
 
 function* questionsOfAll(snapshot: Snapshot, type: ObjectType, definitions: Definitions): Sliced<readonly Question[]> {

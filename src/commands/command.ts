@@ -1,4 +1,5 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import type { Metrics } from '../core/metrics.ts';
 import type { Loose } from '../core/loose.ts';
 import type { Sliced } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
@@ -10,6 +11,7 @@ import type { Discovery } from '../drivers/discovery.ts';
 import type { Hardware } from '../drivers/hardware.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 import { knownNodes, type RangeOptions } from '../objects/cluster.ts';
+import type { Permits } from '../objects/journal-sight.ts';
 import { emptyRange } from '../objects/select.ts';
 import type { BootServer } from '../services/boot/boot-server.ts';
 import type { MachineDiscovery } from '../services/boot/discovery/machines.ts';
@@ -19,6 +21,8 @@ import type { Dns } from '../services/dns/dns.ts';
 import type { Hosts } from '../services/hosts/hosts.ts';
 import type { Images } from '../services/images/images.ts';
 import type { RemovedNodes } from '../services/removed-nodes.ts';
+import type { EventHub } from '../services/events/hub.ts';
+import type { Sink } from '../services/events/listener.ts';
 import type { Remote } from '../services/remote/remote.ts';
 import type { AnyLong } from './long.ts';
 import type { AnyPerNode } from './per-node.ts';
@@ -40,6 +44,10 @@ export interface CommandServices {
   readonly remote: Remote;
   readonly images: Images;
   readonly boot: BootServer;
+  readonly events: Pick<EventHub, 'listen'>;
+  readonly metrics: Metrics;
+  /** Of what Prometheus asks nodes. */
+  readonly exporterPort: number;
 }
 
 /** The runs of the last day; dispatch keeps them. */
@@ -116,6 +124,10 @@ export interface Scope extends CommandServices {
   readonly run: string;
   readonly caller: Caller;
   readonly selection: Selection;
+  /** For what is shown row by row. */
+  readonly permits: Permits;
+  /** The same by today's rules, of the nodes as they were. */
+  permitsIn(past: Snapshot): Permits;
   /** Aborted when the client leaves. */
   signal(): AbortSignal;
 }
@@ -130,9 +142,18 @@ export type Answer =
       readonly notes?: readonly string[];
     }
   | { readonly shape: 'list'; readonly items: readonly string[]; readonly dependsOn?: readonly string[] }
-  | { readonly shape: 'value'; readonly value: unknown }
+  | { readonly shape: 'value'; readonly value: unknown; readonly notes?: readonly string[] }
+  | { readonly shape: 'text'; readonly type: string; readonly text: string }
+  | EventStream
   | Objects
-  | Rows;
+  | Rows
+  | Items;
+
+/** What happens, told to a connection as it happens until that is over. */
+export interface EventStream {
+  readonly shape: 'events';
+  listen(open: () => Sink): Promise<void>;
+}
 
 /** Objects with their attributes, made one by one when they are sent. */
 export interface Objects {
@@ -151,6 +172,16 @@ export interface Objects {
 export interface Rows {
   readonly shape: 'rows';
   readonly tables: readonly (readonly [table: string, rows: Iterable<Row>])[];
+}
+
+/** An object with one member that is a long list, whose items are made one by one when they are sent. */
+export interface Items {
+  readonly shape: 'items';
+  readonly member: string;
+  readonly items: Iterable<unknown>;
+  /** What stands before the list and behind it. */
+  readonly before?: object;
+  readonly after?: object;
 }
 
 export const nothing: Answer = { shape: 'none' };
@@ -173,20 +204,30 @@ export interface CommandBase<Args> {
   /** The tables that a reading of what it changes shows. */
   tablesShown?(args: Args): readonly string[];
   /** Undefined: it touches no object of the cluster. */
-  select?(snapshot: Snapshot, args: Args, services: CommandServices): Selection | Sliced<Selection>;
+  select?(
+    snapshot: Snapshot,
+    args: Args,
+    services: CommandServices,
+    permits: Permits,
+    user: string,
+  ): Selection | Sliced<Selection>;
 }
 
 /** Reads one snapshot, at once. */
 export interface Query<Args> extends CommandBase<Args> {
   readonly kind: 'query';
+  /** Whether it can read an earlier snapshot as well. */
+  showsPast?(args: Args): boolean;
   run(snapshot: Snapshot, args: Args, scope: Scope): Answer | Promise<Answer>;
 }
 
 /** Computes a change set; dispatch commits it. Called anew if somebody else's change came first, so it must have no other effect. */
 export interface Change<Args> extends CommandBase<Args> {
   readonly kind: 'change';
-  /** Slow work on the arguments that needs no snapshot, such as hashing a password. */
-  prepare?(args: Args): Promise<Args>;
+  /** Slow work on the arguments before a change set is computed, such as hashing a password. The policy was not asked yet, so it tells nothing; `isLimited`: the policy does not allow the caller everything. */
+  prepare?(args: Args, services: CommandServices, isLimited: boolean): Promise<Args>;
+  /** The revision of the change set that it takes back. */
+  reverts?(args: Args): number | undefined;
   plan(draft: Draft, args: Args, scope: Scope): Answer | Sliced<Answer>;
 }
 
@@ -228,5 +269,9 @@ export const serviceArguments = Type.Object({
 export const serviceLine = ({ range, remove }: Arguments<typeof serviceArguments>): readonly string[] =>
   range === undefined ? ['-n'] : remove ? ['-d'] : [];
 export const textMap = Type.Record(Type.String(), Type.String());
+/** Objects of any types; those of one definition are written alike. */
+export const definitionSet = Type.Array(
+  Type.Object({ type: Type.String(), names: Type.String(), attributes: textMap }),
+);
 export const noArguments = Type.Object({});
 export const noLine = (): readonly string[] => [];

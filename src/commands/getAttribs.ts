@@ -8,6 +8,7 @@ import { everyNode, noSelection, query } from './command.ts';
 
 export const getAttribs = query({
   name: 'getAttribs',
+  showsPast: ({ table }) => !tableNamed(table).log,
   args: Type.Object({
     table: Type.String(),
     keys: Type.String({ description: 'column=value,...' }),

@@ -6,6 +6,7 @@ import { hiddenArgument, query } from './command.ts';
 /** Like the reading of named nodes, but only of those that have anything in the table. */
 export const getTablesAllNodeAttribs = query({
   name: 'getTablesAllNodeAttribs',
+  showsPast: () => true,
   args: Type.Object({
     tables: Type.Array(Type.String()),
     columns: Type.Optional(Type.Array(Type.String())),

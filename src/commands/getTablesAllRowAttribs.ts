@@ -6,6 +6,7 @@ import { everyNode, noSelection, query, type Rows } from './command.ts';
 
 export const getTablesAllRowAttribs = query({
   name: 'getTablesAllRowAttribs',
+  showsPast: ({ tables }) => !tables.some((name) => tableNamed(name).log),
   args: Type.Object({ tables: Type.Array(Type.String()), columns: Type.Optional(Type.Array(Type.String())) }),
   line: ({ tables }) => [tables.join(',')],
   select: (_snapshot, { tables }) => (tables.some((name) => tellsOfNodes(tableNamed(name))) ? everyNode : noSelection),

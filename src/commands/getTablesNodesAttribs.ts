@@ -4,6 +4,7 @@ import { hiddenArgument, query, selectNodes } from './command.ts';
 
 export const getTablesNodesAttribs = query({
   name: 'getTablesNodesAttribs',
+  showsPast: () => true,
   args: Type.Object({
     tables: Type.Array(Type.String()),
     range: Type.String(),

@@ -3,15 +3,18 @@ import type { Sliced } from '../core/slices.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
-import { type Attributes, nodeAttributes } from '../objects/node-attributes.ts';
-import { emptyRange, existingObjects, policyNodesInSlices } from '../objects/select.ts';
+import { type Attributes, nodeAttributes, withoutDefaultScripts } from '../objects/node-attributes.ts';
+import { emptyRange, existingObjects, namedObjects, readSelection } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
-import { attributeNamed, tablesBehind, typeNamed } from '../objects/types.ts';
-import { allMembers } from '../objects/groups.ts';
+import { attributeNamed, nodeType, tablesBehind, typeNamed } from '../objects/types.ts';
+import { mostUnknownNames } from '../objects/cluster.ts';
+import { checkAttributeNames } from '../objects/define.ts';
+import { allMembers, allNodes } from '../objects/groups.ts';
 import { type Answer, noSelection, query, type Selection } from './command.ts';
 
 export const lsdef = query({
   name: 'lsdef',
+  showsPast: () => true,
   args: Type.Object({
     type: Type.String(),
     names: Type.Optional(
@@ -22,6 +25,13 @@ export const lsdef = query({
     short: Type.Optional(Type.Boolean({ description: 'the names alone' })),
     refuseEmpty: Type.Optional(Type.Boolean({ description: 'whether a range that selects nothing is refused' })),
     hidden: Type.Optional(Type.Boolean({ description: 'whether hidden nodes are among the members of groups' })),
+    hiddenNodes: Type.Optional(Type.Boolean({ description: 'whether hidden nodes are listed too' })),
+    skipMissing: Type.Optional(Type.Boolean({ description: 'whether names that nothing has are passed over' })),
+    ownScripts: Type.Optional(
+      Type.Boolean({
+        description: 'whether the scripts of all nodes are left out, as for those who write back what they read',
+      }),
+    ),
   }),
   line({ type, names, attributes, explain, short }) {
     const chosen = attributes?.join(',') ?? explain;
@@ -32,17 +42,21 @@ export const lsdef = query({
       ...(chosen === undefined ? [] : ['-i', chosen]),
     ];
   },
-  *select(snapshot, { type: typeName, names, short, refuseEmpty }, { ranges }): Sliced<Selection> {
-    const type = typeNamed(typeName);
+  select(snapshot, args, { ranges: usual }): Selection | Sliced<Selection> {
+    const { names, short, refuseEmpty } = args;
+    const type = typeNamed(args.type);
+    const ranges = args.hiddenNodes ? { ...usual, hidden: true } : usual;
     if (names === undefined) {
       if (type.name === 'site') return noSelection;
-      const all = objectNames(snapshot, type);
+      const all = args.hiddenNodes && type === nodeType ? allNodes(snapshot) : objectNames(snapshot, type);
       const isAboutNodes = !short || type.name === 'node';
-      return { objects: all, nodes: isAboutNodes ? yield* policyNodesInSlices(snapshot, type, all) : undefined };
+      return isAboutNodes ? readSelection(snapshot, type, all) : { objects: all, nodes: undefined };
     }
-    const objects = existingObjects(snapshot, type, names, ranges);
+    const objects = args.skipMissing
+      ? namedObjects(snapshot, type, names, ranges, mostUnknownNames).existing
+      : existingObjects(snapshot, type, names, ranges);
     if (objects.length === 0 && refuseEmpty) throw emptyRange(names);
-    return { objects, nodes: yield* policyNodesInSlices(snapshot, type, objects, ranges.sees) };
+    return readSelection(snapshot, type, objects, ranges.sees);
   },
   run(snapshot, args, { catalog, selection }): Answer {
     const type = typeNamed(args.type);
@@ -54,13 +68,15 @@ export const lsdef = query({
       args.hidden && type.name === 'group' && shown['members'] !== undefined
         ? { ...shown, members: allMembers(snapshot, name).join(',') }
         : shown;
+    const own = (shown: Attributes): Attributes =>
+      args.ownScripts && type === nodeType ? withoutDefaultScripts(snapshot, shown) : shown;
     if (attributes) {
-      if (type.name !== 'site') for (const attribute of attributes) attributeNamed(type, attribute);
+      checkAttributeNames(type, Object.fromEntries(attributes.map((name) => [name, ''])));
       const objects = {
         shape: 'objects',
         names,
         dependsOn,
-        attributes: (name: string) => members(name, chosenAttributes(snapshot, type, name, attributes)),
+        attributes: (name: string) => own(members(name, chosenAttributes(snapshot, type, name, attributes))),
       } as const;
       // The site has no object to show when none of the attributes is set.
       if (type.name === 'site' && Object.keys(objects.attributes(names[0]!)).length === 0)
@@ -83,9 +99,9 @@ export const lsdef = query({
     return {
       shape: 'objects',
       names,
-      attributes: (name) => nodeAttributes(reader, name),
-      text: (name) => catalog.text(snapshot, name),
-      wholeCatalog: args.names === undefined,
+      attributes: (name) => own(nodeAttributes(reader, name)),
+      ...(args.ownScripts ? {} : { text: (name: string) => catalog.text(snapshot, name) }),
+      wholeCatalog: args.names === undefined && !args.ownScripts && !args.hiddenNodes,
       dependsOn,
     };
   },

@@ -8,6 +8,7 @@ const actions: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot'
 const readings: readonly string[] = ['stat', 'state', 'status', 'bmcstate'];
 /** For the service processor itself. */
 const restart = 'bmcreboot';
+const controllerWords: readonly string[] = [restart, 'bmcstate'];
 const words: readonly string[] = [...actions, ...readings, restart];
 
 /** What a node is doing once the action was carried out. */
@@ -29,10 +30,17 @@ export const rpower = perNode({
     'power',
     { action: Type.String() },
     async (power, { action }, task) => {
-      const state = await carryOut(power, action, task.signal);
+      let before: string | undefined;
+      const state = await carryOut(power, action, task.signal, (seen) => (before = seen));
+      if (!controllerWords.includes(action)) task.tell({ kind: 'power', power: state });
       const status = statusAfter[action as PowerAction];
-      // A reset of a node that is off did nothing.
-      if (status && !(status === 'powering-on' && state === 'off')) task.tell({ kind: 'status', status });
+      // A reset of a node that is off did nothing, nor did what was there already.
+      const idle =
+        (status === 'powering-on' && state === 'off') ||
+        (before === state && (action === 'on' || status === 'powering-off'));
+      if (status && !idle) task.tell({ kind: 'status', status });
+      // What these did, the state at the end does not tell.
+      if (before !== undefined && (action === 'boot' || action === 'softoff')) return { power: state, before };
       return usualValues.get(state) ?? { power: state };
     },
     ({ action }) => checkWord(action, words, 'power action'),
@@ -42,11 +50,11 @@ export const rpower = perNode({
   outlivesClient: ({ action }) => !readings.includes(action),
 });
 
-function carryOut(power: Power, action: string, signal: AbortSignal): Promise<string> {
-  if (action === restart || action === 'bmcstate') {
+function carryOut(power: Power, action: string, signal: AbortSignal, from: (state: string) => void): Promise<string> {
+  if (controllerWords.includes(action)) {
     const { controller } = power;
     if (!controller) throw new Fault('invalid', `${action} is not possible with its kind of hardware.`);
     return action === restart ? controller.restart(signal) : controller.state(signal);
   }
-  return readings.includes(action) ? power.state(signal) : power.set(action as PowerAction, signal);
+  return readings.includes(action) ? power.state(signal) : power.set(action as PowerAction, signal, from);
 }

@@ -12,6 +12,9 @@ import { perNode, type Task } from './per-node.ts';
 const args = Type.Object({
   ...nodeArguments,
   files: Type.Boolean(),
+  synclist: Type.Optional(
+    Type.String({ description: 'a list of files on the management node, instead of those of the images' }),
+  ),
   software: Type.Boolean(),
   scripts: Type.Optional(
     Type.Array(Type.String(), {
@@ -23,10 +26,14 @@ const args = Type.Object({
 export type UpdatenodeArgs = Arguments<typeof args>;
 
 /** The argument line; all three steps are what the command does when told nothing. */
-function updateLine({ files, software, scripts }: UpdatenodeArgs): string[] {
+function updateLine({ files, synclist, software, scripts }: UpdatenodeArgs): string[] {
   if (files && software && scripts?.length === 0) return [];
   const scriptWords = scripts ? ['-P', ...(scripts.length > 0 ? [scripts.join(',')] : [])] : [];
-  return [...(files ? ['-F'] : []), ...(software ? ['-S'] : []), ...scriptWords];
+  return [
+    ...(files ? ['-F', ...(synclist === undefined ? [] : [synclist])] : []),
+    ...(software ? ['-S'] : []),
+    ...scriptWords,
+  ];
 }
 
 export const updatenode = perNode<typeof args, UpdateJob, UpdateTarget>({
@@ -45,18 +52,18 @@ export const updatenode = perNode<typeof args, UpdateJob, UpdateTarget>({
   // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
   work: (job, target, task) =>
     task.remote.update(target.to, task, (remote) =>
-      updateOne(new NodeUpdate(job, target, task.node, task.files), remote, task),
+      updateOne(new NodeUpdate(job, target, task.node, task.files), remote, task, job.tellsState),
     ),
 });
 
-function stepsOf({ files, software, scripts }: UpdatenodeArgs): UpdateSteps {
+function stepsOf({ files, synclist, software, scripts }: UpdatenodeArgs): UpdateSteps {
   const named = scripts?.map((text): Postscript => parsePostscript(text));
-  return { files, software, scripts: named?.length === 0 ? 'all' : named };
+  return { files, synclist, software, scripts: named?.length === 0 ? 'all' : named };
 }
 
-async function updateOne(update: NodeUpdate, remote: RemoteNode, task: Task): Promise<NodeResult> {
+async function updateOne(update: NodeUpdate, remote: RemoteNode, task: Task, tellsState: boolean): Promise<NodeResult> {
   const { node } = task;
-  const doesSomething = await update.doesSomething();
+  const doesSomething = tellsState && (await update.doesSomething());
   // The state of a node on which nothing is done stays what it was.
   const note = (state: UpdateState): void => {
     if (doesSomething) task.tell({ kind: 'update', state });

@@ -2,6 +2,8 @@
 export type Effect =
   /** What a command has made the node do, such as `powering-on`. */
   | { readonly kind: 'status'; readonly status: string }
+  /** What its power is. */
+  | { readonly kind: 'power'; readonly power: string }
   /** What somebody has looked at the node for; `applications` as `appstatus` keeps them. */
   | { readonly kind: 'sighting'; readonly status: string; readonly applications: string }
   | { readonly kind: 'update'; readonly state: UpdateState }

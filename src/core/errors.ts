@@ -28,6 +28,8 @@ export interface FaultOptions {
   retryAfter?: number;
   /** The nodes that were asked for, unknown ones too, where one of them is not known. */
   about?: readonly string[];
+  /** The names that nothing has, where that is what was wrong. */
+  missing?: readonly string[];
   /** What the reference system says instead, where scripts are known to look for its words. */
   reference?: readonly string[];
   cause?: unknown;
@@ -39,6 +41,7 @@ export class Fault extends Error {
   readonly sentences: readonly string[];
   readonly retryAfter: number | undefined;
   readonly about: readonly string[] | undefined;
+  readonly missing: readonly string[] | undefined;
   readonly reference: readonly string[] | undefined;
 
   constructor(kind: ErrorKind, sentences: string | readonly string[], options: FaultOptions = {}) {
@@ -49,6 +52,7 @@ export class Fault extends Error {
     this.sentences = list;
     this.retryAfter = options.retryAfter;
     this.about = options.about;
+    this.missing = options.missing;
     this.reference = options.reference;
   }
 }

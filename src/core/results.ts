@@ -28,6 +28,8 @@ export interface NodeFailure {
   readonly node: string;
   readonly error: string;
   readonly kind?: FailureKind | undefined;
+  /** What the reference system says of it. */
+  readonly reference?: string | undefined;
   readonly output?: NodeOutput | undefined;
 }
 
@@ -38,19 +40,27 @@ type FailureKind = 'deadline' | 'garbled';
 const longestError = 8 * 1024;
 
 /** What went wrong with a node. */
-export function nodeFailure(node: string, { kind, sentences }: Fault): NodeFailure {
+export function nodeFailure(node: string, { kind, sentences, reference }: Fault): NodeFailure {
   const text = oneText(sentences);
   const error = text.length > longestError ? `${text.slice(0, longestError)}...` : text;
-  return kind === 'deadline' || kind === 'garbled' ? { node, error, kind } : { node, error };
+  return {
+    node,
+    error,
+    ...(kind === 'deadline' || kind === 'garbled' ? { kind } : {}),
+    ...(reference ? { reference: reference.join(' ') } : {}),
+  };
 }
 
 /** Sentences are written to follow the node's name; all but the first follow a full stop. */
 const oneText = ([first = '', ...more]: readonly string[]): string =>
   [first, ...more.map((sentence) => sentence.charAt(0).toUpperCase() + sentence.slice(1))].join(' ');
 
-/** What a client sees of a result. */
-export function shownResult(result: NodeResult): object {
-  if ('error' in result) return { node: result.node, error: result.error, output: result.output };
+/** What a client sees of a result; of an error also what the reference system says, if it wants to know. */
+export function shownResult(result: NodeResult, detailed = false): object {
+  if ('error' in result) {
+    const { node, error, output, reference } = result;
+    return { node, error, output, ...(detailed ? { reference } : {}) };
+  }
   return 'output' in result ? { node: result.node, value: result.output } : result;
 }
 

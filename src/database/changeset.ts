@@ -16,6 +16,8 @@ export interface Origin {
   readonly client: string;
   readonly command: string;
   readonly run: string;
+  /** The revision of the change set that this one takes back. */
+  readonly reverts?: number | undefined;
 }
 
 /** Of what muster does by itself. Requests come from an address, so nobody else's has this client. */
@@ -54,7 +56,7 @@ export const revert = (changes: readonly RowChange[]): RowChange[] =>
   changes.map(({ table, key, before, after }) => ({ table, key, before: after, after: before })).reverse();
 
 /** Columns as the journal keeps them: of a changed row only what changed, null for unset. Volatile ones have no `before`: nobody reverts them. */
-type JournalColumns = Readonly<Record<string, string | null>>;
+export type JournalColumns = Readonly<Record<string, string | null>>;
 export type JournalRow = readonly [key: string, before: JournalColumns | null, after: JournalColumns | null];
 /** The journal's form of a change set, also what the database is written from. */
 export type JournalChanges = Readonly<Record<string, readonly JournalRow[]>>;
@@ -186,7 +188,8 @@ export function decodeChanges(
   return changes;
 }
 
-function overlay(before: Row | undefined, columns: JournalColumns): Row {
+/** A row with other values in some columns. */
+export function overlay(before: Row | undefined, columns: JournalColumns): Row {
   const row: Record<string, string> = { ...before };
   for (const [column, value] of Object.entries(columns)) {
     if (value === null) delete row[column];

@@ -1,5 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { Fault } from '../core/errors.ts';
+import { eventKinds } from '../core/event-kinds.ts';
 import { checkHostAddress } from '../core/host-address.ts';
 import { maskBits } from '../core/ip.ts';
 import { noProcessorPort, processorPort } from '../core/processor-port.ts';
@@ -46,7 +47,24 @@ const bytes: Check = (value) =>
 const dottedNumber: Check = (value) =>
   /^\d+(\.\d+)*$/.test(value) ? undefined : 'is not a priority: give a number such as 4 or 4.2';
 
+const hookUrl: Check = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    return 'is not a URL that begins with https:// or http://';
+  return url.username !== '' || url.password !== '' ? 'must not hold a user name or a password' : undefined;
+};
+const programName: Check = (value) =>
+  /^[A-Za-z0-9][\w.-]{0,63}$/.test(value) ? undefined : 'is not the name of a program: a file name without directories';
+const kindList: Check = (value) =>
+  firstBad(
+    value.split(',').map((each) => each.trim()),
+    (each) => ((eventKinds as readonly string[]).includes(each) ? undefined : `may hold ${eventKinds.join(', ')}`),
+  );
+
 const checks: Readonly<Record<string, Check>> = {
+  'hooks.url': hookUrl,
+  'hooks.command': programName,
+  'hooks.kinds': kindList,
   'hosts.ip': address,
   'ipmi.bmc': processor,
   'ipmi.bmcport': port,

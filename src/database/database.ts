@@ -53,8 +53,29 @@ export interface LogQuery {
   readonly limit: number;
 }
 
+/** An entry of the journal: who changed what, when and from where. */
+export interface JournalEntry extends Origin {
+  readonly revision: number;
+  readonly time: number;
+  readonly changes: JournalChanges;
+}
+
+/** Which journal entries to read: those after one revision, up to another. */
+export interface JournalQuery {
+  readonly after: number;
+  readonly until: number;
+  readonly user?: string | undefined;
+  readonly command?: string | undefined;
+  /** Only rows of these tables, or under these names, are wanted: what has none may be left out. */
+  readonly tables?: readonly string[] | undefined;
+  readonly names?: readonly string[] | undefined;
+}
+
 /** Thrown by `write` when somebody else has committed change sets since `base`. */
 export class WriteClash extends Error {}
+
+/** Thrown by `readChanges` when an entry in between is no longer known. */
+export class JournalGap extends Error {}
 
 /** Durable storage, also for several processes at once. What any implementation must do is tried by test/database/contract.ts. */
 export interface Database {
@@ -68,6 +89,14 @@ export interface Database {
   changesAfter(sequence: number): Promise<readonly ChangeSet[] | undefined>;
   /** Calls back soon after somebody else has committed, at times for nothing; returns what ends that. */
   watch(changed: () => void): () => void;
+  /** Journal entries, the newest first. Each piece is read in a few milliseconds, and others get their turn in between. */
+  readJournal(query: JournalQuery): AsyncIterable<readonly JournalEntry[]>;
+  /** The changes of all entries after one revision up to another, the oldest first, parts of long ones apart; read as fast as can be. */
+  readChanges(after: number, until: number): AsyncIterable<readonly JournalChanges[]>;
+  /** The oldest entry that is still known. */
+  oldestEntry(): Promise<Pick<JournalEntry, 'revision' | 'time'> | undefined>;
+  /** The latest revision that was there at the time (milliseconds); undefined if the journal does not go back that far. */
+  revisionAt(time: number): Promise<number | undefined>;
   readLog(query: LogQuery): Promise<Row[]>;
   prune(retention: Retention): Promise<void>;
   close(): Promise<void>;

@@ -107,7 +107,9 @@ export class Draft {
 }
 
 const unknownColumn = (table: Table, column: string): Fault =>
-  new Fault('invalid', `Table "${table.name}" has no column "${column}"; it has ${table.columns.join(', ')}.`);
+  new Fault('invalid', `Table "${table.name}" has no column "${column}"; it has ${table.columns.join(', ')}.`, {
+    missing: [`${table.name}.${column}`],
+  });
 
 function sameRow(a: Row | undefined, b: Row | undefined): boolean {
   if (a === b) return true;

@@ -64,6 +64,20 @@ export class Snapshot {
     return new Snapshot(revision, sequence, next);
   }
 
+  /** An earlier state, in which these rows were others. It has no place in the sequence. */
+  earlier(changed: ReadonlyMap<string, ReadonlyMap<string, Row | undefined>>, revision: number): Snapshot {
+    const tables = [...this.#tables];
+    for (const [table, rows] of changed) tables[slotOf(table)] = { rows: this.rows(table).with(rows), version: -1 };
+    return new Snapshot(revision, -1, tables);
+  }
+
+  /** The same with one table of another. */
+  withTable(name: string, other: Snapshot): Snapshot {
+    const tables = [...this.#tables];
+    tables[slotOf(name)] = other.#table(name);
+    return new Snapshot(this.revision, this.sequence, tables);
+  }
+
   #table(name: string): TableVersion {
     const slot = slots.get(name);
     return (slot === undefined ? undefined : this.#tables[slot]) ?? noRows;

@@ -11,6 +11,7 @@ import {
 import { auditText } from './audit-text.ts';
 import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
 import { Feed, type Reload } from './feed.ts';
+import { Past } from './past.ts';
 import { Snapshot } from './snapshot.ts';
 
 type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
@@ -48,6 +49,8 @@ const maximumQueuedAudits = 100_000;
  * behind for longer than the database takes to tell of it.
  */
 export class Store {
+  /** What was there before. */
+  readonly past: Past;
   readonly #database: Database;
   readonly #feed: Feed;
   readonly #failed: (error: unknown) => void;
@@ -68,10 +71,15 @@ export class Store {
   #isClosed = false;
   #writeFailed = false;
   #followFailed = false;
+  #batches = 0;
+  #sets = 0;
+  #writeTime = 0;
 
   private constructor(database: Database, snapshot: Snapshot, failed: (error: unknown) => void) {
     this.#database = database;
     this.#feed = new Feed(database, snapshot);
+    this.past = new Past(database, snapshot);
+    this.#feed.subscribe((current) => this.past.note(current));
     this.#failed = failed;
     this.#head = snapshot;
     this.#unwatch = database.watch(() => {
@@ -96,6 +104,12 @@ export class Store {
   /** False after the database could not be written or followed, until it can be again. */
   get healthy(): boolean {
     return !this.#writeFailed && !this.#followFailed;
+  }
+
+  /** What was written, and what waits. */
+  get load(): { readonly batches: number; readonly sets: number; readonly seconds: number; readonly waiting: number } {
+    const waiting = this.#uncomputed.length + this.#queue.length + this.#audits.length + this.#laterAudits.length;
+    return { batches: this.#batches, sets: this.#sets, seconds: this.#writeTime / 1_000, waiting };
   }
 
   /** The database with all accepted changes, also those that are not on disk yet: what a new change set is computed from. */
@@ -283,6 +297,7 @@ export class Store {
     const audit = laterAudits.concat(audits.map(({ text }) => text));
     for (const pending of batch) if (pending.audit) audit.push(auditText(pending.audit));
     const base = batch.length > 0 ? this.current.sequence : undefined;
+    const began = performance.now();
     try {
       await this.#database.write({ base, sets, audit });
     } catch (error) {
@@ -291,6 +306,9 @@ export class Store {
       return;
     }
     this.#writeFailed = false;
+    this.#batches++;
+    this.#sets += sets.length;
+    this.#writeTime += performance.now() - began;
     for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
     for (const { resolve } of audits) resolve();
     const last = batch.at(-1);

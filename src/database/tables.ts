@@ -75,6 +75,7 @@ export function tableNamed(name: string): Table {
   const table = tables.get(name);
   if (table) return table;
   throw new Fault('unknown-object', `There is no table named "${name}".${suggestion(name, tables.keys())}`, {
+    missing: [name],
     reference: [`No such table: ${name}`],
   });
 }

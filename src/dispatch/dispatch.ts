@@ -20,6 +20,8 @@ import type { AuditRecord } from '../database/database.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
+import type { Permits } from '../objects/journal-sight.ts';
+import { revisionOf } from '../objects/moments.ts';
 import { notesOn } from '../objects/notes.ts';
 import { checkPatterns } from '../objects/pattern-check.ts';
 import { policyOf } from '../objects/policy.ts';
@@ -27,7 +29,7 @@ import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
 import { discreetly } from './discreet.ts';
 import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
-import { checkCouldBeAllowed, checkPermission, type Permission, sight } from './permission.ts';
+import { checkCouldBeAllowed, checkPermission, type Permission, permitsOf, sight } from './permission.ts';
 import { type NodeResults, perNodeResults, type PerNodeServices } from './per-node.ts';
 import { peerNames } from './peer-names.ts';
 import type { Run, RunEnd } from './runs.ts';
@@ -56,6 +58,8 @@ export interface Request {
   readonly expectNodes: number | undefined;
   readonly revision: number | undefined;
   readonly precondition?: Precondition | undefined;
+  /** A revision or a time, for whoever wants to know how things were. */
+  readonly at?: string | undefined;
   /** Aborted when the client leaves. */
   readonly signal: () => AbortSignal;
   /** Hears of the run's id before anything else happens. */
@@ -158,18 +162,30 @@ interface Admitted extends Scope {
   readonly questions: readonly Question[];
 }
 
-/** Resolves what the request is about and makes sure that the caller may ask for it. */
-function* admit({ services, request, run, command, permission }: Call, snapshot: Snapshot): Sliced<Admitted> {
-  const isUnlimited = command.free || policyOf(snapshot).alwaysAllows(request.user, command.name);
-  const limited = isUnlimited ? services : viewOf(services, snapshot, permission);
+/**
+ * Resolves what the request is about and makes sure that the caller may ask for it. The policy is asked in every state of `judges`: what
+ * is shown of the past was and is the caller's to see.
+ */
+function* admit(
+  { services, request, run, command, permission }: Call,
+  snapshot: Snapshot,
+  judges: Judges = [snapshot],
+): Sliced<Admitted> {
+  const [judge] = judges;
+  const isUnlimited = command.free || policyOf(judge).alwaysAllows(request.user, command.name);
+  const limited = isUnlimited ? services : viewOf(services, judges, permission);
+  const permits: Permits = (about) => judges.every((each) => permitsOf(each, permission)(about));
   let selection = noSelection;
   try {
-    const selected = command.select?.(snapshot, request.args, limited) ?? noSelection;
+    const selected = command.select?.(snapshot, request.args, limited, permits, request.user) ?? noSelection;
     selection = 'next' in selected ? yield* selected : selected;
   } catch (error) {
-    throw discreetFault(snapshot, command, permission, error);
+    throw discreetFault(judges, command, permission, error);
   }
-  const questions = yield* askPolicy({ request, command, permission }, snapshot, selection);
+  const read = command.reads?.(snapshot, request.args);
+  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
+  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
+  const questions = isUnlimited ? whole : yield* askPolicy({ request, command, permission }, snapshot, whole, judges);
   const address = command.takes?.(request.args);
   if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
   checkExpectation(request.expectNodes, selection);
@@ -177,7 +193,7 @@ function* admit({ services, request, run, command, permission }: Call, snapshot:
   request.precondition?.(snapshot, command.tablesShown?.(request.args), exists);
   const { user, client, token, login } = request;
   const { addresses } = permission;
-  const hasFullRights = (): boolean => policyOf(snapshot).fullRights(user);
+  const hasFullRights = (): boolean => policyOf(judge).fullRights(user);
   const caller: Caller = { user, client, addresses, token, login, hasFullRights };
   // The services are inherited: a copy of them would cost every request more than the rest of this.
   const scope = Object.create(limited) as { -readonly [K in keyof Admitted]: Admitted[K] };
@@ -185,45 +201,63 @@ function* admit({ services, request, run, command, permission }: Call, snapshot:
   scope.questions = questions;
   scope.caller = caller;
   scope.selection = selection;
+  scope.permits = permits;
+  scope.permitsIn = (past) => permitsOf(judgeOf(past, judge), permission);
   scope.signal = request.signal;
   return scope;
 }
 
+/** States that the policy is asked in; the first is today's. */
+type Judges = readonly [Snapshot, ...Snapshot[]];
+
+const pastJudges = new WeakMap<Snapshot, Snapshot>();
+
+/** Nodes and groups as they were, with today's rules. What its ranges mean is kept with it, so it is made once. */
+function judgeOf(past: Snapshot, current: Snapshot): Snapshot {
+  let judge = pastJudges.get(past);
+  if (judge?.rows('policy') !== current.rows('policy'))
+    pastJudges.set(past, (judge = past.withTable('policy', current)));
+  return judge!;
+}
+
 /** Ranges of callers who may not do everything pass over nodes that they may know nothing of. */
-function viewOf(services: DispatchServices, snapshot: Snapshot, permission: Permission): DispatchServices {
-  checkCouldBeAllowed(snapshot, permission);
-  const sees = sight(snapshot, permission);
-  if (!sees) return services;
+function viewOf(services: DispatchServices, judges: Judges, permission: Permission): DispatchServices {
+  checkCouldBeAllowed(judges[0], permission);
+  const sights = judges.flatMap((each) => sight(each, permission) ?? []);
+  if (sights.length === 0) return services;
+  const [first] = sights;
+  const sees = sights.length === 1 ? first! : (node: string): boolean => sights.every((each) => each(node));
   const limited = Object.create(services) as { -readonly [K in keyof DispatchServices]: DispatchServices[K] };
   limited.ranges = { ...services.ranges, sees };
   return limited;
 }
 
 /** What a caller is told whose request names something that does not exist: that, only if it might be asked for if it did. */
-function discreetFault(snapshot: Snapshot, command: Command<unknown>, permission: Permission, error: unknown): unknown {
+function discreetFault(judges: Judges, command: Command<unknown>, permission: Permission, error: unknown): unknown {
   if (!(error instanceof Fault) || error.kind !== 'unknown-object' || command.free) return error;
-  checkPermission(snapshot, permission, error.about && [...error.about].sort());
-  // A group is unknown to those who may know of none of its nodes; who was not refused by its name may be by them.
-  const members = (error.about ?? []).flatMap((name) => allMembers(snapshot, name));
-  if (members.length > 0) checkPermission(snapshot, permission, members.sort());
+  for (const snapshot of judges) {
+    checkPermission(snapshot, permission, error.about && [...error.about].sort());
+    // A group is unknown to those who may know of none of its nodes; who was not refused by its name may be by them.
+    const members = (error.about ?? []).flatMap((name) => allMembers(snapshot, name));
+    if (members.length > 0) checkPermission(snapshot, permission, members.sort());
+  }
   return error;
 }
 
 function* askPolicy(
   { request, command, permission }: Pick<Call, 'request' | 'command' | 'permission'>,
   snapshot: Snapshot,
-  selection: Selection,
+  whole: readonly Question[],
+  judges: Judges,
 ): Sliced<readonly Question[]> {
-  const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
-  const read = command.reads?.(snapshot, request.args);
-  if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
-  if (command.free || policyOf(snapshot).alwaysAllows(request.user, command.name)) return whole;
-  indexGroups(snapshot);
-  yield;
+  for (const judge of judges) {
+    indexGroups(judge);
+    yield;
+  }
   const making = command.questions?.(snapshot, request.args);
   const questions = making ? yield* making : whole;
   for (const { words, nodes, every } of questions) {
-    checkPermission(snapshot, { ...permission, words }, nodes, every);
+    for (const judge of judges) checkPermission(judge, { ...permission, words }, nodes, every);
     yield;
   }
   return questions;
@@ -241,22 +275,51 @@ function checkExpectation(expected: number | undefined, { objects }: Selection):
 }
 
 function runQuery(call: Call<Query<unknown>>): Outcome | Promise<Outcome> {
-  const { services, request, run, command } = call;
-  const snapshot = services.store.current;
+  const { current } = call.services.store;
+  return call.request.at === undefined ? answered(call, current, [current]) : runPast(call, current, call.request.at);
+}
+
+/** As it was: what is asked for is looked up there, who may see it is decided by today's rules, of the nodes as they are and as they were. */
+async function runPast(call: Call<Query<unknown>>, current: Snapshot, at: string): Promise<Outcome> {
+  const { services, request, command, permission } = call;
+  if (!command.showsPast?.(request.args))
+    throw new Fault(
+      'invalid',
+      `${command.name} cannot tell how this was: only definitions and tables are in the journal.`,
+    );
+  if (!command.free) checkCouldBeAllowed(current, permission);
+  const past = await services.store.past.at(current, await revisionOf(services.store, current, 'at', at));
+  const outcome = await answered(call, past, [current, judgeOf(past, current)]);
+  // Tags are those of states that follow each other.
+  return { ...outcome, answer: withoutTag(outcome.answer as Answer) };
+}
+
+function withoutTag(answer: Answer): Answer {
+  if (!('dependsOn' in answer)) return answer;
+  const { dependsOn: _, ...rest } = answer;
+  return rest;
+}
+
+function answered(call: Call<Query<unknown>>, snapshot: Snapshot, judges: Judges): Outcome | Promise<Outcome> {
+  const { request, run, command } = call;
   const outcome = (finished: Answer): Outcome => ({ run, revision: snapshot.revision, snapshot, answer: finished });
-  const answered = (scope: Admitted): Outcome | Promise<Outcome> => {
+  const answer = (scope: Admitted): Outcome | Promise<Outcome> => {
     run.nodes = run.ok = scope.selection.objects?.length ?? 0;
-    const answer = command.run(snapshot, request.args, scope);
-    return answer instanceof Promise ? answer.then(outcome) : outcome(answer);
+    const made = command.run(snapshot, request.args, scope);
+    return made instanceof Promise ? made.then(outcome) : outcome(made);
   };
-  const admitted = inSlices(admit(call, snapshot));
-  return admitted instanceof Promise ? admitted.then(answered) : answered(admitted);
+  const admitted = inSlices(admit(call, snapshot, judges));
+  return admitted instanceof Promise ? admitted.then(answer) : answer(admitted);
 }
 
 async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
   const { services, request, run, command, permission } = call;
   const { store, seal } = services;
-  const prepared = command.prepare ? { ...request, args: await command.prepare(request.args) } : request;
+  if (command.prepare && !command.free) checkCouldBeAllowed(store.current, permission);
+  const isLimited = !policyOf(store.current).alwaysAllows(request.user, command.name);
+  const prepared = command.prepare
+    ? { ...request, args: await command.prepare(request.args, services, isLimited) }
+    : request;
   let answer: Answer = { shape: 'none' };
   const compute = function* (head: Snapshot): Sliced<RowChange[]> {
     const scope = yield* admit({ ...call, request: prepared }, head);
@@ -265,7 +328,7 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
       const planned = command.plan(draft, prepared.args, scope);
       answer = 'shape' in planned ? planned : yield* planned;
     } catch (error) {
-      throw discreetFault(head, command, permission, error);
+      throw discreetFault([head], command, permission, error);
     }
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
@@ -286,7 +349,8 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     const changes = await inSlices(compute(head));
     return { run, revision: head.revision, snapshot: head, answer: { shape: 'dry-run', changes, nodes: run.nodes } };
   }
-  const origin = { user: request.user, client: request.client, command: command.name, run: run.id };
+  const reverts = command.reverts?.(request.args);
+  const origin = { user: request.user, client: request.client, command: command.name, run: run.id, reverts };
   const audit = services.audit ? auditRecord(request, 'Allowed') : undefined;
   const { revision, snapshot } = await store.change(origin, compute, audit);
   run.messages = 'messages' in answer ? answer.messages : undefined;
@@ -300,6 +364,7 @@ async function runAct(call: Call<Act<unknown>>): Promise<Outcome> {
   const scope = atOnce(admit(call, snapshot));
   run.nodes = scope.selection.objects?.length ?? 0;
   await auditNow(services, request, 'Allowed');
+  services.runs.start(run, scope.selection.nodes);
   const answer = await discreetly(snapshot, scope, () => command.run(snapshot, request.args, scope));
   run.ok = run.nodes;
   run.messages = 'messages' in answer ? answer.messages : undefined;

@@ -71,6 +71,7 @@ export async function beginLong(services: LongServices, request: LongRequest): P
     await undertaking.end(true);
     throw error;
   }
+  services.runs.start(run, scope.selection.nodes);
   const ended = finish(services, request, undertaking, { job, scope });
   // Nobody need wait for it: the run tells how it ended.
   ended.catch(() => undefined);

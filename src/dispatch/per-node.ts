@@ -53,7 +53,8 @@ export function perNodeResults(
         runs.note(run, node, effect.sentence);
         return undefined;
       }
-      hasEffects = true;
+      // Nobody reads it behind the reply.
+      if (effect.kind !== 'power') hasEffects = true;
       return effects.apply(node, effect, origin);
     },
     passOn: () => passOn,
@@ -71,6 +72,7 @@ export function perNodeResults(
     again,
     cancelled: run.abort!.signal,
   });
+  runs.start(run, nodes);
   const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<NodeResult>);
   const results = noted(runs, run, finished, async () => {
     await files.close();

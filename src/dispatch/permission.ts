@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandSyntactic } from '../noderange/index.ts';
+import type { Permits } from '../objects/journal-sight.ts';
 import { allowedOn, decide, policyOf } from '../objects/policy.ts';
 
 /** Who asks for which command. */
@@ -53,6 +54,12 @@ export const isAllowed = (
     every: nodes === undefined,
     ...(objection ? { objection } : {}),
   }).allowed;
+
+/** The same for commands that ask about each thing they show. */
+export const permitsOf =
+  (snapshot: Snapshot, permission: Permission): Permits =>
+  ({ nodes, every }) =>
+    decide(snapshot, { ...identityOf(permission), line: permission.words.join(' '), nodes, every }).allowed;
 
 function denial({ user, command }: Permission, object: string, priority: string | undefined): Fault {
   const on = object === '' ? '' : ` on ${object}`;

@@ -4,6 +4,7 @@ import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Batch } from '../services/long-work/messages.ts';
+import type { RunNews } from '../core/event-kinds.ts';
 import type { RunRecord } from '../services/long-work/records.ts';
 import { RunProgress } from './run-progress.ts';
 
@@ -40,6 +41,21 @@ export interface RunEnd {
   readonly error: readonly string[];
 }
 
+/** Who hears of runs. */
+export interface RunAudience {
+  run(news: RunNews, targets: readonly string[] | undefined): void;
+  /** Comes often; what it is then is asked for when it is told. */
+  progress(run: string, news: () => RunNews, targets: readonly string[] | undefined): void;
+}
+
+/** What became of the runs of a command. */
+export interface RunCount {
+  readonly ok: number;
+  readonly failed: number;
+  readonly nodesOk: number;
+  readonly nodesFailed: number;
+}
+
 interface RunLimits {
   readonly age: number;
   /** Of reads on the one hand, of all other runs on the other: frequent reads do not push out the results of work. */
@@ -62,12 +78,27 @@ export class Runs implements RunBoard {
   readonly #ids = new NumberedIds();
   readonly #limits: RunLimits;
   readonly #now: () => number;
+  readonly #audience: RunAudience | undefined;
+  /** Those under way that others hear of, with the nodes they work on. */
+  readonly #told = new Map<Run, readonly string[] | undefined>();
+  readonly #counts = new Map<string, RunCount>();
   #begun = 0;
   #memory = 0;
 
-  constructor(limits: RunLimits = defaultLimits, now: () => number = Date.now) {
+  constructor(limits: RunLimits = defaultLimits, now: () => number = Date.now, audience?: RunAudience) {
     this.#limits = limits;
     this.#now = now;
+    this.#audience = audience;
+  }
+
+  /** By command, of all that work on nodes or outside the database. */
+  get counts(): ReadonlyMap<string, RunCount> {
+    return this.#counts;
+  }
+
+  /** Those of them that are under way. */
+  get underWay(): number {
+    return this.#told.size;
   }
 
   begin(command: string, user: string, kind: AnyCommand['kind']): Run {
@@ -81,6 +112,12 @@ export class Runs implements RunBoard {
     return run;
   }
 
+  /** It was allowed and its work begins, which others hear of. */
+  start(run: Run, targets: readonly string[] | undefined): void {
+    this.#told.set(run, targets);
+    this.#audience?.run(newsOf(run), targets);
+  }
+
   /** Notes how far the work on a node is. */
   note(run: Run, node: string, sentence: string): void {
     (run.underWay ??= new Map()).set(node, sentence);
@@ -92,6 +129,7 @@ export class Runs implements RunBoard {
     if ('error' in result) run.failed++;
     else run.ok++;
     if ('output' in result && result.output?.cut) run.cut = (run.cut ?? 0) + 1;
+    this.#tellProgress(run);
     const kept = (run.results ??= []);
     if (kept === 'dropped') return;
     const shown = shownResult(result);
@@ -106,6 +144,7 @@ export class Runs implements RunBoard {
   tell(run: Run, batch: Batch): void {
     const progress = run.progress!;
     progress.add(batch);
+    this.#tellProgress(run);
     this.#memory += progress.weight - run.weight;
     run.weight = progress.weight;
     if (this.#memory > this.#limits.memory) this.#forgetResults(run);
@@ -116,6 +155,7 @@ export class Runs implements RunBoard {
     run.errorcode = errorcode;
     run.end = end && { ...end, error: end.error.map(sentenceWithoutSecrets) };
     run.progress?.end();
+    if (this.#told.size > 0 && this.#told.has(run)) this.#tellEnd(run);
   }
 
   /** Long work of an earlier muster. */
@@ -170,6 +210,24 @@ export class Runs implements RunBoard {
   expire(): void {
     const oldest = this.#now() - this.#limits.age;
     for (const run of this.#runs.values()) if (run.finished !== undefined && run.finished < oldest) this.#drop(run);
+  }
+
+  #tellProgress(run: Run): void {
+    this.#audience?.progress(run.id, () => newsOf(run), this.#told.get(run));
+  }
+
+  #tellEnd(run: Run): void {
+    const targets = this.#told.get(run);
+    this.#told.delete(run);
+    const { ok = 0, failed = 0, nodesOk = 0, nodesFailed = 0 } = this.#counts.get(run.command) ?? {};
+    const isOk = run.errorcode === 0;
+    this.#counts.set(run.command, {
+      ok: ok + Number(isOk),
+      failed: failed + Number(!isOk),
+      nodesOk: nodesOk + run.ok,
+      nodesFailed: nodesFailed + run.failed,
+    });
+    this.#audience?.run(newsOf(run), targets);
   }
 
   #find(id: string, user: string, seesAll: boolean): Run {
@@ -241,6 +299,22 @@ const newRun = (id: string, command: string, user: string, started: number, kind
   end: undefined,
   abort: kind === 'per-node' || kind === 'long' ? new AbortController() : undefined,
 });
+
+function newsOf({ id, command, user, nodes, ok, failed, progress, finished, errorcode, end }: Run): RunNews {
+  const isBegun = finished === undefined && ok + failed === 0 && !progress?.now.line;
+  return {
+    run: id,
+    state: finished !== undefined ? (end?.state ?? 'finished') : isBegun ? 'begun' : 'running',
+    command,
+    user,
+    nodes,
+    ok,
+    failed,
+    ...(progress ? { progress: progress.now } : {}),
+    ...(finished === undefined ? {} : { errorcode }),
+    ...(end && end.error.length > 0 ? { error: end.error } : {}),
+  };
+}
 
 /** What an object, an array or a text takes besides its content, and a member besides its value, in bytes; rough on purpose. */
 const perObject = 48;

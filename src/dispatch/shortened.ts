@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Sliced } from '../core/slices.ts';
+import { inSlices, type Sliced } from '../core/slices.ts';
 
 const longest = 2_048;
 const half = longest / 2;
@@ -11,9 +11,24 @@ export function shortened(text: string): string {
   return cut(text.slice(0, half), text.length, createHash('sha256').update(text).digest('hex'), text.slice(-half));
 }
 
-/** The same for the words of a line, of which there may be many: the whole text is never made. */
-export function* shortenedLine(words: readonly string[]): Sliced<string> {
-  if (words.length <= wordsAtOnce) return shortened(words.join(' '));
+/** The argument line of a command: its words, and what the audit log keeps of them. */
+export interface Line {
+  readonly words: readonly string[];
+  readonly line: string;
+}
+
+export const lineOf = (words: readonly string[] | Sliced<readonly string[]>): Line | Promise<Line> =>
+  'next' in words || words.length > wordsAtOnce
+    ? inSlices(longLine(words))
+    : { words, line: shortened(words.join(' ')) };
+
+function* longLine(making: readonly string[] | Sliced<readonly string[]>): Sliced<Line> {
+  const words = 'next' in making ? yield* making : making;
+  return { words, line: yield* shortenedWords(words) };
+}
+
+/** The same for many words: the whole text is never made. */
+function* shortenedWords(words: readonly string[]): Sliced<string> {
   const hash = createHash('sha256');
   let [start, end, length] = ['', '', 0];
   for (let from = 0; from < words.length; from += wordsAtOnce) {

@@ -14,9 +14,10 @@ export interface Power {
   /**
    * Resolves with the state when the wanted one has been seen. `on` when on and `off` when off send nothing. `reset` and `cycle`
    * when off send nothing and succeed; `boot` is reset when on, on when off. A state-changing command is never sent twice
-   * without reading the state in between. An action the hardware has not is a Fault that lists those it has.
+   * without reading the state in between. An action the hardware has not is a Fault that lists those it has. `from` is told the
+   * state it began with.
    */
-  set(action: PowerAction, signal: AbortSignal): Promise<string>;
+  set(action: PowerAction, signal: AbortSignal, from?: (state: string) => void): Promise<string>;
   /** The service processor itself; absent where it does not matter to users. */
   readonly controller?: Controller;
 }
@@ -296,6 +297,8 @@ export interface Driver<Access = unknown> {
    */
   target(node: DriverNode): DriverTarget<Access> | Promise<DriverTarget<Access>>;
   connect(access: Access): Capabilities;
+  /** How many there are, or connections that are kept. */
+  sessions?(): number;
   /** Ends all sessions. */
   close(): Promise<void>;
 }

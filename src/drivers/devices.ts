@@ -1,6 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { Capabilities, Driver, DriverTarget } from './capabilities.ts';
-import type { Governor } from './governor.ts';
+import type { DeviceLoad, Governor } from './governor.ts';
 import { JoinedReadings } from './joined-readings.ts';
 import { lacking } from './lacking.ts';
 
@@ -41,6 +41,17 @@ export class Devices {
   /** How many nodes of one command may wait here. */
   get queue(): number {
     return this.#governor.queue;
+  }
+
+  get load(): DeviceLoad {
+    return this.#governor.load;
+  }
+
+  /** By driver. */
+  sessions(): (readonly [driver: string, sessions: number])[] {
+    return [...this.#drivers].flatMap(([name, driver]) =>
+      driver.sessions ? [[name, driver.sessions()] as const] : [],
+    );
   }
 
   /** Works on a device by one of its capabilities, when its turn has come. */

@@ -31,6 +31,10 @@ const slowCheck = 100;
 /** The part of its time this process may be at work for more to be begun: work may also take long because we are slow. */
 const busy = 0.7;
 
+/** The weight of one piece of work among the last ones, and how many times longer than these one may take before it takes long. */
+const lengthWeight = 1 / 64;
+const slowerThanUsual = 3;
+
 interface Job extends Abortable {
   readonly user: string;
   /** When it came, and how many there were for its device. */
@@ -56,6 +60,16 @@ interface Silence {
   readonly error: Unreachable;
 }
 
+export interface DeviceLoad {
+  /** Devices. */
+  readonly working: number;
+  /** Commands. */
+  readonly waiting: number;
+  /** Devices that did not answer when they were last asked, and those of them for which nobody waits now. */
+  readonly silent: number;
+  readonly leftAlone: number;
+}
+
 /** Of work in flight. */
 interface Slot {
   readonly since: number;
@@ -76,6 +90,8 @@ export class Governor {
   /** Oldest first. */
   readonly #slots = new Set<Slot>();
   #lingering = 0;
+  /** Milliseconds that work which succeeds takes of late. */
+  #usualLength = 0;
   #looking: NodeJS.Timeout | undefined;
 
   /** `load` tells the part of its time that this process was at work since it was last asked. */
@@ -92,6 +108,20 @@ export class Governor {
   /** How much of one request may wait here, so that it alone never fills the queue of a device. */
   get queue(): number {
     return this.#limits.perDevice;
+  }
+
+  /** How many devices there is something with, and what waits. */
+  get load(): DeviceLoad {
+    const now = this.#now();
+    let [working, waiting, silent, avoided] = [0, this.#ready.size, 0, 0];
+    for (const device of this.#devices.values()) {
+      if (device.busy > 0) working++;
+      waiting += device.waiting.size;
+      if (!device.silent) continue;
+      silent++;
+      if (now < device.silent.until) avoided++;
+    }
+    return { working, waiting, silent, leftAlone: avoided };
   }
 
   /** `width`: how many may work on the device at once. */
@@ -146,6 +176,7 @@ export class Governor {
     try {
       const result = await work();
       device.silent = undefined;
+      this.#noteLength(this.#now() - slot.since);
       return result;
     } catch (error) {
       if (error instanceof Unreachable) this.#silence(device, error);
@@ -159,6 +190,10 @@ export class Governor {
       this.#next(key, device);
       this.#startReady();
     }
+  }
+
+  #noteLength(length: number): void {
+    this.#usualLength += lengthWeight * (length - this.#usualLength);
   }
 
   #device(key: string): Device {
@@ -218,7 +253,8 @@ export class Governor {
   #freeSlots(): void {
     this.#looking = undefined;
     if (this.#load() < busy) {
-      const before = this.#now() - this.#limits.slowAfter;
+      // Where all work takes long, more of it at once would not be done sooner.
+      const before = this.#now() - Math.max(this.#limits.slowAfter, slowerThanUsual * this.#usualLength);
       for (const slot of this.#slots) {
         if (slot.since > before || this.#lingering >= this.#limits.lingering) break;
         this.#slots.delete(slot);

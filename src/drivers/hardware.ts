@@ -8,7 +8,7 @@ import { patternProblem, patternsIn } from '../objects/substitution/index.ts';
 import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../objects/types.ts';
 import type { Capabilities, Driver, DriverNode, DriverTarget } from './capabilities.ts';
 import type { DeviceTarget } from './devices.ts';
-import { lacking } from './lacking.ts';
+import { impossible, lacking } from './lacking.ts';
 
 /** Nodes as hardware: picks each node's driver and has it make the node's target. */
 export class Hardware {
@@ -67,12 +67,9 @@ export class Hardware {
       if (value === undefined) continue;
       const driver = this.#drivers.get(value);
       if (driver) return driver;
-      throw new Fault(
-        'invalid',
-        `${command} is not possible: ${attribute} is "${value}", and known are ${[...this.#drivers.keys()].join(', ')}.`,
-      );
+      throw impossible(command, `${attribute} is "${value}", and known are ${[...this.#drivers.keys()].join(', ')}`);
     }
-    throw new Fault('invalid', `${command} is not possible: its attribute mgt is not set.`);
+    throw impossible(command, 'its attribute mgt is not set');
   }
 }
 

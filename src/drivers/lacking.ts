@@ -16,6 +16,12 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   snapshots: 'snapshots',
 };
 
+/** No driver does the command for a node. */
+export const impossible = (command: string, why: string): Fault =>
+  new Fault('invalid', `${command} is not possible: ${why}.`, {
+    reference: ['Unable to identify plugin for this command, check relevant tables: nodehm.mgt'],
+  });
+
 /** A kind of hardware has not what a command needs. */
 export const lacking = (command: string, driver: string, needs: keyof Capabilities): Fault =>
-  new Fault('invalid', `${command} is not possible: mgt "${driver}" has no ${features[needs]}.`);
+  impossible(command, `mgt "${driver}" has no ${features[needs]}`);

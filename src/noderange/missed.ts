@@ -18,6 +18,7 @@ export function missedFault(
   const where = column > 1 ? ` (${missed.length > 1 ? 'the first ' : ''}at column ${column})` : '';
   return new Fault('unknown-object', `Invalid nodes and/or groups in noderange: ${shown.join(',')}${rest}${where}`, {
     about: [...found, ...missed],
+    missing: missed,
     reference: [`Invalid nodes and/or groups in noderange: ${missed.slice(0, mostShown).join(',')}`],
   });
 }

@@ -96,6 +96,7 @@ function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, na
     throw new Fault(
       'invalid',
       `${name}: a part of a nic attribute cannot be added to or removed from; set it instead.`,
+      { reference: ['chdef does not support to change the nic related attributes with -m or -p flag.'] },
     );
   }
   if (mode !== 'set' && attribute.at.some(isSecret)) {
@@ -143,20 +144,27 @@ const items = (list: string, separator: string): string[] => list.split(separato
 
 export function appended(draft: Draft, assignment: Assignment, attribute: string, value: string): string {
   const separator = separatorOf(attribute);
-  return [
-    ...new Set([...items(currentValue(draft, assignment, attribute), separator), ...items(value, separator)]),
-  ].join(separator);
+  const current = currentValue(draft, assignment, attribute);
+  const present = new Set(items(current, separator));
+  const added = [...new Set(items(value, separator))].filter((item) => !present.has(item));
+  // What is there stays as it is written, blanks too.
+  return [...(present.size > 0 ? [current] : []), ...added].join(separator);
 }
 
 export function without(draft: Draft, assignment: Assignment, attribute: string, value: string): string {
   const separator = separatorOf(attribute);
   const present = items(currentValue(draft, assignment, attribute), separator);
   if (present.length === 0) {
-    throw new Fault('invalid', `${assignment.name}: ${attribute} has no value, so nothing can be removed from it.`);
+    throw new Fault('invalid', `${assignment.name}: ${attribute} has no value, so nothing can be removed from it.`, {
+      reference: [`No value got for attribute '${attribute}' for the '${assignment.name}' definition.`],
+    });
   }
   const unwanted = new Set(items(value, separator));
   for (const item of unwanted) {
-    if (!present.includes(item)) throw new Fault('invalid', `${assignment.name}: "${item}" is not in ${attribute}.`);
+    if (!present.includes(item))
+      throw new Fault('invalid', `${assignment.name}: "${item}" is not in ${attribute}.`, {
+        reference: [`${item} is not in the attribute of '${attribute}' for the '${assignment.name}' definition.`],
+      });
   }
   return present.filter((item) => !unwanted.has(item)).join(separator);
 }
@@ -206,12 +214,20 @@ function conditionValues(snapshot: Snapshot, assignment: Assignment, attribute: 
   return values;
 }
 
+/** Kinds of hardware that the reference system does not know. */
+const unknownThere = ['redfish'];
+
+const inItsWords = (conditions: readonly (readonly [attribute: string, word: string])[]): string =>
+  [...new Set(conditions.map(([, word]) => word))].filter((word) => !unknownThere.includes(word)).join(' or ');
+
 function unmetCondition({ name }: Assignment, attribute: Attribute): Fault {
   const conditions = attribute.at.flatMap((mapping) => (mapping.onlyIf ? [mapping.onlyIf] : []));
   const words = [...new Set(conditions.map(([, word]) => word))].join(' or ');
   return new Fault(
     'invalid',
     `${name}: ${attribute.name} can be set only if ${conditions[0]![0]} is ${words}.`,
-    inReference(`Cannot set the attr='${attribute.name}' attribute unless ${conditions[0]![0]} value is ${words}.`),
+    inReference(
+      `Cannot set the attr='${attribute.name}' attribute unless ${conditions[0]![0]} value is ${inItsWords(conditions)}.`,
+    ),
   );
 }

@@ -11,7 +11,7 @@ import {
 } from '../database/tables.ts';
 import { type Assignment, appended, assign, inReference, type Mode, without } from './assign.ts';
 import type { RangeOptions } from './cluster.ts';
-import { objectExists, rowOf } from './definitions.ts';
+import { namingColumn, objectExists, rowOf } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { groupExists, groupRow, isDynamic, parseSelections, staticMembers } from './groups.ts';
 import { assignMembers, leaveGroup } from './membership.ts';
@@ -37,7 +37,7 @@ export function checkAttributeNames(type: ObjectType, attributes: Given): void {
   throw new Fault(
     'invalid',
     problems.flatMap(({ sentences }) => sentences),
-    { reference },
+    { reference, missing: problems.flatMap(({ missing = [] }) => missing) },
   );
 }
 
@@ -172,9 +172,16 @@ function writeGroup(draft: Draft, assignment: Assignment, ranges: RangeOptions):
         `Group "${name}" is static: give {"grouptype":"dynamic"} to select its members by wherevals.`,
       );
     if (fresh || isDynamic(existing)) {
-      const row = { groupname: name, grouptype: 'static', members: 'static', wherevals: undefined };
+      const row = {
+        groupname: name,
+        grouptype: 'static',
+        members: members ? 'static' : undefined,
+        wherevals: undefined,
+      };
       draft.merge('nodegroup', name, row);
-    }
+    } else if (members !== undefined && mode !== 'remove') {
+      draft.merge('nodegroup', name, { groupname: name, members: 'static' });
+    } else if (members !== undefined && existing) draft.merge('nodegroup', name, { members: '' });
     if (members !== undefined) assignMembers(draft, name, members, mode, ranges);
   }
   if (Object.keys(attributes).length > 0) assign(draft, { ...assignment, attributes });
@@ -214,12 +221,41 @@ function removeGroup(draft: Draft, name: string): void {
   if (!objectExists(draft.base, nodeType, name)) removeRows(draft, nodeRowTables, name);
 }
 
-/** Gives the node another name in every table. References to it in other rows stay as they are. */
-export function renameNode(draft: Draft, from: string, to: string): void {
-  checkObjectName(nodeType, to);
-  if (objectExists(draft.base, nodeType, to)) throw new Fault('invalid', `Node "${to}" exists already.`);
+/** Gives the object another name in its rows. References to it in other rows stay as they are. */
+export function renameObject(draft: Draft, type: ObjectType, from: string, to: string): void {
+  checkObjectName(type, to);
+  const reference = [`Object ${to} already exists.`];
+  if (objectExists(draft.base, type, to))
+    throw new Fault('invalid', `There is a ${type.name} named "${to}" already.`, { reference });
+  if (type.name === 'site') throw new Fault('invalid', 'There is but one site, and its name stays as it is.');
+  if (type.name === 'node') return renameNode(draft, from, to);
+  if (type.name === 'group') return renameGroup(draft, from, to);
+  for (const table of type.tables) {
+    const row = rowOf(draft.base, type, { table, column: '' }, from, draft);
+    if (!row) continue;
+    draft.remove(table, keyOf(tableNamed(table), row));
+    draft.putStored(table, { ...row, [namingColumn(type, tableNamed(table))]: to });
+  }
+}
+
+/** Nodes go on naming the group they named: who wants them in the new one says so. */
+function renameGroup(draft: Draft, from: string, to: string): void {
+  if (objectExists(draft.base, nodeType, to)) throw new Fault('invalid', `"${to}" is the name of a node.`);
+  const row = draft.get('nodegroup', from);
+  if (row) {
+    draft.remove('nodegroup', from);
+    draft.putStored('nodegroup', { ...row, groupname: to });
+  }
+  if (!objectExists(draft.base, nodeType, from)) renameRows(draft, from, to);
+}
+
+function renameNode(draft: Draft, from: string, to: string): void {
   // A group keeps its attributes in the same rows.
   if (groupExists(draft.base, to)) throw new Fault('invalid', `"${to}" is the name of a group.`);
+  renameRows(draft, from, to);
+}
+
+function renameRows(draft: Draft, from: string, to: string): void {
   for (const table of nodeRowTables) {
     for (const row of rowsNamed(draft, table, from)) {
       draft.remove(table.name, keyOf(table, row));

@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
-import { knownNodes, type RangeOptions } from './cluster.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { expandRange, knownNodes, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { listItems } from './effective.ts';
 import { staticMembers } from './groups.ts';
 import type { Mode } from './assign.ts';
@@ -19,6 +20,16 @@ export function assignMembers(draft: Draft, group: string, range: string, mode: 
   }
   if (mode === 'set') for (const node of present) if (!named.has(node)) leaveGroup(draft, node, group);
   for (const node of named) if (!present.has(node)) joinGroup(draft, node, group);
+}
+
+/** The nodes of a range, apart from the names that no node has. */
+export function knownMembers(
+  snapshot: Snapshot,
+  range: string,
+  options: RangeOptions,
+): { known: readonly string[]; unknown: readonly string[] } {
+  const { nodes, missed } = expandRange(snapshot, range, { ...options, mostUnknown: mostUnknownNames });
+  return { known: nodes, unknown: missed };
 }
 
 /** A joined group comes last, so that it gives way to the node's other groups. */

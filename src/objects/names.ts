@@ -8,6 +8,12 @@ const groupName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const maximumNodeName = 63;
 const maximumName = 255;
 
+const inReference = (name: string) => ({
+  reference: [
+    `The object name '${name}' is invalid, please refer to "man xcatdb" for the valid "xCAT Object Name Format"`,
+  ],
+});
+
 export function checkObjectName(type: ObjectType, name: string): void {
   if (name === 'ALLRESOURCES')
     throw new Fault('invalid', '"ALLRESOURCES" stands for all objects and cannot be the name of one.');
@@ -20,17 +26,20 @@ export function checkObjectName(type: ObjectType, name: string): void {
 export const isNodeName = (name: string): boolean => nodeName.test(name) && name.length <= maximumNodeName;
 
 function checkNodeName(name: string): void {
-  if (name.includes('.')) throw new Fault('invalid', `"${name}" is not a node name: a node name has no ".".`);
+  if (name.includes('.'))
+    throw new Fault('invalid', `"${name}" is not a node name: a node name has no ".".`, inReference(name));
   if (!nodeName.test(name)) {
     throw new Fault(
       'invalid',
       `"${name}" is not a node name: use letters, digits, "-" and "_", and do not begin with "-".`,
+      inReference(name),
     );
   }
   if (name.length > maximumNodeName) {
     throw new Fault(
       'invalid',
       `"${name.slice(0, 20)}..." is not a node name: it is longer than ${maximumNodeName} characters.`,
+      inReference(name),
     );
   }
 }
@@ -42,6 +51,7 @@ export function checkGroupName(name: string): void {
     throw new Fault(
       'invalid',
       `"${name}" is not a group name: use letters, digits, "-", "_" and ".", and nothing that reads as a range.`,
+      inReference(name),
     );
   }
 }
@@ -52,6 +62,7 @@ function checkOtherName(type: ObjectType, name: string): void {
     throw new Fault(
       'invalid',
       `"${name}" is not a name for a ${type.name}: give 1 to ${maximumName} characters without blanks around.`,
+      inReference(name),
     );
   }
 }

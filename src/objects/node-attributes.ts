@@ -14,6 +14,23 @@ export function defaultScripts(snapshot: Snapshot): Row | undefined {
   return row && isEnabled(row) ? row : undefined;
 }
 
+/** The same without the scripts that run on every node. */
+export function withoutDefaultScripts(snapshot: Snapshot, attributes: Attributes): Attributes {
+  const defaults = defaultScripts(snapshot);
+  const own: Record<string, string> = { ...attributes };
+  for (const name of scriptAttributes) {
+    const value = own[name];
+    if (!value || !defaults?.[name]) continue;
+    const others = new Set(defaults[name].split(','));
+    own[name] = value
+      .split(',')
+      .filter((script) => !others.has(script))
+      .join(',');
+    if (own[name] === '') delete own[name];
+  }
+  return own;
+}
+
 /** All set attributes of a node, sorted by name, secrets hidden. */
 export function nodeAttributes(reader: EffectiveReader, node: string): Attributes {
   const found: Record<string, { rank: number; value: string }> = {};

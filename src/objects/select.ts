@@ -58,7 +58,7 @@ export function unknownObjects(
   if (missing.length > maximumSentences) sentences.push(`${missing.length - maximumSentences} more are unknown.`);
   const about = type === nodeType ? [...existing, ...missing] : type === groupType ? missing : undefined;
   const reference = missing.slice(0, maximumSentences).map(inReference);
-  return new Fault('unknown-object', sentences, about ? { about, reference } : { reference });
+  return new Fault('unknown-object', sentences, { missing, reference, ...(about ? { about } : {}) });
 }
 
 export const emptyRange = (text: string): Fault =>
@@ -74,8 +74,34 @@ export function* policyNodesInSlices(
   names: readonly string[],
   sees?: RangeOptions['sees'],
 ): Sliced<readonly string[] | undefined> {
-  if (type === nodeType) return names;
-  if (type !== groupType) return undefined;
+  return type === groupType ? yield* ownersInSlices(snapshot, names, sees) : type === nodeType ? names : undefined;
+}
+
+/** What a reading of objects is about. Of a node, which most are about, it is there at once. */
+export const readSelection = (
+  snapshot: Snapshot,
+  type: ObjectType,
+  objects: readonly string[],
+  sees?: RangeOptions['sees'],
+): Selection | Sliced<Selection> =>
+  type === groupType
+    ? readGroups(snapshot, objects, sees)
+    : { objects, nodes: type === nodeType ? objects : undefined };
+
+function* readGroups(snapshot: Snapshot, objects: readonly string[], sees: RangeOptions['sees']): Sliced<Selection> {
+  return { objects, nodes: yield* ownersInSlices(snapshot, objects, sees) };
+}
+
+interface Selection {
+  readonly objects: readonly string[];
+  readonly nodes: readonly string[] | undefined;
+}
+
+function* ownersInSlices(
+  snapshot: Snapshot,
+  names: readonly string[],
+  sees: RangeOptions['sees'],
+): Sliced<readonly string[]> {
   const nodes = new Set<string>();
   for (const group of names) {
     const owners = ownersNamed(snapshot, group);

@@ -107,7 +107,11 @@ export function parseKeys(table: Table, text: string): Row {
         `Give the keys of a row of table "${table.name}" as column=value, separated by commas.`,
       );
     const column = part.slice(0, mark).trim();
-    if (!table.columns.includes(column)) throw new Fault('invalid', `Table "${table.name}" has no column "${column}".`);
+    if (!table.columns.includes(column)) {
+      throw new Fault('invalid', `Table "${table.name}" has no column "${column}".`, {
+        missing: [`${table.name}.${column}`],
+      });
+    }
     if (table.secret.has(column))
       throw new Fault('invalid', `${table.name}.${column} is secret and cannot name a row.`);
     keys[column] = part.slice(mark + 1).trim();
@@ -155,7 +159,7 @@ function insertRow(draft: Draft, table: Table, columns: Columns): void {
 }
 
 /** A row needs what names it, and the name must be one such an object may have. */
-function checkIdentity(table: Table, row: Columns): void {
+export function checkIdentity(table: Table, row: Columns): void {
   const needed = table.nodeColumn === undefined ? table.keys.filter((key) => key !== 'username') : [table.nodeColumn];
   const absent = needed.filter((key) => !row[key]);
   if (absent.length > 0) throw new Fault('invalid', `A row of table "${table.name}" needs ${absent.join(' and ')}.`);
@@ -166,7 +170,7 @@ function checkIdentity(table: Table, row: Columns): void {
 }
 
 /** What the definition commands check about groups holds for the tables behind them too. */
-function checkMeaning(table: Table, columns: Columns): void {
+export function checkMeaning(table: Table, columns: Columns): void {
   if (table.name === 'nodelist') for (const group of listItems(columns['groups'] ?? '')) checkGroupName(group);
   if (table.name === 'nodegroup' && columns['wherevals'])
     parseSelections(columns['wherevals'], columns['groupname'] ?? '');

@@ -28,6 +28,7 @@ export function fromTemplate(snapshot: Snapshot, type: ObjectType, template: str
       throw new Fault(
         'invalid',
         `Template "${template}": the attribute ${name} must be given (${value.slice(mandatory.length)}).`,
+        { reference: [`The attribute "${name}" must be specified!`] },
       );
     }
     if (!value.startsWith(optional)) attributes[name] = value;
@@ -40,7 +41,9 @@ export function templateAttributes(snapshot: Snapshot, type: ObjectType, templat
   if (shipped) return shipped;
   if (objectExists(snapshot, type, template)) return ownAttributes(snapshot, type, template);
   const known = type.name === 'node' ? ` Templates: ${[...nodeTemplates.keys()].join(', ')}.` : '';
-  throw new Fault('unknown-object', `There is neither a template nor a ${type.name} named "${template}".${known}`);
+  throw new Fault('unknown-object', `There is neither a template nor a ${type.name} named "${template}".${known}`, {
+    reference: [`Could not find the template object named '${template}' of type '${type.name}'.`],
+  });
 }
 
 /** What is stored for the object itself: what it has from groups the new one gets from its own, and secrets are not copied unseen. */

@@ -61,7 +61,10 @@ export const objectTypes: ReadonlyMap<string, ObjectType> = new Map(
 
 export function typeNamed(name: string): ObjectType {
   const type = objectTypes.get(name);
-  if (!type) throw new Fault('invalid', `There is no object type "${name}".`);
+  if (!type)
+    throw new Fault('invalid', `There is no object type "${name}".`, {
+      reference: [`\nType '${name}' is not a valid xCAT object type.`],
+    });
   return type;
 }
 
@@ -92,6 +95,7 @@ export function attributeNamed(type: ObjectType, name: string): Attribute {
   if (type.attributes.has(name) && name !== type.key) return type.attributes.get(name)!;
   const meant = suggestion(name, type.attributes.keys());
   throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.${meant}`, {
+    missing: [name],
     reference: [`'${name}' is not a valid attribute name for an object type of '${type.name}'.`],
   });
 }

@@ -10,6 +10,7 @@ import type { Row } from '../database/tables.ts';
 import { isEnabled } from '../database/tables.ts';
 import { accountRow } from '../objects/accounts.ts';
 import type { Credentials } from './credentials.ts';
+import { localUser, nameOfUser } from './local-peers.ts';
 
 export interface Identity {
   readonly user: string;
@@ -23,6 +24,7 @@ export interface Identity {
 
 const failure = (): Fault => new Fault('unauthenticated', 'Authentication failure');
 const accessInterval = 60_000;
+const userNamesKept = 60_000;
 const expiryOf = cachedBy((row: Row) => parseExpiry(row['expire'] ?? ''));
 
 /** Finds out who sent a request. A token counts alone if it is sent; otherwise account and password do. */
@@ -33,9 +35,14 @@ export class Authenticator {
   /** The token a connection sent last, since it mostly sends the same again. */
   readonly #hashes = new WeakMap<object, { readonly id: string; readonly hash: string }>();
 
-  constructor(store: Store, logins: Logins) {
+  /** Names of the users of this machine. */
+  readonly #users = new Map<number, Promise<string | undefined>>();
+  readonly #usersAreAccounts: boolean;
+
+  constructor(store: Store, logins: Logins, usersAreAccounts = false) {
     this.#store = store;
     this.#logins = logins;
+    this.#usersAreAccounts = usersAreAccounts;
   }
 
   identify(
@@ -44,8 +51,39 @@ export class Authenticator {
     connection: object,
   ): Identity | Promise<Identity> {
     if (token !== undefined) return this.#byToken(this.#hashOf(token, connection));
+    const local = userName || userPW ? undefined : localUser(connection);
+    if (local !== undefined) return this.#byUser(local);
     if (!userName || !userPW) throw failure();
     return this.#byPassword(userName, userPW, address, connection);
+  }
+
+  /** Root of this machine is the account root; others are accounts only where that is wanted. */
+  #byUser(user: number): Identity | Promise<Identity> {
+    if (user === 0) return this.#asAccount('root');
+    if (!this.#usersAreAccounts)
+      throw new Fault('unauthenticated', [
+        'Authentication failure',
+        'Only root of this machine needs no login here. Log in with "muster login", or have the setting socket.accounts switched on.',
+      ]);
+    let name = this.#users.get(user);
+    if (!name) {
+      if (this.#users.size > 10_000) this.#users.clear();
+      this.#users.set(user, (name = nameOfUser(user)));
+      setTimeout(() => this.#users.delete(user), userNamesKept).unref();
+    }
+    return name.then((found) => {
+      if (found === undefined) throw failure();
+      return this.#asAccount(found);
+    });
+  }
+
+  #asAccount(name: string): Identity {
+    if (!accountRow(this.#store.current, name))
+      throw new Fault('unauthenticated', [
+        'Authentication failure',
+        `There is no account "${name}" for you; somebody with full rights can make it.`,
+      ]);
+    return { user: name, token: undefined, login: undefined, note: 'by the socket of this machine' };
   }
 
   #hashOf(id: string, connection: object): string {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Answer, Objects, Rows } from '../commands/command.ts';
+import type { Answer, Items, Objects, Rows } from '../commands/command.ts';
 import { mapInSlices } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { DryRun } from '../dispatch/dispatch.ts';
@@ -40,8 +40,15 @@ export function bodyOf(
       return text(answer.value, common);
     case 'rows':
       return rowsBody(answer, common);
+    case 'items':
+      return itemsBody(answer, common);
+    case 'text':
+      return answer.text;
+    // It has a way of its own.
+    case 'events':
+      return '';
     case 'dry-run':
-      return text(dryRunReport(answer), common);
+      return itemsBody(dryRunReport(answer), common);
     case 'objects': {
       const plain = !common.pretty && !common.lists && !common.xcoll;
       if (plain && answer.wholeCatalog) return wholeListing(catalog, catalog.listing(snapshot));
@@ -112,17 +119,44 @@ async function rowsBody({ tables }: Rows, form: JsonForm): Promise<Body> {
   return body.end(`${separator.replace(/,\s*$/, '')}${lineAt(pretty, 0)}}\n`);
 }
 
-function dryRunReport({ changes, nodes }: DryRun): unknown {
+async function itemsBody(
+  { before = {}, member, items, after = {} }: Omit<Items, 'shape'>,
+  form: JsonForm,
+): Promise<Body> {
+  const { pretty } = form;
+  const body = new PacedText();
+  const colon = colonOf(form);
+  const members = (object: object): string[] =>
+    Object.entries(object).flatMap(([name, value]) =>
+      value === undefined ? [] : `${JSON.stringify(name)}${colon}${valueJson(value, form, 1)}`,
+    );
+  const line = lineAt(pretty, 1);
+  let separator = `{${members(before)
+    .map((each) => `${line}${each},`)
+    .join('')}${line}${JSON.stringify(member)}${colon}[`;
+  let close = '';
+  for (const item of items) {
+    const pause = body.add(`${separator}${lineAt(pretty, 2)}${valueJson(item, form, 2)}`);
+    if (pause) await pause;
+    separator = ',';
+    close = line;
+  }
+  const rest = members(after).map((each) => `,${line}${each}`);
+  return body.end(`${separator === ',' ? '' : separator}${close}]${rest.join('')}${lineAt(pretty, 0)}}\n`);
+}
+
+function dryRunReport({ changes, nodes }: DryRun): Omit<Items, 'shape'> {
   const shown = (table: string, row: Row | undefined): Row | null => (row ? redactRow(tableNamed(table), row) : null);
-  return {
-    changes: changes.map(({ table, key, before, after }) => ({
-      table,
-      key: redactRow(tableNamed(table), keyColumns(tableNamed(table), key)),
-      before: shown(table, before),
-      after: shown(table, after),
-    })),
-    nodes,
+  const items = function* () {
+    for (const { table, key, before, after } of changes)
+      yield {
+        table,
+        key: redactRow(tableNamed(table), keyColumns(tableNamed(table), key)),
+        before: shown(table, before),
+        after: shown(table, after),
+      };
   };
+  return { member: 'changes', items: items(), after: { nodes } };
 }
 
 /** Adds debug messages to a finished reply as the shape of the reply allows. */

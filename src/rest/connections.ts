@@ -47,6 +47,10 @@ export class Connections {
     this.mostOfOne = Math.min(perAddress, Math.floor(this.most / 2));
   }
 
+  get open(): number {
+    return this.#open.size;
+  }
+
   /** Without TLS a connection is what is inside it. */
   watch(server: Server, isPlain = false): void {
     server.on('connection', (socket: Socket) => {

@@ -5,7 +5,7 @@ import type { Root } from './roots.ts';
 type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
 
 /** `object`: what the row's `returns` says, else what its example shows; `objects`: records of texts. */
-export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object' | 'objects';
+export type ReplyShape = 'none' | 'attributes' | 'list' | 'lines' | 'object' | 'objects' | 'text' | 'events';
 
 /** What of a request becomes arguments. */
 export interface Input {
@@ -16,6 +16,8 @@ export interface Input {
   readonly body: Readonly<Record<string, unknown>>;
   /** The row's own query parameters that were sent. */
   readonly query: Readonly<Record<string, string>>;
+  /** The header Last-Event-ID, of rows that tell events. */
+  readonly lastEventId: string | undefined;
   /** X-Expect-Nodes was sent. */
   readonly expectsNodes: boolean;
 }
@@ -36,7 +38,7 @@ export interface Endpoint {
   args(input: Input): unknown;
   /** The command and its arguments, where the body decides which; `command` is then the usual one. */
   choose?(input: Input): Chosen;
-  /** The segment that names nodes or objects. */
+  /** The segment, or the query parameter, that names nodes or objects. */
   readonly range?: string;
   readonly summary: string;
   readonly description?: string;

@@ -29,16 +29,41 @@ interface HeaderStore {
 
 const { _storeHeader: storeHeader } = ServerResponse.prototype as unknown as HeaderStore;
 
+/** What node lets into no value of a header. */
+const unfit = /[^\t\x20-\x7e\x80-\xff]/;
+
+/** What was chosen for a reply stays. Where a header was set by itself before, node has all names in small letters. */
+function guardsBeside(headers: object): string {
+  const policy = 'Content-Security-Policy' in headers || 'content-security-policy' in headers ? '' : policyLine;
+  const cache = 'Cache-Control' in headers || 'cache-control' in headers ? '' : cacheLine;
+  return always + policy + cache;
+}
+
 /**
  * Every reply. The lines go behind the first one as they are: node takes each header apart and checks it, which for these takes half as
  * long as for all others. Without Strict-Transport-Security, which would hold for other services of the management node that are plain HTTP.
  */
 export class GuardedResponse extends ServerResponse implements HeaderStore {
+  /** Headers that are lines already, guards among them. */
+  lines: string | undefined = undefined;
+
+  /** Sends a whole reply. Names of headers are ours; their values are looked at all at once. */
+  reply(status: number, headers: Readonly<Record<string, string | number>>, body: string): void {
+    let [lines, values] = ['', ''];
+    for (const name in headers) {
+      const value = headers[name]!;
+      lines += `${name}: ${value}\r\n`;
+      values += value;
+    }
+    if (unfit.test(values)) throw new TypeError(`The reply has a header that cannot be sent: ${JSON.stringify(lines)}`);
+    this.lines = guardsBeside(headers) + lines;
+    this.statusCode = status;
+    // Node adds the length by itself.
+    this.end(body);
+  }
+
   // oxlint-disable-next-line no-underscore-dangle -- node has no other way to add lines
   _storeHeader(firstLine: string, headers: object = {}): void {
-    // What was chosen for a reply stays. Where a header was set by itself before, node has all names in small letters.
-    const policy = 'Content-Security-Policy' in headers || 'content-security-policy' in headers ? '' : policyLine;
-    const cache = 'Cache-Control' in headers || 'cache-control' in headers ? '' : cacheLine;
-    storeHeader.call(this, firstLine + always + policy + cache, headers);
+    storeHeader.call(this, firstLine + (this.lines ?? guardsBeside(headers)), headers);
   }
 }

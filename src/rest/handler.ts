@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import { hostname } from 'node:os';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { shortenedLine } from '../dispatch/shortened.ts';
+import { type Line, lineOf } from '../dispatch/shortened.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf } from './entity-tags.ts';
@@ -21,10 +21,11 @@ import type { Root } from './roots.ts';
 import type { Route } from './route.ts';
 import { send } from './send.ts';
 
-/** One request from the router to the last byte of its reply. */
+/** One request from the router to the last byte of its reply. Whatever goes wrong is answered here: nobody waits for it. */
 export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   reply.hijack();
-  const { services, root, endpoint } = route;
+  const { services, root, endpoint, meter } = route;
+  const began = performance.now();
   const response = reply.raw;
   const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
   const held: (() => void)[] = [];
@@ -40,16 +41,17 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
     }
     const accepted = acceptedTypes(request.headers.accept);
-    if (root.strict && !accepted.json && !accepted.ndjson) {
+    if (root.strict && !accepted.json && !accepted.ndjson && !isPlain(endpoint)) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
     const arrived = receive({ route, request, response, held });
     const received = arrived instanceof Promise ? await arrived : arrived;
     const { identity, common } = received;
     user = identity.user;
+    if (root.tellsDetails && request.headers['prefer'] !== undefined) headers['X-Muster-Server'] = serverName;
     let call: Request;
     try {
-      const made = inSlices(makeCall(route, request, response, headers, received));
+      const made = makeCall(route, request, response, headers, received);
       call = made instanceof Promise ? await made : made;
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
@@ -65,18 +67,31 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     if (sent) await sent;
     log({ command: call.command.name, failed: outcome.run.failed });
   } catch (error) {
-    const fault = faultOf(error, services.log, request.id);
-    headers['X-Muster-Revision'] ??= services.store.current.revision;
-    if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
-    if (response.headersSent) response.destroy();
-    else sendFault(response, root, fault, headers, endpoint.command.name);
-    log({ fault });
+    try {
+      const fault = faultOf(error, services.log, request.id);
+      headers['X-Muster-Revision'] ??= services.store.current.revision;
+      if (fault.kind === 'method') headers['Allow'] = otherMethods(root, endpoint);
+      if (response.headersSent) response.destroy();
+      else sendFault(response, root, fault, headers, endpoint.command.name);
+      log({ fault });
+    } catch (unforeseen) {
+      services.log.error({ request: request.id, err: unforeseen }, 'a failure could not be told');
+      response.destroy();
+    }
   } finally {
     for (const release of held) release();
+    meter.count(response.statusCode, performance.now() - began);
   }
 }
 
+/** As the lines of command line programs name the server. */
+const serverName = hostname()
+  .split('.', 1)[0]!
+  .replaceAll(/[^ -~]/g, '?');
+
 const longestNote = 500;
+/** Of what is asked about, in the log: a time or a number. */
+const longestMoment = 64;
 
 /** The first of them, in characters that a header can have; the run has all. */
 function noteHeader([first = '', ...more]: readonly string[]): string {
@@ -90,36 +105,43 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
     .flatMap((row) => (row.path === path && row.method !== method ? row.method : []))
     .join(', ');
 
+/** Its reply is no JSON, and no client is refused for not saying that it takes it. */
+const isPlain = ({ reply }: Endpoint): boolean => reply === 'text' || reply === 'events';
+
 const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
   range === undefined ? '' : (params[range] ?? '');
 
-function* makeCall(
+function makeCall(
   { root, endpoint }: Route,
   request: FastifyRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
   { identity, common, body, own }: Received,
-): Sliced<Request> {
+): Request | Promise<Request> {
   const params = request.params as Record<string, string>;
   refuseSecrets(endpoint, params);
+  const pathRange = rangeOf(endpoint, params);
+  const range = pathRange || rangeOf(endpoint, own);
   const expectNodes = countHeader(request, 'x-expect-nodes');
   const input: Input = {
     root,
     params,
     query: own,
     body: checkBody(endpoint, root, body),
+    lastEventId: endpoint.reply === 'events' ? textHeader(request, 'last-event-id') : undefined,
     expectsNodes: expectNodes !== undefined,
   };
   const { command, args } = endpoint.choose?.(input) ?? { command: endpoint.command, args: endpoint.args(input) };
-  yield;
-  const made = (command as Command<unknown>).line(args);
-  const words = 'next' in made ? yield* made : made;
-  return {
+  const precondition = endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']);
+  const revision = countHeader(request, 'x-muster-revision');
+  const call = ({ words, line }: Line): Request => ({
     command,
     args,
     words,
-    line: yield* shortenedLine(words),
-    range: shownRange(rangeOf(endpoint, params)),
+    line: own['at'] === undefined ? line : `${line} at=${own['at'].slice(0, longestMoment)}`.trim(),
+    at: own['at'],
+    // Of others it is known by now that it has no secrets.
+    range: endpoint.secretsInPath || range !== pathRange ? shownRange(range) : range,
     user: identity.user,
     client: request.ip,
     token: identity.token,
@@ -128,13 +150,15 @@ function* makeCall(
     id: request.id,
     dryRun: common.dryRun,
     expectNodes,
-    revision: countHeader(request, 'x-muster-revision'),
-    precondition: endpoint.method === 'GET' ? undefined : preconditionOf(request.headers['if-match']),
+    revision,
+    precondition,
     signal: () => leftSignal(response),
     began: (run) => {
       headers['X-Muster-Run'] = run;
     },
-  };
+  });
+  const line = lineOf((command as Command<unknown>).line(args));
+  return line instanceof Promise ? line.then(call) : call(line);
 }
 
 /** Made only when asked for, since most requests are done before the client could leave. */
@@ -145,6 +169,11 @@ function leftSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) leave();
   else response.once('close', leave);
   return controller.signal;
+}
+
+function textHeader(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
 
 function countHeader(request: FastifyRequest, name: string): number | undefined {

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Fault } from '../core/errors.ts';
 import type { Identity } from './authenticate.ts';
 import { credentialsOf } from './credentials.ts';
+import { localUser } from './local-peers.ts';
 import type { CommonParameters } from './parameters.ts';
 import { refusalRecord } from './refusal-record.ts';
 import type { Route } from './route.ts';
@@ -26,7 +27,8 @@ export function identify(
       );
     throw root.takesAuthorization ? explained(error, hint()) : error;
   };
-  if (missing && token === undefined && !(userName && userPW)) return refused(missing);
+  const isLocal = localUser(request.raw.socket) !== undefined;
+  if (missing && token === undefined && !(userName && userPW) && !isLocal) return refused(missing);
   try {
     const identity = services.authenticator.identify(credentials, request.ip, request.raw.socket);
     return identity instanceof Promise ? identity.catch(refused) : identity;

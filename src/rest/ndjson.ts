@@ -12,6 +12,7 @@ import { bodyOf } from './body-writer.ts';
 import { drained } from './drained.ts';
 import { bodyText, slice } from './paced-text.ts';
 import type { CommonParameters } from './parameters.ts';
+import { detailedErrors, prefers } from './prefer.ts';
 import type { NodeCatalog } from '../objects/catalog.ts';
 
 const heartbeat = 15_000;
@@ -28,7 +29,8 @@ export async function streamOutcome(
     // The first node may take long; the number of the run is needed now, to follow or to stop it.
     response.flushHeaders();
     answer.passOutputTo((node, stream, piece) => lines.write(JSON.stringify({ node, [stream]: piece })));
-    for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result)));
+    const detailed = prefers(response.req.headers['prefer'], detailedErrors);
+    for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result, detailed)));
   } else await writeAnswer(lines, answer, snapshot, catalog, common);
   await lines.end(summaryOf(run));
 }
@@ -78,6 +80,10 @@ async function writeAnswer(
     for (const [table, rows] of answer.tables) {
       for (const row of rows) await lines.write(JSON.stringify({ table, value: row }));
     }
+  } else if (answer.shape === 'items') {
+    const { before, after, items } = answer;
+    if (before || after) await lines.write(JSON.stringify({ value: { ...before, ...after } }));
+    for (const item of items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape === 'list') {
     for (const item of answer.items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape !== 'none') {

@@ -10,3 +10,5 @@ export const prefers = (header: string | string[] | undefined, preference: strin
 export const respondAsync = 'respond-async';
 /** Takes what went well together with what did not. */
 export const lenient = 'handling=lenient';
+/** Programs that tell errors in words of their own: error bodies say the kind of error and the unknown names too. */
+export const detailedErrors = 'errors=detailed';

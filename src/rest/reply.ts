@@ -2,10 +2,12 @@ import type { ServerResponse } from 'node:http';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
+import { GuardedResponse } from './guarded-response.ts';
 import { hasBody } from './incoming-body.ts';
 import { jsonText } from './json-text.ts';
 import { formAsked } from './parameters.ts';
 import { shownPath } from './path-secrets.ts';
+import { detailedErrors, prefers } from './prefer.ts';
 import { referenceError } from './reference-errors.ts';
 import { type Root, sentencesAt, statusAt } from './roots.ts';
 import { sendBeforeBodyEnds } from './unread-body.ts';
@@ -20,9 +22,15 @@ export function sendBody(
   body: Buffer | string,
 ): void {
   if (response.destroyed) return;
+  const { req: request } = response;
+  const isRead = request.complete || !hasBody(request);
+  if (isRead && typeof body === 'string' && request.method !== 'HEAD' && response instanceof GuardedResponse) {
+    response.reply(status, headers, body);
+    return;
+  }
   headers['Content-Length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   response.writeHead(status, headers);
-  if (response.req.complete || !hasBody(response.req)) response.end(body);
+  if (isRead) response.end(body);
   else sendBeforeBodyEnds(response, body);
 }
 
@@ -53,8 +61,24 @@ export function sendFault(
   headers['Content-Type'] = jsonType;
   const body = root.hasReferenceErrors
     ? referenceBody(response, root, fault, command)
-    : { error: harmless(sentencesAt(root, fault)), errorcode: errorKinds[fault.kind].code };
+    : {
+        error: harmless(sentencesAt(root, fault)),
+        errorcode: errorKinds[fault.kind].code,
+        ...detailsOf(response, root, fault),
+      };
   sendBody(response, statusAt(root, fault.kind), headers, `${jsonText(body, formAsked(root, response.req.url))}\n`);
+}
+
+const mostNames = 100_000;
+
+/** For programs that ask for it: what the sentences are about, as data. */
+function detailsOf({ req }: ServerResponse, root: Root, { kind, missing, reference }: Fault) {
+  if (!root.tellsDetails || !prefers(req.headers['prefer'], detailedErrors)) return {};
+  return {
+    kind,
+    ...(missing ? { missing: harmless(missing.slice(0, mostNames)) } : {}),
+    ...(reference ? { reference: harmless(reference) } : {}),
+  };
 }
 
 /** They may repeat what was sent, and with it a secret under a wrong name or in a wrong place. */

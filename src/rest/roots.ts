@@ -10,6 +10,8 @@ export interface Root {
   readonly takesAuthorization: boolean;
   /** Those who ask for it get the results of nodes beside the errors of others. */
   readonly canBeLenient: boolean;
+  /** Replies name the server, and error bodies have details for those who ask for them. */
+  readonly tellsDetails: boolean;
   /** In indented replies names are followed by a colon and a blank. */
   readonly blankAfterName: boolean;
   /** Lines that nodes print keep the blank that stood between them and the node's name, and empty ones are dropped. */
@@ -38,6 +40,7 @@ export const musterRoot: Root = {
   strict: true,
   takesAuthorization: true,
   canBeLenient: true,
+  tellsDetails: true,
   blankAfterName: true,
   blankBeforeLines: false,
   answersHead: true,
@@ -57,6 +60,7 @@ const xcatwsRoot: Root = {
   strict: false,
   takesAuthorization: false,
   canBeLenient: false,
+  tellsDetails: false,
   blankAfterName: false,
   blankBeforeLines: true,
   answersHead: false,

@@ -7,6 +7,7 @@ import type { Authenticator } from './authenticate.ts';
 import type { BodyBudgets } from './body-budgets.ts';
 import type { Concurrency } from './concurrency.ts';
 import type { Connections } from './connections.ts';
+import type { RequestMeter, RequestMeters } from './request-meters.ts';
 import type { HttpSettings, LimitSettings, XcatwsSettings } from './settings.ts';
 
 /** A row as it is offered at a root. */
@@ -14,6 +15,7 @@ export interface Route {
   readonly services: RestServices;
   readonly root: Root;
   readonly endpoint: Endpoint;
+  readonly meter: RequestMeter;
 }
 
 /** What the REST face needs of the house. */
@@ -23,6 +25,7 @@ export interface RestServices extends DispatchServices {
   readonly concurrency: Concurrency;
   readonly connections: Connections;
   readonly bodies: BodyBudgets;
+  readonly meters: RequestMeters;
   readonly log: Logger;
   readonly limits: LimitSettings;
   readonly xcatws: XcatwsSettings;

@@ -7,6 +7,7 @@ import type { NodeResult } from '../core/results.ts';
 import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
+import { sendEvents } from './event-stream.ts';
 import { drained } from './drained.ts';
 import { takesLong } from './describe/rows.ts';
 import { entityTag } from './entity-tags.ts';
@@ -38,6 +39,12 @@ export function send(sending: Sending, ndjson: boolean): Promise<void> | undefin
     return sendBegun(sending);
   }
   if (answer.shape === 'work') return sendWork(sending, answer, ndjson);
+  if (answer.shape === 'events') return sendEvents(response, headers, answer);
+  if (answer.shape === 'text') {
+    headers['Content-Type'] = answer.type;
+    sendBody(response, 200, headers, answer.text);
+    return undefined;
+  }
   if (ndjson) {
     beginStream(sending);
     return streamOutcome(response, { ...outcome, answer }, route.services.catalog, common);

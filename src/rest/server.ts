@@ -122,8 +122,10 @@ const rootOf = ({ xcatws }: RestServices, request: FastifyRequest): Root =>
 
 function refuse(services: RestServices, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
+  const root = rootOf(services, request);
   const fault = faultOf(error, services.log, request.id);
-  sendFault(reply.raw, rootOf(services, request), fault, { 'X-Request-Id': request.id });
+  sendFault(reply.raw, root, fault, { 'X-Request-Id': request.id });
+  services.meters.of(root.prefix, 'any', 'none').count(reply.raw.statusCode, reply.elapsedTime);
   logRequest(services.log, request, reply, { fault });
 }
 
@@ -171,12 +173,13 @@ function addRoutes(app: FastifyInstance<Server>, services: RestServices, root: R
   for (const endpoint of offered) {
     const method = endpoint.method === 'GET' && root.answersHead ? reading : [endpoint.method];
     const url = note(root.prefix + routerPath(endpoint), method);
-    const route = { services, root, endpoint };
+    const route = { services, root, endpoint, meter: services.meters.of(root.prefix, endpoint.method, endpoint.path) };
     app.route({
       method,
       url,
       config: { bulk: endpoint.bulk ?? false },
-      handler: (request, reply) => handle(route, request, reply),
+      // Fastify would wait for what it returns, which costs every request something and tells it nothing.
+      handler: (request, reply) => void handle(route, request, reply),
     });
   }
   for (const { path, handler } of publicRoutes(services, root)) {

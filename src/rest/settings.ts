@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { formatListen } from '../core/listen-address.ts';
-import { Count, ListenAddresses, Networks, oneOf, Path, setting, type ValuesOf } from '../core/settings.ts';
+import { Count, ListenAddresses, Networks, oneOf, Path, setting, Switch, type ValuesOf } from '../core/settings.ts';
 import { isLoopback } from './proxies.ts';
 
 export const limitSettings = Type.Object({
@@ -55,6 +55,22 @@ export const httpSettings = Type.Decode(
   },
 );
 export type HttpSettings = ValuesOf<typeof httpSettings>;
+
+/** The socket of this machine, by which root needs no login. */
+export const socketSettings = Type.Object({
+  enabled: setting(Switch, 'whether there is a socket for users of this machine; `root` needs no login there', {
+    default: true,
+  }),
+  path: setting(Path, 'where it is', { defaultText: '`DIR/muster.sock`' }),
+  accounts: setting(
+    Switch,
+    'whether other users of this machine are the accounts of the same names there, without login',
+    {
+      default: false,
+    },
+  ),
+});
+export type SocketSettings = ValuesOf<typeof socketSettings>;
 
 /** The user's own certificate; undefined: muster makes one below the data directory. */
 export const tlsSettings = Type.Decode(

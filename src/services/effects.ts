@@ -21,6 +21,8 @@ interface EffectServices {
   readonly status: NodeStatus;
   readonly certificates: Pick<ServiceProcessorTrust, 'learn'>;
   readonly hostKeys: Pick<SshHostKeys, 'learn'>;
+  /** Hears what the power of nodes is. */
+  readonly events: { power(node: string, power: string): void };
   /** Whether there is an audit log. */
   readonly audit: boolean;
 }
@@ -35,10 +37,13 @@ export class Effects {
 
   /** A promise where the node's result has to wait for it; it may bring a sentence that belongs to the result. */
   apply(node: string, effect: Effect, origin: Origin): Promise<string | void> | undefined {
-    const { status, certificates, hostKeys } = this.#services;
+    const { status, certificates, hostKeys, events } = this.#services;
     switch (effect.kind) {
       case 'status':
         status.note(node, effect.status);
+        return undefined;
+      case 'power':
+        events.power(node, effect.power);
         return undefined;
       case 'sighting':
         status.keep(node, effect.status, effect.applications);

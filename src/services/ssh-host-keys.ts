@@ -1,10 +1,12 @@
-import { type Origin, originOfWork } from '../database/changeset.ts';
+import { type Origin, originOfWork, ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Store } from '../database/store.ts';
 import type { HostKeys } from '../protocols/ssh/host-keys.ts';
 
 const table = 'sshhostkey';
+/** What a node runs until its next boot from the network has a key of its own, which is kept with that boot. */
+const bootTable = 'boottoken';
 
 /** What people write into the row may have a comment at its end. */
 export const knownHostKey = (snapshot: Snapshot, node: string): string | undefined =>
@@ -20,8 +22,9 @@ export class SshHostKeys implements HostKeys {
     this.policy = policy;
   }
 
-  known(node: string): string | undefined {
-    return knownHostKey(this.#store.current, node);
+  known(node: string): readonly string[] {
+    const { current } = this.#store;
+    return [knownHostKey(current, node), current.get(bootTable, node)?.['hostkey']].filter((key) => key !== undefined);
   }
 
   howToForget(node: string): string {
@@ -37,6 +40,23 @@ export class SshHostKeys implements HostKeys {
     await this.#store.change(origin, (head) => {
       const draft = new Draft(head);
       if (!head.get(table, node)?.['hostkey']) draft.merge(table, node, { node, hostkey });
+      return draft.changes();
+    });
+  }
+
+  /**
+   * Keeps what a node has told of itself in a boot that muster has ordered, the best key first. A system that is new has new keys;
+   * `isPassing`: it is there for this boot only, and the node's own comes back. Where only keys are accepted that people have put here,
+   * it is not believed.
+   */
+  async told(node: string, keys: readonly string[], isPassing: boolean): Promise<void> {
+    const [hostkey] = keys;
+    if (hostkey === undefined || this.policy === 'strict') return;
+    await this.#store.change(ownOrigin('boot-report'), (head) => {
+      const draft = new Draft(head);
+      if (!head.get('nodelist', node)) return draft.changes();
+      if (isPassing) draft.merge(bootTable, node, { node, hostkey });
+      else if (!keys.includes(knownHostKey(head, node) ?? '')) draft.merge(table, node, { node, hostkey });
       return draft.changes();
     });
   }

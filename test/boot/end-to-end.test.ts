@@ -33,6 +33,7 @@ const rows: Readonly<Record<string, Record<string, string>>> = {
   'litefile/rows/image=lite,file=/var/kept/': { options: 'persistent' },
   'litefile/rows/image=ALL,file=/var/thrown/': { options: 'tmpfs' },
   'litefile/rows/image=lite,file=/etc/shared': { options: 'ro' },
+  'litefile/rows/image=lite,file=/etc/linked': { options: 'link,ro' },
   [`statelite/rows/node=${inMemory}`]: { statemnt: '/dev/vda' },
   'litetree/rows/priority=1': { directory: '10.77.0.1:/tree' },
 };
@@ -57,7 +58,7 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
   beforeAll(async () => {
     world = await startBootWorld({ machines, images: ['lite', 'disk'] });
     mkdirSync(join(served, 'tree/etc'), { recursive: true });
-    writeFileSync(join(served, 'tree/etc/shared'), 'of the server\n');
+    for (const name of ['shared', 'linked']) writeFileSync(join(served, 'tree/etc', name), 'of the server\n');
     files = await serveNfs(world.network.namespace, served);
     await defineStatelite(world.server());
   }, patience);
@@ -122,14 +123,15 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
       'cat /etc/shared /var/kept/a; cat /var/thrown/a 2> /dev/null || echo lost; findmnt -no FSTYPE,OPTIONS /etc/shared';
     const shown = await shell(inMemory, `echo kept > /var/kept/a; echo there > /var/thrown/a; sync; ${look}`);
     expect(shown).toMatch(/^of the server\nkept\nthere\nnfs4 +ro,/);
+    const written = await shell(inMemory, 'echo more >> /etc/linked || readlink /etc/linked; cat /etc/linked');
+    expect(written).toMatch(/^\/\.statelite\/tree\/0\/etc\/linked\nof the server$/m);
     await start(inMemory, { osimage: 'lite' }, 'reset');
     // Until it asks for its script, what it told of the boot before is the last that is known.
     await expect
       .poll(async () => (await boot(inMemory)).steps?.join('\n'), { timeout: patience, interval: 1_000 })
       .not.toContain(' report booted');
     await reaches(inMemory, 'booted');
-    // A root in memory makes new host keys with each boot; which one it had is forgotten.
-    await world.server().ok('DELETE', `/tables/sshhostkey/rows/node=${inMemory}`);
+    // A root in memory makes new host keys with each boot, and the node tells them.
     expect(await shell(inMemory, look)).toMatch(/^of the server\nkept\nlost\nnfs4 +ro,/);
   });
 
@@ -154,6 +156,16 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     }
     await hasDone(secure);
     expect(await statusOf(secure)).not.toBe('failed');
+  });
+
+  it('in a shell of the RAM disk, which takes commands too', async () => {
+    await start(secure, { state: 'shell' }, 'reset');
+    const told = async (): Promise<unknown> => {
+      const { boottoken } = await world.server().ok('GET', `/tables/boottoken/rows/node=${secure}`);
+      return boottoken[0].hostkey ?? world.machine(2).screen().slice(-2_000);
+    };
+    await expect.poll(told, { timeout: patience, interval: 1_000 }).toMatch(/^ssh-ed25519 /);
+    expect(await shell(secure, 'uname -s; echo $((6 * 7)); ls -d /lib/muster')).toBe('Linux\n42\n/lib/muster');
   });
 
   // iPXE for arm64 is not in Debian 12.

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { auditText } from '../../src/database/audit-text.ts';
 import type { JournalChanges } from '../../src/database/changeset.ts';
-import { type ChangeSet, type Database, WriteClash } from '../../src/database/database.ts';
+import { type ChangeSet, type Database, JournalGap, WriteClash } from '../../src/database/database.ts';
 import { Snapshot } from '../../src/database/snapshot.ts';
 import { Store } from '../../src/database/store.ts';
 import { snapshotTables } from '../../src/database/tables.ts';
@@ -126,6 +126,69 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       expect(await other.changesAfter(3)).toEqual([]);
       expect(await other.changesAfter(4)).toBeUndefined();
       expect((await loaded()).sequence).toBe(3);
+    });
+
+    test('tells the journal, the newest first, chosen by revision, user and command', async () => {
+      const sets = Array.from({ length: 700 }, (_, i) => {
+        const made = set(i + 1, site(`k${i}`, 'x'), i + 1);
+        const command = i % 7 === 0 ? 'seventh' : 'test';
+        return { ...made, journal: { ...made.journal!, time: 10 * (i + 1), command, ...(i === 4 && { reverts: 3 }) } };
+      });
+      await write(0, ...sets);
+      const read = async (query: Parameters<Database['readJournal']>[0]) =>
+        (await Array.fromAsync(other.readJournal(query))).flat();
+      const all = await read({ after: 0, until: 700 });
+      expect(all).toEqual(sets.map(({ changes, journal }) => ({ ...journal, changes })).reverse());
+      expect((await read({ after: 3, until: 5 })).map(({ revision, reverts }) => [revision, reverts])).toEqual([
+        [5, 3],
+        [4, undefined],
+      ]);
+      expect(await read({ after: 0, until: 700, command: 'seventh' })).toHaveLength(100);
+      expect(await read({ after: 0, until: 700, user: 'nobody' })).toEqual([]);
+      const changes = (await Array.fromAsync(other.readChanges(100, 650))).flat();
+      expect(changes).toEqual(sets.slice(100, 650).map((each) => each.changes));
+      expect(await other.oldestEntry()).toMatchObject({ revision: 1, time: 10 });
+      const at = await Promise.all([5, 10, 19, 6_999, 7_000, 9_999].map((time) => other.revisionAt(time)));
+      expect(at).toEqual([0, 1, 1, 699, 700, 700]);
+      await other.prune({ journalBefore: 1_000, auditBefore: 0, eventsBefore: 0 });
+      expect(await other.oldestEntry()).toMatchObject({ revision: 100 });
+      expect(await other.revisionAt(999)).toBeUndefined();
+      await expect(Array.fromAsync(other.readChanges(98, 200))).rejects.toThrow(JournalGap);
+      expect((await Array.fromAsync(other.readChanges(99, 200))).flat()).toHaveLength(101);
+    });
+
+    test('tells every journal entry with rows of a table or under a name, and not all others', async () => {
+      const key = ['n1', 's1', '1'].join('\u0000');
+      const odd = 'a"b\\c';
+      await write(
+        0,
+        set(1, { switch: [[key, null, { node: 'n1', switch: 's1', port: '1' }]] }, 1),
+        set(2, { nodelist: [['n1', null, { node: 'n1' }]] }, 2),
+        set(3, { nodelist: [['n11', null, { node: 'n11' }]] }, 3),
+        set(4, site(odd, 'x'), 4),
+      );
+      const read = async (query: { tables?: string[]; names?: string[] }) =>
+        (await Array.fromAsync(other.readJournal({ after: 0, until: 4, ...query })))
+          .flat()
+          .map((each) => each.revision);
+      expect(await read({ names: ['n1'] })).toEqual(expect.arrayContaining([2, 1]));
+      expect(await read({ names: ['n1'] })).not.toContain(4);
+      expect(await read({ names: [odd] })).toEqual([4]);
+      expect(await read({ tables: ['nodelist'] })).toEqual([3, 2]);
+      expect(await read({ tables: ['site', 'switch'], names: ['n1', odd] })).toEqual([4, 1]);
+      expect(await read({ names: Array.from({ length: 50 }, (_, i) => `n${i}`) })).toEqual(
+        expect.arrayContaining([3, 2, 1]),
+      );
+    });
+
+    test('tells a change set of any size whole, from the journal too', async () => {
+      const rows = Array.from({ length: 50_000 }, (_, i) => [`k${i}`, null, { key: `k${i}`, value: 'x' }] as const);
+      await write(0, set(1, { site: rows }, 1), set(2, site('last', 'x'), 2));
+      const [last, large] = (await Array.fromAsync(other.readJournal({ after: 0, until: 2 }))).flat();
+      expect([last!.revision, large!.revision]).toEqual([2, 1]);
+      expect(large!.changes['site']).toEqual(rows);
+      const parts = (await Array.fromAsync(other.readChanges(0, 2))).flat();
+      expect(parts.flatMap((part) => part['site']!)).toHaveLength(rows.length + 1);
     });
 
     test('writes a batch as a whole or not at all', async () => {

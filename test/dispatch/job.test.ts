@@ -125,7 +125,7 @@ afterAll(async () => {
 
 /** Results as clients see them, in the order of names. */
 const shown = (results: readonly NodeResult[]): object[] =>
-  (JSON.parse(JSON.stringify(results.map(shownResult))) as { node: string }[]).toSorted((a, b) =>
+  (JSON.parse(JSON.stringify(results.map((result) => shownResult(result)))) as { node: string }[]).toSorted((a, b) =>
     a.node < b.node ? -1 : 1,
   );
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { atOnce } from '../../src/core/slices.ts';
-import { shortened, shortenedLine } from '../../src/dispatch/shortened.ts';
+import { lineOf, shortened } from '../../src/dispatch/shortened.ts';
 
 it('keeps what is not long as it is', () => {
   expect(shortened('x'.repeat(2_048))).toBe('x'.repeat(2_048));
@@ -15,9 +14,9 @@ it('shows beginning, end, length and hash of what is long, so that nothing is hi
   expect(kept.length).toBeLessThan(2_200);
 });
 
-it.each([0, 1, 256, 257, 5_000])('keeps of a line of %i words what it keeps of its text', (count) => {
+it.each([0, 1, 256, 257, 5_000])('keeps of a line of %i words what it keeps of its text', async (count) => {
   const words = Array.from({ length: count }, (_, i) => `node${i}=värde${'x'.repeat(i % 7)}`);
-  expect(atOnce(shortenedLine(words))).toBe(shortened(words.join(' ')));
+  expect(await lineOf(words)).toEqual({ words, line: shortened(words.join(' ')) });
   const short = Array.from({ length: count }, () => '');
-  expect(atOnce(shortenedLine(short))).toBe(shortened(short.join(' ')));
+  expect(await lineOf(short)).toEqual({ words: short, line: shortened(short.join(' ')) });
 });

@@ -264,6 +264,24 @@ test('work that takes long because this process is busy keeps its slot', async (
   expect(started).toEqual(['d0', 'd1']);
 });
 
+test('where all work takes long, one piece of it keeps its slot as long as it takes no longer than that', async () => {
+  const { started, finish, work } = controlled();
+  let now = 0;
+  const governor = new Governor(limits, () => now, idle);
+  for (const key of keys('before', 200)) {
+    const one = governor.run(key, 'u', never, work(key));
+    now += 10_000;
+    finish.get(key)!();
+    await one;
+  }
+  for (const key of keys('d', 3)) void governor.run(key, 'u', never, work(key));
+  now += 10_000;
+  await wait(100);
+  expect(started.slice(200)).toEqual(['d0', 'd1']);
+  now += 30_000;
+  await expect.poll(() => started.slice(200)).toEqual(['d0', 'd1', 'd2']);
+});
+
 test('a device that was silent takes no slot from others when it is tried again', async () => {
   const { started, finish, fail, work } = controlled();
   let now = 0;

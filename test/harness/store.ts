@@ -65,6 +65,10 @@ export const silent = (database: Database): Database => ({
   write: (batch) => database.write(batch),
   changesAfter: (sequence) => database.changesAfter(sequence),
   watch: () => () => undefined,
+  readJournal: (query) => database.readJournal(query),
+  readChanges: (after, until) => database.readChanges(after, until),
+  oldestEntry: () => database.oldestEntry(),
+  revisionAt: (time) => database.revisionAt(time),
   readLog: (query) => database.readLog(query),
   prune: (retention) => database.prune(retention),
   close: () => database.close(),
@@ -95,7 +99,7 @@ export async function memoryStore({
     store,
     means: {},
     hardware: new Hardware(new Map(), box),
-    effects: new Effects({ store, status, certificates, hostKeys, audit: true }),
+    effects: new Effects({ store, status, certificates, hostKeys, events: { power: () => undefined }, audit: true }),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),
@@ -159,6 +163,9 @@ function plain(answer: Answer): unknown {
   if (answer.shape === 'none') return undefined;
   if (answer.shape === 'list') return answer.items;
   if (answer.shape === 'value') return answer.value;
+  if (answer.shape === 'items') return { ...answer.before, [answer.member]: [...answer.items], ...answer.after };
   if (answer.shape === 'rows') return Object.fromEntries(answer.tables.map(([table, rows]) => [table, [...rows]]));
+  if (answer.shape === 'text') return answer.text;
+  if (answer.shape === 'events') throw new Error('not an answer: events');
   return Object.fromEntries(answer.names.map((name) => [name, answer.attributes(name)]));
 }

@@ -17,7 +17,9 @@ export interface DirectWork extends Work {
 }
 
 /** What long work is given, in this process. */
-export function directWork(options: { onProgram?(words: readonly string[]): void } = {}): DirectWork {
+export function directWork(
+  options: { onProgram?(words: readonly string[]): void; hasOwnMounts?: boolean } = {},
+): DirectWork {
   const abort = new AbortController();
   const lines: string[] = [];
   const programs: string[][] = [];
@@ -25,6 +27,7 @@ export function directWork(options: { onProgram?(words: readonly string[]): void
   return {
     run: '00000000-0000-4000-8000-000000000000',
     signal: abort.signal,
+    hasOwnMounts: options.hasOwnMounts ?? false,
     lines,
     programs,
     cancel: () => abort.abort(),

@@ -4,7 +4,7 @@ import { Cluster } from './model/cluster.ts';
 import { listenForNodes, type Listeners } from './model/listeners.ts';
 import { curlText, type Request, requestsOf } from './model/requests.ts';
 import { mayAnythingOn, mayAtAll, mayOn, mayRun, type Policy, rowOfRule, type Rule, ruleSet } from './model/rules.ts';
-import { differences, membersOf } from './model/state.ts';
+import { differences, membersOf, type World } from './model/state.ts';
 import { differ, forTwin, seenOf, type Twin, twinOf, undiffer } from './model/twin.ts';
 import { actedOutside, changedOutside, hostsOutside, readOutside, type Wrong } from './model/verdicts.ts';
 import { groupNames, nodeNames, silentNode, worldOf } from './model/world.ts';
@@ -39,7 +39,8 @@ function takesLong({ row, lines }: Request, policy: Policy): boolean {
 const tally = { read: 0, changed: 0, refused: 0, compared: 0, spoken: 0 };
 
 /** One request to both clusters; what was wrong with it. */
-async function attempt(rules: readonly Rule[], other: Twin, sent: Request): Promise<Wrong[]> {
+async function attempt(rules: readonly Rule[], other: Twin, request: Request): Promise<Wrong[]> {
+  let sent = request;
   const before = cluster.world();
   const policy = { rules, world: before };
   if (takesLong(sent, policy)) return [];
@@ -48,6 +49,8 @@ async function attempt(rules: readonly Rule[], other: Twin, sent: Request): Prom
   const reply = await cluster.call(sent);
   const heard = listeners.heard();
   const after = cluster.world();
+  // What a change that is taken back says to the policy is known from what becomes of it.
+  if (sent.row.command.name === 'revert') sent = { ...sent, lines: [{ line: putBack(before, after) }] };
   const changed = differences(before, after).some(({ table }) => table !== 'token') || cluster.hosts() !== hostsBefore;
   const wrong = [
     ...readOutside(policy, 'a', sent, reply),
@@ -71,6 +74,15 @@ async function attempt(rules: readonly Rule[], other: Twin, sent: Request): Prom
   }
   return wrong;
 }
+
+const putBack = (before: World, after: World): string =>
+  differences(before, after)
+    .flatMap(({ table, before: was = {}, after: is = {} }) =>
+      [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap((column) =>
+        was[column] === is[column] ? [] : `${table}.${column}=${is[column] ?? ''}`,
+      ),
+    )
+    .join(' ');
 
 const story = (rules: readonly Rule[], requests: readonly Request[], wrong: readonly Wrong[]): string =>
   [
@@ -98,6 +110,7 @@ it('no account reads, changes, or acts on what its rules do not cover', async ()
       const other = twinOf(rules, cluster.world());
       await differ(twin, other);
       await Promise.all([cluster.setRules(rules), twin.setRules(other.rules)]);
+      await Promise.all([cluster.makeHistory('a'), twin.makeHistory('b')]);
       try {
         for (const [i, each] of requests.entries()) {
           const wrong = await attempt(rules, other, each);

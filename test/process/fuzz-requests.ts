@@ -35,8 +35,8 @@ const typeOfCollection: Readonly<Record<string, string>> = {
   groups: 'group',
   globalconf: 'site',
 };
-/** What works on nodes would talk to whatever address the other requests have given them. */
-const offered = endpoints.filter(({ command }) => command.kind !== 'per-node');
+/** What works on nodes would talk to whatever address the other requests have given them; a stream of events does not end. */
+const offered = endpoints.filter(({ command, reply }) => command.kind !== 'per-node' && reply !== 'events');
 const tableNames = [...tables.keys()];
 
 /** A request made from an endpoint row, more or less spoilt. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../src/rest/endpoint.ts';
@@ -85,7 +86,9 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
       run = String((await server.call('GET', '/nodes')).headers['x-muster-run']);
     });
 
-    const examplePath = ({ example }: Endpoint): string => example.path.replace(/^\/runs\/.*/, `/runs/${run}`);
+    let change = '';
+    const examplePath = ({ example }: Endpoint): string =>
+      example.path.replace(/^\/runs\/.*/, `/runs/${run}`).replace(/^\/changes\/2/, `/changes/${change}`);
     const body = ({ example }: Endpoint): CallOptions =>
       example.body === undefined ? {} : { body: JSON.stringify(example.body).replace('PASSWORD', rootPassword) };
 
@@ -98,6 +101,10 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
       // Rows that revoke tokens must not revoke the ones this test works with.
       const token = row.path.startsWith('/tokens') ? await operatorToken() : server.token;
       const { query } = row.example;
+      if (row.path.startsWith('/changes'))
+        change = String(
+          (await server.call('PUT', '/nodes/n1', { body: { rack: randomUUID() } })).headers['x-muster-revision'],
+        );
       const reply = await server.call(row.method, examplePath(row), {
         root,
         token,
@@ -136,6 +143,9 @@ describe.each(roots.map(({ prefix }) => prefix))('every row at %s', (root) => {
 
 function expectShape({ reply: shape, returns, example, path }: Endpoint, { text }: Reply): void {
   if (shape === 'none') return expect(text).toBe('');
+  // What these hold is tried by test/events and test/metrics.
+  if (shape === 'text') return expect(text).toMatch(/^# HELP muster_/);
+  if (shape === 'events') return expect(text).toMatch(/^retry: 2000\n\nid: .*\nevent: ready\n/);
   const json = JSON.parse(text);
   if (returns !== undefined) expect([...Compile(returns).Errors(json)]).toEqual([]);
   if (shape === 'list') {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { errorKinds, type ErrorKind } from '../../src/core/errors.ts';
 import { canDryRun, parameterNames, resourceGroups, rowsAt } from '../../src/rest/describe/rows.ts';
 import { pathParameters } from '../../src/rest/describe/parameters.ts';
-import { dryRunReply, errorReply, examples, streamLine } from '../../src/rest/describe/reply-schemas.ts';
+import { dryRunReply, errorReply, examples, replies, streamLine } from '../../src/rest/describe/reply-schemas.ts';
 import type { Endpoint } from '../../src/rest/endpoint.ts';
 import { endpoints } from '../../src/rest/endpoints/index.ts';
 import { openApiDocument } from '../../src/rest/openapi.ts';
@@ -187,7 +187,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
       if (row.reply === 'none')
         expect(success.content, nameOf(row)).toEqual(row.method === 'POST' ? undefined : dryRun);
       else {
-        const { schema, example } = success.content!['application/json']!;
+        const media = replies[row.reply].media ?? 'application/json';
+        const { schema, example } = success.content![media]!;
         expect(example, nameOf(row)).toEqual(row.example.reply);
         expect(Check(resolved(schema!), example), nameOf(row)).toBe(true);
       }

@@ -26,7 +26,9 @@ const refused = [
   ['src/rest/a.ts', "import { x } from '../main.ts'"],
   ['src/rest/b.ts', "import { x } from '../config.ts'"],
   ['src/rest/endpoints/c.ts', "import { x } from '../../admin/x.ts'"],
-  ['src/cli/a.ts', "import { x } from '../core/x.ts'"],
+  ['src/cli/a.ts', "import { x } from '../objects/x.ts'"],
+  ['src/cli/commands/b.ts', "import { x } from '../../rest/x.ts'"],
+  ['src/rest/d.ts', "import { x } from '../cli/x.ts'"],
   ['src/web/a.ts', "import { x } from '../rest/x.ts'"],
   ['test/a.ts', "import { x } from '../src/main.ts'"],
 ] as const;
@@ -44,7 +46,8 @@ const allowed = [
   ['src/commands/registry.ts', "import { x } from './rpower.ts'"],
   ['src/rest/ok.ts', "import { x } from '../dispatch/x.ts'"],
   ['src/rest/endpoints/ok.ts', "import { x } from '../endpoint.ts'"],
-  ['src/cli/ok.ts', "import type { x } from '../core/x.ts'"],
+  ['src/cli/ok.ts', "import { x } from '../core/x.ts'"],
+  ['src/cli/commands/typed.ts', "import type { x } from '../../rest/x.ts'"],
   ['src/main.ts', "import { x } from './rest/x.ts'"],
   ['test/ok.ts', "import { x } from '../src/rest/x.ts'"],
 ] as const;

@@ -12,19 +12,46 @@ beforeEach(async () => {
 afterEach(() => test.close());
 
 it('keeps the first key of a node in a table', async () => {
-  expect(keys.known('n1')).toBeUndefined();
+  expect(keys.known('n1')).toEqual([]);
   await Promise.all([keys.learn('n1', 'ssh-ed25519 AAAA'), keys.learn('n1', 'ssh-ed25519 BBBB')]);
-  expect(keys.known('n1')).toBe('ssh-ed25519 AAAA');
+  expect(keys.known('n1')).toEqual(['ssh-ed25519 AAAA']);
   expect(test.rows('sshhostkey')).toEqual([{ node: 'n1', hostkey: 'ssh-ed25519 AAAA' }]);
   expect(anonymousEntries(test.file)).toEqual([]);
 });
 
 it('takes keys as people write them', async () => {
   await test.put(['sshhostkey', { node: 'n2', hostkey: '  ssh-ed25519   CCCC  root@n2 ' }]);
-  expect(keys.known('n2')).toBe('ssh-ed25519 CCCC');
+  expect(keys.known('n2')).toEqual(['ssh-ed25519 CCCC']);
 });
 
 it('tells how a key is forgotten and made known', () => {
   expect(keys.howToForget('n1')).toContain('DELETE /tables/sshhostkey/rows/node=n1');
   expect(keys.howToLearn('n1')).toContain('PUT /tables/sshhostkey/rows/node=n1');
+});
+
+it('replaces the key of a node that tells another one of its new system, which the journal has', async () => {
+  await test.put(['nodelist', { node: 'n1' }]);
+  await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-rsa BBBB'], false);
+  await keys.told('n1', ['ssh-ed25519 CCCC'], false);
+  expect(keys.known('n1')).toEqual(['ssh-ed25519 CCCC']);
+  // One that is still there stays.
+  await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-ed25519 CCCC'], false);
+  expect(keys.known('n1')).toEqual(['ssh-ed25519 CCCC']);
+  await keys.told('nosuch', ['ssh-ed25519 CCCC'], false);
+  expect(keys.known('nosuch')).toEqual([]);
+});
+
+it('knows the key of what a node runs for one boot besides its own', async () => {
+  await test.put(['nodelist', { node: 'n1' }], ['sshhostkey', { node: 'n1', hostkey: 'ssh-ed25519 AAAA' }]);
+  await keys.told('n1', ['ssh-ed25519 BBBB'], true);
+  expect(keys.known('n1')).toEqual(['ssh-ed25519 AAAA', 'ssh-ed25519 BBBB']);
+  expect(test.rows('sshhostkey')).toEqual([{ node: 'n1', hostkey: 'ssh-ed25519 AAAA' }]);
+});
+
+it('believes no node where only keys count that people have put here', async () => {
+  await test.put(['nodelist', { node: 'n1' }]);
+  const strict = new SshHostKeys(test.store, 'strict');
+  await strict.told('n1', ['ssh-ed25519 AAAA'], false);
+  await strict.told('n1', ['ssh-ed25519 AAAA'], true);
+  expect(strict.known('n1')).toEqual([]);
 });

@@ -53,6 +53,11 @@ const migrations: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0004-reverts': {
+    async up(db: Kysely<AnyDatabase>) {
+      await db.schema.alterTable(journalTable).addColumn('reverts', 'integer').execute();
+    },
+  },
 };
 
 /** The audit log was a table of one row per record. */

@@ -16,6 +16,8 @@ import {
   type ChangeSet,
   type Contents,
   type Database,
+  type JournalEntry,
+  type JournalQuery,
   type LogQuery,
   type Retention,
   WriteClash,
@@ -24,6 +26,7 @@ import type { SortedMap } from '../sorted-map.ts';
 import { type Row, snapshotTables } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
+import { JournalReader, journalOrigin } from './journal-reader.ts';
 import { loadTable, SharedTexts } from './load.ts';
 import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
@@ -62,6 +65,7 @@ export class SqliteDatabase implements Database {
   readonly #statements: Statements;
   readonly #changesAfter: SQLite.Statement;
   readonly #latestSequence: SQLite.Statement;
+  readonly #journal: JournalReader;
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #ended: Error | undefined;
@@ -73,6 +77,7 @@ export class SqliteDatabase implements Database {
     // Asked for several times a second while somebody writes.
     this.#changesAfter = reader.prepare(changesAfter);
     this.#latestSequence = reader.prepare(`select max(sequence) from ${sequenceTable}`).pluck();
+    this.#journal = new JournalReader(reader);
     worker.on('message', (response: Response) => this.#settle(response));
     worker.on('error', (error) => this.#fail(error));
     worker.on('exit', () => this.#fail(new Error('The thread that writes the database has ended.')));
@@ -122,8 +127,8 @@ export class SqliteDatabase implements Database {
         last = JSON.stringify(part);
         yield;
       }
-      const { revision, time, user, client, command, run } = journal;
-      texts.push({ sequence, journal: [revision, time, user, client, command, run], parts: [last] });
+      const { revision, time, user, client, command, run, reverts } = journal;
+      texts.push({ sequence, journal: [revision, time, user, client, command, run, reverts ?? null], parts: [last] });
     }
     return texts;
   }
@@ -132,7 +137,7 @@ export class SqliteDatabase implements Database {
     const sets: (Omit<ChangeSet, 'changes'> & { readonly parts: JournalChanges[] })[] = [];
     let rows = 0;
     for (const row of this.#changesAfter.iterate(after) as IterableIterator<SequenceRow>) {
-      const { sequence, volatile, changes: text, revision, time, user, client, command, run } = row;
+      const { sequence, volatile, changes: text, ...entry } = row;
       const last = sets.at(-1);
       const isPart = sequence === last?.sequence;
       if (rows > rowsPerPage && !isPart) break;
@@ -141,7 +146,7 @@ export class SqliteDatabase implements Database {
         volatile === null
           ? (JSON.parse(text!) as JournalChanges)
           : ungroupVolatile(JSON.parse(volatile) as VolatileChanges);
-      const journal = volatile === null ? { revision, time, user, client, command, run } : undefined;
+      const journal = volatile === null ? journalOrigin(entry) : undefined;
       rows += rowCount(changes);
       if (isPart) last.parts.push(changes);
       else sets.push({ sequence, parts: [changes], journal });
@@ -166,6 +171,22 @@ export class SqliteDatabase implements Database {
       changed();
     }, watchInterval).unref();
     return () => clearInterval(timer);
+  }
+
+  readJournal(query: JournalQuery): AsyncIterable<readonly JournalEntry[]> {
+    return this.#journal.entries(query);
+  }
+
+  readChanges(after: number, until: number): AsyncIterable<readonly JournalChanges[]> {
+    return this.#journal.changes(after, until);
+  }
+
+  async oldestEntry(): Promise<Pick<JournalEntry, 'revision' | 'time'> | undefined> {
+    return this.#journal.from(0);
+  }
+
+  async revisionAt(time: number): Promise<number | undefined> {
+    return this.#journal.revisionAt(time);
   }
 
   #sequence(): number {

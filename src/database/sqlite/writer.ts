@@ -5,14 +5,14 @@ import { tableNamed } from '../tables.ts';
 import { type AuditBlock, auditTable } from './audit-log.ts';
 import { journalTable, metaTable, sequenceTable, type Statements } from './statements.ts';
 
-const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'part', 'changes'];
+const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'reverts', 'part', 'changes'];
 const auditBlockColumns = ['first', 'count', 'until', 'records'];
 const sequenceColumns = ['sequence', 'total', 'revision', 'changes'];
 
 /** Rows of volatile changes, and change sets of the journal, that whoever follows may be behind. */
 const keptInSequence = 100_000;
 
-/** A change set as JSON text: its parts with the journal's columns up to `run`, or how many rows it has and its `VolatileChanges`. */
+/** A change set as JSON text: its parts with the journal's columns up to `reverts`, or how many rows it has and its `VolatileChanges`. */
 export type ChangeSetText = { readonly sequence: number } & (
   | { readonly journal: readonly [revision: number, ...rest: unknown[]]; readonly parts: readonly string[] }
   | { readonly journal?: never; readonly rows: number; readonly changes: string }

@@ -16,6 +16,8 @@ export interface BmcAccess {
   readonly key?: string | undefined;
   /** Which of several computer systems behind one service processor it is. */
   readonly system?: string | undefined;
+  /** What a Redfish service may speak; undefined: TLS that is up to date. */
+  readonly transport?: string | undefined;
   /** The fingerprint that its certificate must have, if one is known: for a process that has no database. */
   readonly certificate?: string | undefined;
 }
@@ -31,7 +33,7 @@ export interface BmcKind {
   /** What is wrong with the access, one sentence each; secrets are not repeated. */
   problems(access: BmcAccess): readonly string[];
   /** `username`: of the account that is used. */
-  extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate' | 'system'>;
+  extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate' | 'system' | 'transport'>;
 }
 
 /** From the node's own attributes, else the account of the kind in table passwd. A service processor does one thing at a time. */

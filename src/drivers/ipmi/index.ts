@@ -21,6 +21,7 @@ import { ipmiVitals } from './vitals.ts';
 /** Whatever opens sessions: one link for each endpoint. */
 export interface IpmiConnections {
   link(endpoint: IpmiEndpoint): IpmiLink;
+  readonly sessions?: number;
   close(): Promise<void>;
 }
 
@@ -160,6 +161,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
           ((address, signal) => readIdentity(connections.link({ ...endpointOf(access), address }), signal)),
       });
     },
+    sessions: () => connections.sessions ?? 0,
     close: () => connections.close(),
   };
 }

@@ -19,10 +19,33 @@ const sources = {
 const entityKinds: Readonly<Record<number, InventoryKind>> = { 3: 'cpu', 8: 'dimm', 11: 'pci', 16: 'pci', 32: 'dimm' };
 const ownController = 0x20;
 
+/** IANA's private enterprise numbers of those who make service processors and what they are in. */
+const manufacturers: Readonly<Record<number, string>> = {
+  2: 'IBM',
+  11: 'HP',
+  42: 'Sun Microsystems',
+  343: 'Intel',
+  674: 'Dell',
+  2623: 'ASUSTeK',
+  5771: 'Cisco',
+  7244: 'Quanta',
+  10368: 'Fujitsu',
+  10876: 'Supermicro',
+  15370: 'GIGABYTE',
+  19046: 'Lenovo',
+  20301: 'IBM',
+  47196: 'HPE',
+};
+
+const manufacturer = (id: number): string => {
+  const name = manufacturers[id];
+  return name === undefined ? String(id) : `${name} (${id})`;
+};
+
 function deviceLines(device: DeviceId): readonly InventoryLine[] {
   const identity: readonly InventoryKind[] = ['deviceid', 'vpd'];
   return [
-    { label: 'Manufacturer ID', value: String(device.manufacturerId), kinds: identity },
+    { label: 'Manufacturer ID', value: manufacturer(device.manufacturerId), kinds: identity },
     { label: 'Product ID', value: String(device.productId), kinds: identity },
     { label: 'Device ID', value: String(device.deviceId), kinds: identity },
     { label: 'BMC Firmware', value: device.firmware, kinds: ['firm', 'mprom', 'vpd'] },
@@ -88,7 +111,8 @@ async function collect(
     const guid = async () => [{ label, value: await getGuid(bmc.link, signal), kinds: sources.guid }];
     lines.push(...(await readable(label, sources.guid, signal, guid)));
   }
-  if (sources.parts.some(wants)) lines.push(...(await partsOf(bmc, wants, signal)));
+  if (sources.parts.some(wants))
+    lines.push(...(await readable('Parts', sources.parts, signal, () => partsOf(bmc, wants, signal))));
   return lines;
 }
 

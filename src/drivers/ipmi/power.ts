@@ -93,9 +93,15 @@ async function interrupt(bmc: Bmc, now: State, signal: AbortSignal): Promise<Sta
   throw new Fault('deadline', 'the power action nmi got no answer; whether it was carried out is not known.');
 }
 
-async function perform(work: Work, action: KnownAction, signal: AbortSignal): Promise<State> {
+async function perform(
+  work: Work,
+  action: KnownAction,
+  signal: AbortSignal,
+  from?: (state: State) => void,
+): Promise<State> {
   const now = await readState(work.bmc, signal);
   work.seen = now;
+  from?.(now);
   switch (action) {
     case 'on':
       return now === 'on' ? now : await reach(work, 'on', signal);
@@ -122,16 +128,18 @@ function tooLate({ bmc, seen }: Work, action: KnownAction): Fault {
 export function ipmiPower(bmc: Bmc): Power {
   return {
     state: (signal) => readState(bmc, signal),
-    async set(action, signal) {
+    async set(action, signal, from) {
       if (!isKnown(action)) {
-        throw new Fault('invalid', `IPMI has no power action "${action}"; it has ${known.join(', ')}.`);
+        throw new Fault('invalid', `IPMI has no power action "${action}"; it has ${known.join(', ')}.`, {
+          reference: ['Invalid or unsupported command'],
+        });
       }
       const work: Work = { bmc, seen: undefined };
       return await within(
         bmc.times.powerTimeout,
         () => tooLate(work, action),
         signal,
-        (inTime) => perform(work, action, inTime),
+        (inTime) => perform(work, action, inTime, from),
       );
     },
   };

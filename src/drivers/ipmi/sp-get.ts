@@ -45,7 +45,9 @@ async function lan(bmc: Bmc, attribute: string, lanAttribute: LanAttribute, sign
   const { label, parameter: name, show } = lanAttribute;
   const value = await parameter(bmc, name, signal);
   if (value === undefined) {
-    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanName(name)}).`);
+    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanName(name)}).`, {
+      reference: ['Unknown ipmi error 80h'],
+    });
   }
   const shown = show(value);
   return attribute === 'vlan' && shown === 'off' ? { Message: ['BMC VLAN disabled'] } : { [label]: shown };

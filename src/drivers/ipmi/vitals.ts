@@ -1,7 +1,8 @@
 import { Fault } from '../../core/errors.ts';
+import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { type ChassisStatus, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
 import { limitName, stateNames } from '../../protocols/ipmi/commands/event-names.ts';
-import type { SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
+import type { SdrRecord, SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
 import { Sensors } from '../../protocols/ipmi/commands/sensor.ts';
 import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
 import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
@@ -43,10 +44,11 @@ async function readSensors(
   bmc: Bmc,
   wanted: (sensor: SensorRecord) => boolean,
   signal: AbortSignal,
+  records?: readonly SdrRecord[],
 ): Promise<Record<string, string>> {
   const labels: Record<string, string> = {};
   const sensors = new Sensors(bmc.link);
-  for (const record of await bmc.records(signal)) {
+  for (const record of records ?? (await bmc.records(signal))) {
     if (record.kind !== 'sensor' || !record.readable || !wanted(record)) continue;
     const name = record.name || `Sensor ${record.number}`;
     labels[uniqueLabel(name, labels)] = await sensorText(sensors, record, signal);
@@ -55,8 +57,14 @@ async function readSensors(
 }
 
 async function readAll(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
-  const status = await getChassisStatus(bmc.link, signal);
-  return { ...chassisLabels(status), ...(await readSensors(bmc, () => true, signal)) };
+  const labels = chassisLabels(await getChassisStatus(bmc.link, signal));
+  const records = await bmc.records(signal).catch((error: unknown) => {
+    // One that lists no sensors, as simulators do, has told the rest all the same. Silence is the whole service processor's.
+    if (signal.aborted || unanswered(error, signal) || !(error instanceof Fault)) throw error;
+    return error;
+  });
+  if (records instanceof Fault) return { ...labels, Message: [records.message] };
+  return { ...labels, ...(await readSensors(bmc, () => true, signal, records)) };
 }
 
 async function readKinds(bmc: Bmc, kinds: readonly VitalsKind[], signal: AbortSignal): Promise<Labelled> {

@@ -71,7 +71,8 @@ export class Hypervisors {
       return opened;
     } catch (error) {
       forget();
-      throw error;
+      if (!(error instanceof Unreachable)) throw error;
+      throw new Unreachable(error.message, { cause: error, reference: [`Cannot communicate via libvirt to ${host}`] });
     }
   }
 }

@@ -114,8 +114,9 @@ async function cycle(work: Work): Promise<void> {
   await start(work);
 }
 
-async function perform(work: Work, action: KnownAction): Promise<void> {
+async function perform(work: Work, action: KnownAction, from?: (state: string) => void): Promise<void> {
   work.seen = await readState(work.machine, work.signal);
+  from?.(work.seen);
   const isOff = work.seen === 'off';
   switch (action) {
     case 'on':
@@ -147,7 +148,7 @@ export function kvmPower(machine: Machine): Power {
   const { powerTimeout } = machine;
   return {
     state: (signal) => readState(machine, signal),
-    async set(action, signal) {
+    async set(action, signal, from) {
       if (!isKnown(action)) {
         throw new Fault('invalid', `a virtual machine has no power action "${action}"; it has ${known.join(', ')}.`);
       }
@@ -155,7 +156,7 @@ export function kvmPower(machine: Machine): Power {
       const late = (): Fault => tooLate(work ?? { seen: undefined }, action, powerTimeout);
       return within(powerTimeout, late, signal, async (inTime) => {
         work = { machine, signal: inTime, seen: undefined };
-        await perform(work, action);
+        await perform(work, action, from);
         return readState(machine, inTime);
       });
     },

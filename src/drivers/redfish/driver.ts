@@ -1,5 +1,7 @@
 import { AddressGuard } from '../../core/address-guard.ts';
+import { Fault } from '../../core/errors.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
+import { isTransport, transports } from '../../protocols/redfish/transport.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
 import type { Capabilities, Driver, Offered } from '../capabilities.ts';
 import type { DriverOptions } from '../options.ts';
@@ -44,18 +46,23 @@ export function makeRedfishDriver(
     name,
     guard,
     problems: (access) => redfishProblems(access, name),
-    extras: ({ name: node, attributes }) => ({ certificate: trust.known(node), system: attributes['bmcsystem'] }),
+    extras: ({ name: node, attributes: { bmcsystem, bmctransport } }) => ({
+      certificate: trust.known(node),
+      system: bmcsystem,
+      transport: bmctransport,
+    }),
   };
   const limits = new Map<string, number>();
   const connected = new WeakMap<RedfishService, { readonly made: Capabilities; readonly system: string | undefined }>();
   return {
     name,
     offers,
-    attributes: [...bmcAttributes, 'bmcsystem'],
+    attributes: [...bmcAttributes, 'bmcsystem', 'bmctransport'],
     target: (node) => bmcTarget(node, kind),
     connect(access) {
-      const { node, address, port, username, password, system } = access;
-      const service = client.service({ key: node, address, port, username, password });
+      const { node, address, port, username, password, system, transport = 'tls' } = access;
+      if (!isTransport(transport)) throw new Fault('invalid', wrongTransport(transport));
+      const service = client.service({ key: node, address, port, username, password, transport });
       const before = connected.get(service);
       if (before && before.system === system) return before.made;
       const all = capabilities({ access, client, service, powerTimeout, addressTimeout, limits });
@@ -64,6 +71,7 @@ export function makeRedfishDriver(
       connected.set(service, { made, system });
       return made;
     },
+    sessions: () => client.size.connections,
     close: () => client.close(),
   };
 }
@@ -82,5 +90,11 @@ function begun<T extends object>(part: T, service: RedfishService, waiting: numb
   return Object.fromEntries(entries) as T;
 }
 
-export const redfishProblems = (access: BmcAccess, key: string): readonly string[] =>
-  accessProblems(access, key, /^[a-z0-9.:_-]{1,253}$/i);
+const wrongTransport = (transport: string): string =>
+  `its attribute bmctransport, "${transport}", is none of ${transports.join(', ')}.`;
+
+export function redfishProblems(access: BmcAccess, key: string): readonly string[] {
+  const problems = accessProblems(access, key, /^[a-z0-9.:_-]{1,253}$/i);
+  const { transport = 'tls' } = access;
+  return isTransport(transport) ? problems : [...problems, wrongTransport(transport)];
+}

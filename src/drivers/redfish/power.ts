@@ -33,7 +33,7 @@ export function redfishPower(target: Target, read: PowerReader = powered): Power
   const machine: Machine = { ...target, read: (signal) => read(target, signal) };
   return {
     state: (signal) => powerState(machine, signal),
-    set: (action, signal) => setPower(machine, action, signal),
+    set: (action, signal, from) => setPower(machine, action, signal, from),
   };
 }
 
@@ -41,8 +41,14 @@ async function powerState({ read }: Machine, signal: AbortSignal): Promise<strin
   return (await read(signal)).state;
 }
 
-async function setPower(target: Machine, action: PowerAction, signal: AbortSignal): Promise<string> {
+async function setPower(
+  target: Machine,
+  action: PowerAction,
+  signal: AbortSignal,
+  from?: (state: string) => void,
+): Promise<string> {
   const { resource, state } = await settled(target, action, signal);
+  from?.(state);
   const reset = await resetOf(target, resource, signal);
   if (!reset) throw new Fault('invalid', 'its service processor cannot change the power state.');
   const stopped = state === 'off' || state === chassisOnly;

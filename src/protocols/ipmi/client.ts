@@ -5,12 +5,14 @@
  *   client.ts        all BMCs of the process: one conversation per endpoint, sockets, names resolved (resolve.ts), pings (pings.ts)
  *   conversation.ts  one BMC and account: the queue of requests, the session that is opened, kept and renewed for them
  *   login.ts         opens a session: suites in turn, privilege, retries; handshake.ts is one attempt at it, without a clock
- *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered)
+ *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered;
+ *                    core/pace.ts: how long answers take over all)
  *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
- *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on the shared
- *                    socket (transport.ts) and the shared timer (wheel.ts); tests are another
+ *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
+ *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts); tests are another
  */
+import { Pace } from '../../core/pace.ts';
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
@@ -19,6 +21,7 @@ import { defaultTiming, type Habits, newHabits, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
+import { Sockets } from './sockets.ts';
 import { Transport } from './transport.ts';
 import { Wheel } from './wheel.ts';
 
@@ -28,22 +31,28 @@ export type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from './link.ts';
 export interface IpmiOptions extends Partial<Timing> {
   /** Milliseconds after the first presence ping at which it is sent again; at the last it is given up. */
   readonly pings?: readonly number[];
+  /** Bytes that the system is asked to keep for a socket until they are read. */
+  readonly receiveBuffer?: number;
 }
+
+const defaultBuffer = 8 << 20;
 
 const mostHabits = 200_000;
 /** Sockets at once for BMCs that want one of their own. */
 const mostOwnSources = 200;
 
-/** All IPMI of the process: sessions with many BMCs over one socket per address family. */
+/** All IPMI of the process: sessions with many BMCs over few sockets. */
 export class IpmiClient {
   readonly #timing: Timing;
+  readonly #receiveBuffer: number;
   readonly #wheel = new Wheel(
     () => performance.now(),
     () => this.#ready.values().some((transport) => transport.backlog),
   );
+  readonly #pace = new Pace();
   readonly #pings: Pings;
   readonly #resolver = new Resolver(this.#wheel.now);
-  readonly #transports = new Map<4 | 6, Promise<Transport>>();
+  readonly #sockets = { 4: this.#socketsOf(4), 6: this.#socketsOf(6) };
   readonly #ready = new Set<Transport>();
   #ownSources = 0;
   readonly #conversations = new Map<string, Conversation | Promise<Conversation>>();
@@ -51,7 +60,8 @@ export class IpmiClient {
   #closed = false;
 
   constructor(options: IpmiOptions = {}) {
-    const { pings, ...timing } = options;
+    const { pings, receiveBuffer = defaultBuffer, ...timing } = options;
+    this.#receiveBuffer = receiveBuffer;
     this.#timing = { ...defaultTiming, ...timing };
     this.#pings = new Pings(this.#wheel, pings);
   }
@@ -65,8 +75,13 @@ export class IpmiClient {
   /** Whether something that speaks IPMI answers a presence ping. */
   async ping(address: string, port: number | undefined, signal: AbortSignal): Promise<boolean> {
     const found = await this.#resolver.resolve(address);
-    const transport = await this.#transport(found.family);
+    const transport = await this.#sockets[found.family].any();
     return await this.#pings.send(transport, found.address, port ?? defaultPort, signal);
+  }
+
+  /** BMCs that there is a session with, or that one is begun with. */
+  get sessions(): number {
+    return this.#conversations.size;
   }
 
   async close(): Promise<void> {
@@ -111,7 +126,8 @@ export class IpmiClient {
   async #converse(key: string, endpoint: IpmiEndpoint): Promise<Conversation> {
     const credentials = credentialsOf(endpoint);
     const { address, family } = await this.#resolver.resolve(endpoint.address);
-    const transport = await this.#transport(family);
+    const sockets = this.#sockets[family];
+    const transport = await sockets.join();
     const openOwn = () => this.#openOwn(family);
     const port = new Port(transport, openOwn, this.#wheel, address, endpoint.port ?? defaultPort);
     const peer = {
@@ -119,32 +135,23 @@ export class IpmiClient {
       credentials,
       timing: this.#timing,
       habits: this.#habitsOf(endpoint),
+      pace: this.#pace,
       wire: port,
     };
+    let retired = false;
     const conversation = new Conversation(peer, () => {
+      if (retired) return;
+      retired = true;
       this.#conversations.delete(key);
+      sockets.leave(transport);
       void port.end();
     });
     port.attach(conversation);
     return conversation;
   }
 
-  #transport(family: 4 | 6): Promise<Transport> {
-    if (this.#closed) return Promise.reject(stopping());
-    const known = this.#transports.get(family);
-    if (known !== undefined) return known;
-    const opening = this.#open(family);
-    this.#transports.set(family, opening);
-    return opening;
-  }
-
-  async #open(family: 4 | 6): Promise<Transport> {
-    try {
-      return await this.#opened(family, () => undefined);
-    } catch (error) {
-      this.#transports.delete(family);
-      throw error;
-    }
+  #socketsOf(family: 4 | 6): Sockets {
+    return new Sockets(() => this.#opened(family, () => undefined));
   }
 
   async #openOwn(family: 4 | 6): Promise<Transport | undefined> {
@@ -154,7 +161,8 @@ export class IpmiClient {
   }
 
   async #opened(family: 4 | 6, ended: () => void): Promise<Transport> {
-    const transport = new Transport(family, this.#wheel.now, this.#pings.pong, () => {
+    if (this.#closed) throw stopping();
+    const transport = new Transport(family, this.#receiveBuffer, this.#wheel.now, this.#pings.pong, () => {
       this.#ready.delete(transport);
       ended();
     });

@@ -29,6 +29,7 @@ export class Exchange {
   readonly #tellLoss: boolean;
   #sequence = 0;
   #attempt = 0;
+  #begunAt = 0;
   #sentAt = 0;
   #retryAt = 0;
   /** The BMC was busy: the next try is a new request, not the same again. */
@@ -57,6 +58,7 @@ export class Exchange {
 
   start(): void {
     this.#sequence = nextSequence(this.#session);
+    this.#begunAt = this.#peer.wire.now();
     this.#send();
   }
 
@@ -69,13 +71,14 @@ export class Exchange {
     if (heard === 'passed') this.#passedOn = true;
     if (heard === 'passed' || heard === 'other' || this.#anew) return;
     if (this.#attempt === 1) noteRoundTrip(this.#peer.habits, now - this.#sentAt);
+    this.#peer.pace.note(now - this.#begunAt, now);
     if (transient.has(heard.code) && this.#mayTryAgain(now)) return;
     this.#owner.answered(heard);
   }
 
   tick(now: number): void {
     if (this.#passedOn && this.#attempt >= bridgedTries && now >= this.#retryAt) this.#owner.answered(unavailable);
-    else if (now >= this.#deadline) this.#owner.unanswered(this.#garbled);
+    else if (now >= this.#end(now)) this.#owner.unanswered(this.#garbled);
     else if (now < this.#retryAt) this.#wake();
     else if (this.#attempt < this.#tries || this.#anew) this.#again();
     else if (this.#tellLoss && this.#request.repeatable !== false) this.#owner.unanswered(this.#garbled);
@@ -93,23 +96,30 @@ export class Exchange {
   }
 
   #send(): void {
-    const { wire, timing, habits } = this.#peer;
+    const { wire, timing } = this.#peer;
     this.#attempt++;
     this.#sentAt = wire.now();
     const wanted = Math.min(this.#request.retryAfter ?? 0, lastMoment * timing.timeout);
-    this.#retryAt = this.#sentAt + Math.max(wanted, retryDelay(timing, habits, wire, this.#attempt));
+    this.#retryAt = this.#sentAt + Math.max(wanted, retryDelay(this.#peer, this.#attempt));
     this.#wake();
     sendRequest(wire, this.#session, this.#request, this.#sequence);
   }
 
   #wake(): void {
-    this.#peer.wire.wake(Math.min(this.#retryAt, this.#deadline));
+    const { wire } = this.#peer;
+    wire.wake(Math.min(this.#retryAt, this.#end(wire.now())));
+  }
+
+  /** Later than the deadline while all BMCs are slow. */
+  #end(now: number): number {
+    const { pace, timing } = this.#peer;
+    return this.#deadline + pace.extra(timing.timeout, now);
   }
 
   #mayTryAgain(now: number): boolean {
-    const { timing, habits, wire } = this.#peer;
+    const { timing } = this.#peer;
     if (this.#request.repeatable === false || this.#attempt >= timing.tries) return false;
-    const retryAt = now + retryDelay(timing, habits, wire, this.#attempt);
+    const retryAt = now + retryDelay(this.#peer, this.#attempt);
     if (retryAt >= this.#deadline) return false;
     this.#anew = true;
     this.#retryAt = retryAt;

@@ -5,6 +5,7 @@ import { isCrowded, refusesLevel, statuses } from './setup-packets.ts';
 /** The sentences of this folder. Each makes sense after "<node>: "; `where` is the address of the service processor. */
 
 const hex = (code: number): string => `${code.toString(16).toUpperCase().padStart(2, '0')}h`;
+const timeoutWords = { reference: ['ERROR: timeout'] };
 const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 100) / 10} s`;
 
 /**
@@ -14,13 +15,14 @@ const seconds = (milliseconds: number): string => `${Math.round(milliseconds / 1
  * before that has died counts as none, so that a dead BMC gives the same error whether it was used lately or not.
  */
 export function silent(where: string, waited: number): Unreachable {
-  return new Unreachable(`its service processor at ${where} did not answer within ${seconds(waited)}.`);
+  return new Unreachable(`its service processor at ${where} did not answer within ${seconds(waited)}.`, timeoutWords);
 }
 
 export function silentInSession(where: string, waited: number): Fault {
   return new Fault(
     'deadline',
     `its service processor at ${where} stopped answering: no answer within ${seconds(waited)}.`,
+    timeoutWords,
   );
 }
 
@@ -28,6 +30,7 @@ export function unknownWhetherDone(where: string, waited: number): Fault {
   return new Fault(
     'deadline',
     `its service processor at ${where} did not answer within ${seconds(waited)}; it is unknown whether it carried the command out, and the command was not repeated.`,
+    timeoutWords,
   );
 }
 
@@ -54,13 +57,16 @@ export function noSocket(cause: NodeJS.ErrnoException): Fault {
   });
 }
 
-export function wrongPassword(where: string, user: string): Fault {
-  return new Fault('invalid', `the user "${user}" or the password is wrong for its service processor at ${where}.`);
+/** `noUser`: it says that it does not know the name; we tell both in the same words. */
+export function wrongPassword(where: string, user: string, noUser = false): Fault {
+  return new Fault('invalid', `the user "${user}" or the password is wrong for its service processor at ${where}.`, {
+    reference: [`ERROR: ${noUser ? 'Unauthorized name' : 'Incorrect password provided'}`],
+  });
 }
 
 export function wrongCheckValue(where: string, user: string): Fault {
   const sentence = `the user "${user}" or the password is wrong for its service processor at ${where}, or its key K_g is.`;
-  return new Fault('invalid', sentence);
+  return new Fault('invalid', sentence, { reference: ['ERROR: Incorrect password provided'] });
 }
 
 export function wrongKg(where: string, hasKg: boolean): Fault {
@@ -70,7 +76,7 @@ export function wrongKg(where: string, hasKg: boolean): Fault {
 
 export function refusedLogin(where: string, user: string, status: number): Fault {
   const refused = `its service processor at ${where} refuses the login`;
-  if (status === statuses.unauthorizedName) return wrongPassword(where, user);
+  if (status === statuses.unauthorizedName) return wrongPassword(where, user, true);
   if (status === statuses.invalidCheckValue) return wrongCheckValue(where, user);
   if (isCrowded(status)) {
     return new Fault('invalid', `${refused}: all its sessions are taken (${hex(status)}). Try again in a minute.`);

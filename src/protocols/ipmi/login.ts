@@ -45,6 +45,8 @@ export class Login {
   readonly #remembered: SuiteId | undefined;
   #handshake: Handshake;
   #attempt = 0;
+  /** When the present packet was first sent. */
+  #sentAt = 0;
   #retryAt = 0;
   #restarts = 0;
   /** Whether RAKP 1 was sent more than once. */
@@ -100,7 +102,7 @@ export class Login {
 
   tick(now: number): void {
     const { where, wire } = this.#peer;
-    if (now >= this.#deadline) {
+    if (now >= this.#end(now)) {
       const strange = this.#garbled || wire.heardNoise(this.#startedAt);
       this.#sayGoodbye();
       this.#fail(strange ? garbledAnswer(where) : silent(where, now - this.#startedAt), 0);
@@ -173,7 +175,7 @@ export class Login {
   }
 
   #send(): void {
-    const { wire, timing, habits } = this.#peer;
+    const { wire } = this.#peer;
     const now = wire.now();
     const packet = wire.packet();
     this.#attempt++;
@@ -182,20 +184,28 @@ export class Login {
       this.#handshake.phase === 'open'
         ? writeOffer(this.#handshake, packet, wire.claim(), now)
         : writeRakp(this.#handshake, packet);
-    this.#retryAt = now + retryDelay(timing, habits, wire, this.#attempt);
+    if (this.#attempt === 1) this.#sentAt = now;
+    this.#retryAt = now + retryDelay(this.#peer, this.#attempt);
     this.#wake();
     wire.send(packet, length);
   }
 
   #wake(): void {
-    this.#peer.wire.wake(Math.min(this.#retryAt, this.#deadline));
+    const { wire } = this.#peer;
+    wire.wake(Math.min(this.#retryAt, this.#end(wire.now())));
+  }
+
+  /** Later than the deadline while all BMCs are slow. */
+  #end(now: number): number {
+    const { pace, timing } = this.#peer;
+    return this.#deadline + pace.extra(timing.timeout, now);
   }
 
   #retry(): void {
-    const { wire, timing, habits } = this.#peer;
+    const { wire, habits } = this.#peer;
     const opening = this.#handshake.phase === 'open';
     if (opening && !this.#owner.isAwaited) {
-      this.#retryAt = wire.now() + retryDelay(timing, habits, wire, this.#attempt);
+      this.#retryAt = wire.now() + retryDelay(this.#peer, this.#attempt);
       this.#wake();
     } else if (this.#attempt >= triesFromOneSource && habits.wasIn && !this.#movedSource) this.#moveSource();
     else if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
@@ -210,7 +220,8 @@ export class Login {
 
   #proceed(): void {
     const { phase, taken } = this.#handshake;
-    const { habits, timing, wire } = this.#peer;
+    const { habits, timing, pace, wire } = this.#peer;
+    pace.note(wire.now() - this.#sentAt, wire.now());
     if (phase === 'rakp1' && taken) noteRoundTrip(habits, wire.now() - taken.sentAt);
     this.#deadline = wire.now() + timing.timeout;
     this.#attempt = 0;

@@ -1,3 +1,4 @@
+import type { Pace } from '../../core/pace.ts';
 import type { Credentials } from './endpoint.ts';
 import { levels } from './session.ts';
 import type { SuiteId } from './suites.ts';
@@ -10,6 +11,8 @@ export interface Peer {
   readonly credentials: Credentials;
   readonly timing: Timing;
   readonly habits: Habits;
+  /** Of all BMCs together. */
+  readonly pace: Pace;
   readonly wire: Wire;
 }
 
@@ -73,9 +76,9 @@ export function noteRoundTrip(habits: Habits, sample: number): void {
   habits.roundTrip = Math.max(0, sample, (habits.roundTrip + sample) / 2);
 }
 
-/** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than the BMC needs. */
-export function retryDelay(timing: Timing, habits: Habits, wire: Wire, attempt: number): number {
-  const base = Math.max(timing.firstRetry, 1.5 * habits.roundTrip);
+/** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than BMCs need. */
+export function retryDelay({ timing, habits, pace, wire }: Peer, attempt: number): number {
+  const base = Math.max(timing.firstRetry, 1.5 * Math.max(habits.roundTrip, pace.typical(wire.now())));
   return base * 2 ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
 }
 

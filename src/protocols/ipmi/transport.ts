@@ -16,7 +16,6 @@ export interface Listener {
 export type PongHandler = (address: string, port: number, ipmi: boolean) => void;
 export type Sent = (error: Error | null) => void;
 
-const receiveBuffer = 8 << 20;
 const sendBuffer = 4 << 20;
 /** libuv reads so many datagrams before it looks at anything else; as many mean that there are more. */
 const fullBatch = 32;
@@ -29,7 +28,7 @@ export function withoutZone(address: string): string {
   return zone < 0 ? address : address.slice(0, zone);
 }
 
-/** One socket for all sessions of an address family, or for one with a BMC that wants its own. */
+/** A socket for many sessions, or for one with a BMC that wants its own. */
 export class Transport {
   readonly #socket: Socket;
   readonly #now: () => number;
@@ -45,7 +44,7 @@ export class Transport {
   #counting = false;
   #wasFull = false;
 
-  constructor(family: 4 | 6, now: () => number, onPong: PongHandler, closed: () => void) {
+  constructor(family: 4 | 6, receiveBuffer: number, now: () => number, onPong: PongHandler, closed: () => void) {
     this.#now = now;
     this.#onPong = onPong;
     this.#closed = closed;
@@ -71,6 +70,11 @@ export class Transport {
     }
     // What cannot be sent is told to its sender; an error about one peer must not end the talk with the others.
     this.#socket.on('error', () => undefined);
+  }
+
+  /** Bytes that the system keeps for this socket until they are read; less than was asked for if it does not give as much. */
+  get receiveBuffer(): number {
+    return this.#socket.getRecvBufferSize();
   }
 
   /** Whether packets that came are likely not to be read yet. */

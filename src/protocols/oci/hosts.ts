@@ -1,22 +1,7 @@
 import { lookup as lookUp, type LookupAddress, type LookupOptions } from 'node:dns';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import { Fault } from '../../core/errors.ts';
-
-/** Addresses of this machine and of its links, where services listen that trust whoever can reach them. */
-const inner = new BlockList();
-for (const [network, bits] of [
-  ['0.0.0.0', 8],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['224.0.0.0', 3],
-] as const)
-  inner.addSubnet(network, bits, 'ipv4');
-for (const [network, bits] of [
-  ['::', 127],
-  ['fe80::', 10],
-  ['ff00::', 8],
-] as const)
-  inner.addSubnet(network, bits, 'ipv6');
+import { isInner } from '../../core/inner-addresses.ts';
 
 /** Bounds where we connect to: an image is asked for by text, and registries send us on to others. */
 export class Hosts {
@@ -55,7 +40,7 @@ export class Hosts {
 
   #check(address: string, host: string, port: number): void {
     if (this.#named.has(`${host}:${port}`)) return;
-    if (!inner.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')) return;
+    if (!isInner(address)) return;
     throw new Fault(
       'invalid',
       `${host}:${port} is on this machine or its link (${address}), where no registry is expected; if one is, name it in the setting images.registries.`,

@@ -1,9 +1,11 @@
 import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
+import { Pace } from '../../core/pace.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
 import { ReplyMemory } from './reply-memory.ts';
 import { RedfishService } from './service.ts';
 import { LoginBrake } from './session.ts';
+import { portOf } from './transport.ts';
 import type { Trust } from './trust.ts';
 
 export { Refusal } from './faults.ts';
@@ -59,16 +61,17 @@ export class RedfishClient {
     this.#kept = kept;
     this.#limits = { ...defaults, ...limits, memory: new ReplyMemory(replyMemory) };
     const opened = (connection: Connection): void => this.#opened(connection);
-    const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), opened };
+    const around = { trust, limits: this.#limits, brake: new LoginBrake(loginBrake), pace: new Pace(), opened };
     this.#connect = (endpoint) => new Connection(endpoint, around);
     this.#timer = setInterval(() => this.#endIdle(), this.#limits.idle / 4).unref();
   }
 
   /** The same one for the same endpoint, so that its connection and session are used again. */
   service(endpoint: Endpoint): RedfishService {
-    const { address, port = 443, username, password } = endpoint;
+    const { address, username, password, transport = 'tls' } = endpoint;
+    const port = portOf(endpoint);
     const key = endpoint.key ?? formatListen({ host: address, port });
-    const account = [address, port, username, password].join('\0');
+    const account = [address, port, username, password, transport].join('\0');
     const cached = this.#services.get(key);
     if (cached?.account === account) return cached.service;
     const service = new RedfishService(endpoint, key, this.#limits, () => this.#connection(account, endpoint));

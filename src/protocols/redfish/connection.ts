@@ -1,6 +1,7 @@
 import { Client } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
+import type { Pace } from '../../core/pace.ts';
 import { abortFault, pause, unlessAborted } from './abort.ts';
 import { exchange, type ExchangeLimits, type Message, type Reply } from './exchange.ts';
 import { type Attempt, isBroken, Refusal, refusal, transportFault } from './faults.ts';
@@ -18,13 +19,16 @@ import {
   readable,
   rootPath,
 } from './session.ts';
-import { type Trust, trustingConnector } from './trust.ts';
+import { portOf, type Transport } from './transport.ts';
+import { plainConnector, type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {
   /** Under which the certificate's fingerprint is kept; the address if not given. */
   readonly key?: string | undefined;
   readonly address: string;
   readonly port?: number | undefined;
+  /** By default TLS that is up to date. */
+  readonly transport?: Transport | undefined;
   readonly username: string;
   readonly password: string;
 }
@@ -47,6 +51,8 @@ export interface Surroundings {
   readonly trust: Trust;
   readonly limits: ServiceLimits;
   readonly brake: LoginBrake;
+  /** Of opening connections, to all services together. */
+  readonly pace: Pace;
   /** Told whenever a connection is opened. */
   opened(connection: Connection): void;
 }
@@ -79,7 +85,7 @@ export class Connection {
 
   constructor(endpoint: Endpoint, around: Surroundings) {
     this.endpoint = endpoint;
-    this.where = formatListen({ host: endpoint.address, port: endpoint.port ?? 443 });
+    this.where = formatListen({ host: endpoint.address, port: portOf(endpoint) });
     this.#around = around;
     this.#identity = new Identity(this.where, around.trust);
   }
@@ -230,7 +236,8 @@ export class Connection {
 
   /** One that does not answer must not be waited for once more by each request behind. The session may still be there later. */
   #failed(line: Client, error: unknown): Fault {
-    const fault = transportFault(error, this.where);
+    const isPlain = this.endpoint.transport === 'http';
+    const fault = isPlain && isBroken(error) ? closedPlain(this.where, error) : transportFault(error, this.where);
     if (fault instanceof Unreachable) {
       this.#root = undefined;
       if (this.#client === line) this.#client = undefined;
@@ -248,16 +255,26 @@ export class Connection {
   }
 
   #newClient(): Client {
-    const { address: host, port = 443 } = this.endpoint;
-    const { trust, limits } = this.#around;
-    return new Client(`https://${this.where}`, {
-      connect: trustingConnector({ host, port }, trust.ca, limits.connectTimeout, (shown) =>
-        this.#identity.show(shown, this.#asking.keys()),
-      ),
+    const { address: host, transport = 'tls' } = this.endpoint;
+    const { trust, limits, pace } = this.#around;
+    const waiting = { timeout: limits.connectTimeout, pace };
+    const at = { host, port: portOf(this.endpoint) };
+    const accept = (shown: string) => this.#identity.show(shown, this.#asking.keys());
+    const isPlain = transport === 'http';
+    return new Client(`${isPlain ? 'http' : 'https'}://${this.where}`, {
+      connect: isPlain ? plainConnector(at, waiting) : trustingConnector(at, transport, trust.ca, waiting, accept),
       keepAliveTimeout: limits.idle * 2,
     });
   }
 }
+
+/** What speaks TLS closes a connection that does not begin with it. */
+const closedPlain = (where: string, cause: unknown): Fault =>
+  new Fault(
+    'unavailable',
+    `its service processor at ${where} closed the connection without an answer; its attribute bmctransport is http, and it may want TLS.`,
+    { cause },
+  );
 
 /** A wait counts as no less, so that a service that says `Retry-After: 0` is not asked for ever. */
 const leastWait = 5_000;

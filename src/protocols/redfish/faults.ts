@@ -73,6 +73,10 @@ export function scrub(words: string, secrets: readonly string[]): string {
 }
 
 const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|UNABLE_TO_GET|ERR_TLS/;
+const oldVersions = /^ERR_SSL_(TLSV1_ALERT_PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|UNKNOWN_PROTOCOL|VERSION_TOO_LOW)$/;
+const noTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|BAD_RECORD_TYPE)$/;
+const weakKeys =
+  /^ERR_SSL_(EE_KEY_TOO_SMALL|CA_KEY_TOO_SMALL|CA_MD_TOO_WEAK|LEGACY_SIGALG_DISALLOWED_OR_UNSUPPORTED|WRONG_SIGNATURE_TYPE)$/;
 const isUnreachable = /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EHOSTDOWN|EADDRNOTAVAIL)$/;
 
 /** The Fault for a connection that could not be opened, or broke. */
@@ -88,6 +92,22 @@ export function transportFault(error: unknown, where: string): Fault {
   if (certificateCodes.test(code))
     return fault('invalid', `the certificate of its service processor at ${where} is not accepted: ${message}.`);
   const answers = `what answers at ${where}`;
+  const set = (transport: string): string => `its attribute bmctransport to ${transport}`;
+  if (oldVersions.test(code))
+    return fault(
+      'garbled',
+      `${answers} speaks no TLS newer than 1.1, whose protection has been broken. Update its firmware, or set ${set('oldtls')} if the way to it is safe.`,
+    );
+  if (weakKeys.test(code))
+    return fault(
+      'garbled',
+      `${answers} shows a key or signature that is too weak. Give it a new certificate, or set ${set('oldtls')} if the way to it is safe.`,
+    );
+  if (noTls.test(code))
+    return fault(
+      'garbled',
+      `${answers} does not speak HTTPS. If it is a simulator with plain HTTP, set ${set('http')}: account and commands can then be read on the way.`,
+    );
   if (code === 'EPROTO' || code.startsWith('ERR_SSL'))
     return fault('garbled', `${answers} does not speak HTTPS, or only with ciphers that are not accepted.`);
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW')

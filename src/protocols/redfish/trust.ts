@@ -1,10 +1,12 @@
 import { constants } from 'node:crypto';
-import { isIP, type Socket } from 'node:net';
-import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext } from 'node:tls';
+import { connect as connectPlainly, isIP, type Socket } from 'node:net';
+import { connect, createSecureContext, DEFAULT_CIPHERS, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
+import type { Pace } from '../../core/pace.ts';
 import { transportFault } from './faults.ts';
+import type { Transport } from './transport.ts';
 
 /** Certificates: the fingerprint shown first is the one that must be shown from then on. */
 export interface Trust {
@@ -16,29 +18,48 @@ export interface Trust {
   readonly ca?: string | undefined;
 }
 
-const contexts = new Map<string | undefined, SecureContext>();
+type Encrypted = Exclude<Transport, 'http'>;
+
+// With DHE a service picks the numbers that we compute with; if they have ten thousand bits, that takes a second.
+const ciphers = `${DEFAULT_CIPHERS}:!DHE`;
+const versions: Readonly<Record<Encrypted, Pick<SecureContextOptions, 'minVersion' | 'ciphers'>>> = {
+  tls: { minVersion: 'TLSv1.2', ciphers },
+  // Before TLS 1.2 signatures are by SHA-1 and MD5, which no higher level takes.
+  oldtls: { minVersion: 'TLSv1', ciphers: `${ciphers}:@SECLEVEL=0` },
+};
+
+const contexts: Readonly<Record<Encrypted, Map<string | undefined, SecureContext>>> = {
+  tls: new Map(),
+  oldtls: new Map(),
+};
 
 /** One for all connections: making one takes longer than a request. */
-function contextFor(ca: string | undefined): SecureContext {
-  let context = contexts.get(ca);
+function contextFor(transport: Encrypted, ca: string | undefined): SecureContext {
+  let context = contexts[transport].get(ca);
   if (!context) {
     context = createSecureContext({
       ...(ca === undefined ? {} : { ca }),
-      // With DHE a service picks the numbers that we compute with; if they have ten thousand bits, that takes a second.
-      ciphers: `${DEFAULT_CIPHERS}:!DHE`,
+      ...versions[transport],
       // Each renegotiation costs us a handshake, and a service may ask for any number of them.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     });
-    contexts.set(ca, context);
+    contexts[transport].set(ca, context);
   }
   return context;
+}
+
+/** How long it is waited for a connection: longer while all are slow to come, for then it is us or the way to all of them. */
+export interface Waiting {
+  readonly timeout: number;
+  readonly pace: Pace;
 }
 
 /** Opens TLS connections and hands out only those whose certificate is accepted, so that no credential goes to a stranger. */
 export function trustingConnector(
   at: ListenAddress,
+  transport: Encrypted,
   ca: string | undefined,
-  timeout: number,
+  waiting: Waiting,
   accept: (fingerprint: string) => Promise<void>,
 ): buildConnector.connector {
   const where = formatListen(at);
@@ -47,31 +68,11 @@ export function trustingConnector(
       ...at,
       servername: isIP(at.host) ? '' : at.host,
       ALPNProtocols: ['http/1.1'],
-      secureContext: contextFor(ca),
+      secureContext: contextFor(transport, ca),
       // Every connection is checked below or by the authority; a resumed one would not show its certificate again.
       rejectUnauthorized: ca !== undefined,
     });
-    let done = false;
-    const finish = (fault?: Fault): void => {
-      if (done) return;
-      done = true;
-      clearTimeout(timer);
-      if (fault) {
-        socket.destroy();
-        callback(fault, null);
-      } else {
-        watchForFlood(socket, where);
-        callback(null, socket);
-      }
-    };
-    const timer = setTimeout(() => {
-      finish(new Unreachable(`its service processor at ${where} did not answer within ${timeout / 1_000} s.`));
-    }, timeout);
-    socket.setNoDelay(true).setKeepAlive(true, 60_000);
-    socket.on('error', (error) => finish(transportFault(error, where)));
-    socket.once('close', () =>
-      finish(new Fault('unavailable', `its service processor at ${where} closed the connection.`)),
-    );
+    const finish = opening(socket, where, waiting, callback);
     socket.once('secureConnect', () => {
       if (ca !== undefined) return finish();
       const shown = socket.getPeerX509Certificate()?.fingerprint256;
@@ -82,6 +83,54 @@ export function trustingConnector(
       );
     });
   };
+}
+
+/** Opens connections that nothing protects, for services of which somebody has said that they are to be reached so. */
+export function plainConnector(at: ListenAddress, waiting: Waiting): buildConnector.connector {
+  return (_options, callback) => {
+    const socket = connectPlainly(at);
+    const finish = opening(socket, formatListen(at), waiting, callback);
+    socket.once('connect', () => finish());
+  };
+}
+
+/** Returns what is called once with how it went; in time, or else a Fault says that nothing answered. */
+function opening(
+  socket: Socket,
+  where: string,
+  { timeout, pace }: Waiting,
+  callback: buildConnector.Callback,
+): (fault?: Fault) => void {
+  let done = false;
+  const began = performance.now();
+  const finish = (fault?: Fault): void => {
+    if (done) return;
+    done = true;
+    clearTimeout(timer);
+    if (fault) {
+      socket.destroy();
+      callback(fault, null);
+    } else {
+      const now = performance.now();
+      pace.note(now - began, now);
+      watchForFlood(socket, where);
+      callback(null, socket);
+    }
+  };
+  const expire = (): void => {
+    const now = performance.now();
+    const allowed = timeout + Math.round(pace.extra(timeout, now) / 100) * 100;
+    const left = began + allowed - now;
+    if (left >= 1) timer = setTimeout(expire, left);
+    else finish(new Unreachable(`its service processor at ${where} did not answer within ${allowed / 1_000} s.`));
+  };
+  let timer = setTimeout(expire, timeout);
+  socket.setNoDelay(true).setKeepAlive(true, 60_000);
+  socket.on('error', (error) => finish(transportFault(error, where)));
+  socket.once('close', () =>
+    finish(new Fault('unavailable', `its service processor at ${where} closed the connection.`)),
+  );
+  return finish;
 }
 
 /** How often it is looked, in milliseconds. */

@@ -140,8 +140,8 @@ type HostKeyType = (typeof hostKeyTypes)[number];
 const signaturesOf = (type: string): readonly HostKeyType[] =>
   type === 'ssh-rsa' ? ['rsa-sha2-512', 'rsa-sha2-256'] : hostKeyTypes.filter((each) => each === type);
 
-/** A host with keys of several types is asked for the one that is known: another would look like a change. */
-function algorithmsFor(knownKey: string | undefined): Algorithms {
-  const first = knownKey === undefined ? [] : signaturesOf(knownKey.split(' ', 1)[0] ?? '');
+/** A host with keys of several types is asked for one that is known: another would look like a change. */
+function algorithmsFor(known: readonly string[]): Algorithms {
+  const first = known.flatMap((key) => signaturesOf(key.split(' ', 1)[0] ?? ''));
   return { ...offered, serverHostKey: [...new Set([...first, ...hostKeyTypes])] };
 }

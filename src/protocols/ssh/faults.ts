@@ -26,7 +26,9 @@ export function unstartedFault(error: Error): Fault {
 }
 
 export function connectTimeoutFault(target: Target, milliseconds: number): Fault {
-  return new Unreachable(`its sshd at ${hostAndPort(target)} did not answer within ${milliseconds / 1_000} s.`);
+  return new Unreachable(`its sshd at ${hostAndPort(target)} did not answer within ${milliseconds / 1_000} s.`, {
+    reference: [systemWords['ETIMEDOUT']!],
+  });
 }
 
 export function talkativeFault(target: Target, bytes: number): Fault {
@@ -62,6 +64,15 @@ const unreachable: Readonly<Record<string, string>> = {
   EHOSTDOWN: 'is down',
 };
 
+/** As the C library, and so the ssh program, words them. */
+const systemWords: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Connection refused',
+  EHOSTUNREACH: 'No route to host',
+  ENETUNREACH: 'Network is unreachable',
+  ETIMEDOUT: 'Connection timed out',
+  EHOSTDOWN: 'Host is down',
+};
+
 /** The Fault for what went wrong while a connection was opened or used. */
 export function asFault(target: Target, error: unknown): Fault {
   if (error instanceof Fault) return error;
@@ -72,7 +83,8 @@ export function asFault(target: Target, error: unknown): Fault {
   }: Partial<NodeJS.ErrnoException & { level: string }> = error instanceof Error ? error : {};
   const where = hostAndPort(target);
   const said = unreachable[code];
-  if (said !== undefined) return new Unreachable(`its sshd at ${where} ${said}.`, { cause: error });
+  if (said !== undefined)
+    return new Unreachable(`its sshd at ${where} ${said}.`, { cause: error, reference: [systemWords[code]!] });
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return new Unreachable(`no address is known for ${target.address}.`, { cause: error });
   }

@@ -6,7 +6,8 @@ import { hostAndPort, type Target } from './target.ts';
 export interface HostKeys {
   /** Whether a host whose key is not known is accepted and its key kept. */
   readonly policy: 'strict' | 'first-use';
-  known(name: string): string | undefined;
+  /** None: the host is not known. Any of them is accepted. */
+  known(name: string): readonly string[];
   /** Keeps a key, unless one was kept meanwhile. */
   learn(name: string, key: string): Promise<void>;
   /** How a user makes the next key the first one again. */
@@ -33,19 +34,20 @@ export function checkHostKey(
   keys: HostKeys,
 ): Fault | undefined | Promise<Fault | undefined> {
   const known = keys.known(target.name);
-  if (known !== undefined) return known === shown ? undefined : changedKey(target, known, keyFingerprint(shown), keys);
+  if (known.length > 0)
+    return known.includes(shown) ? undefined : changedKey(target, known, keyFingerprint(shown), keys);
   if (keys.policy === 'strict') return unknownKey(target, keyFingerprint(shown), keys);
   return keys.learn(target.name, shown).then(() => {
     const kept = keys.known(target.name);
-    return kept === shown ? undefined : changedKey(target, kept ?? '', keyFingerprint(shown), keys);
+    return kept.includes(shown) ? undefined : changedKey(target, kept, keyFingerprint(shown), keys);
   });
 }
 
-export function changedKey(target: Target, known: string, fingerprint: string, keys: HostKeys): Fault {
+export function changedKey(target: Target, known: readonly string[], fingerprint: string, keys: HostKeys): Fault {
   return new Fault(
     'invalid',
     `the host key of its sshd at ${hostAndPort(target)} has changed, and nothing was sent to it. ` +
-      `The fingerprint known for ${target.name} is ${keyFingerprint(known)}, the one shown now is ${fingerprint}. ` +
+      `The fingerprint known for ${target.name} is ${known.map(keyFingerprint).join(' or ')}, the one shown now is ${fingerprint}. ` +
       `If the change is expected (a new installation), forget the old key: ${keys.howToForget(target.name)}`,
   );
 }

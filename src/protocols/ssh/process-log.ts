@@ -44,7 +44,7 @@ export function failureIn(log: string, target: Target, keys: HostKeys): Fault {
 function reasonIn(complaint: string, hop: Target, keys: HostKeys, shown: string | undefined): Fault | undefined {
   if (complaint.includes('IDENTIFICATION HAS CHANGED')) {
     const fingerprint = /SHA256:[A-Za-z0-9+/]+/.exec(complaint)?.[0] ?? 'unknown';
-    return changedKey(hop, keys.known(hop.name) ?? '', fingerprint, keys);
+    return changedKey(hop, keys.known(hop.name), fingerprint, keys);
   }
   if (/No \S+ host key is known for/.test(complaint)) return unknownKey(hop, shown, keys);
   if (complaint.includes('Permission denied')) return loginFault(hop);

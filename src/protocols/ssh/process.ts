@@ -110,10 +110,9 @@ export class SshProcesses implements Transport {
       throw new Fault('invalid', 'a password cannot be handed to the ssh program; use the built-in transport.');
     }
     const work = await mkdtemp(join(tmpdir().length > longestDirectory ? '/tmp' : tmpdir(), 'muster-ssh-'));
-    const lines = wayTo(target).flatMap(({ name }, hop) => {
-      const key = this.#options.hostKeys.known(name);
-      return key === undefined ? [] : `${aliasOf(hop)} ${key}\n`;
-    });
+    const lines = wayTo(target).flatMap(({ name }, hop) =>
+      this.#options.hostKeys.known(name).map((key) => `${aliasOf(hop)} ${key}\n`),
+    );
     await writeFile(join(work, 'known_hosts'), lines.join(''), { mode: 0o600 });
     return work;
   }
@@ -156,7 +155,7 @@ export class SshProcesses implements Transport {
     const shown = text.split('\n').map((line) => line.split(' '));
     for (const [hop, { name }] of wayTo(target).entries()) {
       const [, type, blob] = shown.find(([alias]) => alias === aliasOf(hop)) ?? [];
-      if (blob !== undefined && hostKeys.known(name) === undefined) await hostKeys.learn(name, `${type} ${blob}`);
+      if (blob !== undefined && hostKeys.known(name).length === 0) await hostKeys.learn(name, `${type} ${blob}`);
     }
   }
 

@@ -21,6 +21,8 @@ export const codeBox = (title: string, text: string): Html =>
 /** As the service writes it with pretty=1. */
 export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 3);
 
+const shownReply = (reply: unknown): string => (typeof reply === 'string' ? reply : prettyJson(reply));
+
 /** What the page says of a row. */
 export function endpointArticle(root: Root, endpoint: Endpoint): Html {
   const { method, path, summary, description, example } = endpoint;
@@ -37,7 +39,7 @@ ${bodySection(endpoint)}
 ${errorTable(root, endpoint)}</details>
 </div><div>
 ${codeBox('Request', exampleCurl(root, endpoint))}
-${example.reply === undefined ? nothing : codeBox('Reply', prettyJson(example.reply))}
+${example.reply === undefined ? nothing : codeBox('Reply', shownReply(example.reply))}
 </div></div>
 </article>`;
 }

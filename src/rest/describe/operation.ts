@@ -103,7 +103,7 @@ function requestBody(endpoint: Endpoint): object {
 
 function successes(endpoint: Endpoint): Record<number, object> {
   const { method, reply, returns, example, defines } = endpoint;
-  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision');
+  const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision', 'X-Muster-Server');
   const dryRun = canDryRun(endpoint);
   if (method === 'GET') {
     const unchanged = {
@@ -122,7 +122,9 @@ function successes(endpoint: Endpoint): Record<number, object> {
       const description = `Done; the reply has no body. With dryRun=1: ${dryRunReply.description}`;
       return { description, content: dryRunContent };
     }
-    const { key, description } = replies[reply];
+    const { key, description, media } = replies[reply];
+    if (media !== undefined)
+      return { description, content: { [media]: { schema: ref('schemas', key), example: example.reply } } };
     return {
       description,
       content: {

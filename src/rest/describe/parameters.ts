@@ -22,6 +22,7 @@ export const pathParameters: Readonly<Record<string, string>> = {
   keys: 'Columns and the values they must have, separated by commas: net=10.1.0.0,mask=255.255.0.0.',
   type: 'A kind of hardware that announces itself, such as IMM2, CMM or REDFISH.',
   snapshot: 'The name of a snapshot.',
+  change: 'The number of a change, as GET /changes lists them: the revision that it made.',
   id: 'The id of a run, from the header X-Muster-Run.',
 };
 
@@ -110,7 +111,7 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: { type: 'string' },
     example: 'respond-async',
     description:
-      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed.',
+      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed. With errors=detailed, at /muster, an error body also has its kind and, in missing, the names that nothing has; it and the errors of nodes have, in reference, the words of the reference system where those are known.',
     takenBy: (endpoint) => takesLong(endpoint) || endpoint.command.kind === 'per-node',
   },
   {
@@ -143,6 +144,10 @@ export const responseHeaders = {
   'X-Muster-Note': {
     schema: { type: 'string' },
     description: 'Something was taken though it looks wrong, or output was cut: one sentence; the run tells more.',
+  },
+  'X-Muster-Server': {
+    schema: { type: 'string' },
+    description: 'The short host name of the server, for known callers who sent a preference.',
   },
   ETag: { schema: { type: 'string' }, description: 'Stands for the content of the reply; see If-None-Match.' },
   Location: { schema: { type: 'string' }, description: 'With the status 202: the path of the run.' },

@@ -5,6 +5,8 @@ interface Reply {
   /** Its key among the components of the OpenAPI document. */
   readonly key: string;
   readonly description: string;
+  /** Its type, where it is not JSON. */
+  readonly media?: string;
   readonly schema: object;
 }
 

@@ -1,5 +1,6 @@
 import { chdef, lsdef, mkdef, rmdef } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
+import { momentForms } from '../../objects/moments.ts';
 import type { Given } from '../../objects/define.ts';
 import { definitionBody, valueText, modeOf } from '../definition-body.ts';
 import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
@@ -26,6 +27,11 @@ interface DefinitionRows {
 }
 
 const attributesBody = anyMembers('attribute: value');
+
+/** For readings that can also tell how it was. */
+export const atMoment = {
+  at: `how it was then instead of how it is: ${momentForms}. Who may see it is decided by today's rules, of the nodes as they are and as they were; volatile attributes such as status are not known of the past`,
+} as const;
 
 export const allResources = 'ALLRESOURCES';
 
@@ -56,6 +62,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
     endpoint(`GET ${all}`, {
       command: lsdef,
       reply: 'list',
+      query: atMoment,
       args: () => ({ type, short: true }),
       summary: `Names of all ${plural}.`,
       example: { path: all, reply: [name] },
@@ -74,6 +81,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: lsdef,
       defines: type,
       reply: 'attributes',
+      query: atMoment,
       args: lsdefNames,
       range: segment,
       summary: `All attributes of ${plural}; ALLRESOURCES names them all.`,
@@ -124,6 +132,7 @@ export function definitionRows(rows: DefinitionRows): Endpoint[] {
       command: lsdef,
       defines: type,
       reply: 'attributes',
+      query: atMoment,
       args: (input) => ({ ...lsdefNames(input), attributes: splitList(input.params['attributes']!) }),
       range: segment,
       summary: `The named attributes of ${plural}; ALLRESOURCES names them all.`,

@@ -3,7 +3,7 @@ import { Fault } from '../../core/errors.ts';
 import { siteObject } from '../../objects/definitions.ts';
 import { definitionBody, modeOf } from '../definition-body.ts';
 import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
-import { splitList } from './definitions.ts';
+import { atMoment, splitList } from './definitions.ts';
 
 const site = { type: 'site', names: siteObject } as const;
 const named = ({ params }: Input): string[] => splitList(params['attributes']!);
@@ -13,6 +13,7 @@ export const globalconf: Endpoint[] = [
   endpoint('GET /globalconf', {
     command: lsdef,
     reply: 'attributes',
+    query: atMoment,
     args: () => ({ type: 'site' }),
     summary: 'All attributes of the site.',
     example: { reply: { [siteObject]: { domain: 'cluster.example', master: '10.1.0.250' } } },
@@ -20,6 +21,7 @@ export const globalconf: Endpoint[] = [
   endpoint('GET /globalconf/attrs/{attributes}', {
     command: lsdef,
     reply: 'attributes',
+    query: atMoment,
     args: (input) => ({ type: 'site', attributes: named(input) }),
     summary: 'The named attributes of the site; unset ones are left out.',
     example: { path: '/globalconf/attrs/domain', reply: { [siteObject]: { domain: 'cluster.example' } } },

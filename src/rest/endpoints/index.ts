@@ -1,8 +1,12 @@
 import { attributes } from './attributes.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { boot } from './boot.ts';
+import { definitionSets } from './definition-sets.ts';
+import { columns } from './columns.ts';
+import { changes } from './changes.ts';
 import { dhcp } from './dhcp.ts';
 import { discovery } from './discovery.ts';
+import { discoveryOfTargets, eventRows } from './events.ts';
 import { globalconf } from './globalconf.ts';
 import { hardware } from './hardware.ts';
 import { imageInstance } from './image-instance.ts';
@@ -13,6 +17,7 @@ import { groups, networks, osimages, policy, templates } from './objects.ts';
 import { remote } from './remote.ts';
 import { runs } from './runs.ts';
 import { services, slp } from './services.ts';
+import { dumps } from './dumps.ts';
 import { tables } from './tables.ts';
 import { tokens } from './tokens.ts';
 import { update } from './update.ts';
@@ -22,6 +27,7 @@ import { vm } from './vm.ts';
 export const endpoints: readonly Endpoint[] = [
   ...tokens,
   ...nodes,
+  ...columns,
   ...hardware,
   ...boot,
   ...discovery,
@@ -39,10 +45,15 @@ export const endpoints: readonly Endpoint[] = [
   ...policy,
   ...groups,
   ...globalconf,
+  ...definitionSets,
   ...services,
   ...slp,
+  ...dumps,
   ...tables,
   ...templates,
   ...attributes,
+  ...changes,
   ...runs,
+  ...eventRows,
+  ...discoveryOfTargets,
 ];

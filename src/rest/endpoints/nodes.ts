@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { chdef, lsdef, nodels, nodestat } from '../../commands/index.ts';
 import { endpoint, type Endpoint, type Input, members, nodesOf } from '../endpoint.ts';
-import { definitionRows } from './definitions.ts';
+import { atMoment, definitionRows } from './definitions.ts';
 
 export const nodes: Endpoint[] = [
   ...definitionRows({
@@ -18,13 +18,15 @@ export const nodes: Endpoint[] = [
   endpoint('GET /nodes/{noderange}/nodels', {
     command: nodels,
     reply: 'list',
-    args: ({ params }) => ({ range: params['noderange']! }),
+    query: { hidden: '1: hidden nodes of groups too', ...atMoment },
+    args: ({ params, query }) => ({ range: params['noderange']!, hidden: query['hidden'] === '1' }),
     summary: 'The names a node range selects.',
     example: { path: '/nodes/compute/nodels', reply: ['n1', 'n2'] },
   }),
   endpoint('GET /nodes/{noderange}/explain/{attribute}', {
     command: lsdef,
     reply: 'attributes',
+    query: atMoment,
     args: ({ params, root }) => ({
       type: 'node',
       names: params['noderange']!,

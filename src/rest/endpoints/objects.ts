@@ -133,7 +133,7 @@ export const templates: Endpoint[] = [
     summary: 'The attributes a template gives to new nodes.',
     example: {
       body: { options: { '--template': 'switch-template' } },
-      reply: { 'switch-template': { groups: 'all,switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
+      reply: { 'switch-template': { groups: 'switch', ip: 'MANDATORY:The address of the switch', mgt: 'switch' } },
     },
   }),
   endpoint('GET /templates/node/all', {
@@ -141,6 +141,6 @@ export const templates: Endpoint[] = [
     reply: 'list',
     args: () => ({ template: undefined }),
     summary: 'Names of the templates for nodes.',
-    example: { reply: ['pdu-template', 'switch-template'] },
+    example: { reply: ['switch-template', 'x86_64-template'] },
   }),
 ];

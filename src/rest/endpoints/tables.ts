@@ -12,7 +12,7 @@ import { Fault } from '../../core/errors.ts';
 import { type Row, tableNamed } from '../../database/tables.ts';
 import { valueText } from '../definition-body.ts';
 import { anyMembers, endpoint, type Endpoint, type Input } from '../endpoint.ts';
-import { splitList } from './definitions.ts';
+import { atMoment, splitList } from './definitions.ts';
 
 const tableList = ({ params }: Input): string[] => splitList(params['tablelist']!);
 
@@ -74,6 +74,7 @@ export const tables: Endpoint[] = [
       command: getTablesAllNodeAttribs,
       reply: 'object',
       returns: rowsReply,
+      query: atMoment,
       args: readingOf,
       summary: 'Rows of all nodes that have any, as they are in effect.',
       example: {
@@ -87,6 +88,7 @@ export const tables: Endpoint[] = [
       command: getTablesNodesAttribs,
       reply: 'object',
       returns: rowsReply,
+      query: atMoment,
       args: (input) => ({ ...readingOf(input), range: input.params['noderange']! }),
       summary: 'Rows of nodes as they are in effect, with what the groups give.',
       example: {
@@ -110,6 +112,7 @@ export const tables: Endpoint[] = [
       command: getTablesAllRowAttribs,
       reply: 'object',
       returns: rowsReply,
+      query: atMoment,
       args: (input) => ({ tables: tableList(input), columns: columnsOf(input) }),
       summary: 'All rows of tables as they are stored.',
       example: {
@@ -123,6 +126,7 @@ export const tables: Endpoint[] = [
       command: getAttribs,
       reply: 'object',
       returns: rowsReply,
+      query: atMoment,
       args: (input) => ({ table: oneTable(input), keys: input.params['keys']!, columns: columnsOf(input) }),
       summary: 'The rows of a table that have the given values.',
       example: {

@@ -52,8 +52,16 @@ export const update: Endpoint[] = [
       ],
     },
   }),
-  row('filesyncing', () => files, {
+  row('filesyncing', ({ body }) => ({ ...files, synclist: body['synclist'] as string | undefined }), {
     reply: 'list',
+    body: members({
+      synclist: Type.Optional(
+        Type.String({
+          minLength: 1,
+          description: 'a list on the management node, instead of those of the images',
+        }),
+      ),
+    }),
     together: messagesOf,
     summary: "Give nodes the files of their images' synclists.",
     description:

@@ -5,6 +5,7 @@ import type { Store } from '../../database/store.ts';
 import type { TftpServer } from '../../protocols/tftp/server.ts';
 import type { Images } from '../images/images.ts';
 import type { NodeStatus } from '../node-status.ts';
+import type { SshHostKeys } from '../ssh-host-keys.ts';
 import { BootWatcher } from './boot-watcher.ts';
 import { Loaders } from './loaders/loaders.ts';
 import { NodeIndex } from './node-index.ts';
@@ -16,6 +17,7 @@ import { answerRoom } from './rooms/answer-room.ts';
 import { imageRoom } from './rooms/image-room.ts';
 import { installRoom } from './rooms/install-room.ts';
 import { loaderRoom } from './rooms/loader-room.ts';
+import { loginRoom } from './rooms/login-room.ts';
 import { postscriptRoom } from './rooms/postscript-room.ts';
 import { ramdiskRoom } from './rooms/ramdisk-room.ts';
 import { referenceRoom } from './rooms/reference-room.ts';
@@ -36,6 +38,7 @@ export interface BootSurroundings {
   readonly log: Logger;
   readonly images: Images;
   readonly status: NodeStatus;
+  readonly hostKeys: Pick<SshHostKeys, 'told'>;
   /** The directory of the scripts that nodes run. */
   readonly postscripts: string;
 }
@@ -59,7 +62,8 @@ export class BootServer {
   #http: HttpListener[] = [];
   #tftp: TftpServer[] = [];
 
-  constructor(settings: BootSettings, { data, store, log, images, status, postscripts }: BootSurroundings) {
+  constructor(settings: BootSettings, surroundings: BootSurroundings) {
+    const { data, store, log, images, status, hostKeys, postscripts } = surroundings;
     const { directory, tokenLifetime } = settings;
     this.#settings = settings;
     this.#log = log;
@@ -83,8 +87,9 @@ export class BootServer {
       installRoom(index),
       postscriptRoom(index, tokens, postscripts),
       stateliteRoom(index, tokens),
+      loginRoom(tokens, images.publicKey),
       answerRoom(images, index, tokens),
-      reportRoom(store, tokens, reports),
+      reportRoom({ store, tokens, reports, hostKeys }),
     );
   }
 

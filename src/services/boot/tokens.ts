@@ -36,7 +36,13 @@ export class BootTokens {
     await this.#store.change(ownOrigin('boot-token'), (head) => {
       const draft = new Draft(head);
       if (head.get('nodelist', node))
-        draft.merge(table, node, { node, hash: hashToken(token), made: new Date().toISOString(), state });
+        draft.merge(table, node, {
+          node,
+          hash: hashToken(token),
+          made: new Date().toISOString(),
+          state,
+          hostkey: undefined,
+        });
       return draft.changes();
     });
     return token;
@@ -45,6 +51,11 @@ export class BootTokens {
   /** Whether it is the node's, and the request comes from an address of the node. */
   check(node: string, token: string, address: string): boolean {
     return this.#madeAt(node, token) !== undefined && this.#index.byAddress(address) === node;
+  }
+
+  /** The state that the node's token was made for. */
+  stateOf(node: string): string {
+    return this.#store.current.get(table, node)?.['state'] ?? '';
   }
 
   async end(node: string): Promise<void> {

@@ -20,6 +20,7 @@ export function openTask(
   const task: Work = {
     run: record.run,
     signal,
+    hasOwnMounts: isolated,
     tell: (line) => linesOf(line).forEach(tell),
     progress: (done, of) => outbox.progress(done, of),
     staging: (beside, { movesOnly = false } = {}) =>

@@ -4,6 +4,8 @@ export interface Work {
   readonly run: string;
   /** Aborted when the run is cancelled or takes too long; programs are ended by themselves. */
   readonly signal: AbortSignal;
+  /** Whether what its programs mount is seen by them alone, and goes with the run. */
+  readonly hasOwnMounts: boolean;
   /** A line for whoever watches. */
   tell(line: string): void;
   /** The share that is done, in whatever unit. */

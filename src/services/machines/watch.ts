@@ -18,6 +18,7 @@ import { type HypervisorSight, placeOf, type Sight } from './places.ts';
 export interface WatchServices {
   readonly store: Store;
   readonly status: Pick<NodeStatus, 'note'>;
+  readonly events: { power(node: string, power: string): void };
   readonly log: Logger;
   readonly hypervisors: { follow(host: string, listener: HypervisorListener): () => void };
 }
@@ -98,7 +99,9 @@ export class MachineWatch {
     followed.end = this.#services.hypervisors.follow(host, {
       listed: (id, machines) => void this.#list(host, followed, id, machines).catch((error) => this.#failed(error)),
       switched: (name, to) => {
-        if (this.#isAt(this.#reader, name, followed.id, host)) this.#services.status.note(name, statusOf[to]);
+        if (!this.#isAt(this.#reader, name, followed.id, host)) return;
+        this.#services.status.note(name, statusOf[to]);
+        this.#services.events.power(name, to);
       },
       changed: (name, machine) => {
         this.#keep(followed, name, machine);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Fault, type FaultData, orFault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
@@ -15,6 +16,8 @@ import { type FoundList, SyncLists } from './sync-lists.ts';
 
 export interface UpdateSteps {
   readonly files: boolean;
+  /** The list of these files instead of those of the nodes' images; a path here. */
+  readonly synclist?: string | undefined;
   readonly software: boolean;
   /** These scripts; `all`: those of each node. */
   readonly scripts: readonly Postscript[] | 'all' | undefined;
@@ -25,6 +28,8 @@ export interface UpdateJob {
   readonly files: boolean;
   readonly software: boolean;
   readonly scripts: boolean;
+  /** Whether it says how far nodes are; files that somebody names are not what they lack to be up to date. */
+  readonly tellsState: boolean;
   readonly lists: Readonly<Record<string, FoundList | FaultData>>;
   readonly packages: Readonly<Record<string, readonly PackageStep[] | FaultData>>;
   /** Where nodes keep what synchronising files needs; empty: in the usual place. */
@@ -72,7 +77,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
   readonly shared: UpdateJob;
   target(node: string): Promise<UpdateTarget>;
 } {
-  const { files, software, scripts } = steps;
+  const { files, synclist, software, scripts } = steps;
   const reader = effectiveReader(snapshot);
   const targets = remote.targets(snapshot, user);
   const lists = new SyncLists(reader, remote.sources, nodes);
@@ -86,7 +91,11 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
   const named = scripts === 'all' ? [] : (scripts ?? []).map(planned);
   const unknown = named.filter(({ is }) => is === 'missing').map(({ text }) => missingScript(text));
   if (unknown.length > 0)
-    throw new Fault('invalid', [...unknown, `Nothing was run. Postscripts lie in ${remote.postscripts}.`]);
+    throw new Fault('invalid', [...unknown, `Nothing was run. Postscripts lie in ${remote.postscripts}.`], {
+      reference: named
+        .filter(({ is }) => is === 'missing')
+        .map(({ text }) => missingScript(join(remote.postscripts, text))),
+    });
   /** What the other steps of this update do already is left out. */
   const isDone = ({ is }: PlannedScript): boolean =>
     is === 'syncfiles' ? files : software && softwareNames.some((name) => name === is);
@@ -101,6 +110,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       files,
       software,
       scripts: scripts !== undefined,
+      tellsState: synclist === undefined,
       lists: lists.found.all,
       packages: packages.found.all,
       storage: siteValue(snapshot, 'nodesyncfiledir') ?? '',
@@ -114,7 +124,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       const does = (is: PlannedScript['is']): boolean =>
         !('sentences' in own) && own.some((script) => script.is === is);
       const needsPackages = software || softwareNames.some(does);
-      const paths = files || does('syncfiles') ? await lists.pathsFor(node) : [];
+      const paths = files || does('syncfiles') ? await lists.pathsFor(node, synclist) : [];
       const isIdle = !software && scripts === undefined && paths.length === 0;
       return {
         // To look for the addresses of thousands of nodes takes long.

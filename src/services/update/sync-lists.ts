@@ -48,14 +48,17 @@ export class SyncLists {
     this.#nodes = new Set(nodes);
   }
 
-  /** The paths of a node's lists; when it resolves they are found. */
-  async pathsFor(node: string): Promise<readonly string[]> {
-    return this.pathsOf(imageOf(this.#reader, node));
+  /** The paths of a node's lists, or the one given instead; when it resolves they are found. */
+  async pathsFor(node: string, instead?: string): Promise<readonly string[]> {
+    return instead === undefined ? this.pathsOf(imageOf(this.#reader, node)) : this.#findAll([instead]);
   }
 
   /** The paths of an image's lists, likewise. */
   async pathsOf(image: NodeImage): Promise<readonly string[]> {
-    const paths = listFiles(this.#reader, image, 'synclists', 'synclist');
+    return this.#findAll(listFiles(this.#reader, image, 'synclists', 'synclist'));
+  }
+
+  async #findAll(paths: readonly string[]): Promise<readonly string[]> {
     await Promise.all(paths.map((path) => this.found.find(path, () => this.#find(path))));
     return paths;
   }

@@ -198,7 +198,7 @@ describe('inventory', () => {
       'Board Description': 'LAB-MB-X1',
       'Board Serial Number': 'MB000000',
       'Board Model Number': 'PN-100-200',
-      'Manufacturer ID': '20301',
+      'Manufacturer ID': 'IBM (20301)',
       'Product ID': '258',
       'Device ID': '0',
       'BMC Firmware': '2.15',
@@ -219,7 +219,7 @@ describe('inventory', () => {
     [['asset'], { 'System Asset Number': 'ASSET000001' }],
     [['firm'], { 'BMC Firmware': '2.15' }],
     [['mprom'], { 'BMC Firmware': '2.15' }],
-    [['deviceid'], { 'Manufacturer ID': '20301', 'Product ID': '258', 'Device ID': '0' }],
+    [['deviceid'], { 'Manufacturer ID': 'IBM (20301)', 'Product ID': '258', 'Device ID': '0' }],
     [['dimm'], { Message: ['No dimm information found in system'] }],
   ] as const)('%j', async (kinds, labels) => {
     expect(await node(1).inventory.read(kinds, signal)).toEqual(labels);

@@ -6,8 +6,8 @@ import { startServer, type TestServer } from '../../harness/server.ts';
 import { addUser } from '../../harness/users.ts';
 import type { Request } from './requests.ts';
 import { account, rowOfRule, type Rule } from './rules.ts';
-import { differences, keyText, openWorld, type World } from './state.ts';
-import { type Letter, nodeNames, type Ports, type Row, type Rows, worldOf } from './world.ts';
+import { differences, keyText, nodesIn, openWorld, type World } from './state.ts';
+import { canary, type Letter, nodeNames, type Ports, type Row, type Rows, worldOf } from './world.ts';
 
 const firstPriority = 10;
 
@@ -23,6 +23,8 @@ export class Cluster {
   /** A run of somebody else. */
   #run = '';
   #rules = 0;
+  /** The revision that the account's time begins with. */
+  #start = 0;
 
   private constructor(server: TestServer, token: string, clear: Rows) {
     this.#server = server;
@@ -89,10 +91,12 @@ export class Cluster {
 
   /** As the account. */
   call({ row, root, path, query, headers, body }: Request): Promise<Reply> {
-    return this.#server.call(row.method, path.replace('RUN', this.#run), {
+    const placed = (text: string): string =>
+      text.replace('RUN', this.#run).replace(/CHANGE(\d)/, (_, later: string) => String(this.#start + Number(later)));
+    return this.#server.call(row.method, placed(path), {
       token: this.#token,
       root,
-      query,
+      query: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, placed(value)])),
       headers,
       body,
     });
@@ -104,6 +108,18 @@ export class Cluster {
     this.#rules = rules.length;
     if (rules.length > 0)
       await this.ok('PUT', '/policy', Object.fromEntries(rules.map((rule, i) => [firstPriority + i, rowOfRule(rule)])));
+  }
+
+  /** What the administrator changes in the account's time: every node at once, and back; CHANGE1 and CHANGE2 of requests. */
+  async makeHistory(letter: Letter): Promise<void> {
+    this.#start = Number((await this.#server.call('GET', '/nodes')).headers['x-muster-revision']);
+    const nodes = nodesIn(this.world());
+    for (const usercomment of [(node: string) => canary(letter, node, 'past'), () => 'later'])
+      await this.ok(
+        'PUT',
+        '/nodes',
+        Object.fromEntries(nodes.map((node) => [node, { usercomment: usercomment(node) }])),
+      );
   }
 
   /** Everything but tokens as it was in the beginning. */

@@ -61,6 +61,8 @@ export const segmentOf = (name: string, known: Known): fc.Arbitrary<Piece> => {
       return seldomAll(someNodes(known));
     case 'groupname':
       return seldomAll(someGroups(known));
+    case 'names':
+      return seldomAll(fc.oneof(someNodes(known), someGroups(known)));
     case 'attributes':
       return listOf(fc.constantFrom(...nodeAttributeNames), 3);
     case 'attribute':
@@ -69,6 +71,11 @@ export const segmentOf = (name: string, known: Known): fc.Arbitrary<Piece> => {
       return listOf(fc.constantFrom(...tableNames, 'nosuch'), 2);
     case 'attrlist':
       return columnList;
+    case 'columns':
+      return listOf(
+        fc.constantFrom('nodetype', 'nodetype.os', 'ipmi.bmc', 'ipmi.password', 'nodelist.groups', 'site'),
+        2,
+      );
     default:
       return oneOf(...fixed[name]!);
   }
@@ -79,10 +86,11 @@ const fixed: Readonly<Record<string, readonly string[]>> = {
   imgname: ['img1', 'img2', 'ALLRESOURCES'],
   netname: ['net1', 'net2', 'ALLRESOURCES'],
   policy_priority: ['1', '90', 'ALLRESOURCES'],
-  objtype: ['node', 'site', 'tables.nodelist', 'nosuch'],
+  objtype: ['node', 'node', 'group', 'site', 'tables.nodelist', 'nosuch'],
   kinds: ['temp', 'model', 'all'],
   type: ['CMM', 'REDFISH'],
   id: ['RUN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'],
+  change: ['CHANGE1', 'CHANGE2', 'CHANGE3', 'CHANGE4', 'CHANGE5', '999999'],
   search: [`iprange=${bmcOf('a', 'k201')}`],
   rest: ['30'],
   address: nodeNames.map((node) => bmcOf('a', node)),

@@ -55,6 +55,11 @@ function contentOf(row: Endpoint, named: string, known: Known): fc.Arbitrary<Con
   if (type !== undefined && writes && tail === undefined && row.command.name !== 'makenetworks')
     return segment === undefined ? bulkContent(type, known) : definitionContent(type, named);
   if (type === 'site' && row.method === 'PUT') return definitionContent(type, named);
+  if (row.path === '/definitions' && row.method !== 'GET') return definitionSetContent(row.method, known);
+  if (row.path === '/definitions/{objtype}/{names}/rename')
+    return fc
+      .constantFrom(...nodeNames, 'n199', 'gamma')
+      .map((name) => ({ ...none, body: { name }, mentions: [name] }));
   if (row.path.endsWith('/rename'))
     return fc.constantFrom(...nodeNames, 'n199', 'n150').map((newNode) => ({
       body: { newNode },
@@ -83,6 +88,40 @@ function bulkContent(type: string, known: Known): fc.Arbitrary<Content> {
     body,
     mentions: [...Object.keys(body), ...Object.values(body).flatMap(mentionedIn)],
     lines: Object.entries(body).map(([object, attributes]) => ({ object, line: lineOf(type, object, attributes) })),
+  }));
+}
+
+/** Definitions of several types in one request. */
+function definitionSetContent(method: Endpoint['method'], known: Known): fc.Arbitrary<Content> {
+  const each = fc.constantFrom('node', 'group').chain((type) => {
+    const names = type === 'node' ? nodeNameOf(known) : groupNameOf(known);
+    const attributes = method === 'DELETE' ? fc.constant<Attributes>({}) : attributesOf(type);
+    return fc.tuple(names, attributes).map(([object, given]) => ({ type, object, given }));
+  });
+  const options: Readonly<Record<string, fc.Arbitrary<readonly [Attributes, Attributes]>>> = {
+    POST: fc.constantFrom<[Attributes, Attributes]>(
+      [{}, {}],
+      [{ existing: 'keep', members: 'skip' }, {}],
+      [{ existing: 'replace' }, { '-f': '' }],
+    ),
+    PUT: fc.constantFrom<[Attributes, Attributes]>(
+      [{}, {}],
+      [{ mode: 'append' }, { '-p': '' }],
+      [{ mode: 'remove' }, { '-m': '' }],
+    ),
+    DELETE: fc.constantFrom<[Attributes, Attributes]>([{}, {}], [{ missing: 'skip' }, {}]),
+  };
+  return fc.tuple(fc.array(each, { minLength: 1, maxLength: 2 }), options[method]!).map(([set, [members, flags]]) => ({
+    body: {
+      definitions: set.map(({ type, object, given }) => ({
+        type,
+        names: object,
+        ...(method === 'DELETE' ? {} : { attributes: given }),
+      })),
+      ...members,
+    },
+    mentions: set.flatMap(({ object, given }) => [object, ...mentionedIn(given)]),
+    lines: set.map(({ type, object, given }) => ({ object, line: lineOf(type, object, given, flags) })),
   }));
 }
 
@@ -121,8 +160,8 @@ const fill = (path: string, values: Readonly<Record<string, string>>): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
 
 function rowRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'path'> & Content> {
-  if (row.path.startsWith('/tables/') && (row.method === 'PUT' || row.path.includes('{keys}')))
-    return tableRequest(row, known);
+  const byRows = row.path.includes('{keys}') || (row.method === 'PUT' && !row.path.endsWith('/dump'));
+  if (row.path.startsWith('/tables/') && byRows) return tableRequest(row, known);
   const wanted = [...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   return fc.tuple(...wanted.map((name) => segmentOf(name, known))).chain((pieces) => {
     const texts = Object.fromEntries(wanted.map((name, i) => [name, pieces[i]!.text]));
@@ -132,6 +171,38 @@ function rowRequest(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'pa
       mentions: [...content.mentions, ...pieces.flatMap(({ mentions }) => mentions)],
     }));
   });
+}
+
+const moment = fc.constantFrom('CHANGE0', 'CHANGE1', 'CHANGE2', 'CHANGE3');
+
+/** What a row asks in its query: of the journal what is of the account's time, of definitions now and then how they were. */
+function ownQuery(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'query' | 'mentions'>> {
+  const { query: parameters = {}, example } = row;
+  if (row.path === '/changes' || row.path === '/changes/diff') {
+    const [first, last] = row.path === '/changes' ? ['since', 'until'] : ['from', 'to'];
+    return fc
+      .record({
+        since: moment,
+        until: fc.option(moment, { nil: undefined }),
+        nodes: fc.option(someNodes(known), { nil: undefined }),
+        table: fc.option(fc.constantFrom('prescripts', 'nodelist', 'policy', 'nodelist,ipmi'), {
+          nil: undefined,
+          freq: 3,
+        }),
+      })
+      .map(({ since, until, nodes, table }) => ({
+        mentions: nodes?.mentions ?? [],
+        query: {
+          [first!]: since,
+          ...(until !== undefined && { [last!]: until }),
+          ...(nodes && { noderange: nodes.text }),
+          ...(table !== undefined && { table }),
+        },
+      }));
+  }
+  if (!Object.hasOwn(parameters, 'at')) return fc.constant({ query: example.query ?? {}, mentions: [] });
+  const asked = fc.oneof({ arbitrary: fc.constant(undefined), weight: 3 }, { arbitrary: moment, weight: 1 });
+  return asked.map((at) => ({ query: { ...example.query, ...(at !== undefined && { at }) }, mentions: [] }));
 }
 
 const queries = fc
@@ -147,8 +218,10 @@ const headers = fc.oneof(
   { arbitrary: fc.constant({ 'if-none-match': '*' }), weight: 1 },
 );
 
-/** Rows that revoke or make tokens are about nobody else's. */
-export const triedRows = endpoints.filter(({ path, method }) => !path.startsWith('/tokens') || method === 'GET');
+/** Rows that revoke or make tokens are about nobody else's; what is told as it happens is tried by test/events. */
+export const triedRows = endpoints.filter(
+  ({ path, method, reply }) => (!path.startsWith('/tokens') || method === 'GET') && reply !== 'events',
+);
 const favoured = /^\/(nodes|groups|tables)(\/\{\w+\}(\/(rows|nodes)\/\{\w+\})?)?$/;
 
 /** Those that get beyond the first look at the policy, and of these again what reads and changes definitions most. */
@@ -168,16 +241,18 @@ export const requestsOf = (known: Known): fc.Arbitrary<Request> =>
       fc
         .record({
           parts: rowRequest(row, known),
+          own: ownQuery(row, known),
           root: fc.constantFrom('/muster', '/muster', '/xcatws'),
           query: queries,
           headers,
         })
-        .map(({ parts, root, query, headers: sent }) => ({
+        .map(({ parts, own, root, query, headers: sent }) => ({
           row,
           root: row.only ?? root,
           headers: sent,
-          query: { ...row.example.query, ...query },
           ...parts,
+          query: { ...own.query, ...query },
+          mentions: [...parts.mentions, ...own.mentions],
         }))
         .map((made) => Object.defineProperty(made, fc.toStringMethod, { value: () => curlText(made) })),
     );

@@ -117,6 +117,9 @@ const commandGroups: readonly (readonly string[])[] = [
     'nodestat',
   ],
   ['lspolicy'],
+  ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep'],
+  ['lschanges', 'revert'],
+  ['lsdef', 'nodels', 'chdef', 'mkdef', 'rmdef', 'tabch', 'lschanges', 'revert'],
 ];
 const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
 

@@ -94,7 +94,8 @@ export function seenOf({ status, text, headers }: Reply): string {
     .replaceAll(/muster-test-\w+/g, 'DIRECTORY')
     .replaceAll(/ssh-ed25519 \S+/g, 'KEY')
     .replaceAll(/request [\w-]+/g, 'request ID')
-    .replaceAll(/revision \d+/g, 'revision N')
+    .replaceAll(/(revision|change|newest is|revert on) \d+/gi, '$1 N')
+    .replaceAll(/"(id|next|reverts|from|to)":\d+/g, '"$1":0')
     .replaceAll(/\d{4}-\d\d?-\d\d?[T ][\d:.]+Z?/g, 'TIME');
   const names = Object.keys(headers).filter((name) => name !== 'content-length' && name !== 'transfer-encoding');
   return [status, headers['content-type'], names.sort().join(), plain].join('\n');

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { IpmiClient } from '../../../src/protocols/ipmi/client.ts';
+import { perAnswer } from '../../../src/protocols/ipmi/sockets.ts';
 import { answerPacket } from '../../lab/light-bmc/bmc.ts';
 import { startUdpBmc } from './udp-bmc.ts';
 import { chassisStatus, powerOn } from './world.ts';
@@ -49,6 +50,23 @@ test.each(['127.0.1', '2130706433', '0x7f.0.0.1', '127.0.0.01'])(
     expect(bmc.senders).toEqual([]);
   },
 );
+
+test('there are as many sockets as it takes to keep an answer for every session', async () => {
+  const share = 40;
+  await client.close();
+  // The system makes it twice as large as it was asked to.
+  client = new IpmiClient({ receiveBuffer: (share * perAnswer) / 2 });
+  const bmcs = await Promise.all(Array.from({ length: 2 * share + 1 }, () => startUdpBmc('127.0.0.1')));
+  try {
+    await Promise.all(
+      bmcs.map(({ port }) => client.link({ ...account, address: '127.0.0.1', port }).request(chassisStatus, signal)),
+    );
+    expect(new Set(bmcs.flatMap(({ senders }) => senders)).size).toBe(3);
+    expect(bmcs.map(({ bmc }) => bmc.sessions.size)).toEqual(bmcs.map(() => 1));
+  } finally {
+    for (const bmc of bmcs) await bmc[Symbol.asyncDispose]();
+  }
+});
 
 test('all sessions use one socket, and links of one endpoint one session', async () => {
   await using one = await startUdpBmc('127.0.0.1');

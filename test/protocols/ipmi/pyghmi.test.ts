@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
 import { getChassisStatus } from '../../../src/protocols/ipmi/commands/chassis.ts';
 import { IpmiClient } from '../../../src/protocols/ipmi/client.ts';
 import { scratchDirectory } from '../../harness/store.ts';
@@ -39,5 +40,22 @@ test('sessions that were closed for idleness are followed by new ones', async ()
     }
   } finally {
     await client.close();
+  }
+});
+
+test('what it does not have hides nothing that it has', async () => {
+  const driver = ipmiDriver({});
+  try {
+    const { vitals, inventory } = driver.connect({ node: 'n1', ...endpoint });
+    expect(await vitals?.read([], signal)).toMatchObject({
+      'Power Status': expect.stringMatching(/^(on|off)$/),
+      Message: [expect.stringMatching(/refused to list its sensors/)],
+    });
+    expect(await inventory?.read([], signal)).toMatchObject({
+      'BMC Firmware': expect.any(String),
+      Parts: expect.stringMatching(/^cannot be read: .*refused to list its sensors/),
+    });
+  } finally {
+    await driver.close();
   }
 });

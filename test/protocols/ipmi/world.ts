@@ -1,4 +1,5 @@
 import type { Fault } from '../../../src/core/errors.ts';
+import { Pace } from '../../../src/core/pace.ts';
 import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
 import { credentialsOf, type IpmiEndpoint } from '../../../src/protocols/ipmi/endpoint.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
@@ -36,6 +37,7 @@ export class World {
   readonly sent: { at: number; kind: string; packet: Buffer }[] = [];
   readonly claimed = new Set<number>();
   readonly habits: Habits = newHabits();
+  readonly pace = new Pace();
   retired = 0;
   /** Ports that it was talked to from. */
   sources = 1;
@@ -78,6 +80,7 @@ export class World {
       credentials: credentialsOf({ ...account, ...endpoint }),
       timing: { ...defaultTiming, ...timing },
       habits: this.habits,
+      pace: this.pace,
       wire,
     };
     this.conversation = new Conversation(peer, () => this.retired++);

@@ -14,7 +14,7 @@ export function memoryHostKeys(policy: HostKeys['policy'] = 'first-use'): Memory
   return {
     keys,
     policy,
-    known: (name) => keys.get(name),
+    known: (name) => (keys.has(name) ? [keys.get(name)!] : []),
     async learn(name, key) {
       if (!keys.has(name)) keys.set(name, key);
     },

@@ -61,6 +61,21 @@ describe('packing an image', () => {
     expect(manifest?.packs).toHaveLength(1);
   });
 
+  it.each(['squashfs', 'cpio'] as const)('makes the same bytes of an overlay as of hard links: %s', async (method) => {
+    const directory = smallImage();
+    const job = { ...packJob(directory), method, exclusions: { out: ['./bin/other'], kept: [] } };
+    const sums: string[] = [];
+    for (const hasOwnMounts of [false, true]) {
+      const task = directWork({ hasOwnMounts });
+      onTestFinished(() => task.end());
+      const { parts } = await pack({ ...job, compress: 'gzip' }, task);
+      sums.push(parts[0]!.sha256);
+      expect(task.programs.map(([name]) => name)).toContain(hasOwnMounts ? 'umount' : 'cp');
+    }
+    expect(sums[1]).toBe(sums[0]);
+    expect(existsSync(join(directory, 'rootimg/bin/other'))).toBe(true);
+  });
+
   it('writes a cpio that others read, hard links and modes included', async () => {
     const directory = smallImage();
     await during((task) => pack({ ...packJob(directory), method: 'cpio', compress: 'gzip' }, task));

@@ -7,6 +7,12 @@ import codes from './completion-codes.json' with { type: 'json' };
 /** IPMI 2.0 table 5-2. */
 const completionTexts: Readonly<Record<string, string>> = codes;
 
+/** How the reference system words those that its recorded commands met. */
+const referenceTexts: Readonly<Record<number, string>> = {
+  0xc1: 'Invalid or unsupported command',
+  0xcc: 'Invalid data field in Request',
+};
+
 export const completion = {
   ok: 0x00,
   unsupportedParameter: 0x80,
@@ -40,7 +46,10 @@ export function unanswered(error: unknown, signal: AbortSignal): error is Fault 
 /** The Fault for a completion code; `own` holds the codes that mean something special to this command. */
 export function refusal(what: string, code: number, own: Readonly<Record<number, string>> = {}): Fault {
   const text = own[code] ?? completionTexts[`0x${code.toString(16)}`] ?? 'of an error of its own';
-  return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`);
+  const reference = referenceTexts[code] ?? `Unknown ipmi error ${hex(code)}`;
+  return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`, {
+    reference: [reference],
+  });
 }
 
 const higher: Readonly<Record<Privilege, Privilege | undefined>> = {

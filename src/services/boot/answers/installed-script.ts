@@ -11,6 +11,11 @@ report() {
   else
     wget -q -T 60 -O /dev/null --header='Content-Type: text/plain' --post-data="$1" "$report_url"
   fi || true
+}
+host_keys() {
+  for each in /etc/ssh/ssh_host_*_key.pub; do
+    if [ -s "$each" ]; then sed -n 's/^\\([a-z0-9-]* [A-Za-z0-9+/=]*\\).*/hostkey \\1/p' "$each"; fi
+  done
 }`;
 
 /**
@@ -84,4 +89,6 @@ STAND
   cat "$work/output" >>/var/log/muster-first-boot.log
 fi
 rm -rf "$work" /usr/local/sbin/muster-first-boot /etc/systemd/system/muster-first-boot.service
+keys=$(host_keys)
+[ -z "$keys" ] || report "$keys"
 report "booted$failed"`;

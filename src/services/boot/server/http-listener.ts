@@ -13,6 +13,7 @@ import type { BootCatalog } from './catalog.ts';
 import { asker } from './asker.ts';
 import { noteFetch } from './fetch-notes.ts';
 import { filesPrefix, proxyHeaders } from './nginx-configuration.ts';
+import { answerScripts } from './quick-scripts.ts';
 import { pathSegments } from './request-path.ts';
 import { type Sent, sendFile, sendText } from './send-file.ts';
 
@@ -38,6 +39,7 @@ export class HttpListener {
   readonly #services: ListenerServices;
   readonly #server: Server;
   readonly #ofAddress = new Map<string, number>();
+  readonly #scripts: ReturnType<typeof answerScripts> | undefined;
 
   private constructor(services: ListenerServices) {
     this.#services = services;
@@ -53,7 +55,9 @@ export class HttpListener {
     );
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
-    if (services.proxySecret === undefined) this.#server.on('connection', (socket) => this.#admit(socket));
+    if (services.proxySecret !== undefined) return;
+    this.#scripts = answerScripts(this.#server, (path, socket) => this.#script(path, socket));
+    this.#server.on('connection', (socket) => this.#admit(socket));
   }
 
   static async listen({ host, port }: ListenAddress, services: ListenerServices): Promise<HttpListener> {
@@ -78,6 +82,7 @@ export class HttpListener {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
+    this.#scripts?.destroyAll();
     await closed;
   }
 
@@ -108,10 +113,19 @@ export class HttpListener {
     }
   }
 
+  async #script(path: string, socket: Socket): Promise<string | undefined> {
+    const segments = path.slice(1).split('/');
+    const { catalog, reports } = this.#services;
+    const found = await catalog.find(segments, askerAt(socket));
+    if (found?.kind !== 'text') return undefined;
+    const fetched = { at: new Date(), source: 'http', bytes: Buffer.byteLength(found.text), complete: true } as const;
+    noteFetch(reports, found, segments.join('/'), fetched);
+    return found.text;
+  }
+
   #askerOf({ socket, headers }: IncomingMessage): Asker {
     const { proxySecret } = this.#services;
-    if (proxySecret === undefined)
-      return asker(socket.remoteAddress ?? '', socket.localAddress ?? '', socket.localPort ?? 80, 'http');
+    if (proxySecret === undefined) return askerAt(socket);
     const [secret, client, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
       String(headers[proxyHeaders[name]] ?? ''),
     );
@@ -186,6 +200,9 @@ export class HttpListener {
     response.end(request.method === 'HEAD' ? undefined : text);
   }
 }
+
+const askerAt = ({ remoteAddress = '', localAddress = '', localPort = 80 }: Socket): Asker =>
+  asker(remoteAddress, localAddress, localPort, 'http');
 
 const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));

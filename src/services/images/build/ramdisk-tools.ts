@@ -4,32 +4,42 @@ import { type Elf, readElf } from '../../../core/elf.ts';
 import { inTree } from '../tree/tree-path.ts';
 import { architecture } from './families.ts';
 
-/** The interpreter of `share/ramdisk/tools`. */
-const perl = '/usr/bin/perl';
+/** By their places in the RAM disk: the interpreter of `share/ramdisk/tools`, and a small SSH server. */
+const programs: Readonly<Record<string, string>> = {
+  'bin/perl': '/usr/bin/perl',
+  'bin/dropbear': '/usr/sbin/dropbear',
+  'bin/dropbearkey': '/usr/bin/dropbearkey',
+};
 const usual = ['/lib64', '/usr/lib64', '/lib', '/usr/lib'];
 
 /**
- * What the tools of the initial RAM disk need besides busybox, by its place there: Perl without its modules, and its libraries. It is the
- * image's, else this machine's; none if neither has one. The tools tell of a machine what busybox cannot.
+ * Programs of the initial RAM disk besides busybox, by their places there: Perl without its modules, dropbear, and their libraries. They
+ * are the image's, or this machine's if that has more of them; libraries of both would not fit together. Perl tells of a machine what
+ * busybox cannot, and dropbear lets muster log in to one that waits.
  */
 export function ramdiskTools(tree: string, osarch: string): Map<string, Buffer> {
   const { elf: machine } = architecture(osarch);
-  for (const top of [tree, '/']) {
-    const found = withLibraries(top, machine);
-    if (found) return found;
-  }
-  return new Map();
+  const [inImage, here] = [tree, '/'].map((top) => programsIn(top, machine)) as [
+    Map<string, Buffer>,
+    Map<string, Buffer>,
+  ];
+  const count = (found: Map<string, Buffer>): number =>
+    Object.keys(programs).filter((place) => found.has(place)).length;
+  return count(here) > count(inImage) ? here : inImage;
 }
 
+const programsIn = (top: string, machine: number): Map<string, Buffer> =>
+  new Map(Object.entries(programs).flatMap(([place, path]) => [...(withLibraries(top, machine, place, path) ?? [])]));
+
 /** Undefined: there is none for these processors, or one of its libraries is missing. */
-function withLibraries(top: string, machine: number): Map<string, Buffer> | undefined {
-  const program = readFile(top, perl);
+function withLibraries(top: string, machine: number, place: string, path: string): Map<string, Buffer> | undefined {
+  const program = readFile(top, path);
   const elf = program && readElf(program);
   if (!elf?.interpreter || elf.machine !== machine) return undefined;
   const loader = readFile(top, elf.interpreter);
   if (!loader) return undefined;
   const found = new Map([
-    ['bin/perl', program!],
+    [place, program!],
     [elf.interpreter.slice(1), loader],
   ]);
   return addNeeded(top, elf, elf.directories, found) ? found : undefined;

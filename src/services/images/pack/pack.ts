@@ -9,7 +9,7 @@ import { hashFile } from '../build/fingerprint.ts';
 import { findKernel } from '../build/kernel.ts';
 import { actNow, entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { type Manifest, type Pack, type Part, readManifestOf, treeName } from '../manifest.ts';
-import { linkTree } from '../tree/copy-tree.ts';
+import { changeableView } from '../tree/changeable-view.ts';
 import { installedIn } from '../tree/installed.ts';
 import { authorizeKey, nameImage, removeIdentity, setRootPassword } from './access.ts';
 import { exclude } from './exclusions.ts';
@@ -33,11 +33,10 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
       `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
     );
   const staging = await stagingFor(directory, task);
-  const root = join(staging, 'root');
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
   const known = await readManifestOf(image, directory);
-  await linkTree(task, tree, root);
+  const { root, remove } = await changeableView(task, tree, staging);
   const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
   if (job.toDisk) checkDiskTools(image, root);
@@ -56,8 +55,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const [parts] = await Promise.all([
     Promise.all([file, ...others].map((name) => partOf(made, name))),
     syncFile(join(made, file)),
-    // It would go with the staging, when nothing else is left to do meanwhile.
-    task.program('rm', ['-rf', '--one-file-system', '--', root]),
+    remove(),
   ]);
   const { method, compress, lists } = job;
   const id = createHash('sha256')

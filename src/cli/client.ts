@@ -1,0 +1,225 @@
+import type { Socket } from 'node:net';
+import { builtin } from './builtin.ts';
+import { Garbled, NotReached, Refused } from './client-errors.ts';
+import type { Place } from './places.ts';
+import { Wire, type WireReply } from './wire.ts';
+
+export interface CallOptions {
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Cancels the call: the server sees its client leave. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: WireReply['headers'];
+  /** The JSON of the body; undefined where there is none. */
+  readonly body: unknown;
+}
+
+/** A line of a stream of results. */
+export interface StreamLine {
+  readonly node?: string;
+  readonly value?: unknown;
+  readonly error?: string;
+  readonly progress?: { readonly done: number; readonly of: number; readonly line: string };
+  readonly summary?: {
+    readonly nodes: number;
+    readonly ok: number;
+    readonly failed: number;
+    readonly errorcode?: number;
+  };
+  readonly [member: string]: unknown;
+}
+
+/** A stream whose lines come as the server sends them. */
+export interface Stream {
+  readonly headers: WireReply['headers'];
+  readonly run: string | undefined;
+  /** The last is the summary; without it the stream was cut, which is an error. */
+  readonly lines: AsyncIterable<StreamLine>;
+}
+
+type Method = 'GET' | 'PUT' | 'POST' | 'DELETE';
+
+/** Each piece of a path is encoded apart: `path('nodes', range, 'power')`. */
+export const path = (...segments: readonly string[]): string =>
+  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('');
+
+/** A client of the REST interface at `/muster`, over one kept connection. */
+export class Client {
+  readonly #find: () => Place;
+  #place: Place | undefined;
+  #wire: Wire | undefined;
+  #server: string | undefined;
+
+  constructor(find: () => Place) {
+    this.#find = find;
+  }
+
+  get place(): Place {
+    return (this.#place ??= this.#find());
+  }
+
+  /** The short host name of the server, as its replies tell; undefined before the first one, and to callers it does not know. */
+  get server(): string | undefined {
+    return this.#server;
+  }
+
+  async get(at: string, options: CallOptions = {}): Promise<unknown> {
+    return (await this.call('GET', at, options)).body;
+  }
+
+  /** One request; a reply that is an error is thrown as `Refused`. */
+  async call(method: Method, at: string, options: CallOptions = {}): Promise<Reply> {
+    const reply = await this.#request(method, at, 'application/json', options);
+    const text = await textOf(reply, this.place.shown);
+    if (reply.status >= 400) throw refusedBy(reply, text);
+    return { status: reply.status, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
+  }
+
+  /** The same as a stream of lines. */
+  async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
+    const reply = await this.#request(method, at, 'application/x-ndjson', options);
+    if (reply.status >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
+    const run = reply.headers['x-muster-run'];
+    const lines = reply.headers['content-type']?.includes('ndjson')
+      ? linesOf(reply, this.place.shown)
+      : wholeReply(reply, this.place.shown);
+    return { headers: reply.headers, run, lines };
+  }
+
+  /** The process ends by itself only when no connection is left. */
+  close(): void {
+    this.#wire?.close();
+  }
+
+  async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<WireReply> {
+    const { place } = this;
+    this.#wire ??= new Wire(() => connect(place), place.socket === undefined ? place.shown : 'localhost');
+    const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
+    const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
+    const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
+    try {
+      const reply = await this.#wire.request({
+        method,
+        path: `${place.prefix}${at}${search}`,
+        headers: {
+          Accept: accept,
+          Prefer: 'errors=detailed',
+          ...(place.token === undefined ? {} : { 'X-Auth-Token': place.token }),
+          ...(body ? { 'Content-Type': 'application/json' } : {}),
+          ...(body || method === 'PUT' || method === 'POST' ? { 'Content-Length': body?.length ?? 0 } : {}),
+          ...options.headers,
+        },
+        body,
+        signal: options.signal,
+      });
+      this.#server = reply.headers['x-muster-server'] ?? this.#server;
+      return reply;
+    } catch (error) {
+      if (options.signal?.aborted || error instanceof TypeError) throw error;
+      throw new NotReached(place.shown, reasonOf(error as Error));
+    }
+  }
+}
+
+const keepAliveAfter = 30_000;
+
+function connect(place: Place): Socket {
+  if (place.socket !== undefined) return builtin('node:net').connect(place.socket);
+  const { host, port, ca } = place;
+  const net = builtin('node:net');
+  const socket =
+    place.protocol === 'http:'
+      ? net.connect({ host, port, noDelay: true })
+      : builtin('node:tls').connect({
+          host,
+          port,
+          ...(net.isIP(host) === 0 ? { servername: host } : {}),
+          ...(ca === undefined ? {} : { ca }),
+        });
+  socket.setKeepAlive(true, keepAliveAfter);
+  return socket;
+}
+
+/** What is cancelled has not failed. */
+const brokenOff = (place: string, error: Error): Error =>
+  error.name === 'AbortError' ? error : new NotReached(place, reasonOf(error));
+
+async function textOf(reply: WireReply, place: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of reply.body) chunks.push(chunk);
+  } catch (error) {
+    throw brokenOff(place, error as Error);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Garbled('The server sent a reply that is no JSON; is it muster?');
+  }
+}
+
+function refusedBy(reply: WireReply, text: string): Refused {
+  const body = reply.headers['content-type']?.includes('json') ? parsed(text) : {};
+  return new Refused(reply.status, body ?? {});
+}
+
+async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
+  let rest = '';
+  let ended = false;
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of reply.body) {
+      const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = pieces.pop()!;
+      for (const piece of pieces) {
+        // Empty ones only show that the server is still at it.
+        if (piece === '') continue;
+        const line = parsed(piece) as StreamLine;
+        ended ||= line.summary !== undefined;
+        yield line;
+      }
+    }
+  } catch (error) {
+    if (error instanceof Garbled) throw error;
+    throw brokenOff(place, error as Error);
+  }
+  if (!ended) throw new NotReached(place, 'the connection broke off before everything had arrived');
+}
+
+/** For commands whose reply is no stream. */
+async function* wholeReply(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
+  const text = await textOf(reply, place);
+  yield { value: text.trim() === '' ? undefined : parsed(text) };
+  yield { summary: { nodes: 0, ok: 0, failed: 0 } };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Connection refused',
+  ECONNRESET: 'the connection was closed',
+  ENOENT: 'there is no such socket',
+  EACCES: 'Permission denied',
+  ENOTFOUND: 'the name of the host is not known',
+  EHOSTUNREACH: 'No route to host',
+  ENETUNREACH: 'Network is unreachable',
+  ETIMEDOUT: 'Connection timed out',
+  EPROTO: 'what answers there does not speak TLS',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'what answers there does not speak TLS',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; muster login shows it and asks',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; muster login shows it and asks',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; muster login shows it and asks',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted; muster login shows it and asks',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};
+
+const reasonOf = (error: Error & { code?: string }): string => reasons[error.code ?? ''] ?? error.message;

@@ -1,0 +1,123 @@
+import { path } from '../client.ts';
+import { Refused } from '../client-errors.ts';
+import { type DefinitionCall, readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
+import { missingText } from '../definitions/reading.ts';
+import { countLine, definitionsOf, separator, tellRefusal, writingOptions } from '../definitions/writing.ts';
+import type { CliCommand, Invocation } from '../invocation.ts';
+import { errorLine, resultLine } from '../lines.ts';
+
+const usage = `Usage: chdef [-t TYPE] [-o NAMES | NODERANGE] [-p | -m] ATTRIBUTE=VALUE...
+       chdef [-t TYPE] -o NAME -n NEWNAME
+       chdef -t group -o NAME [-d] [-w CRITERION]...
+       chdef -z [-p | -m] < STANZAFILE
+       chdef [-h | -v]
+
+Changes definitions, and makes those that do not exist where what is given suffices. All are changed in one change, or none.
+ATTRIBUTE= clears a value, so that that of a group shows again.
+
+  -t TYPE        the type of the objects, node if absent
+  -o NAMES       a node range; for other types names joined by commas
+  -p             adds to lists
+  -m             takes from lists
+  -n NEWNAME     gives the object another name
+  -d             makes a group dynamic
+  -w CRITERION   for groups: attr==value, attr!=value, attr=~pattern, attr!~pattern
+  -z             reads definitions from standard input, as lsdef -z writes them`;
+
+const nothing = 'No object definitions have been created or modified.';
+
+interface Changed {
+  readonly changed: readonly string[];
+  readonly created: readonly string[];
+}
+
+export const command: CliCommand = {
+  usage,
+  async run(invocation) {
+    const { argv, stdout, stderr, client } = invocation;
+    if (argv.length === 0) {
+      stdout.line(usage);
+      return 0;
+    }
+    try {
+      const call = readCall(argv, { ...writingOptions, 'plus|p': 'flag', 'minus|m': 'flag', n: 'value' });
+      return told(call, invocation, usage) ?? (await change(call, invocation));
+    } catch (error) {
+      if (!(error instanceof Wrong)) throw error;
+      if (client.server === undefined) await client.get('/definitions');
+      const [first, ...more] = error.message.split(separator);
+      tellWrong(new Wrong(first!, error.usage), invocation, usage, client.server);
+      for (const line of more) stderr.line(errorLine(line, client.server));
+      return 1;
+    }
+  },
+};
+
+async function change(call: DefinitionCall, invocation: Invocation): Promise<number> {
+  const { options } = call;
+  if (options.flag('force')) throw new Wrong("The '-f' option is not supported by the chdef command.", true);
+  if (options.has('template')) throw new Wrong("The '--template' option is not supported by the chdef command.", true);
+  const { client, stdout, stderr, env } = invocation;
+  const newName = options.value('n');
+  if (newName !== undefined) return rename(call, newName, invocation);
+  const definitions = await definitionsOf(call, invocation, true);
+  const say = (text: string) => stdout.line(resultLine(text, { env, server: client.server }));
+  if (definitions.every(({ attributes }) => Object.keys(attributes).length === 0)) {
+    await client.get('/definitions');
+    say(nothing);
+    return 0;
+  }
+  const mode = options.flag('plus') ? 'append' : options.flag('minus') ? 'remove' : 'set';
+  let done: Changed;
+  try {
+    done = (await client.call('PUT', '/definitions', { body: { definitions, mode } })).body as Changed;
+  } catch (error) {
+    const code = tellRefusal(error, invocation, definitions[0]!.names, (line) => !isComplete(line));
+    if (error instanceof Refused && error.reference.some(isNotThere)) say(nothing);
+    return code;
+  }
+  const created = [...done.created];
+  let count = done.changed.length + created.length;
+  const [{ type } = { type: '' }] = definitions;
+  // There is but one site, whatever it is called here; the reference system counts and names the other too.
+  if (type === 'site' && !options.flag('stanza') && call.names !== undefined && call.names !== 'clustersite') {
+    created.push(call.names);
+    count += 1;
+  }
+  say(countLine(count));
+  if (created.length > 0) say(`New object definitions '${created.join(',')}' have been created.`);
+  if (stderr && options.flag('verbose'))
+    say(`The database was updated for the following objects:\n\n${[...done.changed, ...done.created].join('\n')}`);
+  return 0;
+}
+
+/** What a list does not have cannot be taken from it. */
+const isNotThere = (line: string): boolean =>
+  line.includes(' is not in the attribute of ') || line.startsWith('No value got for attribute ');
+
+const isComplete = (line: string): boolean =>
+  isNotThere(line) || /^(chdef does not support|The object name|\nType)/.test(line);
+
+async function rename({ types, names }: DefinitionCall, newName: string, invocation: Invocation): Promise<number> {
+  const { client, stdout, stderr, env } = invocation;
+  const type = types[0] ?? 'node';
+  if (names === undefined) throw new Wrong('No object names were provided.', true);
+  const several = "The '-n' option (changing object name) can only work on one object.";
+  if (/[,[\]@]/.test(names)) throw new Wrong(several, true);
+  try {
+    await client.call('PUT', path('definitions', type, names, 'rename'), { body: { name: newName } });
+  } catch (error) {
+    if (!(error instanceof Refused) || error.isDenied) throw error;
+    if (error.sentences.some((sentence) => sentence.includes('must name one'))) throw new Wrong(several, true);
+    const lines =
+      error.kind === 'unknown-object'
+        ? error.missing.map((name) => missingText(name, type))
+        : error.reference.length > 0
+          ? error.reference
+          : error.sentences;
+    for (const line of lines) stderr.line(errorLine(line, client.server));
+    return 1;
+  }
+  stdout.line(resultLine(`Changed the object name from ${names} to ${newName}.`, { env, server: client.server }));
+  return 0;
+}

@@ -1,0 +1,3 @@
+import { notOffered } from '../nodes/not-offered.ts';
+
+export const command = notOffered('Usage: getmacs NODERANGE');

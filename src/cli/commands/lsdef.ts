@@ -1,0 +1,349 @@
+import { Refused } from '../client-errors.ts';
+import type { Client } from '../client.ts';
+import { type DefinitionCall, readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
+import { criteriaTest, readCriteria } from '../definitions/criteria.ts';
+import { type Attributes, emptyRangeText, missingText, readNames, readObjects } from '../definitions/reading.ts';
+import type { CliCommand, Invocation } from '../invocation.ts';
+import { errorLine, resultLine } from '../lines.ts';
+
+const usage = `Usage: lsdef [-t TYPE[,TYPE]...] [-o NAMES | NODERANGE] [-i ATTRIBUTE,...] [-l | -s | -c | -z] [-w CRITERION]... [-S] [-V]
+       lsdef -a [-l]
+       lsdef --template [NAME]
+       lsdef [-h | -v]
+
+Lists definitions of nodes and other objects: names, or with names or -l all attributes that are set.
+
+  -t TYPE         the type of the objects, node if absent; lsdef -a shows which there are
+  -o NAMES        a node range; for other types names joined by commas
+  -i ATTRIBUTES   only these, unset ones too
+  -l              all attributes of every object
+  -s              names only
+  -c              one line per attribute: NAME: attribute=value; needs -i
+  -z              as a stanza file, which mkdef -z and chdef -z read
+  -w CRITERION    objects that meet it: attr==value, attr!=value, attr=~pattern, attr!~pattern
+  -S              hidden nodes too
+  -V              with the table and column where each attribute is stored
+  -a              objects of every type
+  --nics          only attributes of network interfaces
+  --template      the templates that mkdef --template takes, or the attributes of one
+  -h -t TYPE      what the attributes of the type mean; with -i those named`;
+
+const options = {
+  'all|a': 'flag',
+  'compress|c': 'flag',
+  i: 'value',
+  'long|l': 'flag',
+  'short|s': 'flag',
+  nics: 'flag',
+  'w|where': 'values',
+  'xml|x': 'flag',
+  'stanza|z': 'flag',
+  S: 'flag',
+  template: 'optional',
+} as const;
+
+export const command: CliCommand = {
+  usage,
+  async run(invocation) {
+    try {
+      const call = readCall(invocation.argv, options);
+      if (call.options.flag('help') && (call.types.length > 0 || call.options.has('i')))
+        return await explain(call, invocation);
+      return told(call, invocation, usage) ?? (await list(call, invocation));
+    } catch (error) {
+      // The line names the server, so one must have answered.
+      if (error instanceof Wrong && invocation.client.server === undefined) await invocation.client.get('/definitions');
+      return tellWrong(error, invocation, usage, invocation.client.server);
+    }
+  },
+};
+
+function check({ options: given }: DefinitionCall): void {
+  const together = (one: string, other: string) =>
+    new Wrong(`The flags '${one}' and '${other}' cannot be used together.`, true);
+  if (given.flag('xml')) throw new Wrong("The '-x' (XML format) option is not yet implemented.", true);
+  if (given.has('i') && given.flag('short')) throw together('-i', '-s');
+  if (given.has('i') && given.flag('nics')) throw together('-i', '--nics');
+  if (given.flag('long') && given.flag('short')) throw together('-l', '-s');
+  if (given.flag('all') && given.has('type')) throw together('-a', '-t');
+  if (given.flag('compress') && !given.has('i'))
+    throw new Wrong("The flags '-c' and '-i' must be used together.", true);
+}
+
+/** Objects of one type, as they are to be printed. */
+interface Listing {
+  readonly type: string;
+  readonly objects: ReadonlyMap<string, Attributes>;
+  /** The attributes to show of each; undefined: all that are set. */
+  readonly shown: readonly string[] | undefined;
+}
+
+async function list(call: DefinitionCall, invocation: Invocation): Promise<number> {
+  check(call);
+  const { options: given } = call;
+  if (given.has('template')) return listTemplates(call, invocation);
+  const { client, stdout, stderr } = invocation;
+  const types = given.flag('all')
+    ? ((await client.get('/definitions')) as string[])
+    : call.types.length > 0
+      ? call.types
+      : ['node'];
+  const onlyNames = showsNames(call);
+  const listings: Listing[] = [];
+  const problems: string[] = [];
+  // A type without objects, and names that lead to none, are told in different words.
+  let nothing = 'Could not find any object definitions to display.';
+  let isSilent = false;
+  for (const type of types) {
+    const result = await listType(call, client, type, onlyNames);
+    if ('problem' in result) {
+      problems.push(result.problem);
+      isSilent = true;
+      continue;
+    }
+    for (const name of result.missing) problems.push(missingText(name, type));
+    for (const name of result.strange) problems.push(strangeText(name, type));
+    if (call.names !== undefined || given.has('w')) nothing = 'No object definitions have been found';
+    isSilent ||= result.hid;
+    if (result.objects.size > 0) listings.push(result);
+  }
+  const { server } = client;
+  for (const problem of problems) stderr.line(errorLine(problem, server));
+  const show = (text: string) => resultLine(text, { env: invocation.env, server });
+  if (listings.length === 0) {
+    if (!isSilent) stdout.line(show(nothing));
+  } else {
+    const sources = given.flag('verbose') && !onlyNames ? await readSources(client, types) : undefined;
+    if (given.flag('stanza') && !onlyNames) stdout.line(show('# <xCAT data object stanza file>'));
+    const form: Form = {
+      onlyNames,
+      blank: given.flag('all') ? ' ' : '  ',
+      withType: types.length > 1,
+      stanza: given.flag('stanza'),
+      compact: given.flag('compress'),
+      sources,
+    };
+    for (const listing of listings)
+      for (const text of texts(listing, form, show)) {
+        await stdout.write(text);
+      }
+  }
+  return problems.length > 0 ? 1 : 0;
+}
+
+/** Names alone are listed where nothing asks for more. */
+function showsNames({ options: given, names }: DefinitionCall): boolean {
+  if (given.flag('short')) return true;
+  if (given.flag('long') || given.has('i') || given.flag('stanza') || given.flag('nics')) return false;
+  return names === undefined || given.has('w');
+}
+
+const strangeText = (attribute: string, type: string): string =>
+  `'${attribute}' is not a valid attribute name for an object type of '${type}'.`;
+
+type Listed =
+  | (Listing & { readonly missing: readonly string[]; readonly strange: readonly string[]; readonly hid: boolean })
+  | { readonly problem: string };
+
+/** They are no part of the database that definitions are made from. */
+const logs = new Set(['auditlog', 'eventlog']);
+
+async function listType(call: DefinitionCall, client: Client, type: string, onlyNames: boolean): Promise<Listed> {
+  const { options: given } = call;
+  const names = type === 'site' ? undefined : call.names;
+  const hidden = given.flag('S');
+  const criteria = readCriteria(given.values('w'));
+  const chosen = chosenAttributes(given.value('i'));
+  if (logs.has(type) && !onlyNames) {
+    await client.get('/definitions');
+    return { problem: 'Could not get xCAT object definitions.' };
+  }
+  if (onlyNames && names === undefined && criteria.length === 0) {
+    const all = await readNames(client, type, hidden);
+    return { type, objects: new Map(all.map((name) => [name, {}])), shown: [], missing: [], strange: [], hid: false };
+  }
+  const hides = type === 'node' && names !== undefined && !hidden;
+  const needed = onlyNames ? [] : chosen;
+  const asked = needed && [
+    ...new Set([...needed, ...criteria.map(({ attribute }) => attribute), ...(hides ? ['hidden'] : [])]),
+  ];
+  try {
+    const found = await readObjects(client, {
+      type,
+      names,
+      attributes: asked,
+      hidden,
+      ownScripts: given.flag('stanza'),
+    });
+    // An attribute that nothing has is one that nothing matches.
+    const matches = criteria.some(({ attribute }) => found.strange.includes(attribute))
+      ? () => false
+      : await criteriaTest(criteria);
+    const objects = new Map<string, Attributes>();
+    let hid = false;
+    for (const [name, attributes] of found.objects) {
+      if (hides && isHidden(attributes)) hid = true;
+      else if (matches(attributes)) objects.set(name, attributes);
+    }
+    if (type === 'site' && objects.size === 0 && criteria.length === 0) objects.set('clustersite', {});
+    const strange = found.strange.filter((name) => needed?.includes(name));
+    const isEmptyRange =
+      found.objects.size === 0 && found.missing.length === 0 && type === 'node' && names !== undefined;
+    if (isEmptyRange) return { problem: emptyRangeText(names) };
+    const missing = type === 'site' && call.names !== undefined ? siteNames(call.names) : found.missing;
+    const shown = given.flag('nics') ? nicNames(objects) : chosen?.filter((name) => !found.strange.includes(name));
+    return { type, objects, shown, missing, strange, hid };
+  } catch (error) {
+    if (error instanceof Refused && names !== undefined && type === 'node' && isAboutRange(error))
+      return { problem: rangeProblem(error, names) };
+    throw error;
+  }
+}
+
+const isAboutRange = ({ kind, missing, reference }: Refused): boolean =>
+  kind === 'invalid' && missing.length === 0 && reference.length === 0;
+
+/** The reference system's words where it is plain what they mean, else what the server says is wrong. */
+const rangeProblem = ({ message }: Refused, names: string): string =>
+  /^\w+-\w+$/.test(names) ? emptyRangeText(names) : message;
+
+const isHidden = ({ hidden }: Attributes): boolean => hidden === '1' || hidden?.toLowerCase() === 'yes';
+
+const siteNames = (names: string): string[] => names.split(',').filter((name) => name !== 'clustersite');
+
+/** An empty list means all of them. */
+function chosenAttributes(given: string | undefined): readonly string[] | undefined {
+  const names = [...new Set((given ?? '').split(',').filter((name) => name !== ''))];
+  return names.length > 0 ? names : undefined;
+}
+
+const nicNames = (objects: ReadonlyMap<string, Attributes>): string[] => [
+  ...new Set(
+    [...objects.values()].flatMap((attributes) => Object.keys(attributes).filter((name) => name.startsWith('nic'))),
+  ),
+];
+
+interface Form {
+  readonly onlyNames: boolean;
+  readonly blank: string;
+  readonly withType: boolean;
+  readonly stanza: boolean;
+  readonly compact: boolean;
+  /** Where attributes are stored, by type and attribute. */
+  readonly sources: Sources | undefined;
+}
+
+/** The text of each object. */
+function* texts({ type, objects, shown }: Listing, form: Form, show: (text: string) => string): Iterable<string> {
+  for (const name of [...objects.keys()].sort()) {
+    if (form.onlyNames) yield `${show(`${name}${form.blank}(${type})`)}\n`;
+    else {
+      const lines = head(name, type, form);
+      // Oddly, lines of groups lack the name.
+      const before = form.compact && type !== 'group' ? `${name}: ` : '    ';
+      for (const [attribute, value] of pairs(type, objects.get(name)!, shown))
+        lines.push(`${before}${attribute}=${value}${form.sources?.(type, attribute, objects.get(name)!) ?? ''}`);
+      if (lines.length > 0) yield `${lines.map(show).join('\n')}\n`;
+    }
+  }
+}
+
+function head(name: string, type: string, { compact, stanza, withType }: Form): string[] {
+  if (compact) return [];
+  if (stanza) return ['', `${name}:`, `    objtype=${type}`];
+  return [`Object name: ${name}${withType ? `  (${type})` : ''}`];
+}
+
+function pairs(type: string, attributes: Attributes, shown: readonly string[] | undefined): [string, string][] {
+  if (shown === undefined) return Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1));
+  const found: [string, string][] = [];
+  for (const name of [...shown].sort()) {
+    const value = attributes[name];
+    // The family of a nic attribute stands for all its members.
+    const members = Object.keys(attributes).filter((each) => each.startsWith(`${name}.`));
+    if (value !== undefined) found.push([name, value]);
+    else if (members.length > 0) for (const member of members.sort()) found.push([member, attributes[member]!]);
+    else if (type !== 'site' && !name.startsWith('nic')) found.push([name, '']);
+  }
+  return found;
+}
+
+async function listTemplates(
+  { options: given }: DefinitionCall,
+  { client, stdout, stderr, env }: Invocation,
+): Promise<number> {
+  const template = given.value('template');
+  const show = (text: string) => resultLine(text, { env, server: client.server });
+  if (!template) {
+    for (const name of (await client.get('/templates/node/all')) as string[]) stdout.line(show(`${name}  (node)`));
+    return 0;
+  }
+  try {
+    const found = (await client.get('/templates/node', { query: { template } })) as Record<string, Attributes>;
+    const listing = {
+      type: 'node',
+      objects: new Map(Object.entries(found)),
+      shown: chosenAttributes(given.value('i')),
+    };
+    const form = { onlyNames: false, blank: '  ', withType: false, compact: false, sources: undefined };
+    for (const text of texts(listing, { ...form, stanza: given.flag('stanza') }, show)) stdout.write(text);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Refused) || error.kind !== 'unknown-object') throw error;
+    stderr.line(errorLine(`Could not find ${template} in xCAT templates.`, client.server));
+    return 1;
+  }
+}
+
+/** What `GET /attributes` says of one. */
+interface Described {
+  readonly meaning: string;
+  readonly stored: readonly string[];
+}
+
+const describe = async (client: Client, type: string): Promise<Readonly<Record<string, Described>>> => {
+  const all = (await client.get(`/attributes/${encodeURIComponent(type)}`)) as Record<
+    string,
+    Record<string, Described>
+  >;
+  return all[type] ?? {};
+};
+
+type Sources = (type: string, attribute: string, attributes: Attributes) => string;
+
+async function readSources(client: Client, types: readonly string[]): Promise<Sources> {
+  const known = new Map<string, Readonly<Record<string, Described>>>();
+  for (const type of types) known.set(type, await describe(client, type));
+  return (type, attribute, { mgt }) => {
+    const stored = known.get(type)?.[attribute.split('.', 1)[0]!]?.stored ?? [];
+    // Some are in the table of the node's kind of hardware.
+    const [table, column] = (stored.find((place) => place.startsWith(`${mgt}.`)) ?? stored[0] ?? '').split('.');
+    const key = keys[type] ?? 'node';
+    return table ? `\t(Table:${table} - Key:${key} - Column:${column})` : '';
+  };
+}
+
+const keys: Readonly<Record<string, string>> = {
+  osimage: 'imagename',
+  network: 'netname',
+  policy: 'priority',
+  site: 'key',
+  route: 'routename',
+  rack: 'rackname',
+  zone: 'zonename',
+};
+
+/** `lsdef -t node -h -i mgt`: what attributes mean. */
+async function explain(
+  { options: given, types }: DefinitionCall,
+  { client, stdout, stderr }: Invocation,
+): Promise<number> {
+  const type = types[0] ?? 'node';
+  const known = await describe(client, type);
+  const chosen = chosenAttributes(given.value('i')) ?? Object.keys(known).sort();
+  const problems = chosen.filter((name) => !Object.hasOwn(known, name));
+  for (const name of problems) stderr.line(errorLine(strangeText(name, type), client.server));
+  stdout.line('\nAttribute          Description\n');
+  for (const name of chosen) if (Object.hasOwn(known, name)) stdout.line(`${name}:\t\t${known[name]!.meaning}`);
+  return problems.length > 0 ? 1 : 0;
+}

@@ -1,0 +1,86 @@
+import { path } from '../client.ts';
+import { criterionOf, matches, columnNamed, tellUnknownColumn } from '../columns.ts';
+import { helpAndVersion, helpOrVersion } from '../familiar.ts';
+import type { CliCommand, Invocation } from '../invocation.ts';
+import { nodeLine } from '../lines.ts';
+import { parseOptions } from '../options.ts';
+
+export const command: CliCommand = {
+  usage: `Usage: nodels [NODERANGE] [-b] [-H] [-S] [TABLE.COLUMN | TABLE | groups | mgt | CRITERION]...
+       nodels -h | --help | -v | --version
+
+Lists nodes, and columns of tables as they are in effect for them. A criterion (TABLE.COLUMN==VALUE, !=, =~, !~) leaves out the nodes that
+do not fulfil it.
+
+  -b   tells which group a value comes from
+  -H   tells the columns before their values
+  -S   shows hidden nodes too`,
+  async run(invocation) {
+    const { argv, stdout, client, env } = invocation;
+    const table = { b: 'flag', H: 'flag', S: 'flag', ...helpAndVersion } as const;
+    const options = parseOptions(argv, table);
+    const code = helpOrVersion(invocation, command.usage, options);
+    if (code !== undefined) return code;
+    const [first = '', ...words] = options.operands;
+    const hidden = options.flag('S') ? '1' : undefined;
+    const range = rangeOf(first);
+    if (words.length === 0) {
+      for (const node of await names(invocation, range, hidden)) await stdout.line(node);
+      return 0;
+    }
+    const criteria = words.flatMap((word) => criterionOf(word) ?? []);
+    const shown = words.filter((word) => !criterionOf(word)).map(columnNamed);
+    const wanted = [...new Set([...criteria.map(({ column }) => column), ...shown])].join(',');
+    const at = path('nodes', range === '' ? everyNode : range, 'columns', wanted);
+    let values: NodeColumns;
+    try {
+      values = (await client.get(at, { query: { hidden } })) as NodeColumns;
+    } catch (error) {
+      return tellUnknownColumn(error, invocation);
+    }
+    const origins =
+      options.flag('b') && shown.length > 0
+        ? ((await client.get(path('nodes', range === '' ? everyNode : range, 'columns', shown.join(',')), {
+            query: { hidden, origins: '1' },
+          })) as NodeColumns)
+        : {};
+    const long = options.flag('H') || words.length > 1 || shown.some((column) => !column.includes('.'));
+    for (const node of Object.keys(values).sort()) {
+      const columns = values[node]!;
+      if (!criteria.every((each) => matches(each, columns[each.column] ?? ''))) continue;
+      if (shown.length === 0) await stdout.line(node);
+      for (const [column, value] of shownColumns(columns, shown)) {
+        const group = origins[node]?.[column];
+        const text = `${value}${group === undefined ? '' : ` (inherited from group ${group})`}`;
+        await stdout.line(nodeLine(node, long ? `${column}: ${text}` : text, { env, server: client.server }));
+      }
+    }
+    return 0;
+  },
+};
+
+type NodeColumns = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** A pattern that every name fulfils. */
+const everyNode = '/.*';
+
+/** A criterion may stand in the place of the range. */
+function rangeOf(word: string): string {
+  const criterion = criterionOf(word);
+  return criterion ? `${criterion.column}${criterion.operator}${criterion.value}` : word;
+}
+
+async function names({ client }: Invocation, range: string, hidden: string | undefined): Promise<string[]> {
+  const at = range === '' && hidden === undefined ? '/nodes' : path('nodes', range || everyNode, 'nodels');
+  return ((await client.get(at, { query: { hidden } })) as string[]).sort();
+}
+
+/** Those of the words' columns, each once; the word of a table stands for all of its columns. */
+function shownColumns(
+  columns: Readonly<Record<string, string>>,
+  shown: readonly string[],
+): readonly (readonly [string, string])[] {
+  return Object.entries(columns).filter(([column]) =>
+    shown.some((word) => column === word || column.startsWith(`${word}.`)),
+  );
+}

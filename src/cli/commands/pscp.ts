@@ -1,0 +1,3 @@
+import { copyCommand } from '../nodes/copy-command.ts';
+
+export const command = copyCommand('pscp');

@@ -1,0 +1,88 @@
+import { basename } from 'node:path';
+import { builtin } from './builtin.ts';
+import { Client } from './client.ts';
+import { commands } from './commands/index.ts';
+import { tellFailure } from './failures.ts';
+import { processInput } from './input.ts';
+import type { CommandEntry, Invocation, Terminal } from './invocation.ts';
+import { FileOutput, ReaderGone } from './output.ts';
+import { findPlace } from './places.ts';
+
+/** MUSTER_CALLED is the name bin/muster was called by, which may be a link named like a command. */
+const called = basename(process.env['MUSTER_CALLED'] ?? 'muster');
+delete process.env['MUSTER_CALLED'];
+const words = process.argv.slice(2);
+const name = called !== 'muster' && Object.hasOwn(commands, called) ? called : (words.shift() ?? 'help');
+
+/** Few calls are made from a terminal in a hurry; what is no device needs no closer look. */
+function isatty(fd: number): boolean {
+  try {
+    return builtin('node:fs').fstatSync(fd).isCharacterDevice() && builtin('node:tty').isatty(fd);
+  } catch {
+    return false;
+  }
+}
+
+const stdout = new FileOutput(1, 'standard output', isatty(1));
+const stderr = new FileOutput(2, 'standard error', true);
+const terminal: Terminal = {
+  get stdin() {
+    return isatty(0);
+  },
+  get stdout() {
+    return isatty(1);
+  },
+  get stderr() {
+    return isatty(2);
+  },
+  get columns() {
+    return (isatty(1) ? process.stdout.columns : Number(process.env['COLUMNS'])) || 80;
+  },
+  get colour() {
+    return isatty(1) && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
+  },
+};
+const interrupt = new AbortController();
+const client = new Client(() => findPlace(process.env));
+
+process.once('SIGINT', () => {
+  interrupt.abort();
+  process.once('SIGINT', () => process.exit(130));
+});
+
+async function run(entry: CommandEntry): Promise<number> {
+  const invocation: Invocation = {
+    name,
+    argv: words,
+    env: process.env,
+    stdin: processInput,
+    stdout,
+    stderr,
+    terminal,
+    client,
+    signal: interrupt.signal,
+  };
+  try {
+    const { command } = await entry.load();
+    const code = await command.run(invocation);
+    await stdout.flush();
+    return code;
+  } catch (error) {
+    return tellFailure(error, invocation, entry.own === true);
+  }
+}
+
+const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+let code: number;
+if (entry) code = await run(entry);
+else {
+  stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
+  code = 2;
+}
+for (const output of [stdout, stderr]) {
+  await output.flush().catch((error: unknown) => {
+    if (!(error instanceof ReaderGone)) code = code || 1;
+  });
+}
+client.close();
+process.exitCode = code;

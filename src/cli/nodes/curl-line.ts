@@ -1,0 +1,22 @@
+import type { Place } from '../places.ts';
+import type { NodeRequest } from './node-work.ts';
+
+const quoted = (text: string): string => (/^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+/** The same request for curl. The token stays in its variable: what is printed may be kept, or shown to others. */
+export function curlLine(place: Place, { method, at, query, body }: NodeRequest): string {
+  const search = new URLSearchParams(
+    Object.entries(query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+  const base = place.socket === undefined ? `${place.protocol}//${place.shown}` : 'http://localhost';
+  const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search}` : ''}`;
+  return [
+    'curl',
+    ...(place.socket === undefined ? [] : ['--unix-socket', quoted(place.socket)]),
+    ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
+    ...(method === 'GET' ? [] : ['-X', method]),
+    ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
+    ...(body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body))]),
+    quoted(url),
+  ].join(' ');
+}

@@ -1,0 +1,153 @@
+import { path, type StreamLine } from '../client.ts';
+import { Refused, UsageError } from '../client-errors.ts';
+import type { Invocation } from '../invocation.ts';
+import { nodeErrorLine, nodeLine } from '../lines.ts';
+import { confirmed } from './confirm.ts';
+import { curlLine } from './curl-line.ts';
+import { foldNames } from './fold.ts';
+import type { OwnOptions } from './own-options.ts';
+import { ProgressLine } from './progress.ts';
+import { ResultWriter, type Said } from './result-writer.ts';
+
+export interface NodeRequest {
+  readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
+  readonly at: string;
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly body?: unknown;
+}
+
+/** How a command tells what came of a node. */
+export interface Telling {
+  /** The lines of a node that did well, each to be printed behind its name. */
+  lines(value: unknown, node: string): readonly string[];
+  /** Instead of these, where not all of it is printed behind the name on standard output. */
+  result?(line: StreamLine): Said;
+  /** Of one that did not; usually `NODE: [mn]: Error: TEXT` on standard error. */
+  failure?(line: StreamLine): { readonly stdout?: readonly string[]; readonly stderr?: readonly string[] } | undefined;
+  /** A part of what a node prints, before its result. */
+  piece?(node: string, stream: 'stdout' | 'stderr', text: string): Said;
+  /** Asked of people before it is done to many nodes, for instance "Switch off". */
+  readonly question?: string;
+  readonly range?: string;
+}
+
+export interface Tally {
+  readonly ok: number;
+  readonly failed: number;
+  /** Nothing was sent, or it was not waited for. */
+  readonly left?: boolean;
+}
+
+const nothing: Tally = { ok: 0, failed: 0 };
+
+/** What the error of a node is printed as. */
+export const failureText = ({ reference, error }: StreamLine): string =>
+  typeof reference === 'string' ? reference : (error ?? '');
+
+/** Sends work on nodes and prints what comes of each as it comes. An empty range is no error. */
+export async function workOnNodes(
+  invocation: Invocation,
+  request: NodeRequest,
+  telling: Telling,
+  own: OwnOptions,
+): Promise<Tally> {
+  const { client, stdout, terminal } = invocation;
+  if (own.curl) {
+    stdout.line(curlLine(client.place, request));
+    return { ...nothing, left: true };
+  }
+  const agreed = telling.question
+    ? await confirmed(invocation, telling.question, telling.range ?? '', own.yes)
+    : { nodes: undefined };
+  if (!agreed) return { ok: 0, failed: 1, left: true };
+  const headers: Record<string, string> = agreed.nodes === undefined ? {} : { 'X-Expect-Nodes': String(agreed.nodes) };
+  const query = { ...request.query, ...(own.dryRun ? { dryRun: '1' } : {}) };
+  const sent = { ...request, query, headers };
+  if (own.detach) return detach(invocation, sent);
+  let stream;
+  try {
+    stream = await client.stream(request.method, request.at, sent);
+  } catch (error) {
+    if (error instanceof Refused && error.isEmpty) return nothing;
+    throw error;
+  }
+  const progress = new ProgressLine(
+    invocation,
+    terminal.stdout ? total(invocation, stream.run) : Promise.resolve(undefined),
+  );
+  const release = cancelOnInterrupt(invocation, stream.run);
+  const writer = new ResultWriter(invocation, own);
+  let [ok, failed] = [0, 0];
+  try {
+    for await (const line of stream.lines) {
+      if (line.node === undefined) continue;
+      const part = line['stdout'] === undefined ? 'stderr' : 'stdout';
+      if (typeof line[part] === 'string' && telling.piece) {
+        progress.clear();
+        await writer.say(telling.piece(line.node, part, line[part]));
+        continue;
+      }
+      const bad = line.error !== undefined;
+      progress.count(bad);
+      progress.clear();
+      if (bad) failed += 1;
+      else ok += 1;
+      await writer.write(line, said(invocation, line, telling));
+    }
+  } finally {
+    release();
+    progress.end();
+  }
+  await writer.end();
+  if (invocation.signal.aborted) invocation.stderr.line(`Cancelled: ${ok} nodes were done, ${failed} were not.`);
+  return { ok, failed };
+}
+
+function said({ env, client: { server } }: Invocation, line: StreamLine, telling: Telling): Said {
+  const node = line.node!;
+  if (telling.result) return telling.result(line);
+  if (line.error === undefined)
+    return { stdout: telling.lines(line.value, node).map((text) => nodeLine(node, text, { env, server })), stderr: [] };
+  const own = telling.failure?.(line);
+  return own
+    ? { stdout: own.stdout ?? [], stderr: own.stderr ?? [] }
+    : { stdout: [], stderr: [nodeErrorLine(node, failureText(line), server)] };
+}
+
+async function detach(
+  { client, stdout }: Invocation,
+  request: NodeRequest & { headers: Record<string, string> },
+): Promise<Tally> {
+  const headers = { ...request.headers, Prefer: 'respond-async, errors=detailed' };
+  const reply = await client.call(request.method, request.at, { ...request, headers });
+  const run = reply.headers['x-muster-run'];
+  if (reply.status !== 202 || typeof run !== 'string')
+    throw new UsageError('This takes no long work; leave --detach out.');
+  stdout.line(run);
+  return { ...nothing, left: true };
+}
+
+async function total({ client }: Invocation, run: string | undefined): Promise<number | undefined> {
+  if (run === undefined) return undefined;
+  try {
+    return ((await client.get(path('runs', run))) as { nodes?: number }).nodes;
+  } catch {
+    // Whoever may not look at runs sees what is done without what is left.
+    return undefined;
+  }
+}
+
+/** Ctrl-C ends the work on the server too; what came of each node is still told. */
+function cancelOnInterrupt({ client, signal, stderr }: Invocation, run: string | undefined): () => void {
+  const cancel = (): void => {
+    if (run === undefined) return;
+    client.call('DELETE', path('runs', run)).catch((error: unknown) => {
+      stderr.line(`The run ${run} could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
+    });
+  };
+  signal.addEventListener('abort', cancel, { once: true });
+  return () => signal.removeEventListener('abort', cancel);
+}
+
+/** Nodes that failed, folded, for commands of our own. */
+export const failedLine = (names: readonly string[]): string => `failed: ${foldNames(names)}`;

@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { path, type StreamLine } from '../client.ts';
+import type { Invocation } from '../invocation.ts';
+import { workOnNodes } from './node-work.ts';
+import type { OwnOptions } from './own-options.ts';
+import { outputOf, textLines, unreached } from './remote-lines.ts';
+import type { Said } from './result-writer.ts';
+
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Brings a file of every node here. It travels as text, so that any content arrives as it is. */
+export async function pull(
+  invocation: Invocation,
+  range: string,
+  files: readonly string[],
+  directory: string,
+  own: OwnOptions,
+): Promise<number> {
+  let code = 0;
+  for (const file of files) {
+    const parts = new Map<string, string[]>();
+    const request = {
+      method: 'POST',
+      at: path('nodes', range, 'nodeshell'),
+      body: { command: `base64 -- ${quoted(file)}` },
+    } as const;
+    const result = (line: StreamLine): Said => {
+      const node = line.node!;
+      if (line.error !== undefined) {
+        const why = unreached(line) ?? textLines(outputOf(line).stderr).join(' ');
+        return { stdout: [`${node}: ${why || line.error}`, ''], stderr: [] };
+      }
+      const text = parts.get(node)?.join('') ?? outputOf(line).stdout;
+      writeFileSync(join(directory, `${basename(file)}._${node}`), Buffer.from(text, 'base64'));
+      return { stdout: [], stderr: [] };
+    };
+    const piece = (node: string, stream: 'stdout' | 'stderr', text: string): Said => {
+      if (stream === 'stdout') parts.set(node, [...(parts.get(node) ?? []), text]);
+      return { stdout: [], stderr: [] };
+    };
+    const { failed } = await workOnNodes(invocation, request, { lines: () => [], result, piece }, own);
+    if (failed > 0) code = 1;
+  }
+  return code;
+}

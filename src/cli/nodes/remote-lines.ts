@@ -1,0 +1,51 @@
+import type { StreamLine } from '../client.ts';
+
+/** What a command printed on a node, as streams tell it. */
+export interface RemoteOutput {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code?: number;
+  readonly signal?: string;
+}
+
+const silent: RemoteOutput = { stdout: '', stderr: '' };
+
+export const outputOf = ({ value, output, error }: StreamLine): RemoteOutput =>
+  ((error === undefined ? value : output) as RemoteOutput | undefined) ?? silent;
+
+export const textLines = (text: string): string[] => {
+  if (text === '') return [];
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines.map((line) => (line.endsWith('\r') ? line.slice(0, -1) : line));
+};
+
+/** What ssh itself would say where no connection came about; undefined where the command was run. */
+export function unreached({ node, error, output, reference }: StreamLine): string | undefined {
+  if (error === undefined || (output as RemoteOutput | undefined)?.code !== undefined) return undefined;
+  return typeof reference === 'string' ? `ssh: connect to host ${node} port 22: ${reference}` : error;
+}
+
+/**
+ * Large outputs come in pieces before the line of their node. Keeps those, so that lines are printed whole; what is left at the end
+ * of a node belongs to it too.
+ */
+export class Pieces {
+  readonly #kept = new Map<string, string>();
+
+  /** The whole lines that a piece completes. */
+  lines(node: string, stream: 'stdout' | 'stderr', piece: string): string[] {
+    const key = `${stream} ${node}`;
+    const lines = ((this.#kept.get(key) ?? '') + piece).split('\n');
+    this.#kept.set(key, lines.pop()!);
+    return lines;
+  }
+
+  /** What is left of a node's stream; undefined if nothing came in pieces. */
+  rest(node: string, stream: 'stdout' | 'stderr'): string | undefined {
+    const key = `${stream} ${node}`;
+    const rest = this.#kept.get(key);
+    this.#kept.delete(key);
+    return rest;
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Options in the style of the reference system's commands: short ones may be bundled (`-si mgt`), long ones shortened as far as they
+ * stay unique (`--ver`), values joined or apart (`-tnode`, `-t node`, `--type=node`), and options may stand among the operands.
+ */
+export interface OptionTable {
+  /** Names joined by `|`, the first being the one the value is found under: `'type|t'`. */
+  readonly [names: string]: OptionKind;
+}
+
+/** `flag`: no value; `value`: one, the last counts; `values`: one each time; `optional`: one, if the next word can be one. */
+export type OptionKind = 'flag' | 'value' | 'values' | 'optional';
+
+export interface OptionRules {
+  /** Options behind the first operand are operands too. */
+  readonly operandsLast?: boolean;
+  /** `-long` is a long option; nothing is bundled. */
+  readonly unbundled?: boolean;
+  /** What is not known is an operand. */
+  readonly passUnknown?: boolean;
+}
+
+export interface ParsedOptions {
+  readonly operands: readonly string[];
+  /** Options nobody knows, as they were written but for their dashes. */
+  readonly unknown: readonly string[];
+  /** Options that lack their value, likewise. */
+  readonly lacking: readonly string[];
+  flag(name: string): boolean;
+  /** The value; of an `optional` without one an empty text. */
+  value(name: string): string | undefined;
+  values(name: string): readonly string[];
+  /** It was given, with or without a value. */
+  has(name: string): boolean;
+}
+
+interface Known {
+  readonly name: string;
+  readonly kind: OptionKind;
+}
+
+export function parseOptions(argv: readonly string[], table: OptionTable, rules: OptionRules = {}): ParsedOptions {
+  const known = new Map<string, Known>();
+  for (const [names, kind] of Object.entries(table)) {
+    const all = names.split('|');
+    for (const each of all) known.set(each, { name: all[0]!, kind });
+  }
+  const found = new Map<string, string[]>();
+  const operands: string[] = [];
+  const unknown: string[] = [];
+  const lacking: string[] = [];
+  const words = [...argv];
+
+  const take = ({ name, kind }: Known, written: string, joined: string | undefined): void => {
+    const note = (value: string): void => void found.set(name, [...(found.get(name) ?? []), value]);
+    if (kind === 'flag') note('');
+    else if (joined !== undefined) note(joined);
+    else if (kind === 'optional') note(words[0] === undefined || isOption(words[0]) ? '' : words.shift()!);
+    else if (words.length === 0) lacking.push(written);
+    else note(words.shift()!);
+  };
+  const stranger = (word: string, written: string): void => {
+    if (rules.passUnknown) operands.push(word);
+    else unknown.push(written);
+  };
+  const long = (word: string, text: string): void => {
+    const [written = '', ...value] = text.split('=');
+    const option = longOption(known, written);
+    const joined = value.length > 0 ? value.join('=') : undefined;
+    if (!option || (option.kind === 'flag' && joined !== undefined)) stranger(word, written);
+    else take(option, written, joined);
+  };
+  const bundle = (word: string): void => {
+    for (let at = 1; at < word.length; at += 1) {
+      const letter = word[at]!;
+      const option = known.get(letter);
+      if (!option) {
+        if (at === 1) {
+          stranger(word, letter);
+          if (rules.passUnknown) return;
+        } else unknown.push(letter);
+        continue;
+      }
+      const rest = word.slice(at + 1);
+      if (option.kind !== 'flag' && rest !== '') {
+        take(option, letter, rest.startsWith('=') ? rest.slice(1) : rest);
+        return;
+      }
+      take(option, letter, undefined);
+    }
+  };
+
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (word === '--') {
+      operands.push(...words);
+      break;
+    }
+    if (!isOption(word)) {
+      operands.push(word);
+      if (rules.operandsLast) {
+        operands.push(...words);
+        break;
+      }
+    } else if (word.startsWith('--')) long(word, word.slice(2));
+    else if (rules.unbundled) long(word, word.slice(1));
+    else bundle(word);
+  }
+  return {
+    operands,
+    unknown,
+    lacking,
+    flag: (name) => found.has(name),
+    has: (name) => found.has(name),
+    value: (name) => found.get(name)?.at(-1),
+    values: (name) => found.get(name) ?? [],
+  };
+}
+
+const isOption = (word: string): boolean => word.length > 1 && word.startsWith('-');
+
+/** By its name, or by the beginning of only one. */
+function longOption(known: ReadonlyMap<string, Known>, written: string): Known | undefined {
+  const exact = known.get(written);
+  if (exact || written === '') return exact;
+  const begun = [...known].filter(([name]) => name.length > 1 && name.startsWith(written));
+  return new Set(begun.map(([, { name }]) => name)).size === 1 ? begun[0]![1] : undefined;
+}

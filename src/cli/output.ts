@@ -1,0 +1,119 @@
+import { builtin } from './builtin.ts';
+
+const { write, writeSync } = builtin('node:fs');
+
+/** The reader has gone; there is nothing more to say to it. */
+export class ReaderGone extends Error {}
+
+/** Nothing more can be written, for instance because the disk is full. */
+export class WriteFailed extends Error {}
+
+/** Where a command writes. Small outputs leave together at the end; of large ones no more than a bound waits. */
+export interface Output {
+  write(text: string): Room;
+  /** The text and a newline. */
+  line(text: string): Room;
+  /** Everything written so far has left. */
+  flush(): Promise<void>;
+}
+
+/**
+ * Whoever writes much awaits it, so that a slow reader slows the writer down. Others need not: it is no promise that could be forgotten,
+ * and what goes wrong is told when everything must have left.
+ */
+export interface Room {
+  then<T, U>(resolve: (value?: undefined) => T, reject: (reason: unknown) => U): unknown;
+}
+
+// oxlint-disable-next-line unicorn/no-thenable -- see Room
+const enough: Room = { then: (resolve) => resolve() };
+
+const most = 65_536;
+const writeSome = (fd: number, bytes: Uint8Array): Promise<number> =>
+  new Promise((resolve, reject) => {
+    write(fd, bytes, (error, size) => (error ? reject(error) : resolve(size)));
+  });
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+export class FileOutput implements Output {
+  readonly #fd: number;
+  readonly #name: string;
+  /** At a terminal, or where each line matters at once. */
+  readonly #eager: boolean;
+  #waiting: string[] = [];
+  #size = 0;
+  #writing: Promise<void> | undefined;
+  #failure: Error | undefined;
+
+  constructor(fd: number, name: string, eager: boolean) {
+    this.#fd = fd;
+    this.#name = name;
+    this.#eager = eager;
+  }
+
+  line(text: string): Room {
+    return this.write(`${text}\n`);
+  }
+
+  write(text: string): Room {
+    if (this.#failure) throw this.#failure;
+    if (text === '') return enough;
+    this.#waiting.push(text);
+    this.#size += text.length;
+    const isFull = this.#size >= most;
+    // What is written in one turn leaves in one piece.
+    if (isFull || this.#eager) void this.#begin();
+    // oxlint-disable-next-line unicorn/no-thenable -- see Room
+    return isFull ? { then: (resolve, reject) => this.flush().then(() => resolve(), reject) } : enough;
+  }
+
+  flush(): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#size === 0 && !this.#writing) return Promise.resolve();
+    return this.#begin();
+  }
+
+  #begin(): Promise<void> {
+    if (this.#writing) return this.#writing;
+    const writing = Promise.resolve().then(() => this.#drain());
+    // Those who wait for it hear of it all the same.
+    writing.catch(() => {});
+    return (this.#writing = writing);
+  }
+
+  /** By a thread of its own, so that a reader who does not read stops neither signals nor what comes over the network. */
+  async #drain(): Promise<void> {
+    try {
+      while (this.#size > 0) {
+        let rest: Uint8Array = Buffer.from(this.#waiting.join(''));
+        this.#waiting = [];
+        this.#size = 0;
+        while (rest.length > 0) rest = rest.subarray(await this.#some(rest));
+      }
+    } catch (error) {
+      this.#failure = this.#failureOf(error as NodeJS.ErrnoException);
+      throw this.#failure;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  async #some(bytes: Uint8Array): Promise<number> {
+    try {
+      // Short ones fit into every pipe, as a rule, and need no thread.
+      if (bytes.length <= 4_096 && !this.#eager) return writeSync(this.#fd, bytes);
+      return await writeSome(this.#fd, bytes);
+    } catch (error) {
+      // Whoever shares this descriptor with us has made it one that does not wait.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      await sleep(5);
+      return 0;
+    }
+  }
+
+  #failureOf({ code, message }: NodeJS.ErrnoException): Error {
+    if (code === 'EPIPE' || code === 'EIO') return new ReaderGone();
+    const why = code === 'ENOSPC' ? 'No space left on device' : message;
+    return new WriteFailed(`Cannot write to ${this.#name}: ${why}.`);
+  }
+}

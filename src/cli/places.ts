@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { builtin } from './builtin.ts';
+
+const { existsSync, readFileSync } = builtin('node:fs');
+
+/** Where a server is reached, and as whom. */
+export interface Place {
+  readonly protocol: 'https:' | 'http:' | 'unix:';
+  readonly host: string;
+  readonly port: number;
+  /** The path of a socket of this machine, instead of host and port. */
+  readonly socket?: string;
+  /** Before every path. */
+  readonly prefix: string;
+  readonly token?: string;
+  /** The only authority that is believed, as PEM. */
+  readonly ca?: string;
+  /** HOST:PORT, or the path of the socket. */
+  readonly shown: string;
+}
+
+/** One of the servers that `muster login` has been called for. */
+export interface Context {
+  readonly url: string;
+  readonly token?: string;
+  readonly user?: string;
+  /** The authority that was accepted at login, as PEM. */
+  readonly ca?: string;
+}
+
+export interface Contexts {
+  readonly current?: string;
+  readonly contexts: Readonly<Record<string, Context>>;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const defaultPort = 8443;
+const checkout = join(import.meta.dirname, '../..');
+
+/** The file that `muster login` writes, for this user alone. */
+export const contextsFile = (env: Env): string =>
+  join(
+    env['XDG_CONFIG_HOME'] || join(env['HOME'] || builtin('node:os').homedir(), '.config'),
+    'muster',
+    'contexts.json',
+  );
+
+export function readContexts(env: Env): Contexts {
+  let text: string;
+  try {
+    text = readFileSync(contextsFile(env), 'utf8');
+  } catch {
+    return { contexts: {} };
+  }
+  const data = JSON.parse(text) as Partial<Contexts>;
+  return { ...(data.current === undefined ? {} : { current: data.current }), contexts: data.contexts ?? {} };
+}
+
+/**
+ * The server to ask: that of XCATHOST, else of MUSTER_URL, else the context (MUSTER_CONTEXT, or the one logged in to last), else the
+ * socket of this machine, else localhost. MUSTER_TOKEN replaces the token, MUSTER_CA (a file) the authority.
+ */
+export function findPlace(env: Env): Place {
+  const { current, contexts } = readContexts(env);
+  const named = env['MUSTER_CONTEXT'] || current;
+  const context = named === undefined ? undefined : contexts[named];
+  const url = env['XCATHOST'] ? `https://${env['XCATHOST']}` : env['MUSTER_URL'];
+  if (url) return placeOf(url, env, Object.values(contexts).find((each) => sameServer(each.url, url)) ?? { url });
+  if (context) return placeOf(context.url, env, context);
+  const socket = sockets(env).find((file) => existsSync(file));
+  return placeOf(socket === undefined ? `https://localhost:${defaultPort}` : `unix:${socket}`, env, undefined);
+}
+
+/** Where a server of this machine may listen. */
+const sockets = (env: Env): string[] => [
+  ...(env['MUSTER_SOCKET'] ? [env['MUSTER_SOCKET']] : []),
+  ...(env['MUSTER_DATA'] ? [join(env['MUSTER_DATA'], 'muster.sock')] : []),
+  join(checkout, 'var/muster.sock'),
+  '/run/muster/muster.sock',
+];
+
+export function placeOf(url: string, env: Env, context: Context | undefined): Place {
+  const token = env['MUSTER_TOKEN'] || context?.token;
+  const common = { prefix: '/muster', ...(token ? { token } : {}) };
+  if (url.startsWith('unix:')) {
+    const socket = url.slice('unix:'.length).replace(/^\/\/(?=\/)/, '');
+    return { protocol: 'unix:', host: 'localhost', port: 0, socket, shown: socket, ...common };
+  }
+  const parsed = new URL(url.includes('://') ? url : `https://${url}`);
+  const protocol = parsed.protocol === 'http:' ? 'http:' : 'https:';
+  const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
+  const port = Number(parsed.port || (protocol === 'http:' ? 80 : defaultPort));
+  const ca = env['MUSTER_CA'] ? readFileSync(env['MUSTER_CA'], 'utf8') : context?.ca;
+  return { protocol, host, port, shown: `${parsed.hostname}:${port}`, ...common, ...(ca === undefined ? {} : { ca }) };
+}
+
+function sameServer(one: string, other: string): boolean {
+  try {
+    const [a, b] = [placeOf(one, {}, undefined), placeOf(other, {}, undefined)];
+    return a.shown === b.shown;
+  } catch {
+    return false;
+  }
+}

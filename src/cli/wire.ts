@@ -1,0 +1,223 @@
+import type { Socket } from 'node:net';
+
+/** The head of a reply, and its body as it comes. */
+export interface WireReply {
+  readonly status: number;
+  /** By names in small letters. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Read it to its end, or the connection cannot be used again. */
+  readonly body: AsyncIterable<Buffer>;
+}
+
+export interface WireRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly body?: Buffer | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const mostHead = 65_536;
+
+/**
+ * HTTP/1.1 as far as a client of muster needs it. The built-in client takes as long to get ready as the rest of a short command, and
+ * nobody waits longer for a command line than those who call it in a loop.
+ */
+export class Wire {
+  readonly #open: () => Socket;
+  readonly #host: string;
+  readonly #all = new Set<Connection>();
+  #idle: Connection[] = [];
+
+  constructor(open: () => Socket, host: string) {
+    this.#open = open;
+    this.#host = host;
+  }
+
+  async request({ method, path, headers, body, signal }: WireRequest): Promise<WireReply> {
+    signal?.throwIfAborted();
+    const connection = this.#idle.pop() ?? this.#connect();
+    const abort = () => connection.end(signal!.reason as Error);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      let head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n`;
+      for (const [name, value] of Object.entries(headers)) head += `${name}: ${headerText(name, value)}\r\n`;
+      connection.send(Buffer.from(`${head}\r\n`, 'latin1'), body);
+      const { status, headers: told } = await connection.head();
+      const keep = told['connection']?.toLowerCase() !== 'close';
+      const done = (whole: boolean): void => {
+        signal?.removeEventListener('abort', abort);
+        if (whole && keep) this.#idle.push(connection);
+        else connection.end();
+      };
+      return { status, headers: told, body: bodyOf(connection, status, told, done) };
+    } catch (error) {
+      signal?.removeEventListener('abort', abort);
+      connection.end();
+      throw error;
+    }
+  }
+
+  close(): void {
+    for (const connection of this.#all) connection.end();
+  }
+
+  #connect(): Connection {
+    const connection = new Connection(this.#open(), () => {
+      this.#all.delete(connection);
+      this.#idle = this.#idle.filter((each) => each !== connection);
+    });
+    this.#all.add(connection);
+    return connection;
+  }
+}
+
+/** What would begin a header of its own is refused. */
+function headerText(name: string, value: string | number): string {
+  const text = String(value);
+  if (/[^\t -~\u0080-\u00ff]/.test(text)) throw new TypeError(`The header ${name} cannot have the value it was given.`);
+  return text;
+}
+
+/** A connection whose bytes are read when they are wanted. */
+class Connection {
+  readonly #socket: Socket;
+  #rest: Buffer = Buffer.alloc(0);
+  #isEnded = false;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(socket: Socket, closed: () => void) {
+    this.#socket = socket;
+    const wake = () => this.#wake?.();
+    socket.on('readable', wake);
+    socket.on('end', () => {
+      this.#isEnded = true;
+      wake();
+    });
+    socket.on('error', (error) => {
+      this.#error ??= error;
+      wake();
+    });
+    socket.on('close', () => {
+      this.#isEnded = true;
+      closed();
+      wake();
+    });
+  }
+
+  send(head: Buffer, body: Buffer | undefined): void {
+    this.#socket.write(body ? Buffer.concat([head, body]) : head);
+  }
+
+  end(error?: Error): void {
+    this.#error ??= error;
+    this.#socket.destroy();
+    this.#wake?.();
+  }
+
+  /** The bytes that came next; undefined when there will be no more. */
+  async next(): Promise<Buffer | undefined> {
+    if (this.#rest.length > 0) return this.#take(this.#rest.length);
+    for (;;) {
+      if (this.#error) throw this.#error;
+      const chunk = this.#socket.read() as Buffer | null;
+      if (chunk) return chunk;
+      if (this.#isEnded) return undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  /** So many of them at most. */
+  async some(most: number): Promise<Buffer> {
+    const chunk = (await this.next()) ?? brokenOff();
+    if (chunk.length <= most) return chunk;
+    this.#rest = chunk.subarray(most);
+    return chunk.subarray(0, most);
+  }
+
+  /** Up to the end of a line, which is left out. */
+  async line(): Promise<string> {
+    return (await this.#until('\r\n')).toString('latin1');
+  }
+
+  async head(): Promise<Pick<WireReply, 'status' | 'headers'>> {
+    for (;;) {
+      const [first = '', ...lines] = (await this.#until('\r\n\r\n')).toString('latin1').split('\r\n');
+      const status = Number(/^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1]);
+      if (!status) throw Object.assign(new Error('what answers there does not speak HTTP'), { code: 'EPROTO' });
+      // What is said before the reply says nothing to us.
+      if (status < 200) continue;
+      const headers: Record<string, string> = Object.create(null) as Record<string, string>;
+      for (const line of lines) {
+        const colon = line.indexOf(':');
+        const name = line.slice(0, colon).toLowerCase();
+        const value = line.slice(colon + 1).trim();
+        headers[name] = headers[name] === undefined ? value : `${headers[name]}, ${value}`;
+      }
+      return { status, headers };
+    }
+  }
+
+  async #until(end: string): Promise<Buffer> {
+    let bytes: Buffer = this.#take(this.#rest.length);
+    for (let from = 0; ; ) {
+      const at = bytes.indexOf(end, from);
+      if (at >= 0) {
+        this.#rest = bytes.subarray(at + end.length);
+        return bytes.subarray(0, at);
+      }
+      if (bytes.length > mostHead) throw new Error('what answers there sends headers without an end');
+      from = Math.max(0, bytes.length - end.length);
+      bytes = Buffer.concat([bytes, (await this.next()) ?? brokenOff()]);
+    }
+  }
+
+  #take(size: number): Buffer {
+    const taken = this.#rest.subarray(0, size);
+    this.#rest = this.#rest.subarray(size);
+    return taken;
+  }
+}
+
+function brokenOff(): never {
+  throw new Error('the connection broke off before everything had arrived');
+}
+
+async function* bodyOf(
+  connection: Connection,
+  status: number,
+  headers: WireReply['headers'],
+  done: (whole: boolean) => void,
+): AsyncGenerator<Buffer, void> {
+  let whole = false;
+  try {
+    if (status === 204 || status === 304) whole = true;
+    else if (headers['transfer-encoding']?.toLowerCase().includes('chunked')) {
+      for (;;) {
+        const size = Number.parseInt(await connection.line(), 16);
+        if (!(size >= 0)) brokenOff();
+        yield* exactly(connection, size);
+        if (size > 0) await connection.line();
+        else break;
+      }
+      while ((await connection.line()) !== '');
+      whole = true;
+    } else if (headers['content-length'] !== undefined) {
+      yield* exactly(connection, Number(headers['content-length']));
+      whole = true;
+    } else for (let chunk = await connection.next(); chunk; chunk = await connection.next()) yield chunk;
+  } finally {
+    done(whole);
+  }
+}
+
+async function* exactly(connection: Connection, size: number): AsyncGenerator<Buffer, void> {
+  for (let left = size; left > 0; ) {
+    const chunk = await connection.some(left);
+    left -= chunk.length;
+    yield chunk;
+  }
+}

@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import type { Sliced } from '../core/slices.ts';
+import { type EventKind, eventKinds } from '../core/event-kinds.ts';
+import { noSelection, query, type Question, selectNodes } from './command.ts';
+
+/** Tells what happens, as it happens: of nodes that the caller may run it on, and of the caller's own runs. */
+export const events = query({
+  name: 'events',
+  args: Type.Object({
+    kinds: Type.Optional(Type.Array(Type.Union(eventKinds.map((kind) => Type.Literal(kind))))),
+    range: Type.Optional(Type.String({ description: 'only of these nodes' })),
+    after: Type.Optional(Type.String({ description: 'the id of the last event that the caller has' })),
+    seconds: Type.Optional(Type.Number({ description: 'for so long' })),
+  }),
+  line: ({ kinds }) => (kinds === undefined ? [] : ['-k', kinds.join(',')]),
+  select: (snapshot, { range }, services) =>
+    range === undefined ? noSelection : selectNodes(snapshot, { range, refuseEmpty: true }, services),
+  // Without nodes it is about all that the caller may hear of; whoever could not be allowed it at all was refused before.
+  questions: (_snapshot, { range }) => (range === undefined ? noQuestions() : undefined),
+  run(_snapshot, { kinds = eventKinds, range, after, seconds }, { events: hub, caller, ranges }) {
+    const { user, addresses, token, login } = caller;
+    const line = kinds === eventKinds ? '' : `-k ${kinds.join(',')}`;
+    const wish = {
+      user,
+      addresses,
+      command: 'events',
+      line,
+      kinds: kinds as readonly EventKind[],
+      range,
+      ranges: { rangeFiles: ranges.rangeFiles },
+    };
+    return { shape: 'events', listen: (open) => hub.listen({ user, token, login, wish, after, seconds }, open) };
+  },
+});
+
+// oxlint-disable-next-line require-yield -- there is nothing to do in slices
+function* noQuestions(): Sliced<readonly Question[]> {
+  return [];
+}

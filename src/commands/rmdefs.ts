@@ -1,0 +1,54 @@
+import { Type } from 'typebox';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { mostUnknownNames } from '../objects/cluster.ts';
+import { removeObject } from '../objects/define.ts';
+import {
+  questionsOfSet,
+  resolved,
+  type Resolved,
+  selectionOf,
+  tablesOfSet,
+  wordsOfSet,
+} from '../objects/definition-set.ts';
+import { emptyRange, unknownObjects } from '../objects/select.ts';
+import { type Answer, type Arguments, change, type Selection } from './command.ts';
+
+const args = Type.Object({
+  definitions: Type.Array(Type.Object({ type: Type.String(), names: Type.String() })),
+  missing: Type.Optional(Type.Enum(['refuse', 'skip'], { description: 'what becomes of names that nothing has' })),
+});
+
+const setOf = ({ definitions }: Arguments<typeof args>) => definitions.map((each) => ({ ...each, attributes: {} }));
+
+/** Removes objects of any types in one change, and tells what became of each; the policy knows it as rmdef. */
+export const rmdefs = change({
+  name: 'rmdef',
+  args,
+  line: (given) => wordsOfSet(setOf(given), []),
+  tablesShown: (given) => tablesOfSet(setOf(given)),
+  *select(snapshot, given, { ranges }): Sliced<Selection> {
+    const set: Resolved[] = [];
+    for (const each of setOf(given)) {
+      const found = resolved(snapshot, each, ranges, mostUnknownNames);
+      const { type, existing, missing } = found;
+      if (existing.length + missing.length === 0) throw emptyRange(each.names);
+      if (missing.length > 0 && given.missing !== 'skip') throw unknownObjects(type, missing, existing);
+      set.push(found);
+      yield;
+    }
+    return yield* selectionOf(snapshot, set, ranges.sees);
+  },
+  questions: (snapshot, given) =>
+    given.definitions.length > 1 ? questionsOfSet(snapshot, setOf(given), []) : undefined,
+  *plan(draft, given, { ranges }): Sliced<Answer> {
+    const removed: string[] = [];
+    const missed: { type: string; name: string }[] = [];
+    for (const each of setOf(given)) {
+      const { type, existing, missing } = resolved(draft.base, each, ranges);
+      yield* eachInSlices(existing, (name) => removeObject(draft, type, name));
+      removed.push(...existing);
+      missed.push(...missing.map((name) => ({ type: type.name, name })));
+    }
+    return { shape: 'value', value: { removed, missing: missed } };
+  },
+});

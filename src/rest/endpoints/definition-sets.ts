@@ -1,0 +1,197 @@
+import { Type } from 'typebox';
+import { chdef, lsdef, lstypes, mkdefs, rmdefs } from '../../commands/index.ts';
+import { Fault } from '../../core/errors.ts';
+import type { Definition } from '../../objects/definition-set.ts';
+import { valueText } from '../definition-body.ts';
+import { anyMembers, endpoint, type Endpoint, type Input, members } from '../endpoint.ts';
+import { allResources, splitList } from './definitions.ts';
+
+const texts = Type.Array(Type.String());
+const names = Type.String({ description: 'a node range, or names joined by commas' });
+const one = {
+  type: Type.String({ description: 'the type of the objects, such as node; GET /definitions lists them' }),
+  names,
+};
+const definitions = Type.Array(members({ ...one, attributes: anyMembers('attribute: value') }), {
+  description: 'each for objects of one type that are written alike',
+});
+const fate = (description: string, ...values: string[]) => Type.Optional(Type.Enum(values, { description }));
+
+interface Given {
+  readonly type: string;
+  readonly names: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+const definitionsOf = ({ body }: Input): Definition[] =>
+  (body['definitions'] as readonly Given[]).map(({ type, names: named, attributes }) => ({
+    type,
+    names: named,
+    attributes: Object.fromEntries(
+      Object.entries(attributes).map(([name, value]) => [name, valueText(name, value)] as const),
+    ),
+  }));
+
+const listing = {
+  hidden: '1: hidden nodes too.',
+  skip: 'missing: names that nothing has are passed over.',
+  scripts: 'own: without the scripts that run on every node, for those who write back what they read.',
+};
+
+function readingOf({ params, query }: Input) {
+  return {
+    type: params['objtype']!,
+    ...(params['names'] === undefined || params['names'] === allResources ? {} : { names: params['names'] }),
+    hiddenNodes: isSet('hidden', query['hidden'], '1'),
+    skipMissing: isSet('skip', query['skip'], 'missing'),
+    ownScripts: isSet('scripts', query['scripts'], 'own'),
+  };
+}
+
+function isSet(name: string, value: string | undefined, only: string): boolean {
+  if (value !== undefined && value !== only) throw new Fault('malformed', `${name}: the only value is ${only}.`);
+  return value !== undefined;
+}
+
+const example = { n1: { groups: 'all,compute', mgt: 'ipmi' } };
+const setBody = {
+  definitions: [
+    { type: 'node', names: 'n11-n13', attributes: { groups: 'all,compute' } },
+    { type: 'network', names: 'storage', attributes: { net: '10.3.0.0', mask: '255.255.0.0' } },
+  ],
+};
+
+/** Definitions of any types, as the command line reads and writes them. */
+export const definitionSets: Endpoint[] = [
+  endpoint('GET /definitions', {
+    command: lstypes,
+    reply: 'list',
+    summary: 'The types of objects.',
+    example: { reply: ['group', 'network', 'node', 'osimage', 'policy', 'site'] },
+    only: '/muster',
+  }),
+  endpoint('GET /definitions/{objtype}', {
+    command: lsdef,
+    reply: 'list',
+    query: { hidden: listing.hidden },
+    args: (input) => ({ ...readingOf(input), short: true }),
+    summary: 'Names of all objects of a type.',
+    example: { path: '/definitions/node', reply: ['n1'] },
+    only: '/muster',
+  }),
+  endpoint('GET /definitions/{objtype}/{names}', {
+    command: lsdef,
+    reply: 'attributes',
+    query: listing,
+    args: readingOf,
+    range: 'names',
+    summary: 'All attributes of objects of any type; ALLRESOURCES names them all.',
+    example: { path: '/definitions/node/n1', reply: example },
+    only: '/muster',
+  }),
+  endpoint('GET /definitions/{objtype}/{names}/attrs/{attributes}', {
+    command: lsdef,
+    reply: 'attributes',
+    query: listing,
+    args: (input) => ({ ...readingOf(input), attributes: splitList(input.params['attributes']!) }),
+    range: 'names',
+    summary: 'The named attributes of objects of any type; ALLRESOURCES names them all.',
+    example: { path: '/definitions/node/n1/attrs/mgt', reply: { n1: { mgt: 'ipmi' } } },
+    only: '/muster',
+  }),
+  endpoint('PUT /definitions/{objtype}/{names}/rename', {
+    command: chdef,
+    body: members({ name: Type.String({ minLength: 1, description: 'the new name' }) }),
+    args: ({ params, body }) => ({ type: params['objtype']!, names: params['names']!, rename: body['name'] as string }),
+    range: 'names',
+    summary: 'Give an object another name.',
+    description:
+      'The name changes in its own rows; mentions in other rows, such as the groups of nodes, stay as they are.',
+    example: { path: '/definitions/network/service/rename', body: { name: 'backbone' } },
+    only: '/muster',
+  }),
+  endpoint('POST /definitions', {
+    command: mkdefs,
+    body: members({
+      definitions,
+      template: Type.Optional(Type.String({ description: 'a template, or an existing object to begin with' })),
+      existing: fate(
+        'what becomes of objects that exist: the request is refused (as a rule), or they are kept as they are, or replaced',
+        'refuse',
+        'keep',
+        'replace',
+      ),
+      members: fate(
+        'what becomes of names among the members of groups that no node has: refuse as a rule',
+        'refuse',
+        'skip',
+      ),
+    }),
+    reply: 'object',
+    returns: Type.Object({ created: texts, replaced: texts, kept: texts, unknownMembers: texts }),
+    args: (input) => {
+      const { template, existing, members: fateOfMembers } = input.body as MakeBody;
+      return { definitions: definitionsOf(input), template, existing, members: fateOfMembers };
+    },
+    summary: 'Create objects of any types in one change, and hear what became of each.',
+    example: {
+      body: setBody,
+      reply: { created: ['n11', 'n12', 'n13', 'storage'], replaced: [], kept: [], unknownMembers: [] },
+    },
+    only: '/muster',
+    bulk: true,
+  }),
+  endpoint('PUT /definitions', {
+    command: chdef,
+    body: members({
+      definitions,
+      mode: fate('set, or add to lists (append), or take from them (remove)', 'set', 'append', 'remove'),
+    }),
+    reply: 'object',
+    returns: Type.Object({ changed: texts, created: texts, messages: texts }),
+    args: (input) => ({
+      set: definitionsOf(input),
+      mode: input.body['mode'] as 'set' | 'append' | 'remove' | undefined,
+    }),
+    summary: 'Change objects of any types in one change, and hear which were new.',
+    description:
+      'Objects that do not exist are made where what is given suffices. Either everything is written or nothing.',
+    example: {
+      body: { definitions: [{ type: 'node', names: 'n1', attributes: { rack: 'r1' } }] },
+      reply: { changed: ['n1'], created: [], messages: [] },
+    },
+    only: '/muster',
+    bulk: true,
+  }),
+  endpoint('DELETE /definitions', {
+    command: rmdefs,
+    body: members({
+      definitions: Type.Array(members(one)),
+      missing: fate('what becomes of names that nothing has: refuse as a rule', 'refuse', 'skip'),
+    }),
+    reply: 'object',
+    returns: Type.Object({
+      removed: texts,
+      missing: Type.Array(Type.Object({ type: Type.String(), name: Type.String() })),
+    }),
+    args: ({ body }) => body as unknown as Removal,
+    summary: 'Remove objects of any types in one change, and hear what became of each.',
+    example: {
+      body: { definitions: [{ type: 'node', names: 'n2' }], missing: 'skip' },
+      reply: { removed: ['n2'], missing: [] },
+    },
+    only: '/muster',
+    bulk: true,
+  }),
+];
+
+interface Removal {
+  readonly definitions: { readonly type: string; readonly names: string }[];
+  readonly missing?: 'refuse' | 'skip';
+}
+
+interface MakeBody {
+  readonly template?: string;
+  readonly existing?: 'refuse' | 'keep' | 'replace';
+  readonly members?: 'refuse' | 'skip';
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+import { Fault } from '../../core/errors.ts';
+
+/** The file of a program: a plain name in the directory, and no link leads out of it. */
+export function programFile(directory: string | undefined, name: string): string {
+  if (directory === undefined)
+    throw new Fault(
+      'invalid',
+      'programs are run only from the directory that the setting hooks.directory names, and it names none.',
+    );
+  const file = join(directory, name);
+  try {
+    const real = realpathSync(file);
+    if (name.includes('/') || !real.startsWith(realpathSync(directory) + sep)) throw new Error('it leads out of there');
+    if (!statSync(real).isFile()) throw new Error('it is no file');
+    accessSync(real, constants.X_OK);
+    return real;
+  } catch (error) {
+    throw new Fault('invalid', `${file} cannot be run: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+const longestComplaint = 1_000;
+
+/** Gives a program the events on its standard input; resolves when it has ended well. There is no shell on the way. */
+export function runProgram(file: string, hook: string, body: string, milliseconds: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, [hook], {
+      cwd: '/',
+      env: { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' },
+      stdio: ['pipe', 'ignore', 'pipe'],
+      timeout: milliseconds,
+      killSignal: 'SIGKILL',
+    });
+    let complaint = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (complaint.length < longestComplaint) complaint += chunk.toString();
+    });
+    child.once('error', reject);
+    // It need not read all, or anything.
+    child.stdin.on('error', () => undefined);
+    child.once('close', (code, signal) => {
+      if (code === 0) return resolve();
+      const said = complaint.trim() === '' ? '' : `: ${complaint.trim().slice(0, longestComplaint)}`;
+      reject(new Error(`the program ended with ${code ?? signal}${said}`));
+    });
+    child.stdin.end(body);
+  });
+}

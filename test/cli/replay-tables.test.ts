@@ -1,0 +1,3 @@
+import { replayCollection } from './replay/replay.ts';
+
+replayCollection('tables');
