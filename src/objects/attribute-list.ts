@@ -52,6 +52,9 @@ const everywhere: Readonly<Record<string, string>> = {
 
 /** Forms that values are checked for. */
 const forms: Readonly<Record<string, string>> = {
+  'hooks.url': 'URL',
+  'hooks.command': 'name of a program',
+  'hooks.kinds': 'kinds of events, separated by commas',
   'hosts.ip': 'IP address',
   'ipmi.bmc': 'addresses or host names, separated by commas',
   'ipmi.bmcport': 'number or name of a port',

@@ -77,6 +77,7 @@ const rooms: Readonly<Record<keyof typeof readers, readonly string[]>> = {
   updates: ['services/update'],
   'the postscript setupntp': ['../share/postscripts/setupntp'],
   'the postscript syslog': ['../share/postscripts/syslog'],
+  events: ['services/events', 'services/hooks'],
   nodestat: ['commands/nodestat.ts', 'services/node-applications.ts'],
   'status of nodes': ['services/node-status.ts'],
 };
