@@ -97,12 +97,12 @@ function describeAttribute(type: ObjectType, name: string, at: readonly Mapping[
     onlyIf ? `${where.table}.${where.column} if ${onlyIf[0]} is ${onlyIf[1]}` : `${where.table}.${where.column}`,
   );
   const own = ownMeanings[`${type.name} ${name}`];
-  const readers = new Set(at.flatMap((where) => readersOfColumn(tableNamed(where.table), where.column)));
+  const found = new Set(at.flatMap((where) => readersOfColumn(tableNamed(where.table), where.column)));
   return {
     ...described,
     ...(own === undefined ? {} : { meaning: own }),
     stored: [...new Set(places)],
-    readBy: [...readers].join(', ') || nobody,
+    readBy: [...found].join(', ') || nobody,
   };
 }
 
