@@ -6,6 +6,7 @@ import { boot } from './boot.ts';
 import { bootTime } from './boot-time.ts';
 import { commandLine } from './command-line.ts';
 import { dhcp } from './dhcp.ts';
+import { dhcpLosses } from './dhcp-losses.ts';
 import { dns } from './dns.ts';
 import { events } from './events.ts';
 import { growth } from './growth.ts';
@@ -47,6 +48,7 @@ const benchmarks: Benchmark[] = [
   hosts,
   dns,
   dhcp,
+  dhcpLosses,
   ...boot,
   longWork,
   imagesBuild,

@@ -52,6 +52,9 @@ const everywhere: Readonly<Record<string, string>> = {
 
 /** Forms that values are checked for. */
 const forms: Readonly<Record<string, string>> = {
+  'hooks.url': 'URL',
+  'hooks.command': 'name of a program',
+  'hooks.kinds': 'kinds of events, separated by commas',
   'hosts.ip': 'IP address',
   'ipmi.bmc': 'addresses or host names, separated by commas',
   'ipmi.bmcport': 'number or name of a port',
@@ -94,12 +97,12 @@ function describeAttribute(type: ObjectType, name: string, at: readonly Mapping[
     onlyIf ? `${where.table}.${where.column} if ${onlyIf[0]} is ${onlyIf[1]}` : `${where.table}.${where.column}`,
   );
   const own = ownMeanings[`${type.name} ${name}`];
-  const readers = new Set(at.flatMap((where) => readersOfColumn(tableNamed(where.table), where.column)));
+  const found = new Set(at.flatMap((where) => readersOfColumn(tableNamed(where.table), where.column)));
   return {
     ...described,
     ...(own === undefined ? {} : { meaning: own }),
     stored: [...new Set(places)],
-    readBy: [...readers].join(', ') || nobody,
+    readBy: [...found].join(', ') || nobody,
   };
 }
 

@@ -114,8 +114,7 @@ export class KeaServer {
   async configure(base: Base, reservations: Iterable<Reservation>): Promise<void> {
     if ((await this.pid()) !== undefined) {
       const text = documentText(base, reservations);
-      await this.#set(text);
-      await this.#persist(text);
+      if (!(await this.#set(text))) await this.#persist(text);
       this.#base = base;
       this.#servesCopy = false;
       return;
@@ -175,8 +174,30 @@ export class KeaServer {
     if (text !== this.#written) await this.#persist(text);
   }
 
-  async #set(text: string): Promise<void> {
-    await this.control.tell('config-set', text, configTimeout).catch((error: unknown) => this.#refused(error));
+  /**
+   * Kea hears nobody while it reads a configuration, and reads it from its file in less than half the time that it takes from its socket.
+   * Where the file cannot be written Kea serves the new state all the same, and `keep` tells. Tells whether the file has it.
+   */
+  async #set(text: string): Promise<boolean> {
+    const before = this.#written;
+    const inFile = this.#daemon !== undefined && (await this.#tryPersist(text));
+    try {
+      if (inFile) await this.control.tell('config-reload', undefined, configTimeout);
+      else await this.control.tell('config-set', text, configTimeout);
+    } catch (error) {
+      if (inFile && error instanceof KeaRefusal && before !== undefined) await this.#persist(before);
+      this.#refused(error);
+    }
+    return inFile;
+  }
+
+  async #tryPersist(text: string): Promise<boolean> {
+    try {
+      await this.#persist(text);
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   async #persist(text: string): Promise<void> {

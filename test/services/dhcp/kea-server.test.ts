@@ -6,12 +6,25 @@ import type { Daemon } from '../../../src/services/daemons/daemon.ts';
 import { type Base, readDocument } from '../../../src/services/dhcp/document.ts';
 import { ownFiles, type KeaFiles, systemFiles } from '../../../src/services/dhcp/kea-files.ts';
 import { KeaServer } from '../../../src/services/dhcp/kea-server.ts';
+import type { Reservation } from '../../../src/services/dhcp/reservations.ts';
+import { listenAsKea } from '../../lab/kea-socket.ts';
 
 const example = '// The distribution’s.\n{ "Dhcp4": {} }\n';
 const base: Base = readDocument(
   4,
   JSON.stringify({ Dhcp4: { 'user-context': { muster: true }, 'shared-networks': [], subnet4: [] } }),
 )!;
+
+/** A MAC address that gets no answer. */
+const denied: Reservation = {
+  node: 'n1',
+  mac: '52:54:01:00:00:01',
+  ip: undefined,
+  address: '',
+  hostname: 'n1',
+  nextServer: undefined,
+  loader: undefined,
+};
 
 let files: KeaFiles;
 beforeEach(() => {
@@ -68,6 +81,32 @@ it('a configuration whose owner was changed is put right by configuring again', 
   chmodSync(files.configuration, 0o600);
   await kea.configure(base, []);
   expect(statSync(files.configuration).mode & 0o777).toBe(0o640);
+});
+
+it('a Kea that runs reads its file anew; what it refuses does not stay there', async () => {
+  const read: string[] = [];
+  const refuses = { all: false };
+  const socket = await listenAsKea(({ command }) => {
+    if (command === 'status-get') return { result: 0, arguments: { pid: 7 } };
+    if (command !== 'config-reload') return undefined;
+    read.push(written());
+    return refuses.all ? { result: 1, text: 'bad' } : { result: 0 };
+  }, files.socket);
+  try {
+    const kea = await server(done);
+    await kea.configure(base, []);
+    const before = written();
+    expect(read).toEqual([before]);
+    refuses.all = true;
+    await expect(kea.update([denied], undefined)).rejects.toThrow('refuses it, and keeps what it has');
+    expect(read.at(-1)).toContain(denied.mac);
+    expect(written()).toBe(before);
+    refuses.all = false;
+    await kea.update([denied], undefined);
+    expect(written()).toContain(denied.mac);
+  } finally {
+    await socket.close();
+  }
 });
 
 it('the files of a system’s Kea are where Debian has them', () => {
