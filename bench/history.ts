@@ -37,11 +37,11 @@ async function fillJournal(data: string): Promise<{ first: number; last: number 
   return { first, last };
 }
 
-const row = (what: string, took: number, bar = true): Row => ({
+const row = (what: string, time: number, bar = true): Row => ({
   what,
-  muster: `${figure(took)} ms`,
+  muster: `${figure(time)} ms`,
   floor: bar ? `${limit} ms` : '',
-  ratio: bar ? took / limit : undefined,
+  ratio: bar ? time / limit : undefined,
   bar: bar ? atMost(1) : undefined,
 });
 

@@ -214,10 +214,11 @@ const pastJudges = new WeakMap<Snapshot, Snapshot>();
 
 /** Nodes and groups as they were, with today's rules. What its ranges mean is kept with it, so it is made once. */
 function judgeOf(past: Snapshot, current: Snapshot): Snapshot {
-  let judge = pastJudges.get(past);
-  if (judge?.rows('policy') !== current.rows('policy'))
-    pastJudges.set(past, (judge = past.withTable('policy', current)));
-  return judge!;
+  const known = pastJudges.get(past);
+  if (known && known.rows('policy') === current.rows('policy')) return known;
+  const judge = past.withTable('policy', current);
+  pastJudges.set(past, judge);
+  return judge;
 }
 
 /** Ranges of callers who may not do everything pass over nodes that they may know nothing of. */

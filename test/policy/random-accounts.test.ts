@@ -123,5 +123,7 @@ it('no account reads, changes, or acts on what its rules do not cover', async ()
     { numRuns: runs, seed, endOnFailure: isLong },
   );
   if (isLong) console.log(tally);
-  expect(Object.entries(tally).filter(([, count]) => count === 0)).toEqual([]);
+  // Of the rows there are now, few requests of a short run reach a machine, and in some runs none.
+  const missed = Object.entries(tally).filter(([what, count]) => count === 0 && (isLong || what !== 'spoken'));
+  expect(missed).toEqual([]);
 }, 7_200_000);

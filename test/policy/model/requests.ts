@@ -179,7 +179,7 @@ const moment = fc.constantFrom('CHANGE0', 'CHANGE1', 'CHANGE2', 'CHANGE3');
 function ownQuery(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'query' | 'mentions'>> {
   const { query: parameters = {}, example } = row;
   if (row.path === '/changes' || row.path === '/changes/diff') {
-    const [first, last] = row.path === '/changes' ? ['since', 'until'] : ['from', 'to'];
+    const [first, last] = row.path === '/changes' ? (['since', 'until'] as const) : (['from', 'to'] as const);
     return fc
       .record({
         since: moment,
@@ -193,8 +193,8 @@ function ownQuery(row: Endpoint, known: Known): fc.Arbitrary<Pick<Request, 'quer
       .map(({ since, until, nodes, table }) => ({
         mentions: nodes?.mentions ?? [],
         query: {
-          [first!]: since,
-          ...(until !== undefined && { [last!]: until }),
+          [first]: since,
+          ...(until !== undefined && { [last]: until }),
           ...(nodes && { noderange: nodes.text }),
           ...(table !== undefined && { table }),
         },
