@@ -402,51 +402,62 @@ export class EventHub {
       while (!isClosed && !listener.isIdle) await new Promise<void>((resolve) => (wake = resolve));
     };
     const { view } = shared;
-    const { kinds } = view.wish;
     let number = this.#number;
-    if (after && this.#reaches(after)) number = after.number;
-    else if (after) {
-      let at = after.sequence;
-      if (at > this.#sequence) write(gapText(lostAll));
-      else if (kinds.includes('run') || kinds.includes('power')) write(gapText(lostSome));
-      this.counts.gaps++;
-      for await (const told of this.#sets(after.sequence)) {
+    let { sequence: at } = this.#position;
+    /** Tells from the store what is no longer among the entries, and goes on where they begin. */
+    const tellFromStore = async (): Promise<void> => {
+      for (const gap of this.#gapsAfter(at, view)) write(gap);
+      for await (const told of this.#sets(at)) {
         if (isClosed) return;
         if (told === undefined) {
+          this.counts.gaps++;
           write(gapText(lostAll));
           at = this.#sequence;
         } else {
           at = told.sequence;
           view.look(this.#store.current);
           // Numbers of another time lead nowhere, so that whoever comes back from there goes by the sequence again.
-          const position = { sequence: told.sequence, era: '00000000', number: 0 };
+          const position = { sequence: at, era: '00000000', number: 0 };
           write(textOf(view.tell({ what: 'set', time: undefined, set: told }), position));
         }
         await taken();
       }
       const next = this.#entries.find(({ position }) => position.sequence > at);
       number = next ? next.position.number - 1 : this.#number;
+    };
+    if (after) {
+      at = after.sequence;
+      if (this.#reaches(after)) number = after.number;
+      else await tellFromStore();
     }
     for (;;) {
       if (isClosed) return;
       const entries = this.#after(number);
-      const next = entries[0]?.position.number ?? this.#number + 1;
-      if (next > number + 1) {
-        this.counts.gaps++;
-        write(gapText(lostSome));
+      if (entries.length === 0 && number >= this.#number) break;
+      if (entries.length === 0 || entries[0]!.position.number > number + 1) {
+        await tellFromStore();
+        continue;
       }
-      if (entries.length === 0) break;
       const some = entries.slice(0, replayed);
       view.look(this.#store.current);
       for (const bytes of textsOf(view, some)) listener.push({ bytes, holders: 0 });
-      number = some.at(-1)!.position.number;
+      ({ number, sequence: at } = some.at(-1)!.position);
       await taken();
       await wait(0);
     }
+    if (shared.open.size === 0) shared.at = number;
     const ready = { kind: 'ready', time: new Date().toISOString(), revision: this.#store.current.revision };
     write(block('ready', JSON.stringify(ready), this.#position));
     open.from = number;
     shared.open.add(open);
+  }
+
+  /** What is said to whoever is told the rest from the store. */
+  #gapsAfter(sequence: number, { wish: { kinds } }: View): string[] {
+    const isAll = sequence > this.#sequence;
+    if (!isAll && !kinds.includes('run') && !kinds.includes('power')) return [];
+    this.counts.gaps++;
+    return [gapText(isAll ? lostAll : lostSome)];
   }
 
   get #position(): Position {
