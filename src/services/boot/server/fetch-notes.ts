@@ -12,7 +12,7 @@ export function noteFetch(
   if (node !== undefined) reports.note(node, { ...fetched, step, text: problem ?? withoutToken(path, node), leadsTo });
 }
 
-const ownKinds: ReadonlySet<string> = new Set(['answers', 'authorized-keys', 'postscripts', 'statelite']);
+const ownKinds: ReadonlySet<string> = new Set(['answer', 'authorized-keys', 'postscripts', 'statelite']);
 
 /** What only a node gets lies below `boot/KIND/NODE/TOKEN`; who may see how far it is need not be able to do what it can. */
 function withoutToken(path: string, node: string): string {
