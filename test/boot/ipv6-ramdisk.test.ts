@@ -57,9 +57,9 @@ describe.skipIf(!canRun)('an initial RAM disk whose muster has an IPv6 address',
     const file = join(directory, 'kea.json');
     const leases = { type: 'memfile', persist: false };
     // It keeps nothing that another one on this machine has.
-    const server = { 'server-id': { type: 'EN', 'enterprise-id': 1, identifier: '01', persist: false } };
+    const identity = { 'server-id': { type: 'EN', 'enterprise-id': 1, identifier: '01', persist: false } };
     const interfaces = { 'interfaces-config': { interfaces: ['lan'] } };
-    const document = { Dhcp6: { ...server, ...interfaces, 'lease-database': leases, subnet6: [subnet] } };
+    const document = { Dhcp6: { ...identity, ...interfaces, 'lease-database': leases, subnet6: [subnet] } };
     writeFileSync(file, JSON.stringify(document));
     run('env', `KEA_PIDFILE_DIR=${directory}`, 'KEA_LOCKFILE_DIR=none', 'kea-dhcp6', '-c', file);
   };
