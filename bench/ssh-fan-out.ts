@@ -36,7 +36,7 @@ const farm = JSON.parse(readFileSync(farmFile, 'utf8')) as Farm;
 const keys = new Map<string, string>();
 const hostKeys: HostKeys = {
   policy: 'first-use',
-  known: (name) => [keys.get(name) ?? []].flat(),
+  known: (name) => [keys.get(name)].filter((key) => key !== undefined),
   learn: async (name, key) => void keys.set(name, key),
   howToForget: () => '',
   howToLearn: () => '',

@@ -51,6 +51,8 @@ describe.skipIf(!isInstalled('dropbear'))('a node in the state shell', () => {
     const path = new URL(report).pathname.replace('/report/', '/authorized-keys/');
     expect((await lab.from(address, path)).text).toMatch(/^ssh-ed25519 \S+/);
     expect((await lab.from('127.0.0.42', path)).status).toBe(403);
+    const { steps } = (await lab.server.ok('GET', '/nodes/n1/boot')).n1;
+    expect(steps.at(-1)).toMatch(/ http file boot\/authorized-keys\/n1 \(\d+ bytes\)$/);
     const { top, put, run } = openRamdisk();
     put(Object.fromEntries(ramdiskTools(join(top, 'newroot'), machineArch)));
     for (const [name, minor] of Object.entries({ null: '3', urandom: '9' }))
@@ -69,7 +71,7 @@ describe.skipIf(!isInstalled('dropbear'))('a node in the state shell', () => {
     // As long as it runs; its next boot ends that.
     await lab.server.ok('PUT', '/nodes/n1/bootstate', { state: 'standby' });
     expect(await shell('echo still')).toEqual(['still']);
-    const passing = async (): Promise<unknown> =>
+    const passing = async (): Promise<string> =>
       (await lab.server.ok('GET', '/tables/boottoken/rows/node=n1')).boottoken[0].hostkey;
     expect(told).toContain(`hostkey ${await passing()}`);
     await lab.from(address, script);

@@ -70,7 +70,11 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
   ]);
   const means: Means = {
     devices: new Devices(drivers, new Governor()),
-    remote: openRemoteNodes(settings, keys, { ...hostKeys, policy: 'first-use' }),
+    remote: openRemoteNodes(settings, keys, {
+      ...hostKeys,
+      known: (node) => [hostKeys.known(node)].filter((key) => key !== undefined),
+      policy: 'first-use',
+    }),
     probes: new NodeProbes(new AddressGuard(undefined, 'node')),
   };
   const files = new LocalFiles();

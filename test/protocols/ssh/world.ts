@@ -14,7 +14,7 @@ export function memoryHostKeys(policy: HostKeys['policy'] = 'first-use'): Memory
   return {
     keys,
     policy,
-    known: (name) => (keys.has(name) ? [keys.get(name)!] : []),
+    known: (name) => [keys.get(name)].filter((key) => key !== undefined),
     async learn(name, key) {
       if (!keys.has(name)) keys.set(name, key);
     },

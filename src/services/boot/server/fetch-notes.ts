@@ -9,5 +9,14 @@ export function noteFetch(
   fetched: Pick<BootNote, 'at' | 'source' | 'bytes' | 'complete'>,
 ): void {
   const { node, step, leadsTo, problem } = found;
-  if (node !== undefined) reports.note(node, { ...fetched, step, text: problem ?? path, leadsTo });
+  if (node !== undefined) reports.note(node, { ...fetched, step, text: problem ?? withoutToken(path, node), leadsTo });
+}
+
+const ownKinds: ReadonlySet<string> = new Set(['answer', 'authorized-keys', 'postscripts', 'statelite']);
+
+/** What only a node gets lies below `boot/KIND/NODE/TOKEN`; who may see how far it is need not be able to do what it can. */
+function withoutToken(path: string, node: string): string {
+  const [first, kind, owner, token, ...rest] = path.split('/');
+  const isOwn = first === 'boot' && ownKinds.has(kind ?? '') && owner === node && token !== undefined;
+  return isOwn ? [first, kind, owner, ...rest].join('/') : path;
 }

@@ -16,13 +16,13 @@ export function scriptRequest(bytes: Buffer): ScriptRequest | undefined {
   if (bytes.length > longest) return undefined;
   const text = bytes.toString('latin1');
   if (!text.endsWith('\r\n\r\n')) return undefined;
-  const lines = text.slice(0, -4).split('\r\n');
-  const [, path, minor] = start.exec(lines[0]!) ?? [];
+  const [first = '', ...lines] = text.slice(0, -4).split('\r\n');
+  const [, path, minor] = start.exec(first) ?? [];
   if (path === undefined) return undefined;
   let hosts = 0;
   let connection: string | undefined;
-  for (let index = 1; index < lines.length; index++) {
-    const [, written, value] = header.exec(lines[index]!) ?? [];
+  for (const line of lines) {
+    const [, written, value] = header.exec(line) ?? [];
     const name = written?.toLowerCase();
     if (name === 'connection' && connection === undefined) connection = value!.toLowerCase();
     else if (name === undefined || !idle.has(name)) return undefined;
