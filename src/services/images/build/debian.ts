@@ -71,11 +71,24 @@ async function bootstrap(task: Work, scratch: string, words: readonly string[]):
   await task.program('mmdebstrap', ['--version'], { output: () => undefined });
   if (await hasUserNamespaces(task, scratch)) {
     task.tell('mmdebstrap runs as root of a user namespace of its own, without rights over devices and the kernel.');
-    await inUserNamespace(task, scratch, ['mmdebstrap', ...words], options);
+    await inUserNamespace(task, scratch, ['mmdebstrap', ...words], { ...options, output: withoutRefusedMount(task) });
   } else {
     task.tell('mmdebstrap runs as root: this machine does not let user namespaces be made.');
     await task.program('mmdebstrap', words, options);
   }
+}
+
+/**
+ * A sysfs of its own belongs to a network namespace, which is not the tool's: it is refused, and mmdebstrap goes on with the one of this
+ * machine. Whoever reads the two lines of mount would look for a fault.
+ */
+function withoutRefusedMount(task: Work): (line: string) => void {
+  let refused = false;
+  return (line) => {
+    const follows = refused && line.includes('dmesg(1) may have more information');
+    refused = /^mount: \S+\/sys: permission denied\.$/.test(line);
+    if (!refused && !follows) task.tell(line);
+  };
 }
 
 async function carryOut(
