@@ -5,7 +5,7 @@ import { startServer, type TestServer } from '../harness/server.ts';
 import { labAccounts } from '../lab/addresses.ts';
 import { type LightLab, startLightBmcs } from '../lab/light-bmc.ts';
 
-const count = 800;
+const count = 500;
 const patience = 600_000;
 
 let lab: LightLab;
