@@ -14,7 +14,7 @@ export async function askSecret(question: string, { stdin }: Terminal): Promise<
       for (const letter of chunk as string) {
         if (letter === '\r' || letter === '\n' || letter === '\u0004') return typed;
         if (letter === '\u0003') throw new UsageError('Nothing was typed.');
-        if (letter === '\u007F' || letter === '\b') typed = [...typed].slice(0, -1).join('');
+        if (letter === '\u007F' || letter === '\b') typed = typed.replace(/.$/su, '');
         else typed += letter;
       }
     }

@@ -25,7 +25,7 @@ export const events = query({
       addresses,
       command: 'events',
       line,
-      kinds: kinds as readonly EventKind[],
+      kinds,
       range,
       ranges: { rangeFiles: ranges.rangeFiles },
     };

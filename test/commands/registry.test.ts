@@ -43,6 +43,7 @@ describe('the arguments that a row makes of its example', () => {
       params: paramsOf(row),
       query,
       body: body as object as Record<string, unknown>,
+      lastEventId: undefined,
       expectsNodes: false,
     });
     expect(Object.values(commands)).toContain(row.command);

@@ -7,7 +7,7 @@ const usage = `Usage: nodediscoverls [-l]
   -l   all they said of themselves`;
 
 interface Discovery {
-  readonly unmatched: readonly Readonly<Record<string, unknown>>[];
+  readonly unmatched: readonly Readonly<Record<string, string | undefined>>[];
 }
 
 export const command = withHelp(usage, async (invocation) => {
@@ -20,7 +20,7 @@ export const command = withHelp(usage, async (invocation) => {
     await stdout.line(
       long
         ? JSON.stringify(machine, null, 2)
-        : ['mac', 'uuid', 'serial', 'model', 'reason'].map((name) => String(machine[name] ?? '-')).join('  '),
+        : ['mac', 'uuid', 'serial', 'model', 'reason'].map((name) => machine[name] ?? '-').join('  '),
     );
   return 0;
 });

@@ -61,7 +61,9 @@ async function tellNotConfigured(
   { invocation: { client, stderr }, range }: NodeCall,
   failed: readonly StreamLine[],
 ): Promise<void> {
-  const names = failed.flatMap(({ node, reference }) => (String(reference ?? '').startsWith(noDriver) ? [] : node!));
+  const names = failed.flatMap(({ node, reference }) =>
+    `${(reference ?? '') as string}`.startsWith(noDriver) ? [] : node!,
+  );
   if (names.length === 0) return;
   const attributes = (await client.get(path('nodes', range, 'attrs', 'netboot'))) as Record<
     string,

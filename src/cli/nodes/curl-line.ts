@@ -9,7 +9,7 @@ export function curlLine(place: Place, { method, at, query, body }: NodeRequest)
     Object.entries(query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );
   const base = place.socket === undefined ? `${place.protocol}//${place.shown}` : 'http://localhost';
-  const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search}` : ''}`;
+  const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search.toString()}` : ''}`;
   return [
     'curl',
     ...(place.socket === undefined ? [] : ['--unix-socket', quoted(place.socket)]),

@@ -23,7 +23,7 @@ const collator = new Intl.Collator('en', { numeric: true });
 const compare = (a: string, b: string): number => collator.compare(a, b);
 
 function cells({ node, value, error }: Result): Record<string, string> {
-  if (error !== undefined) return { node: String(node), error: String(error) };
+  if (error !== undefined) return { node: String(node), error: text(error) };
   if (Array.isArray(value)) return { node: String(node), value: value.map(text).join('\n') };
   if (value === null || typeof value !== 'object') return { node: String(node), value: text(value) };
   const own = Object.entries(value).map(([name, each]) => [
@@ -34,11 +34,7 @@ function cells({ node, value, error }: Result): Record<string, string> {
 }
 
 const text = (value: unknown): string =>
-  value === undefined || value === null
-    ? ''
-    : typeof value === 'object'
-      ? JSON.stringify(value)
-      : String(value as string);
+  value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : `${value as string}`;
 
 function rowsOf(results: readonly Result[]): string[][] {
   const all = results.map(cells);
