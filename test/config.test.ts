@@ -23,6 +23,7 @@ describe('loadConfig', () => {
       data: join(import.meta.dirname, '..', 'var'),
       listen: [{ host: '127.0.0.1', port: 8443 }],
       http: { listen: [], proxies: [] },
+      socket: { enabled: true, path: undefined, accounts: false },
       tls: undefined,
       xcatws: { errors: 'specification' },
       limits: { maxConnectionsPerAddress: 1_024, maxConcurrentPerUser: 1_024, requestTimeout: 60 },
@@ -105,6 +106,10 @@ describe('loadConfig', () => {
       proxies = ["10.9.0.0/24"]
       [xcatws]
       errors = "reference"
+      [socket]
+      enabled = false
+      path = "own.sock"
+      accounts = true
       [tls]
       certificate = "own.pem"
       key = "own.key"
@@ -180,6 +185,7 @@ describe('loadConfig', () => {
       ],
       http: { listen: [{ host: '127.0.0.1', port: 8080 }], proxies: ['10.9.0.0/24'] },
       xcatws: { errors: 'reference' },
+      socket: { enabled: false, path: join(directory, 'own.sock'), accounts: true },
       tls: { certificate: join(directory, 'own.pem'), key: join(directory, 'own.key') },
       limits: { maxConnectionsPerAddress: 10, maxConcurrentPerUser: 11, requestTimeout: 12 },
       hardware: {

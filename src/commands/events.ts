@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { Sliced } from '../core/slices.ts';
-import { type EventKind, eventKinds } from '../core/event-kinds.ts';
+import { eventKinds } from '../core/event-kinds.ts';
 import { noSelection, query, type Question, selectNodes } from './command.ts';
 
 /** Tells what happens, as it happens: of nodes that the caller may run it on, and of the caller's own runs. */

@@ -71,7 +71,7 @@ export const lsdef = query({
     const own = (shown: Attributes): Attributes =>
       args.ownScripts && type === nodeType ? withoutDefaultScripts(snapshot, shown) : shown;
     if (attributes) {
-      checkAttributeNames(type, Object.fromEntries(attributes.map((name) => [name, ''])));
+      checkAttributeNames(type, Object.fromEntries(attributes.map((name) => [name, ''])), true);
       const objects = {
         shape: 'objects',
         names,

@@ -22,7 +22,7 @@ import { attributeNamed, nodeType, type ObjectType } from './types.ts';
 export type Given = Readonly<Record<string, string>>;
 
 /** Refuses attribute names the type does not have, before anything is written. */
-export function checkAttributeNames(type: ObjectType, attributes: Given): void {
+export function checkAttributeNames(type: ObjectType, attributes: Given, reads = false): void {
   if (type.name === 'site') return;
   const problems = Object.keys(attributes).flatMap((name) => {
     try {
@@ -33,7 +33,10 @@ export function checkAttributeNames(type: ObjectType, attributes: Given): void {
     }
   });
   if (problems.length === 0) return;
-  const reference = problems.flatMap((problem) => [...(problem.reference ?? []), 'Skipping to the next attribute.']);
+  const reference = problems.flatMap((problem) => [
+    ...(problem.reference ?? []),
+    ...(reads ? [] : ['Skipping to the next attribute.']),
+  ]);
   throw new Fault(
     'invalid',
     problems.flatMap(({ sentences }) => sentences),

@@ -1,5 +1,5 @@
-import { type IncomingMessage } from 'node:http';
-import { type ClientRequest, request } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import type { TestServer } from './server.ts';
 
 /** One block of a stream of events. */

@@ -203,7 +203,7 @@ describe('a write', () => {
     const options = (template: string) => ({ options: { '--template': template } });
     expect(await refused('POST', '/nodes/s1', options('switch-template'))).toBe(403);
     await server.ok('POST', '/nodes/s1', { ...options('switch-template'), ip: '10.0.0.9' });
-    expect(await attributes('s1')).toMatchObject({ groups: 'all,switch', ip: '10.0.0.9', mgt: 'switch' });
+    expect(await attributes('s1')).toMatchObject({ groups: 'switch', ip: '10.0.0.9', mgt: 'switch' });
     await server.ok('POST', '/nodes/n9', { ...options('n1'), groups: 'g9' });
     expect(await attributes('n9')).toEqual({ groups: 'g9', mgt: 'ipmi' });
     expect(await refused('POST', '/nodes/n10', options('nosuch'))).toBe(404);

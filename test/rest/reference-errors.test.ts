@@ -74,7 +74,7 @@ it.each([
     '/nodes/n3',
     { groups: 'all', bmc: '10.0.0.2' },
     403,
-    ["Cannot set the attr='bmc' attribute unless mgt value is ipmi or redfish or openbmc.", oneOrMore, unknownReason],
+    ["Cannot set the attr='bmc' attribute unless mgt value is ipmi or openbmc.", oneOrMore, unknownReason],
     '1',
   ],
   [

@@ -62,7 +62,7 @@ async function tellNotConfigured(
   failed: readonly StreamLine[],
 ): Promise<void> {
   const names = failed.flatMap(({ node, reference }) =>
-    `${(reference ?? '') as string}`.startsWith(noDriver) ? [] : node!,
+    typeof reference === 'string' && reference.startsWith(noDriver) ? [] : node!,
   );
   if (names.length === 0) return;
   const attributes = (await client.get(path('nodes', range, 'attrs', 'netboot'))) as Record<

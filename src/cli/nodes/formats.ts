@@ -33,8 +33,10 @@ function cells({ node, value, error }: Result): Record<string, string> {
   return { node: String(node), ...(Object.fromEntries(own) as Record<string, string>) };
 }
 
-const text = (value: unknown): string =>
-  value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : `${value as string}`;
+const text = (value: unknown): string => {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+};
 
 function rowsOf(results: readonly Result[]): string[][] {
   const all = results.map(cells);

@@ -122,14 +122,18 @@ function successes(endpoint: Endpoint): Record<number, object> {
       const description = `Done; the reply has no body. With dryRun=1: ${dryRunReply.description}`;
       return { description, content: dryRunContent };
     }
-    const { key, description, media } = replies[reply];
+    const { key, description: usual, media } = replies[reply];
     if (media !== undefined)
-      return { description, content: { [media]: { schema: ref('schemas', key), example: example.reply } } };
+      return { description: usual, content: { [media]: { schema: ref('schemas', key), example: example.reply } } };
+    const told = returns ?? ref('schemas', defines === undefined ? key : attributesKey(defines));
+    // Of a POST the reply to a dry run has a status of its own.
+    const orTried = dryRun && method !== 'POST';
+    const description = orTried ? `${usual} With dryRun=1: ${dryRunReply.description}` : usual;
     return {
       description,
       content: {
         'application/json': {
-          schema: returns ?? ref('schemas', defines === undefined ? key : attributesKey(defines)),
+          schema: orTried ? { anyOf: [told, ref('schemas', dryRunReply.key)] } : told,
           ...(example.reply === undefined ? {} : { example: example.reply }),
         },
         'application/x-ndjson': { schema: ref('schemas', streamLine.key) },

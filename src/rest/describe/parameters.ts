@@ -4,6 +4,8 @@ import { canDryRun, takesLong } from './rows.ts';
 /** Segments of paths, by name. */
 export const pathParameters: Readonly<Record<string, string>> = {
   objtype: 'A type of objects, such as node or site, or a table as in tables.nodelist.',
+  names:
+    'Names of objects of the type, separated by commas; of nodes a node range. ALLRESOURCES stands for all where they are read.',
   noderange: 'Nodes: a name, a group or any other node range. ALLRESOURCES stands for all nodes where they are read.',
   imgname: 'Names of operating system images, separated by commas. ALLRESOURCES stands for all where they are read.',
   netname: 'Names of networks, separated by commas. ALLRESOURCES stands for all where they are read.',
