@@ -19,10 +19,13 @@ export function helpOrVersion(
   return unknown.length > 0 || lacking.length > 0 ? usageError({ stdout }, usage) : undefined;
 }
 
-/** The help text where the call was wrong. */
-export function usageError({ stdout }: Pick<Invocation, 'stdout'>, usage: string, code = 1): number {
-  stdout.line(usage);
+/** Says it and answers the exit status. */
+export function told({ stdout }: Pick<Invocation, 'stdout'>, text: string, code = 0): number {
+  stdout.line(text);
   return code;
 }
+
+/** The help text where the call was wrong. */
+export const usageError = (to: Pick<Invocation, 'stdout'>, usage: string, code = 1): number => told(to, usage, code);
 
 export const helpAndVersion = { 'help|h|?': 'flag', 'version|v': 'flag' } as const;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { longWork } from '../long-work.ts';
 import type { CliCommand } from '../invocation.ts';
 import { asksHelp } from '../nodes/range-words.ts';
-import { usageError } from '../familiar.ts';
+import { told, usageError } from '../familiar.ts';
 import { parseOptions } from '../options.ts';
 
 const usage = `Usage: copycds [-n NAME] [-a ARCH] [-p PATH] [-i] [-o] [-w] FILE...
@@ -18,7 +18,7 @@ export const command: CliCommand = {
   usage,
   async run(invocation) {
     const { argv, stdout } = invocation;
-    if (asksHelp(argv[0])) return stdout.line(usage), 0;
+    if (asksHelp(argv[0])) return told({ stdout }, usage);
     const options = parseOptions(
       argv,
       {

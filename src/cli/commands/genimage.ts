@@ -1,3 +1,4 @@
+import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { referenceVersion } from '../lines.ts';
 import { isDefined, workOnImage } from '../images.ts';
@@ -39,15 +40,15 @@ export const command: CliCommand = {
       { unbundled: true },
     );
     for (const unknown of options.unknown) stderr.line(`Unknown option: ${unknown}`);
-    if (options.unknown.length > 0) return stdout.line(usage), 1;
-    if (options.flag('help')) return stdout.line(usage), 0;
-    if (options.flag('version')) return stdout.line(`Version ${referenceVersion}`), 0;
+    if (options.unknown.length > 0) return told({ stdout }, usage, 1);
+    if (options.flag('help')) return told({ stdout }, usage);
+    if (options.flag('version')) return told({ stdout }, `Version ${referenceVersion}`);
     const [image] = options.operands;
-    if (image === undefined) return stdout.line(usage), 1;
+    if (image === undefined) return told({ stdout }, usage, 1);
     stdout.line('Generating image: ');
     if (!(await isDefined(invocation, image))) return 1;
     if (options.flag('dryrun'))
-      return stdout.line(`muster would build ${image}; lsdef -t osimage -o ${image} shows from what.`), 0;
+      return told({ stdout }, `muster would build ${image}; lsdef -t osimage -o ${image} shows from what.`);
     return workOnImage(invocation, image, 'gen');
   },
 };

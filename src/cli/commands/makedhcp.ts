@@ -1,6 +1,7 @@
 import { act, warn } from '../acts.ts';
 import { path } from '../client.ts';
 import { Refused } from '../client-errors.ts';
+import { told } from '../familiar.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { errorLine, referenceVersion } from '../lines.ts';
 import { parseOptions } from '../options.ts';
@@ -27,9 +28,9 @@ export const command: CliCommand = {
       'l|localonly': 'flag',
       'V|verbose': 'flag',
     });
-    if (options.flag('help')) return stdout.line(usage), 0;
-    if (options.flag('version')) return stdout.line(`Version ${referenceVersion}`), 0;
-    if (argv.length === 0) return stdout.line(usage), 1;
+    if (options.flag('help')) return told({ stdout }, usage);
+    if (options.flag('version')) return told({ stdout }, `Version ${referenceVersion}`);
+    if (argv.length === 0) return told({ stdout }, usage, 1);
     const [range] = options.operands;
     if (options.unknown.length > 0) {
       // Tells who the server is, which the line names.

@@ -1,6 +1,6 @@
 import { act, warn } from '../acts.ts';
 import { path } from '../client.ts';
-import { helpAndVersion } from '../familiar.ts';
+import { helpAndVersion, told } from '../familiar.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { referenceVersion } from '../lines.ts';
 import { parseOptions } from '../options.ts';
@@ -20,8 +20,8 @@ export const command: CliCommand = {
       'e|external': 'flag',
       'V|verbose': 'flag',
     });
-    if (options.flag('help') || options.unknown.length > 0) return stdout.line(command.usage), 0;
-    if (options.flag('version')) return stdout.line(`Version ${referenceVersion}`), 0;
+    if (options.flag('help') || options.unknown.length > 0) return told({ stdout }, command.usage);
+    if (options.flag('version')) return told({ stdout }, `Version ${referenceVersion}`);
     const [range] = options.operands;
     const at = range === undefined ? '/services/dns' : path('nodes', range, 'dns');
     warn(invocation, await act(invocation, options.flag('d') && range !== undefined ? 'DELETE' : 'POST', at));

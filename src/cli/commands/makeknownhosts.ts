@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { path } from '../client.ts';
+import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { errorLine, referenceVersion } from '../lines.ts';
 import { asksHelp, asksVersion } from '../nodes/range-words.ts';
@@ -13,8 +14,8 @@ const usage = `Usage: makeknownhosts NODERANGE [-r]
 export const command: CliCommand = {
   usage,
   async run({ argv, env, stdout, stderr, client }) {
-    if (argv.some(asksHelp)) return stdout.line(usage), 1;
-    if (asksVersion(argv[0])) return stdout.line(`Version ${referenceVersion}`), 0;
+    if (argv.some(asksHelp)) return told({ stdout }, usage, 1);
+    if (asksVersion(argv[0])) return told({ stdout }, `Version ${referenceVersion}`);
     const range = argv.find((word) => !word.startsWith('-'));
     if (range === undefined) {
       // Tells who the server is, which the line names.

@@ -1,4 +1,5 @@
 import { path, type StreamLine } from '../client.ts';
+import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { namesIn } from '../nodes/confirm.ts';
 import { workOnNodes } from '../nodes/node-work.ts';
@@ -21,8 +22,8 @@ export const command: CliCommand = {
     const { stdout, client } = invocation;
     const { own, rest } = takeOwnOptions(invocation.argv);
     const range = rest.find((word) => !word.startsWith('-'));
-    if (rest.some(asksHelp)) return stdout.line(usage), 0;
-    if (range === undefined) return stdout.line(usage), 1;
+    if (rest.some(asksHelp)) return told({ stdout }, usage);
+    if (range === undefined) return told({ stdout }, usage, 1);
     try {
       const names = await namesIn(client, range);
       if (names.length === 0) return 0;

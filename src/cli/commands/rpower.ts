@@ -1,6 +1,5 @@
 import { path } from '../client.ts';
 import { nodeCommand, refuseByKind, work } from '../nodes/node-command.ts';
-import { failureText } from '../nodes/node-work.ts';
 
 const readings = ['stat', 'state', 'status', 'bmcstate'];
 const actions = ['on', 'off', 'softoff', 'boot', 'reset', 'cycle', 'nmi', 'suspend', 'wake', 'bmcreboot'];
@@ -19,9 +18,6 @@ function outcomeText(action: string, { power, before }: Outcome): string {
   if (action === 'reset') return power === 'off' ? 'off' : 'reset';
   return action === 'on' || action === 'off' || readings.includes(action) ? power : action;
 }
-
-/** OpenBMC's errors come on the other stream there. */
-const toStdout = ['Unable to get attribute username'];
 
 export const command = nodeCommand({
   usage: `Usage: rpower NODERANGE ACTION
@@ -42,14 +38,11 @@ export const command = nodeCommand({
       return refuseByKind(call, (mgt) => `Error: Unsupported command: rpower ${action} when using mgt=${mgt}.`);
     const at = path('nodes', range, 'power');
     const lines = (value: unknown): string[] => [outcomeText(action, value as Outcome)];
-    const failure = (line: Parameters<typeof failureText>[0]) =>
-      toStdout.includes(failureText(line)) ? { stdout: [`${line.node}: Error: ${failureText(line)}`] } : undefined;
-    const telling = { lines, failure };
-    if (readings.includes(action) && action !== 'bmcstate') return work(call, { method: 'GET', at }, telling);
+    if (readings.includes(action) && action !== 'bmcstate') return work(call, { method: 'GET', at }, { lines });
     return work(
       call,
       { method: 'PUT', at, body: { action } },
-      { ...telling, ...(destructive.includes(action) ? { question: `rpower ${action} on` } : {}) },
+      { lines, ...(destructive.includes(action) ? { question: `rpower ${action} on` } : {}) },
     );
   },
 });

@@ -67,7 +67,8 @@ async function configure(call: NodeCall, settings: readonly string[]): Promise<n
     const name = word.split('=', 1)[0]!;
     if (accounts.includes(name)) continue;
     const at = path('nodes', range, 'sp', name);
-    code ||= codeOf(await workOnNodes(invocation, { method: 'GET', at }, { range, lines: labelled }, own));
+    const asked = await workOnNodes(invocation, { method: 'GET', at }, { range, lines: labelled }, own);
+    code = Math.max(code, codeOf(asked));
   }
   return code;
 }

@@ -1,9 +1,10 @@
 import { path } from '../client.ts';
 import { Refused } from '../client-errors.ts';
-import type { CliCommand } from '../invocation.ts';
+import { told } from '../familiar.ts';
+import type { CliCommand, Invocation } from '../invocation.ts';
 import { referenceVersion } from '../lines.ts';
-import { curlLine } from '../nodes/curl-line.ts';
-import { takeOwnOptions } from '../nodes/own-options.ts';
+import { type NodeRequest, workOnNodes } from '../nodes/node-work.ts';
+import { type OwnOptions, takeOwnOptions } from '../nodes/own-options.ts';
 import { parseOptions } from '../options.ts';
 
 const usage = `Usage: updatenode NODERANGE [-F] [-S] [-P [SCRIPT,...]]
@@ -16,7 +17,7 @@ const usage = `Usage: updatenode NODERANGE [-F] [-S] [-P [SCRIPT,...]]
 export const command: CliCommand = {
   usage,
   async run(invocation) {
-    const { stdout, stderr, client } = invocation;
+    const { stdout, stderr } = invocation;
     const { own, rest } = takeOwnOptions(invocation.argv);
     const options = parseOptions(rest, {
       'help|h|?': 'flag',
@@ -30,11 +31,11 @@ export const command: CliCommand = {
       'k|security': 'flag',
     });
     for (const unknown of options.unknown) stderr.line(`Unknown option: ${unknown}`);
-    if (options.unknown.length > 0) return stdout.line(usage), 1;
-    if (options.flag('help')) return stdout.line(usage), 0;
-    if (options.flag('version')) return stdout.line(`Version ${referenceVersion}`), 0;
+    if (options.unknown.length > 0) return told({ stdout }, usage, 1);
+    if (options.flag('help')) return told({ stdout }, usage);
+    if (options.flag('version')) return told({ stdout }, `Version ${referenceVersion}`);
     const [range] = options.operands;
-    if (range === undefined) return stdout.line(usage), 1;
+    if (range === undefined) return told({ stdout }, usage, 1);
     if (options.flag('F') && options.flag('f')) {
       stderr.line('Choose either -f to sync the service nodes, or -F  to sync the nodes not both.');
       return 1;
@@ -47,26 +48,42 @@ export const command: CliCommand = {
         ? [{ word: 'postscript', body: scripts === '' ? {} : { scripts: scripts.split(',') } }]
         : []),
     ];
+    let code = 0;
     for (const { word, body } of steps.length > 0 ? steps : [{ word: 'updating', body: undefined }]) {
       const request = { method: 'POST', at: path('nodes', range, word), ...(body ? { body } : {}) } as const;
-      if (own.curl) {
-        stdout.line(curlLine(client.place, request));
-        continue;
-      }
-      try {
-        const reply = (await client.call('POST', request.at, request)).body;
-        const lines = Array.isArray(reply) ? (reply as string[]) : linesOf(reply as Record<string, readonly string[]>);
-        for (const line of lines) await stdout.line(line);
-      } catch (error) {
-        // A script that is not there is told like a result, and nothing is run.
-        if (!(error instanceof Refused) || !error.reference.some((text) => text.includes('does not exist')))
-          throw error;
-        for (const text of error.reference) stdout.line(text);
-      }
+      code = Math.max(code, await carryOut(invocation, request, own));
     }
-    return 0;
+    return code;
   },
 };
 
-const linesOf = (reply: Readonly<Record<string, readonly string[]>>): string[] =>
-  Object.entries(reply ?? {}).flatMap(([node, lines]) => lines.map((line) => `${node}: ${line}`));
+const synced = 'File synchronization has completed.';
+/** What is true of many nodes is said once. */
+const saidOnce = [
+  'There were no syncfiles defined to process. File synchronization has completed.',
+  'Performing software maintenance operations. This could take a while, if there are packages to install.',
+];
+
+async function carryOut(invocation: Invocation, request: NodeRequest, own: OwnOptions): Promise<number> {
+  const { stdout } = invocation;
+  const done: string[] = [];
+  const said = new Set<string>();
+  const lines = (value: unknown, node: string): string[] =>
+    (value as readonly string[]).filter((line) => {
+      if (line === synced) done.push(node);
+      else if (!saidOnce.includes(line)) return true;
+      else if (!said.has(line)) stdout.line(line);
+      said.add(line);
+      return false;
+    });
+  try {
+    const { failed } = await workOnNodes(invocation, request, { lines }, own);
+    if (done.length > 0) stdout.line(`File synchronization has completed for nodes: "${done.sort().join(',')}"`);
+    return failed > 0 ? 1 : 0;
+  } catch (error) {
+    // A script that is not there is told like a result, and nothing is run.
+    if (!(error instanceof Refused) || !error.reference.some((text) => text.includes('does not exist'))) throw error;
+    for (const text of error.reference) stdout.line(text);
+    return 0;
+  }
+}

@@ -1,5 +1,6 @@
 import { path } from '../client.ts';
 import { Refused } from '../client-errors.ts';
+import { told } from '../familiar.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { errorLine, referenceVersion } from '../lines.ts';
 import { namesIn } from '../nodes/confirm.ts';
@@ -21,7 +22,7 @@ export const command: CliCommand = {
   async run(invocation) {
     const { stdout, stderr } = invocation;
     const { own, rest } = takeOwnOptions(invocation.argv);
-    if (rest.some(asksHelp)) return stdout.line(usage), 0;
+    if (rest.some(asksHelp)) return told({ stdout }, usage);
     const options = parseOptions(rest, {
       'V|version': 'flag',
       'R|recursive': 'flag',
@@ -41,9 +42,9 @@ export const command: CliCommand = {
       'i|rootimg': 'value',
       'c|cleanup': 'flag',
     });
-    if (options.flag('V')) return stdout.write(`Version ${referenceVersion}\n\n`), 0;
+    if (options.flag('V')) return told({ stdout }, `Version ${referenceVersion}\n`);
     const [range, ...operands] = options.operands;
-    if (range === undefined) return stdout.write('Node range not specified, see man page for syntax.\n\n'), 1;
+    if (range === undefined) return told({ stdout }, 'Node range not specified, see man page for syntax.\n', 1);
     const list = options.value('F');
     if (list === undefined && operands.length === 0) {
       stderr.line('No parameters were supplied on the xdcp command. Run xdcp -h');
@@ -54,7 +55,7 @@ export const command: CliCommand = {
       return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, own));
     }
     const target = operands.pop()!;
-    if (operands.length === 0) return stdout.line(usage), 1;
+    if (operands.length === 0) return told({ stdout }, usage, 1);
     if (options.flag('P')) {
       const { pull } = await import('../nodes/pull.ts');
       return pull(invocation, range, operands, target, own);

@@ -1,4 +1,5 @@
 import { path } from '../client.ts';
+import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { referenceVersion } from '../lines.ts';
 import { workOnNodes } from './node-work.ts';
@@ -16,12 +17,12 @@ export function copyCommand(name: string): CliCommand {
     async run(invocation) {
       const { stdout } = invocation;
       const { own, rest } = takeOwnOptions(invocation.argv);
-      if (rest.some(asksHelp)) return stdout.line(usage), 0;
-      if (asksVersion(rest[0])) return stdout.line(`Version ${referenceVersion}`), 0;
+      if (rest.some(asksHelp)) return told({ stdout }, usage);
+      if (asksVersion(rest[0])) return told({ stdout }, `Version ${referenceVersion}`);
       const operands = rest.filter((word) => !word.startsWith('-'));
       const to = operands.pop() ?? '';
       const colon = to.indexOf(':');
-      if (operands.length === 0 || colon < 1) return stdout.line(usage), 1;
+      if (operands.length === 0 || colon < 1) return told({ stdout }, usage, 1);
       const [range, target] = [to.slice(0, colon), to.slice(colon + 1) || '.'];
       const request = {
         method: 'POST',

@@ -1,4 +1,5 @@
 import { path } from '../client.ts';
+import { told } from '../familiar.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { nodeErrorLine, nodeLine, referenceVersion } from '../lines.ts';
 import { namesIn } from './confirm.ts';
@@ -34,11 +35,6 @@ export function nodeCommand({ usage, bare = 0, run }: NodeCommand): CliCommand {
       return run({ invocation, range, words, own });
     },
   };
-}
-
-export function told({ stdout }: Invocation, text: string, code = 0): number {
-  stdout.line(text);
-  return code;
 }
 
 /** The usual way: 1 if any node failed. */

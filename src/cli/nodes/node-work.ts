@@ -4,7 +4,6 @@ import type { Invocation } from '../invocation.ts';
 import { nodeErrorLine, nodeLine } from '../lines.ts';
 import { confirmed } from './confirm.ts';
 import { curlLine } from './curl-line.ts';
-import { foldNames } from './fold.ts';
 import type { OwnOptions } from './own-options.ts';
 import { ProgressLine } from './progress.ts';
 import { ResultWriter, type Said } from './result-writer.ts';
@@ -151,6 +150,3 @@ function cancelOnInterrupt({ client, signal, stderr }: Invocation, run: string |
   signal.addEventListener('abort', cancel, { once: true });
   return () => signal.removeEventListener('abort', cancel);
 }
-
-/** Nodes that failed, folded, for commands of our own. */
-export const failedLine = (names: readonly string[]): string => `failed: ${foldNames(names)}`;
