@@ -46,6 +46,7 @@ const bootPackages: readonly DebianPackage[] = (
 ).map((each) => ({ ...each, optional: true }));
 
 export const testPackages: readonly DebianPackage[] = [
+  { name: 'ansible-core', program: 'ansible-inventory', why: 'reads the inventory of the command line' },
   { name: 'atftp', program: 'atftp', why: 'fetches files by TFTP with windows' },
   { name: 'attr', program: 'getfattr', why: 'a second opinion on extended attributes in images' },
   { name: 'bind9', program: 'named', why: 'the name server that muster sets up' },
@@ -57,6 +58,7 @@ export const testPackages: readonly DebianPackage[] = [
     why: 'the programs of initial RAM disks, and a client of TFTP',
   },
   { name: 'cloud-init', program: 'cloud-init', why: 'checks answers for the installer of Ubuntu' },
+  { name: 'clustershell', program: 'nodeset', why: 'asks the command line for groups' },
   { name: 'cpio', program: 'cpio', why: 'a second opinion on archives' },
   { name: 'createrepo-c', program: 'createrepo_c', why: 'repositories of packages for dnf and zypper' },
   { name: 'curl', program: 'curl', why: 'talks to the server as a client of another make' },
@@ -71,6 +73,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'fdisk', program: 'sfdisk', why: 'divides the disks of machines' },
   { name: 'fping', program: 'fping', why: 'asks nodes for signs of life' },
   { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on service processors' },
+  { name: 'genders', program: 'nodeattr', why: 'reads the genders of the command line' },
   { name: 'iproute2', program: 'ip', why: 'networks of their own for tests' },
   { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on service processors' },
   { name: 'isc-dhcp-client', program: 'dhclient', why: 'asks for addresses by DHCPv6' },
@@ -108,6 +111,8 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'rpm', program: 'rpmbuild', why: 'packages for dnf and zypper' },
   { name: 'skopeo', program: 'skopeo', why: 'container images of another make, and copies of them' },
   { name: 'sqlite3', program: 'sqlite3', why: 'reads the database from outside' },
+  { name: 'slurm-client', program: 'scontrol', why: 'shows what Slurm has read' },
+  { name: 'slurmctld', program: 'slurmctld', why: 'reads the nodes of the command line' },
   { name: 'snmpd', program: 'snmpd', why: 'a switch that tells where machines are' },
   { name: 'squashfs-tools', program: 'mksquashfs', why: 'packs images' },
   { name: 'strace', program: 'strace', why: 'shows that a write is synced before it is acknowledged' },

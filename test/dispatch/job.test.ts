@@ -240,6 +240,7 @@ test('what work finds and brings about elsewhere is kept here', { timeout: 60_00
     return draft.changes();
   });
   await cluster.put(...['n1', 'n2'].map((node) => ['nodelist', { node, status: '', updatestatus: '' }] as const));
+  await elsewhere(rpower, { range, action: 'off' });
   await elsewhere(rpower, { range, action: 'on' });
   await elsewhere(updatenode, { range, files: false, software: false, scripts: ['hello'] });
   expect(cluster.rows('spcert').map(({ node }) => node)).toEqual(['n2']);

@@ -17,6 +17,7 @@ const hidden = '********';
 /** Secret columns as the decisions list them, with the keys of a row that holds one. */
 const secretColumns: [table: string, column: string, keys: string, more?: Record<string, string>][] = [
   ['passwd', 'password', 'key=system,username=root'],
+  ['hooks', 'secret', 'name=h1'],
   ['ipmi', 'password', 'node=s1'],
   ['openbmc', 'password', 'node=s1'],
   ['mpa', 'password', 'mpa=m1,username=u'],

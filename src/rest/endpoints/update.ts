@@ -66,7 +66,7 @@ export const update: Endpoint[] = [
     summary: "Give nodes the files of their images' synclists.",
     description:
       'Only files that differ travel: by size, then time, then hash. Lists are those of the attribute synclists of the image, else the one below INSTALLDIR/custom that fits. Lists and sources must lie below the directories of the setting remote.sources.',
-    example: { path: '/nodes/n1,n2/filesyncing', reply: [synced] },
+    example: { path: '/nodes/n1,n2/filesyncing', body: {}, reply: [synced] },
   }),
   row('sw', () => software, {
     reply: 'lines',
