@@ -1,6 +1,7 @@
 import type { CommandEntry } from '../invocation.ts';
 import { booting } from './booting.ts';
 import { hardware } from './hardware.ts';
+import { own } from './own.ts';
 import { remote } from './remote.ts';
 import { services } from './services.ts';
 
@@ -34,6 +35,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   xdshbak: { summary: 'Show output below the names of nodes', load: () => import('./xdshbak.ts') },
   ...booting,
   ...hardware,
+  ...own,
   ...remote,
   ...services,
   chzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },
