@@ -4,11 +4,17 @@ import type { CommandEntry } from '../invocation.ts';
 export const own: Readonly<Record<string, CommandEntry>> = {
   apply: { own: true, summary: 'Make definitions match a file', load: () => import('./apply.ts') },
   changes: { own: true, summary: 'Show what was changed', load: () => import('./changes.ts') },
+  completion: {
+    own: true,
+    summary: 'Print a script that completes commands in a shell',
+    load: () => import('./completion.ts'),
+  },
   contexts: {
     own: true,
     summary: 'List the servers that were logged in to, or choose one',
     load: () => import('./contexts.ts'),
   },
+  doctor: { own: true, summary: 'Look whether this client can work', load: () => import('./doctor.ts') },
   edit: { own: true, summary: 'Edit definitions', load: () => import('./edit.ts') },
   events: { own: true, summary: 'Tell what happens, as it happens', load: () => import('./events.ts') },
   explain: {
