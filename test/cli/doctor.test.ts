@@ -56,7 +56,7 @@ describe('muster doctor', { timeout: 90_000 }, () => {
   });
 });
 
-describe('completion in bash', { timeout: 120_000 }, () => {
+describe('completion in shells', { timeout: 120_000 }, () => {
   /** What bash offers for the last of the words. */
   const offered = async (...words: string[]): Promise<string[]> => {
     const script = `PATH=${dirname(muster)}:$PATH; eval "$(muster completion bash)"
@@ -78,6 +78,24 @@ _muster; printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(await offered('muster', 'lsdef', '-t', 'netw')).toEqual(['network']);
     expect(await offered('muster', 'runs', 'a')).toEqual(['attach']);
     expect(await offered('muster', 'nosuch', 'a')).toEqual([]);
+  });
+
+  it('works in zsh and fish too', async () => {
+    const inZsh = async (...words: string[]) => {
+      const script = `PATH=${dirname(muster)}:$PATH; compdef() { :; }; eval "$(muster completion zsh)"
+compadd() { shift; print -l -- "$@"; }; words=("$@"); CURRENT=$#; _muster`;
+      return (await ended('zsh', ['-f', '-c', script, 'zsh', ...words], env)).stdout;
+    };
+    expect(await inZsh('muster', 'rpow')).toBe('rpower\n');
+    expect(await inZsh('muster', 'rpower', 'n1,com')).toBe('n1,compute\n');
+    expect(await inZsh('rpower', 'n')).toBe('n1\nn2\nn3\n');
+    const inFish = async (line: string) => {
+      const script = `set -x PATH ${dirname(muster)} $PATH; muster completion fish | source; complete -C '${line}'`;
+      return (await ended('fish', ['--no-config', '-c', script], env)).stdout;
+    };
+    expect(await inFish('muster rpow')).toBe('rpower\n');
+    expect(await inFish('muster rpower n1,com')).toBe('n1,compute\n');
+    expect(await inFish('rpower n')).toBe('n1\nn2\nn3\n');
   });
 
   it('is a script that its shell can read', async () => {

@@ -1,6 +1,6 @@
 import { type Client, path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
-import { emptyTree, readYaml, type Tree, writeYaml, YamlError } from './yaml.ts';
+import { emptyTree, readYaml, writeYaml, YamlError } from './yaml.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 /** Objects by type and name. */
@@ -43,7 +43,7 @@ const collator = new Intl.Collator('en', { numeric: true });
 const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : 1);
 
 export const definitionText = (definitions: Definitions, format: 'yaml' | 'json'): string =>
-  format === 'json' ? `${JSON.stringify(definitions, null, 2)}\n` : writeYaml(definitions as Tree);
+  format === 'json' ? `${JSON.stringify(definitions, null, 2)}\n` : writeYaml(definitions);
 
 /** Reads YAML or JSON, in which every value is a text, a number, true or false. */
 export function readDefinitions(text: string, file: string): Definitions {
@@ -78,9 +78,9 @@ function mapIn(value: unknown, file: string, what: string): Record<string, unkno
 function textsIn(values: Record<string, unknown>, what: string): Attributes {
   const texts = emptyTree() as Record<string, string>;
   for (const [name, value] of Object.entries(values)) {
-    if (value === null || typeof value === 'object')
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean')
       throw new UsageError(`${what}: ${name} must be a text; lists are texts with commas.`);
-    texts[name] = String(value as string | number | boolean);
+    texts[name] = String(value);
   }
   return texts;
 }

@@ -34,10 +34,5 @@ export async function writeRows(
 }
 
 /** No value can draw on the terminal, or look like a line of its own. */
-// oxlint-disable-next-line no-control-regex -- these are what is meant
 export const oneLine = (text: string): string =>
-  text.replaceAll(/[\u0000-\u001F\u007F-\u009F]/g, (each) =>
-    JSON.stringify(each)
-      .slice(1, -1)
-      .replace(/^[\u007F-\u009F]$/, '?'),
-  );
+  text.replaceAll(/\p{Cc}/gu, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);

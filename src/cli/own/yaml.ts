@@ -1,6 +1,10 @@
 /** What definitions are made of: texts in maps. */
 export type Tree = { [name: string]: Tree | string };
 
+interface ReadonlyTree {
+  readonly [name: string]: ReadonlyTree | string;
+}
+
 /** A line of a file that cannot be read; the message says which and why. */
 export class YamlError extends Error {}
 
@@ -9,9 +13,9 @@ const reserved = /^(true|false|null|yes|no|on|off|y|n|~)$/i;
 const isPlain = (text: string): boolean => plain.test(text) && !reserved.test(text) && !text.endsWith(' ');
 
 /** Names and texts are quoted wherever a reader of YAML could take them for something else. */
-export const yamlText = (text: string): string => (isPlain(text) ? text : JSON.stringify(text));
+const yamlText = (text: string): string => (isPlain(text) ? text : JSON.stringify(text));
 
-export function writeYaml(tree: Tree, indent = ''): string {
+export function writeYaml(tree: ReadonlyTree, indent = ''): string {
   let text = '';
   for (const [name, value] of Object.entries(tree)) {
     if (typeof value === 'string') text += `${indent}${yamlText(name)}: ${yamlText(value)}\n`;
