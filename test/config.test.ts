@@ -34,7 +34,10 @@ describe('loadConfig', () => {
         libvirtSocket: '/run/libvirt/libvirt-sock',
         accelerator: 'kvm',
         networks: undefined,
+        rehearsal: true,
       },
+      hooks: { ca: undefined, directory: undefined, networks: undefined, seconds: 10 },
+      metrics: { exporterPort: 9_100 },
       discovery: { interfaces: undefined, addresses: undefined, seconds: 5 },
       names: { hostsFile: '/etc/hosts', lookup: true },
       dns: { daemon: 'auto', directory: undefined, configuration: undefined, user: undefined, listen: undefined },
@@ -124,6 +127,14 @@ describe('loadConfig', () => {
       libvirtSocket = "/srv/libvirt-sock"
       accelerator = "qemu"
       networks = ["10.1.0.0/16", "fd00::/8"]
+      rehearsal = false
+      [hooks]
+      ca = "hooks-ca.pem"
+      directory = "hooks"
+      networks = ["10.2.0.0/16"]
+      seconds = 4
+      [metrics]
+      exporterPort = 9200
       [discovery]
       interfaces = ["eth1"]
       addresses = ["10.1.0.1-10.1.0.20"]
@@ -195,7 +206,15 @@ describe('loadConfig', () => {
         libvirtSocket: '/srv/libvirt-sock',
         accelerator: 'qemu',
         networks: ['10.1.0.0/16', 'fd00::/8'],
+        rehearsal: false,
       },
+      hooks: {
+        ca: join(directory, 'hooks-ca.pem'),
+        directory: join(directory, 'hooks'),
+        networks: ['10.2.0.0/16'],
+        seconds: 4,
+      },
+      metrics: { exporterPort: 9_200 },
       discovery: { interfaces: ['eth1'], addresses: ['10.1.0.1-10.1.0.20'], seconds: 3 },
       names: { hostsFile: join(directory, 'hosts'), lookup: false },
       dns: {

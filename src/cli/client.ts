@@ -92,6 +92,13 @@ export class Client {
     return { headers: reply.headers, run, lines };
   }
 
+  /** The bytes of a stream of server-sent events. */
+  async events(at: string, options: CallOptions = {}): Promise<AsyncIterable<Buffer>> {
+    const reply = await this.#request('GET', at, 'text/event-stream', options);
+    if (reply.status >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
+    return bytesOf(reply, this.place.shown);
+  }
+
   /** The process ends by itself only when no connection is left. */
   close(): void {
     this.#wire?.close();
@@ -140,7 +147,8 @@ function connect(place: Place): Socket {
           host,
           port,
           ...(net.isIP(host) === 0 ? { servername: host } : {}),
-          ...(ca === undefined ? {} : { ca }),
+          // The one that was agreed to at login may be the server's own, where it shows no other.
+          ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
         });
   socket.setKeepAlive(true, keepAliveAfter);
   return socket;
@@ -149,6 +157,14 @@ function connect(place: Place): Socket {
 /** What is cancelled has not failed. */
 const brokenOff = (place: string, error: Error): Error =>
   error.name === 'AbortError' ? error : new NotReached(place, reasonOf(error));
+
+async function* bytesOf(reply: WireReply, place: string): AsyncGenerator<Buffer> {
+  try {
+    yield* reply.body;
+  } catch (error) {
+    throw brokenOff(place, error as Error);
+  }
+}
 
 async function textOf(reply: WireReply, place: string): Promise<string> {
   const chunks: Buffer[] = [];

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Sliced } from '../core/slices.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
-import { explainAttribute } from '../objects/explain.ts';
+import { explainAttribute, ownAttributes } from '../objects/explain.ts';
 import { type Attributes, nodeAttributes, withoutDefaultScripts } from '../objects/node-attributes.ts';
 import { emptyRange, existingObjects, namedObjects, readSelection } from '../objects/select.ts';
 import { definitionWords } from '../objects/shown-arguments.ts';
@@ -31,6 +31,9 @@ export const lsdef = query({
       Type.Boolean({
         description: 'whether the scripts of all nodes are left out, as for those who write back what they read',
       }),
+    ),
+    ownValues: Type.Optional(
+      Type.Boolean({ description: 'only what is stored at the nodes themselves, and as it is stored' }),
     ),
   }),
   line({ type, names, attributes, explain, short }) {
@@ -99,9 +102,9 @@ export const lsdef = query({
     return {
       shape: 'objects',
       names,
-      attributes: (name) => own(nodeAttributes(reader, name)),
-      ...(args.ownScripts ? {} : { text: (name: string) => catalog.text(snapshot, name) }),
-      wholeCatalog: args.names === undefined && !args.ownScripts && !args.hiddenNodes,
+      attributes: (name) => (args.ownValues ? ownAttributes(reader, name) : own(nodeAttributes(reader, name))),
+      ...(args.ownScripts || args.ownValues ? {} : { text: (name: string) => catalog.text(snapshot, name) }),
+      wholeCatalog: args.names === undefined && !args.ownScripts && !args.ownValues && !args.hiddenNodes,
       dependsOn,
     };
   },

@@ -1,9 +1,9 @@
 import { redacted } from '../database/draft.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
-import { type Attributes, nodeAttribute } from './node-attributes.ts';
+import { type Attributes, nicParts, nodeAttribute, nodeAttributes } from './node-attributes.ts';
 import { isPattern } from './substitution/index.ts';
-import { attributeNamed, conditionHolds, isSecret, nodeType } from './types.ts';
+import { attributeNamed, conditionHolds, isSecret, nodeType, splitNic } from './types.ts';
 
 /** Which row gave a node's attribute, and by which pattern. */
 export function explainAttribute(reader: EffectiveReader, node: string, name: string): Attributes {
@@ -28,4 +28,16 @@ export function explainAttribute(reader: EffectiveReader, node: string, name: st
   if (value !== '')
     return { value, source: 'default', row: 'xcatdefaults', table: 'postscripts', column: name, stored: value };
   return { value, source: 'unset' };
+}
+
+/** What is stored at the node itself, as it is stored: nothing of its groups, no pattern filled in. Secrets are hidden. */
+export function ownAttributes(reader: EffectiveReader, node: string): Attributes {
+  const own: Record<string, string> = {};
+  for (const name of Object.keys(nodeAttributes(reader, node))) {
+    const { source, stored = '', value = '' } = explainAttribute(reader, node, name);
+    if (source !== 'node') continue;
+    const { nic } = splitNic(name);
+    own[name] = nic === undefined ? stored : (nicParts(stored).find(([part]) => part === nic)?.[1] ?? value);
+  }
+  return own;
 }

@@ -68,7 +68,12 @@ export function loadCredentials(config: {
   tls: { certificate: string; key: string } | undefined;
 }): Credentials {
   const { certificate, key } = config.tls ?? pathsBelow(config.data);
-  const credentials = { cert: readText(certificate, 'certificate'), key: readText(key, 'private key') };
+  // The authority is shown along, so that clients can keep it at their first login.
+  const authority = config.tls ? '' : readText(pathsBelow(config.data).ca, 'certificate authority');
+  const credentials = {
+    cert: `${readText(certificate, 'certificate')}\n${authority}`,
+    key: readText(key, 'private key'),
+  };
   const parsedCertificate = attempt(() => new X509Certificate(credentials.cert));
   if (parsedCertificate === undefined) throw new Fault('invalid', `${certificate} holds no certificate in PEM form.`);
   const parsedKey = attempt(() => createPrivateKey(credentials.key));

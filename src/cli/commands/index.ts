@@ -2,6 +2,7 @@ import type { CommandEntry } from '../invocation.ts';
 import { booting } from './booting.ts';
 import { hardware } from './hardware.ts';
 import { integrations } from './integrations.ts';
+import { own } from './own.ts';
 import { remote } from './remote.ts';
 import { services } from './services.ts';
 
@@ -36,6 +37,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   ...booting,
   ...hardware,
   ...integrations,
+  ...own,
   ...remote,
   ...services,
   chzone: { summary: 'Not here; tells what serves instead', load: () => import('./absent.ts') },

@@ -36,6 +36,7 @@ const listing = {
   hidden: '1: hidden nodes too.',
   skip: 'missing: names that nothing has are passed over.',
   scripts: 'own: without the scripts that run on every node, for those who write back what they read.',
+  values: 'own: of nodes only what is stored at them, nothing that comes from groups, and patterns as they are stored.',
 };
 
 function readingOf({ params, query }: Input) {
@@ -45,6 +46,7 @@ function readingOf({ params, query }: Input) {
     hiddenNodes: isSet('hidden', query['hidden'], '1'),
     skipMissing: isSet('skip', query['skip'], 'missing'),
     ownScripts: isSet('scripts', query['scripts'], 'own'),
+    ownValues: isSet('values', query['values'], 'own'),
   };
 }
 
@@ -92,7 +94,7 @@ export const definitionSets: Endpoint[] = [
   endpoint('GET /definitions/{objtype}/{names}/attrs/{attributes}', {
     command: lsdef,
     reply: 'attributes',
-    query: listing,
+    query: { hidden: listing.hidden, skip: listing.skip, scripts: listing.scripts },
     args: (input) => ({ ...readingOf(input), attributes: splitList(input.params['attributes']!) }),
     range: 'names',
     summary: 'The named attributes of objects of any type; ALLRESOURCES names them all.',

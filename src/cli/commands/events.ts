@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NotReached } from '../client-errors.ts';
+import type { CliCommand } from '../invocation.ts';
+import { foldNames } from '../nodes/fold.ts';
+import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
+import { oneLine } from '../own/row-diff.ts';
+import { serverEvents } from '../own/server-events.ts';
+
+const usage = `Usage: muster events [NODERANGE] [--kinds KINDS] [--after ID] [--seconds N] [--format ndjson]
+
+Tells what happens as it happens, until Ctrl-C. When the connection breaks off it is made again, and what came meanwhile is told.
+
+  --kinds KINDS     only these, separated by commas: change, status, power, run
+  --after ID        begin with what came after this event; with --format ndjson each line has its id
+  --seconds N       end after so many seconds
+  --format ndjson   one JSON object per line`;
+
+interface Told {
+  readonly kind: string;
+  readonly time?: string;
+  readonly nodes?: readonly string[] | number;
+  readonly [member: string]: unknown;
+}
+
+const [firstWait, longestWait] = [500, 15_000];
+
+export const command: CliCommand = ownCommand(
+  usage,
+  { kinds: 'value', after: 'value', seconds: 'value', format: 'value' },
+  async (invocation, options) => {
+    const { client, stdout, stderr, signal } = invocation;
+    const [noderange] = operandsOf(options, 0, 1, 'Name one noderange; separate nodes by commas.');
+    const format = oneOf('--format', options.value('format'), ['ndjson'] as const);
+    const [kinds, seconds] = [options.value('kinds'), options.value('seconds')];
+    const until = seconds === undefined ? undefined : Date.now() + Number(seconds) * 1_000;
+    let last = options.value('after');
+    let wasThere = false;
+    for (let wait = firstWait; ; wait = Math.min(longestWait, wait * 2)) {
+      try {
+        const left = until === undefined ? seconds : String(Math.max(0, (until - Date.now()) / 1_000));
+        const body = await client.events('/events', {
+          query: { noderange, kinds, seconds: left },
+          ...(last === undefined ? {} : { headers: { 'Last-Event-ID': last } }),
+          signal,
+        });
+        wasThere = true;
+        for await (const { id, data } of serverEvents(body)) {
+          last = id ?? last;
+          wait = firstWait;
+          if (data === '') continue;
+          const event = JSON.parse(data) as Told;
+          if (format) await stdout.line(JSON.stringify(id === undefined ? event : { id, ...event }));
+          else for (const line of linesOf(event)) await stdout.line(line);
+          await stdout.flush();
+        }
+      } catch (error) {
+        if (signal.aborted) return 0;
+        if (!(error instanceof NotReached) || !wasThere) throw error;
+        stderr.line(`muster events: The connection to ${error.place} is gone: ${error.reason}. Trying again.`);
+      }
+      if (signal.aborted || (until !== undefined && Date.now() >= until)) return 0;
+      await sleep(wait, undefined, { signal }).catch(() => {});
+      if (signal.aborted) return 0;
+    }
+  },
+);
+
+interface Row {
+  readonly table: string;
+  readonly nodes?: readonly string[];
+  readonly keys?: readonly Readonly<Record<string, string>>[];
+  readonly set?: Readonly<Record<string, string | null>>;
+  readonly new?: boolean;
+  readonly removed?: boolean;
+}
+
+function linesOf(event: Told): string[] {
+  const { kind, time = '', nodes, ...others } = event;
+  const head = `${time}  ${kind}`;
+  if (kind === 'change') {
+    const { user, command: by, revision, rows = [] } = others as { rows?: readonly Row[]; [member: string]: unknown };
+    return rows.map((row) => `${head} ${String(revision)} by ${String(user)} (${String(by)}): ${rowText(row)}`);
+  }
+  if (kind === 'ready') return [];
+  const about = Array.isArray(nodes)
+    ? `${foldNames(nodes as string[])}: `
+    : nodes === undefined
+      ? ''
+      : `${String(nodes)} nodes, `;
+  const said = Object.entries(others)
+    .filter(([name]) => name !== 'id')
+    .map(([name, value]) => `${name}=${oneLine(typeof value === 'string' ? value : JSON.stringify(value))}`);
+  return [`${head}  ${about}${said.join(' ')}`];
+}
+
+function rowText({ table, nodes, keys, set, new: made, removed }: Row): string {
+  const names = nodes
+    ? foldNames(nodes)
+    : (keys ?? []).map((key) => Object.values(key).map(oneLine).join(',')).join('; ');
+  const values = Object.entries(set ?? {}).map(([name, value]) =>
+    value === null ? `${name} cleared` : `${name}=${oneLine(value)}`,
+  );
+  return [table, names, ...(made ? ['(new)'] : removed ? ['(removed)'] : []), ...values].join(' ');
+}

@@ -1,0 +1,84 @@
+import { path } from '../client.ts';
+import { UsageError } from '../client-errors.ts';
+import type { CliCommand, Invocation } from '../invocation.ts';
+import type { ParsedOptions } from '../options.ts';
+import { oneLine } from '../own/row-diff.ts';
+import { oneOf, ownCommand } from '../own/own-command.ts';
+
+const usage = `Usage: muster explain NODERANGE ATTRIBUTE
+       muster explain --user NAME --command COMMAND [NODERANGE] [--line ARGUMENTS] [--host HOST]
+
+Where the value of an attribute comes from: the node, a group or a default, and by which pattern. Or why an account may run a
+command or not: what every rule says of it; the exit status is 0 if it may and 1 if not.
+
+  --line ARGUMENTS   the argument line that rules see, such as "-t node -o n1 bmc=10.1.0.1"
+  --host HOST        where the request would come from
+  --format json      as data`;
+
+const table = { 'user|u': 'value', command: 'value', line: 'value', host: 'value', format: 'value' } as const;
+
+export const command: CliCommand = ownCommand(usage, table, (invocation, options) =>
+  options.has('user') || options.has('command') ? explainRight(invocation, options) : explainValue(invocation, options),
+);
+
+const asData = (options: ParsedOptions): boolean =>
+  oneOf('--format', options.value('format'), ['json'] as const) !== undefined;
+
+async function explainValue({ client, stdout }: Invocation, options: ParsedOptions): Promise<number> {
+  const [range, attribute, ...more] = options.operands;
+  if (range === undefined || attribute === undefined || more.length > 0)
+    throw new UsageError('Name a noderange and an attribute, or a user and a command.');
+  const json = asData(options);
+  const body = (await client.get(path('nodes', range, 'explain', attribute))) as Record<string, Source>;
+  if (json) stdout.line(JSON.stringify(body, null, 2));
+  else
+    for (const [node, source] of Object.entries(body)) await stdout.line(`${node}: ${sentenceOf(attribute, source)}`);
+  return 0;
+}
+
+interface Source {
+  readonly value?: string | null;
+  readonly source?: string;
+  readonly row?: string;
+  readonly table?: string;
+  readonly column?: string;
+  readonly stored?: string;
+  readonly pattern?: string;
+}
+
+function sentenceOf(attribute: string, { value, source, row, table: of, column, stored, pattern }: Source): string {
+  if (value === undefined || value === null) return `${attribute} is not set`;
+  const from = row === undefined ? '' : source === 'group' ? ` ${row}` : '';
+  const where = of === undefined ? '' : ` (${of}.${column ?? ''})`;
+  const by = pattern === undefined ? '' : `, by ${oneLine(stored ?? pattern)}`;
+  return `${attribute}=${oneLine(value)}, from the ${source ?? 'node'}${from}${where}${by}`;
+}
+
+interface Verdict {
+  readonly allowed: boolean;
+  readonly why: readonly string[];
+  readonly trust?: Readonly<Record<string, Verdict>>;
+}
+
+async function explainRight({ client, stdout }: Invocation, options: ParsedOptions): Promise<number> {
+  const [noderange, ...more] = options.operands;
+  const [user, asked] = [options.value('user'), options.value('command')];
+  if (user === undefined || asked === undefined || more.length > 0)
+    throw new UsageError('Name a user with --user and a command with --command, and at most one noderange.');
+  const json = asData(options);
+  const query = { user, command: asked, noderange, line: options.value('line'), host: options.value('host') };
+  const verdict = (await client.get('/policy/explain', { query })) as Verdict;
+  const refused = Object.entries(verdict.trust ?? {}).filter(([, { allowed }]) => !allowed);
+  if (json) stdout.line(JSON.stringify(verdict, null, 2));
+  else {
+    stdout.line(
+      `${user} ${verdict.allowed ? 'may' : 'may not'} run ${asked}${noderange === undefined ? '' : ` on ${noderange}`}.`,
+    );
+    for (const sentence of verdict.why) stdout.line(`  ${sentence}`);
+    for (const [name, { why }] of refused) {
+      stdout.line(`Not with ${name}:`);
+      for (const sentence of why) stdout.line(`  ${sentence}`);
+    }
+  }
+  return verdict.allowed && refused.length === 0 ? 0 : 1;
+}

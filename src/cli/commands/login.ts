@@ -1,0 +1,116 @@
+import { X509Certificate } from 'node:crypto';
+import { userInfo } from 'node:os';
+import { askSecret } from '../ask.ts';
+import { Client } from '../client.ts';
+import { NotReached, UsageError } from '../client-errors.ts';
+import type { CliCommand, Invocation } from '../invocation.ts';
+import { asked } from '../own/ask-yes.ts';
+import { certificateOf } from '../own/certificates.ts';
+import { operandsOf, ownCommand } from '../own/own-command.ts';
+import { changeContexts } from '../own/write-contexts.ts';
+import { type Context, contextsFile, type Place, placeOf, readContexts } from '../places.ts';
+
+const usage = `Usage: muster login URL [--user NAME] [--context NAME] [--fingerprint SHA256] [--password-stdin]
+
+Logs in to a server, such as https://mn:8443, and makes it the one that other commands ask. The fingerprint of its certificate
+authority is shown at the first login and kept when you agree; a server with another authority is refused from then on.
+
+  --user NAME         the account; without it that of your own name
+  --context NAME      what to call this server, see muster contexts; without it its host and port
+  --fingerprint HEX   the authority's SHA-256 fingerprint, instead of asking: sha256sum of its DER form, with or without colons
+  --password-stdin    read the password from standard input
+  MUSTER_CA           a file with the authority to trust, instead of asking`;
+
+export const command: CliCommand = ownCommand(
+  usage,
+  { 'user|u': 'value', context: 'value', fingerprint: 'value', 'password-stdin': 'flag' },
+  async (invocation, options) => {
+    const { env, stdin, stdout, terminal } = invocation;
+    const [url = ''] = operandsOf(options, 1, 1, 'Name one server, such as https://mn:8443.');
+    const bare = placeFor(url, env);
+    const name = options.value('context') ?? bare.shown;
+    const before = readContexts(env).contexts;
+    const known = Object.hasOwn(before, name) ? before[name] : undefined;
+    const same = known && placeOf(known.url, {}, undefined).shown === bare.shown ? known : undefined;
+    const ca = await trusted(invocation, bare, same, options.value('fingerprint'));
+    const user = options.value('user') ?? userInfo().username;
+    const userPW = options.flag('password-stdin')
+      ? (await stdin.text()).replace(/\r?\n$/, '')
+      : await askSecret(`Password of ${user} at ${bare.shown}: `, terminal);
+    const place: Place = { ...bare, ...(ca === undefined ? {} : { ca }) };
+    const client = new Client(() => place);
+    let token: { readonly id: string; readonly expire: string };
+    try {
+      const { body } = await client.call('POST', '/tokens', { body: { userName: user, userPW } });
+      ({ token } = body as { token: typeof token });
+    } finally {
+      client.close();
+    }
+    const context: Context = { url, user, token: token.id, ...(ca === undefined ? {} : { ca }) };
+    changeContexts(env, ({ contexts }) => ({ current: name, contexts: { ...contexts, [name]: context } }));
+    stdout.line(`Logged in to ${bare.shown} as ${user}, until ${token.expire}.`);
+    return 0;
+  },
+);
+
+function placeFor(url: string, env: Invocation['env']): Place {
+  let place: Place;
+  try {
+    const { MUSTER_TOKEN: _, ...others } = env;
+    place = placeOf(url, others, undefined);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new UsageError(
+      code === 'ERR_INVALID_URL' ? `"${url}" is no URL; one is https://mn:8443.` : (error as Error).message,
+    );
+  }
+  if (place.protocol !== 'https:')
+    throw new UsageError(`Passwords are sent over HTTPS only, so "${url}" is no place to log in to.`);
+  return place;
+}
+
+/** The authority to believe; undefined where those of this machine vouch for the server. */
+async function trusted(
+  { env, stdout, terminal }: Invocation,
+  place: Place,
+  known: Context | undefined,
+  expected: string | undefined,
+): Promise<string | undefined> {
+  const pinned = place.ca ?? known?.ca;
+  const { top, trusted: isTrusted, reason } = await certificateOf({ ...place, ...(pinned ? { ca: pinned } : {}) });
+  const fingerprint = top.fingerprint256;
+  if (isTrusted && (expected === undefined || hex(expected) === hex(fingerprint))) return pinned;
+  if (reason === 'CERT_HAS_EXPIRED') throw new NotReached(place.shown, 'its certificate has expired');
+  if (reason === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    throw new NotReached(place.shown, 'its certificate is for another name');
+  if (pinned !== undefined) {
+    const old = new X509Certificate(pinned).fingerprint256;
+    throw new NotReached(
+      place.shown,
+      `its certificate authority has changed, or somebody stands between: it was ${old}, and is ${fingerprint}. ` +
+        `If it was changed on purpose, remove what is known of it (muster logout${known ? ' --forget' : ''}; it is in ${contextsFile(env)}) and log in again`,
+    );
+  }
+  if (expected !== undefined) {
+    if (hex(expected) !== hex(fingerprint))
+      throw new NotReached(place.shown, `its certificate authority has another fingerprint: ${fingerprint}`);
+  } else {
+    if (!terminal.stdin || !terminal.stdout)
+      throw new UsageError(
+        `The certificate authority of ${place.shown} is not known, and there is no terminal to ask at. Its fingerprint is ${fingerprint}; compare it, and give it with --fingerprint.`,
+      );
+    stdout.line(`The certificate authority of ${place.shown} is not known here. Its SHA-256 fingerprint is`);
+    stdout.line(`  ${fingerprint}`);
+    stdout.line('On the management node this shows it: openssl x509 -noout -fingerprint -sha256 -in var/tls/ca.pem');
+    await stdout.flush();
+    if (!(await asked('Is it the same?')))
+      throw new NotReached(place.shown, 'its certificate authority was not agreed to');
+  }
+  return top.toString();
+}
+
+const hex = (fingerprint: string): string =>
+  fingerprint
+    .replace(/^sha256:/i, '')
+    .replaceAll(':', '')
+    .toLowerCase();

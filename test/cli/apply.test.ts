@@ -1,0 +1,175 @@
+import * as fc from 'fast-check';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readYaml, type Tree, writeYaml } from '../../src/cli/own/yaml.ts';
+import { atTerminal, ended, muster } from '../harness/muster-command.ts';
+import { startServer, type TestServer } from '../harness/server.ts';
+
+describe('YAML of definitions', () => {
+  const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 });
+  const value = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.constantFrom('yes', '10', '# no', 'a: b', ' '),
+  );
+
+  it('reads back every text it writes', () => {
+    const tree = fc.dictionary(name, fc.dictionary(name, fc.dictionary(name, value)));
+    fc.assert(
+      fc.property(tree, (each) => {
+        expect(JSON.stringify(readYaml(writeYaml(each as Tree)))).toBe(JSON.stringify(each));
+      }),
+    );
+  });
+
+  it.each([
+    ['node:\n  n1:\n    rack: r1 # here\n    ip: 10.0.0.1\n', { node: { n1: { rack: 'r1', ip: '10.0.0.1' } } }],
+    ["---\nnode:\n  'n1': {}\n", { node: { n1: {} } }],
+    ['node:\r\n    n1:\r\n        a: ~\r\n', { node: { n1: { a: '' } } }],
+  ])('reads %j', (text, tree) => {
+    expect(JSON.parse(JSON.stringify(readYaml(text)))).toEqual(tree);
+  });
+
+  it.each([
+    ['a:\n  - b\n', 'Line 2'],
+    ['a: &x b\n', 'Line 1'],
+    ['a: |\n  text\n', 'Line 1'],
+    ['a: b\na: c\n', 'twice'],
+    ['a:\n\tb: c\n', 'tabs'],
+    ['a: b\n  c: d\n', 'indented further'],
+    ['a:\n    b: c\n  d: e\n', 'Line 3 is indented'],
+    ['a: "b\n', 'not closed'],
+    ['a: b: c\n', 'quotes'],
+    ['words\n', 'a colon'],
+  ])('refuses %j', (text, why) => {
+    expect(() => readYaml(text)).toThrow(why);
+  });
+});
+
+describe('definitions in a file', { timeout: 300_000 }, () => {
+  let server: TestServer;
+  let env: Record<string, string>;
+  const run = (...words: string[]) => ended(muster, words, env);
+  const file = () => join(server.data, 'cluster.yaml');
+
+  beforeAll(async () => {
+    server = await startServer();
+    env = { HOME: server.data, MUSTER_SOCKET: join(server.data, 'muster.sock') };
+    await server.ok('POST', '/nodes/n1-n3', { groups: 'all,compute', arch: 'x86_64' });
+    await server.ok('PUT', '/groups/compute', { mgt: 'ipmi', bmc: '|n(\\d+)|10.1.0.($1)|', bmcpassword: 'hidden' });
+    await server.ok('POST', '/networks/net1', { net: '10.1.0.0', mask: '255.255.0.0' });
+  });
+  afterAll(() => server.stop());
+
+  /** Everything that is stored, but for the records of what was done. */
+  const stored = async (): Promise<string> => {
+    const tables = (await server.ok('GET', '/tables')) as string[];
+    const kept = tables.filter((table) => !['auditlog', 'eventlog', 'tokens', 'tokens2'].includes(table));
+    return (await server.call('GET', `/tables/${kept.join(',')}/dump`)).text;
+  };
+  const apply = async (tree: object, ...words: string[]) => {
+    writeFileSync(file(), JSON.stringify(tree));
+    return run('apply', '-f', file(), ...words);
+  };
+
+  it('are those of the objects themselves, and nothing differs when they are applied again', async () => {
+    const { code, stdout } = await run('export', '--format', 'yaml');
+    expect(code).toBe(0);
+    expect(stdout).toContain('node:\n  n1:\n    arch: x86_64\n    groups: all,compute\n  n2:\n');
+    expect(stdout).toContain('    bmcpassword: "********"\n');
+    expect(stdout).toContain(String.raw`    bmc: "|n(\\d+)|10.1.0.($1)|"`);
+    expect(stdout).not.toContain('hidden');
+    const before = await stored();
+    writeFileSync(file(), stdout);
+    expect(await run('apply', '-f', file(), '--prune')).toEqual({ code: 0, stdout: 'Nothing differs.\n', stderr: '' });
+    const json = await run('export', '--format=json', 'node', 'group');
+    expect(await ended(muster, ['apply', '-f', '-'], env, json.stdout)).toMatchObject({ stdout: 'Nothing differs.\n' });
+    expect(await stored()).toBe(before);
+  });
+
+  it('are shown as a diff, asked for at a terminal, and written at once', async () => {
+    const nodes = { n1: { groups: 'all,compute', rack: 'r1' }, n9: { groups: 'all' } };
+    const before = await stored();
+    const diff = await apply({ node: nodes }, '--diff');
+    expect(diff.stdout).toContain('nodepos node=n1 (new)\n+  rack=r1\n');
+    expect(diff.stdout).toContain('-  arch=x86_64\n');
+    const no = await atTerminal(['apply', '-f', file()], env, [['Apply it? (', 'n\r']]);
+    expect([no.code, no.screen]).toEqual([1, expect.stringContaining('Nothing was changed.')]);
+    expect(await stored()).toBe(before);
+    const yes = await atTerminal(['apply', '-f', file()], env, [['[y/N] ', 'y\r']]);
+    expect(yes).toMatchObject({ code: 0, screen: expect.stringMatching(/Written by change \d+\./) });
+    const [, id = ''] = /Written by change (\d+)\./.exec(yes.screen)!;
+    expect((await server.ok('GET', '/nodes/n1')).n1).toMatchObject({ rack: 'r1', mgt: 'ipmi' });
+    expect((await run('undo', id)).code).toBe(0);
+    expect(await stored()).toBe(before);
+  });
+
+  it('change nothing where one of them is wrong', async () => {
+    const before = await stored();
+    const bad = await apply({ node: { n1: { groups: 'all', rack: 'r1' }, n2: { groups: 'all', nosuch: 'x' } } });
+    expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining('nosuch') });
+    expect(await apply({ nosuch: { a: { b: 'c' } } })).toMatchObject({ code: 2 });
+    expect(await apply({ node: { 'n1,n2': { groups: 'all' } } })).toMatchObject({ code: 2 });
+    expect(await apply({ node: { n1: { groups: ['all'] } } })).toMatchObject({ code: 2 });
+    expect((await run('apply', '-f', '/nonexistent')).code).toBe(2);
+    expect((await run('apply')).code).toBe(2);
+    expect(await stored()).toBe(before);
+  });
+
+  it('become what any file says, and undo brings back every byte', async () => {
+    const attributes = fc.record(
+      {
+        rack: fc.constantFrom('r1', 'r2'),
+        arch: fc.constantFrom('x86_64', 'aarch64'),
+        usercomment: fc.constantFrom('a, b', 'c: d', '# e', 'ä "f"'),
+        'nicips.eth0': fc.constantFrom('10.2.0.1', '10.2.0.2'),
+        groups: fc.constantFrom('all', 'all,compute', 'all,login'),
+      },
+      { requiredKeys: ['groups'] },
+    );
+    const nodes = fc.dictionary(fc.constantFrom('n1', 'n2', 'n4', 'n5'), attributes, { minKeys: 1 });
+    const network = (...nets: string[]) =>
+      fc.record({ net: fc.constantFrom(...nets), mask: fc.constant('255.255.0.0') });
+    const networks = fc.record(
+      { net1: network('10.1.0.0', '10.3.0.0'), net2: network('10.2.0.0', '10.4.0.0') },
+      { requiredKeys: [] },
+    );
+    const files = fc.record({ node: nodes, network: networks });
+    await fc.assert(
+      fc.asyncProperty(files, fc.boolean(), async (wanted, prune) => {
+        const before = await stored();
+        const done = await apply(wanted, ...(prune ? ['--prune'] : []));
+        expect([done.code, done.stderr]).toEqual([0, '']);
+        expect((await apply(wanted, ...(prune ? ['--prune'] : []))).stdout).toBe('Nothing differs.\n');
+        if (prune) {
+          const now = JSON.parse((await run('export', '--format', 'json', 'node', 'network')).stdout);
+          expect({ network: {}, ...now }).toEqual(wanted);
+        }
+        const ids = /Written by change (\d+)(?: and (\d+))?\./.exec(done.stdout)?.slice(1).filter(Boolean) ?? [];
+        for (const id of ids.toReversed()) expect(await run('undo', id)).toMatchObject({ code: 0, stderr: '' });
+        expect(await stored()).toBe(before);
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  it('are edited in an editor, in one change', async () => {
+    const editor = (script: string) => ({ ...env, EDITOR: `sed -i '${script}'` });
+    const edit = (script: string, ...words: string[]) => ended(muster, ['edit', 'n1-n2', ...words], editor(script));
+    expect((await edit('s/nothing//')).stdout).toBe('Nothing differs.\n');
+    const { code, stdout } = await edit('s/x86_64/aarch64/');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^Written by change \d+\.\n$/)]);
+    expect((await server.ok('GET', '/nodes/n1-n3/attrs/arch')) as object).toEqual({
+      n1: { arch: 'aarch64' },
+      n2: { arch: 'aarch64' },
+      n3: { arch: 'x86_64' },
+    });
+    const bad = await edit('s/arch:/nosuch:/');
+    expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('What you wrote is in ')]);
+    expect(readFileSync(/What you wrote is in (\S+)\.$/m.exec(bad.stderr)![1]!, 'utf8')).toContain('nosuch: aarch64');
+    expect((await edit('s/n2:/n7:/')).code).toBe(2);
+    const asked = await atTerminal(['edit', 'n1'], editor('/arch/d'), [['Write it? (', 'y\r']]);
+    expect([asked.code, asked.screen]).toEqual([0, expect.stringContaining('\u001B[31m-  arch=aarch64')]);
+    expect((await ended(muster, ['edit', 'n1'], { ...env, EDITOR: 'false' })).code).toBe(1);
+  });
+});
