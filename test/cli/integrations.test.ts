@@ -48,7 +48,8 @@ describe('the tools administrators have', { timeout: 120_000 }, () => {
       const found = JSON.parse(await printed('ansible-inventory', '-i', inventory, '--list'));
       expect(found.compute.hosts).toEqual(['n1', 'n2']);
       expect(found.rack2.hosts).toEqual(['n3', 'n4', 'n5']);
-      expect(found._meta.hostvars.n1).toMatchObject({ ansible_host: ssh.addresses[0], muster_cpucount: '8' });
+      const { hostvars } = found['_meta'];
+      expect(hostvars.n1).toMatchObject({ ansible_host: ssh.addresses[0], muster_cpucount: '8' });
       expect(JSON.stringify(found)).not.toContain('*****');
     });
 
@@ -58,13 +59,18 @@ describe('the tools administrators have', { timeout: 120_000 }, () => {
     });
 
     it('reaches the nodes of a group', async () => {
+      const variables = join(home, 'variables.json');
+      const ansible = {
+        ansible_port: ssh.port,
+        ansible_ssh_common_args: '-o UserKnownHostsFile=/dev/null',
+        ansible_python_interpreter: '/usr/bin/python3',
+      };
+      writeFileSync(variables, JSON.stringify(ansible));
       const { stdout } = await program(
         'ansible',
-        [
-          ...['-i', inventory, 'compute', '-m', 'ping', '--private-key', ssh.privateKeyFile, '-u', ssh.username],
-          ...['-e', `ansible_port=${ssh.port}`, '-e', 'ansible_ssh_common_args="-o UserKnownHostsFile=/dev/null"'],
-          ...['-e', 'ansible_python_interpreter=/usr/bin/python3', '-o'],
-        ],
+        `-i ${inventory} compute -m ping -o --private-key ${ssh.privateKeyFile} -u ${ssh.username} -e @${variables}`.split(
+          ' ',
+        ),
         env,
       );
       expect(lines(stdout).filter((line) => line.includes('SUCCESS'))).toHaveLength(2);

@@ -83,6 +83,7 @@ function complaint({ method, path }: FuzzRequest, { status, headers, rawHeaders,
   if (method === 'HEAD' || body === '') return undefined;
   if (headers['content-type']?.startsWith('text/html')) return /\/docs(\?|$)/.test(path) ? undefined : 'a page';
   if (status >= 400) return isErrorBody(body) ? undefined : 'not the form of an error';
+  if (headers['content-type']?.startsWith('text/plain')) return /\/metrics\/?(\?|$)/.test(path) ? undefined : 'a text';
   const texts = headers['content-type'] === 'application/x-ndjson' ? body.trimEnd().split('\n') : [body];
   return texts.every(isJson) ? undefined : 'no JSON';
 }
