@@ -28,6 +28,6 @@ export async function workOnImage(
   params: readonly Readonly<Record<string, string>>[] = [],
 ): Promise<number> {
   const body = { action, ...(params.length > 0 ? { params } : {}) };
-  const { ok } = await longWork(invocation, path('osimages', image, 'instance'), body);
+  const ok = await longWork(invocation, path('osimages', image, 'instance'), body);
   return ok ? 0 : 1;
 }

@@ -42,7 +42,7 @@ export const command: CliCommand = {
     for (const file of options.operands) {
       const iso = resolve(file);
       const missing = `The management server was unable to find/read ${file.startsWith('/') ? file : `${process.cwd()}/${file}`}. Ensure that file exists on the server at the specified location.`;
-      const { ok } = await longWork(
+      const ok = await longWork(
         invocation,
         '/osimages',
         { iso, ...(params.length > 0 ? { params } : {}) },

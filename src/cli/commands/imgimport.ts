@@ -21,7 +21,7 @@ export const command = withHelp(usage, async (invocation) => {
   const [profile, name] = [options.value('p'), options.value('n')];
   const params = [...(profile === undefined ? [] : [{ profile }]), ...(name === undefined ? [] : [{ name }])];
   const body = { file, ...(params.length > 0 ? { params } : {}) };
-  const { ok } = await longWork(invocation, '/osimages', body, (sentences) =>
+  const ok = await longWork(invocation, '/osimages', body, (sentences) =>
     sentences.some((sentence) => /no file|cannot be read|outside/i.test(sentence))
       ? [`Cannot find ${file}`]
       : sentences,

@@ -1,3 +1,4 @@
+import { cancelOnInterrupt } from '../cancel.ts';
 import { path, type StreamLine } from '../client.ts';
 import { Refused, UsageError } from '../client-errors.ts';
 import type { Invocation } from '../invocation.ts';
@@ -137,16 +138,4 @@ async function total({ client }: Invocation, run: string | undefined): Promise<n
     // Whoever may not look at runs sees what is done without what is left.
     return undefined;
   }
-}
-
-/** Ctrl-C ends the work on the server too; what came of each node is still told. */
-function cancelOnInterrupt({ client, signal, stderr }: Invocation, run: string | undefined): () => void {
-  const cancel = (): void => {
-    if (run === undefined) return;
-    client.call('DELETE', path('runs', run)).catch((error: unknown) => {
-      stderr.line(`The run ${run} could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
-    });
-  };
-  signal.addEventListener('abort', cancel, { once: true });
-  return () => signal.removeEventListener('abort', cancel);
 }
