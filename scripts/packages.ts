@@ -75,6 +75,7 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'fping', program: 'fping', why: 'asks nodes for signs of life' },
   { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on service processors' },
   { name: 'genders', program: 'nodeattr', why: 'reads the genders of the command line' },
+  { name: 'groff-base', program: 'groff', why: 'reads the pages of the manual' },
   { name: 'iproute2', program: 'ip', why: 'networks of their own for tests' },
   { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on service processors' },
   { name: 'isc-dhcp-client', program: 'dhclient', why: 'asks for addresses by DHCPv6' },

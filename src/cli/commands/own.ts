@@ -23,6 +23,7 @@ export const own: Readonly<Record<string, CommandEntry>> = {
     load: () => import('./explain.ts'),
   },
   export: { own: true, summary: 'Write definitions for apply, with --format', load: () => import('./export.ts') },
+  manpages: { own: true, summary: 'Write pages of the manual', load: () => import('./manpages.ts') },
   login: { own: true, summary: 'Log in to a server', load: () => import('./login.ts') },
   logout: { own: true, summary: 'End a login', load: () => import('./logout.ts') },
   runs: { own: true, summary: 'Show, follow and cancel runs', load: () => import('./runs.ts') },
