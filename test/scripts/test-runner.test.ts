@@ -103,7 +103,10 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
   { timeout: 120_000 },
   async (signal) => {
     const { child } = start('await new Promise(() => {});');
-    await expect.poll(() => existsSync(join(directory, 'left')), { timeout: 60_000 }).toBe(true);
+    // It is there before all of it is written.
+    const hasLeft = (): boolean =>
+      existsSync(join(directory, 'left')) && readFileSync(join(directory, 'left'), 'utf8').endsWith('}');
+    await expect.poll(hasLeft, { timeout: 60_000 }).toBe(true);
     expect(processesOf(left())).not.toEqual([]);
     child.kill(signal);
     await exitOf(child);

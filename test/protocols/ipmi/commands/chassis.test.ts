@@ -35,6 +35,7 @@ test('a refused control says what was refused and why', async () => {
     new Fault(
       'invalid',
       'its service processor refused the power action "nmi": a field of the request is invalid (code CCh).',
+      { reference: ['Invalid data field in Request'] },
     ),
   );
 });
