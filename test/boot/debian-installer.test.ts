@@ -24,7 +24,7 @@ it('the installer of Debian fetches its answers, reports, and goes to the mirror
       'http script boot/52-54-00-00-00-01.ipxe',
       `${tree}/linux`,
       `${tree}/initrd.gz`,
-      'http answer boot/answer/n1/TOKEN/preseed.cfg',
+      'http answer boot/answer/n1/preseed.cfg',
       'report installing',
       'http file boot/install/debian12/x86_64/dists/bookworm/Release',
     ]);

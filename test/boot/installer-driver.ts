@@ -68,12 +68,7 @@ const machine = startChild('qemu-system-x86_64', [...words.join(' ').split(' '),
 const steps = async (): Promise<string[]> => {
   const { n1 } = await server.ok('GET', '/nodes/n1/boot');
   const lines = (n1.steps ?? []) as string[];
-  return lines.map((line) =>
-    line
-      .replace(/^\S+ /, '')
-      .replace(/ \(.*/, '')
-      .replace(/\/n1\/[\w-]+\//, '/n1/TOKEN/'),
-  );
+  return lines.map((line) => line.replace(/^\S+ /, '').replace(/ \(.*/, ''));
 };
 const isDone = (seen: readonly string[]): boolean => seen.some((line) => line.endsWith('/Release'));
 try {

@@ -47,6 +47,8 @@ export interface Otherwise extends Partial<Omit<Effects, 'after'>> {
   readonly id: string;
   readonly reason: string;
   readonly compare?: Comparison;
+  /** What is run first instead, where muster has not what was recorded. */
+  readonly setup?: readonly Argv[];
   /** Null: what is asked afterwards says nothing. */
   readonly after?: Effects['after'] | null;
 }

@@ -288,11 +288,14 @@ it('noise leaves it as it is', async () => {
   client.close();
   const other = await RawClient.open();
   await expect
-    .poll(async () => {
-      other.send(readRequest('small'));
-      await wait(50);
-      return other.packets.shift()?.packet.toString('utf8', 4);
-    })
+    .poll(
+      async () => {
+        other.send(readRequest('small'));
+        await wait(50);
+        return other.packets.shift()?.packet.toString('utf8', 4);
+      },
+      { timeout: 30_000 },
+    )
     .toBe('#!ipxe\nboot\n');
   other.close();
 });
