@@ -4,8 +4,9 @@ import type { Terminal } from './invocation.ts';
 /** Asks a person for something that is not shown while it is typed. */
 export async function askSecret(question: string, { stdin }: Terminal): Promise<string> {
   if (!stdin) throw new UsageError('A password is needed, and standard input is no terminal to ask at.');
-  process.stderr.write(question);
+  // Before anybody is asked: what is typed at once would be shown.
   process.stdin.setRawMode(true);
+  process.stderr.write(question);
   process.stdin.resume();
   process.stdin.setEncoding('utf8');
   let typed = '';
