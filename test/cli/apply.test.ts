@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readYaml, type Tree, writeYaml } from '../../src/cli/own/yaml.ts';
+import { readYaml, type Tree, writeYaml } from '../../src/cli/yaml.ts';
 import { atTerminal, ended, muster } from '../harness/muster-command.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 

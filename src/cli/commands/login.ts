@@ -4,7 +4,7 @@ import { askSecret } from '../ask.ts';
 import { Client } from '../client.ts';
 import { NotReached, UsageError } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
-import { asked } from '../own/ask-yes.ts';
+import { asked } from '../ask-yes.ts';
 import { certificateOf } from '../own/certificates.ts';
 import { operandsOf, ownCommand } from '../own/own-command.ts';
 import { changeContexts } from '../own/write-contexts.ts';

@@ -1,6 +1,6 @@
 import { path } from '../client.ts';
 import type { CliCommand } from '../invocation.ts';
-import { agreed } from '../own/ask-yes.ts';
+import { agreed } from '../ask-yes.ts';
 import { operandsOf, ownCommand } from '../own/own-command.ts';
 import { type RowChange, writeRows } from '../own/row-diff.ts';
 

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { asked } from '../ask-yes.ts';
 import { path } from '../client.ts';
 import { Refused } from '../client-errors.ts';
 import type { Invocation } from '../invocation.ts';
@@ -22,13 +22,7 @@ export async function confirmed(
   const names = await namesIn(client, range);
   if (names.length <= limit) return { nodes: undefined };
   await stdout.flush();
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    const answer = await lines.question(`${what} ${names.length} nodes (${foldNames(names)})? [y/N] `);
-    return /^y(es)?$/i.test(answer.trim()) ? { nodes: names.length } : undefined;
-  } finally {
-    lines.close();
-  }
+  return (await asked(`${what} ${names.length} nodes (${foldNames(names)})?`)) ? { nodes: names.length } : undefined;
 }
 
 /** The names in a range, none if it is empty. */

@@ -1,3 +1,4 @@
+import { yamlText } from '../yaml.ts';
 import type { Format } from './own-options.ts';
 
 type Result = Readonly<Record<string, unknown>>;
@@ -60,16 +61,9 @@ function table(rows: readonly (readonly string[])[]): string {
     .join('');
 }
 
-/** JSON is YAML; strings are written plainly only where nothing else could be meant. */
-export function yamlItem(item: Result): string {
-  const lines = yamlLines(item, '  ');
-  return `- ${lines
-    .map((line) => line.slice(2))
-    .slice(0, 1)
-    .join('')}\n${lines
-    .slice(1)
-    .map((line) => `${line}\n`)
-    .join('')}`;
+/** An item of a list. */
+function yamlItem(item: Result): string {
+  return `- ${yamlLines(item, '  ').join('\n').slice(2)}\n`;
 }
 
 function yamlLines(value: Result, indent: string): string[] {
@@ -89,8 +83,3 @@ function yamlLines(value: Result, indent: string): string[] {
 }
 
 const yamlScalar = (value: unknown): string => (typeof value === 'string' ? yamlText(value) : JSON.stringify(value));
-
-const plain = /^[A-Za-z/][A-Za-z0-9 _./()%+-]*$/;
-const reserved = /^(true|false|null|yes|no|on|off|y|n|~)$/i;
-const yamlText = (value: string): string =>
-  plain.test(value) && !reserved.test(value) && !value.endsWith(' ') ? value : JSON.stringify(value);

@@ -1,6 +1,6 @@
 import { type Client, path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
-import { emptyTree, readYaml, writeYaml, YamlError } from './yaml.ts';
+import { emptyTree, readYaml, writeYaml, YamlError } from '../yaml.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 /** Objects by type and name. */

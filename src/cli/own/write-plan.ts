@@ -1,5 +1,5 @@
 import type { Invocation } from '../invocation.ts';
-import { agreed } from './ask-yes.ts';
+import { agreed } from '../ask-yes.ts';
 import type { Plan } from './definition-files.ts';
 import { type RowChange, writeRows } from './row-diff.ts';
 

@@ -13,7 +13,7 @@ const reserved = /^(true|false|null|yes|no|on|off|y|n|~)$/i;
 const isPlain = (text: string): boolean => plain.test(text) && !reserved.test(text) && !text.endsWith(' ');
 
 /** Names and texts are quoted wherever a reader of YAML could take them for something else. */
-const yamlText = (text: string): string => (isPlain(text) ? text : JSON.stringify(text));
+export const yamlText = (text: string): string => (isPlain(text) ? text : JSON.stringify(text));
 
 export function writeYaml(tree: ReadonlyTree, indent = ''): string {
   let text = '';

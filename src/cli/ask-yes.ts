@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import type { Invocation } from '../invocation.ts';
+import type { Invocation } from './invocation.ts';
 
 /** Asks a person. Where there is none to ask it is agreed to: scripts are never asked. */
 export async function agreed({ terminal, stdout }: Invocation, question: string, yes: boolean): Promise<boolean> {
