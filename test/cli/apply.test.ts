@@ -1,5 +1,7 @@
 import * as fc from 'fast-check';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readYaml, type Tree, writeYaml } from '../../src/cli/yaml.ts';
@@ -171,5 +173,27 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
     const asked = await atTerminal(['edit', 'n1'], editor('/arch/d'), [['Write it? (', 'y\r']]);
     expect([asked.code, asked.screen]).toEqual([0, expect.stringContaining('\u001B[31m-  arch=aarch64')]);
     expect((await ended(muster, ['edit', 'n1'], { ...env, EDITOR: 'false' })).code).toBe(1);
+  });
+
+  it('are kept where the server has gone while they were edited', async () => {
+    const flag = join(server.data, 'edited');
+    const proxy = createServer((socket) => {
+      const on = connect(server.port, '127.0.0.1');
+      for (const each of [socket, on]) each.on('error', () => socket.destroy());
+      socket.on('data', (bytes) => (existsSync(flag) ? socket.destroy() : on.write(bytes)));
+      socket.on('close', () => on.destroy());
+      on.on('data', (bytes) => socket.write(bytes));
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const EDITOR = `touch ${flag}; sed -i 's/groups: all/groups: all,kept/'`;
+    const { code, stderr } = await ended(muster, ['edit', 'n1'], {
+      ...env,
+      MUSTER_URL: `https://127.0.0.1:${port}`,
+      EDITOR,
+    });
+    proxy.close();
+    expect(code).toBe(3);
+    expect(readFileSync(/What you wrote is in (\S+)\.$/m.exec(stderr)![1]!, 'utf8')).toContain('all,kept');
   });
 });

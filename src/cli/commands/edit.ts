@@ -1,4 +1,4 @@
-import { Refused, UsageError } from '../client-errors.ts';
+import { UsageError } from '../client-errors.ts';
 import { edited } from '../editor.ts';
 import type { CliCommand } from '../invocation.ts';
 import { type Definitions, definitionsOf, definitionText, planOf, readDefinitions } from '../own/definition-files.ts';
@@ -46,7 +46,7 @@ export const command: CliCommand = ownCommand(
       stdout.line(kept());
       return 1;
     } catch (error) {
-      if (error instanceof Refused || error instanceof UsageError) stderr.line(`muster edit: ${kept()}`);
+      stderr.line(`muster edit: ${kept()}`);
       throw error;
     }
   },

@@ -3,7 +3,13 @@ import type { NodeRequest } from './node-work.ts';
 
 const quoted = (text: string): string => (/^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
-/** The same request for curl. The token stays in its variable: what is printed may be kept, or shown to others. */
+/** What is printed may be kept, or shown to others. */
+const bodyText = (body: unknown): string =>
+  JSON.stringify(body, (name, value: unknown) =>
+    typeof value === 'string' && /passw|community|secret/i.test(name) ? '********' : value,
+  );
+
+/** The same request for curl. The token stays in its variable, and passwords are for the reader to fill in. */
 export function curlLine(place: Place, { method, at, query, body }: NodeRequest): string {
   const search = new URLSearchParams(
     Object.entries(query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined),
@@ -16,7 +22,7 @@ export function curlLine(place: Place, { method, at, query, body }: NodeRequest)
     ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
-    ...(body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body))]),
+    ...(body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(bodyText(body))]),
     quoted(url),
   ].join(' ');
 }
