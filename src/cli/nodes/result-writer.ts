@@ -32,7 +32,9 @@ export class ResultWriter {
     }
     if (!fold) return this.say({ stdout, stderr });
     await this.say({ stdout: [], stderr });
-    return this.#fold(line.node ?? '', stdout);
+    // What a node failed with is told already.
+    if (line.error === undefined || stdout.length > 0) this.#fold(line.node ?? '', stdout);
+    return undefined;
   }
 
   async say({ stdout, stderr }: Said): Promise<void> {
