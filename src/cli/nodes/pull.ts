@@ -36,7 +36,10 @@ export async function pull(
       return { stdout: [], stderr: [] };
     };
     const piece = (node: string, stream: 'stdout' | 'stderr', text: string): Said => {
-      if (stream === 'stdout') parts.set(node, [...(parts.get(node) ?? []), text]);
+      if (stream !== 'stdout') return { stdout: [], stderr: [] };
+      const kept = parts.get(node);
+      if (kept) kept.push(text);
+      else parts.set(node, [text]);
       return { stdout: [], stderr: [] };
     };
     const { failed } = await workOnNodes(invocation, request, { lines: () => [], result, piece }, own);
