@@ -11,7 +11,8 @@ import { eventId, parseEventId, type Position } from './event-id.ts';
 import type { RunNews } from '../../core/event-kinds.ts';
 import { isStillKnown, type Shown } from './known-caller.ts';
 import { Held, Listener, type Sink } from './listener.ts';
-import { type Happening, type Told, View, type Wish } from './view.ts';
+import { NodeLives } from './node-lives.ts';
+import { type Happening, type Test, type Told, View, type Wish } from './view.ts';
 
 interface Entry {
   readonly position: Position;
@@ -76,6 +77,7 @@ export class EventHub {
   readonly #attached = new Set<Attached>();
   readonly #held = new Held();
   #entries: Entry[] = [];
+  #lives = new NodeLives();
   #memory = 0;
   #era = '';
   #number = 0;
@@ -226,6 +228,7 @@ export class EventHub {
     this.#number = 0;
     this.#sequence = current.sequence;
     this.#entries = [];
+    this.#lives = new NodeLives();
     this.#memory = 0;
     this.#credentials = credentialsIn(current);
     this.#heart = setInterval(() => this.#beat(), heartbeat).unref();
@@ -255,6 +258,7 @@ export class EventHub {
             this.#add({ what: 'gap', time: undefined, message: lostAll });
           } else {
             this.#sequence = told.sequence;
+            this.#lives.note(told);
             this.#add({ what: 'set', time: Date.now(), set: told });
           }
         }
@@ -344,14 +348,14 @@ export class EventHub {
     if (entries.length === 0 || listeners.size === 0) return;
     view.look(current);
     if (entries[0]!.position.number > at + 1) this.#tellGap(listeners);
-    for (const bytes of textsOf(view, entries)) {
+    for (const bytes of textsOf(view, entries, this.#lives)) {
       const chunk = { bytes, holders: 0 };
       for (const { listener, from } of listeners) if (from <= at) listener.push(chunk);
     }
     for (const { listener, from } of listeners) {
       if (from <= at) continue;
       const missing = entries.filter(({ position }) => position.number > from);
-      for (const bytes of textsOf(view, missing)) listener.push({ bytes, holders: 0 });
+      for (const bytes of textsOf(view, missing, this.#lives)) listener.push({ bytes, holders: 0 });
     }
     this.counts.told += entries.length * shared.open.size;
     for (const open of shared.open) if (open.listener.isTooSlow) this.#drop(open);
@@ -407,8 +411,10 @@ export class EventHub {
     /** Tells from the store what is no longer among the entries, and goes on where they begin. */
     const tellFromStore = async (): Promise<void> => {
       for (const gap of this.#gapsAfter(at, view)) write(gap);
+      const lives = new NodeLives();
+      if (view.isLimited) for await (const told of this.#sets(at)) if (told) lives.note(told);
       for await (const told of this.#sets(at)) {
-        if (isClosed) return;
+        if (isClosed || !shared.all.has(open)) return;
         if (told === undefined) {
           this.counts.gaps++;
           write(gapText(lostAll));
@@ -418,7 +424,8 @@ export class EventHub {
           view.look(this.#store.current);
           // Numbers of another time lead nowhere, so that whoever comes back from there goes by the sequence again.
           const position = { sequence: at, era: '00000000', number: 0 };
-          write(textOf(view.tell({ what: 'set', time: undefined, set: told }), position));
+          const happening = { what: 'set', time: undefined, set: told } as const;
+          write(textOf(view.tell(happening, earlierTest(view, at, lives, this.#lives)), position));
         }
         await taken();
       }
@@ -431,7 +438,7 @@ export class EventHub {
       else await tellFromStore();
     }
     for (;;) {
-      if (isClosed) return;
+      if (isClosed || !shared.all.has(open)) return;
       const entries = this.#after(number);
       if (entries.length === 0 && number >= this.#number) break;
       if (entries.length === 0 || entries[0]!.position.number > number + 1) {
@@ -440,11 +447,17 @@ export class EventHub {
       }
       const some = entries.slice(0, replayed);
       view.look(this.#store.current);
-      for (const bytes of textsOf(view, some)) listener.push({ bytes, holders: 0 });
+      for (const bytes of textsOf(view, some, this.#lives)) {
+        listener.push({ bytes, holders: 0 });
+        // Many who come back at once and do not read would hold all of it.
+        await taken();
+        if (isClosed || !shared.all.has(open)) return;
+      }
       ({ number, sequence: at } = some.at(-1)!.position);
-      await taken();
       await wait(0);
     }
+    // Its rights may have ended meanwhile.
+    if (!shared.all.has(open)) return;
     if (shared.open.size === 0) shared.at = number;
     const ready = { kind: 'ready', time: new Date().toISOString(), revision: this.#store.current.revision };
     write(block('ready', JSON.stringify(ready), this.#position));
@@ -506,14 +519,14 @@ export class EventHub {
     const credentials = credentialsIn(current);
     if (!isTime && credentials.every((rows, i) => rows === this.#credentials[i])) return;
     this.#credentials = credentials;
-    for (const [key, { view, open }] of this.#views) {
+    for (const [key, { view, all }] of this.#views) {
       const { wish } = view;
       const { user, addresses, command } = wish;
       const policy = policyOf(current);
       const isAllowed =
         policy.alwaysAllows(user, command) || policy.couldAllow({ user, addresses, command, now: new Date() });
       const isOther = View.key(wish, current) !== key || View.isWhole(wish, current) !== view.isWhole;
-      for (const each of open) {
+      for (const each of all) {
         const isKnown = isStillKnown(current, each.audience);
         if (isAllowed && isKnown && !isOther && View.key(each.audience.wish, current) === key) continue;
         const why = isKnown
@@ -571,10 +584,14 @@ const textOf = (told: readonly Told[], position: Position): string =>
 /** Characters that are sent in one go. */
 const chunkSize = 65_536;
 
-function* textsOf(view: View, entries: readonly Entry[]): Iterable<Buffer> {
+/** Of which names is not told what happened then: of those that are others' today. */
+const earlierTest = (view: View, sequence: number, ...lives: readonly NodeLives[]): Test | undefined =>
+  view.isLimited ? (name) => lives.some((each) => each.wasOther(name, sequence)) : undefined;
+
+function* textsOf(view: View, entries: readonly Entry[], lives: NodeLives): Iterable<Buffer> {
   let text = '';
   for (const { happening, position } of entries) {
-    text += textOf(view.tell(happening), position);
+    text += textOf(view.tell(happening, earlierTest(view, position.sequence, lives)), position);
     if (text.length < chunkSize) continue;
     yield Buffer.from(text);
     text = '';
