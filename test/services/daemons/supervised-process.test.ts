@@ -140,6 +140,18 @@ describe('a supervised process', () => {
     await toy.stop();
   });
 
+  it('of a muster that was killed is kept while its former workers answer now and then', async () => {
+    const toy = makeDaemon(specFor(), { how: 'process', log, directory });
+    await toy.start();
+    const before = pid();
+    let asked = 0;
+    const next = daemon({ ready: async () => ++asked > 1 && (await answer()) !== undefined });
+    await next.start();
+    expect([pid(), await next.isRunning()]).toEqual([before, true]);
+    await next.stop();
+    await toy.stop();
+  });
+
   it('of a muster that was killed is replaced if it hangs', async () => {
     const toy = makeDaemon(specFor(), { how: 'process', log, directory });
     await toy.start();
