@@ -66,7 +66,7 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     await files?.stop();
     await world?.stop();
     rmSync(served, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const boot = async (node: string): Promise<{ steps?: string[]; status?: string; why?: string }> =>
     (await world.server().ok('GET', `/nodes/${node}/boot`))[node];

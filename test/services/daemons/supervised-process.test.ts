@@ -91,7 +91,7 @@ describe('a supervised process', () => {
     for (let i = 0; i < 2; i++) {
       const before = pid();
       process.kill(before, 'SIGKILL');
-      await expect.poll(async () => (await toy.isRunning()) && pid() !== before, { timeout: 15_000 }).toBe(true);
+      await expect.poll(async () => (await toy.isRunning()) && pid() !== before).toBe(true);
     }
   });
 
