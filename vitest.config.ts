@@ -6,7 +6,9 @@ export default defineConfig({
     // Tests start servers, take file locks and load native modules: one process per file keeps them apart.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // A machine may be busy with other things; what passes takes no longer for it.
+    testTimeout: 40_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

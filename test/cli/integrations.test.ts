@@ -22,7 +22,7 @@ describe('the tools administrators have', { timeout: 120_000 }, () => {
       await server.ok('POST', `/nodes/n${index + 1}`, { groups: 'all,compute,rack1', ip: address });
     await server.ok('POST', '/nodes/n3-n5', { groups: 'all,rack2' });
     await server.ok('PUT', '/nodes/n1,n2', { cpucount: '8', memory: '64GB', bmcpassword: 'secret', mgt: 'ipmi' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([server?.stop(), ssh?.stop()]);
     rmSync(home, { recursive: true, force: true });
