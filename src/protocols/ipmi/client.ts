@@ -13,6 +13,7 @@
  *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts); tests are another
  */
 import { Pace } from '../../core/pace.ts';
+import { runDelay } from '../../core/run-delay.ts';
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
@@ -48,6 +49,7 @@ export class IpmiClient {
   readonly #wheel = new Wheel(
     () => performance.now(),
     () => this.#ready.values().some((transport) => transport.backlog),
+    runDelay,
   );
   readonly #pace = new Pace();
   readonly #pings: Pings;
