@@ -51,7 +51,9 @@ export function answerScripts(server: Server, find: FindScript): { destroyAll():
         socket.end(reply);
         return;
       }
-      socket.write(reply);
+      const isTaken = socket.write(reply);
+      // Who asks on without reading waits, and not for ever: nothing is kept for them beyond one answer.
+      if (!isTaken) socket.pause().once('drain', () => socket.resume());
       // What came meanwhile waits for no further sign.
       unread = undefined;
       if (next.length > 0) take(next);
