@@ -2,6 +2,7 @@ import { allNodes, membersByGroup, type NodeAttributes } from '../cluster.ts';
 import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import { told } from '../familiar.ts';
+import { hidden } from '../hidden.ts';
 import type { CliCommand } from '../invocation.ts';
 import { parseOptions } from '../options.ts';
 
@@ -37,9 +38,6 @@ export const command: CliCommand = {
     return told({ stdout }, JSON.stringify({ ...groups, _meta: { hostvars }, all }, null, 2));
   },
 };
-
-/** What secrets are shown as. */
-const hidden = '********';
 
 type Variable = string | { readonly __ansible_unsafe: string };
 

@@ -1,3 +1,4 @@
+import { byName } from '../by-name.ts';
 import { type Client, path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import { emptyTree, readYaml, writeYaml, YamlError } from '../yaml.ts';
@@ -38,9 +39,6 @@ export async function definitionsOf(client: Client, type: string, names: string)
   }
   return objects;
 }
-
-const collator = new Intl.Collator('en', { numeric: true });
-const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : 1);
 
 export const definitionText = (definitions: Definitions, format: 'yaml' | 'json'): string =>
   format === 'json' ? `${JSON.stringify(definitions, null, 2)}\n` : writeYaml(definitions);

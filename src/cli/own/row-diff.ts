@@ -1,4 +1,5 @@
 import { oneLine } from '../control-characters.ts';
+import { hidden } from '../hidden.ts';
 import type { Invocation } from '../invocation.ts';
 
 type Columns = Readonly<Record<string, string | null>>;
@@ -27,7 +28,7 @@ export async function writeRows(
     for (const column of new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])) {
       if (Object.hasOwn(key, column)) continue;
       const [old, now] = [before?.[column] ?? null, after?.[column] ?? null];
-      if (old === now && old !== '********') continue;
+      if (old === now && old !== hidden) continue;
       if (old !== null) lines.push(['31', `-  ${column}=${oneLine(old)}`]);
       if (now !== null) lines.push(['32', `+  ${column}=${oneLine(now)}`]);
     }
