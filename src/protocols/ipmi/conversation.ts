@@ -25,6 +25,8 @@ const setPrivilegeLevel = 0x3b;
 const triesInOldSession = 2;
 /** A session unused for so long is asked for a sign of life before it gets a command that cannot be repeated. */
 const trusted = 5_000;
+/** How often it is looked whether a session has been idle for long enough. */
+const idleLooks = 10;
 
 interface Job extends Abortable {
   readonly request: IpmiRequest;
@@ -49,6 +51,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   #exchange: Exchange | undefined;
   /** The level the running exchange raises the session to; undefined if it is the request itself. */
   #raising: number | undefined;
+  /** By the clock that everybody has. */
   #idleAt = Number.POSITIVE_INFINITY;
   #hold: { readonly until: number; readonly fault: Fault } | undefined;
 
@@ -83,7 +86,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   tick(now: number): void {
     if (this.#login) this.#login.tick(now);
     else if (this.#exchange) this.#exchange.tick(now);
-    else if (this.#session && now < this.#idleAt) this.#peer.wire.wake(this.#idleAt);
+    else if (this.#session && this.#peer.wire.time() < this.#idleAt) this.#wakeIdle(now);
     else if (this.#hold && now < this.#hold.until) this.#peer.wire.wake(this.#hold.until);
     else this.#retire();
   }
@@ -184,11 +187,17 @@ export class Conversation implements LoginOwner, ExchangeOwner {
         this.#login.join(job.deadline);
       } else this.#proceed();
     } else if (this.#session) {
-      this.#idleAt = now + timing.idle;
-      wire.wake(this.#idleAt);
+      this.#idleAt = wire.time() + timing.idle;
+      this.#wakeIdle(now);
     } else if (!this.#login) {
       this.#retire();
     }
+  }
+
+  /** The clock that wakes us may be slow, so it is looked in between. */
+  #wakeIdle(now: number): void {
+    const { timing, wire } = this.#peer;
+    wire.wake(now + Math.min(this.#idleAt - wire.time(), timing.idle / idleLooks));
   }
 
   /** For a request that is not taken. One that was the first leaves a conversation behind that nobody uses. */

@@ -608,6 +608,16 @@ describe('ending', () => {
     expect(faultOf(request)).toMatchObject({ kind: 'deadline' });
   });
 
+  test('an idle session is closed before the BMC does so, also by a process that seldom gets a processor', async () => {
+    world.rate = 0.1;
+    const request = world.request();
+    await world.run(1_000);
+    expect(responseOf(request).code).toBe(0);
+    await world.run(55_000);
+    expect(world.bmc.sessions.size).toBe(0);
+    expect(world.retired).toBe(1);
+  });
+
   test('an idle session is closed, and nothing is left', async () => {
     world.request();
     await world.run(24_900);
