@@ -154,6 +154,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const { where, wire } = this.#peer;
     const job = this.#job;
     const working = this.#raising === undefined;
+    const heardAt = this.#session?.heardAt ?? Number.NEGATIVE_INFINITY;
     this.#exchange = undefined;
     this.#endSession();
     if (!job) return this.#next();
@@ -161,12 +162,16 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (working && job.request.repeatable === false) {
       return this.#settle(() => job.reject(unknownWhetherDone(where, waited)));
     }
-    if (!job.renewed && wire.now() < job.deadline) return this.#proceed();
+    if (!job.renewed && wire.now() < job.deadline) {
+      // One that was there a moment ago is not dead: it has forgotten the session, or is slow, and has its time for a login.
+      if (job.startedAt - heardAt < trusted) this.#gotOn();
+      return this.#proceed();
+    }
     const fault = job.renewed ? silentInSession(where, waited) : silent(where, waited);
     this.#settle(() => job.reject(garbled ? garbledAnswer(where) : fault));
   }
 
-  /** The BMC has answered, so that it has its time again for what comes next. */
+  /** The BMC is there, so that it has its time again for what comes next. */
   #gotOn(): void {
     const { timing, wire } = this.#peer;
     if (this.#job) this.#job.deadline = wire.now() + timing.timeout;

@@ -608,6 +608,22 @@ describe('ending', () => {
     expect(faultOf(request)).toMatchObject({ kind: 'deadline' });
   });
 
+  test.each([
+    ['a moment ago has all the time there is for a new login', 1_000, true],
+    ['long ago is given up after one timeout', 20_000, false],
+  ])('a BMC that falls silent and was there %s', async (_, before, answered) => {
+    world.request();
+    await world.run(before);
+    world.bmc.sessions.clear();
+    // Two tries in the session take 1.5 s; what is sent for the login then is read 4 s later.
+    const wakesAt = world.time + 5_500;
+    world.out = () => [Math.max(1, wakesAt - world.time)];
+    const request = world.request();
+    await world.run(10_000);
+    if (answered) expect(responseOf(request).code).toBe(0);
+    else expect(faultOf(request).message).toContain('did not answer within');
+  });
+
   test('an idle session is closed before the BMC does so, also by a process that seldom gets a processor', async () => {
     world.rate = 0.1;
     const request = world.request();
