@@ -19,7 +19,7 @@ export function scheduled(): Scheduled {
     // It stays open: what it holds is written anew at each reading.
     descriptor ??= openSync(file, 'r');
     const length = readSync(descriptor, text, 0, text.length, 0);
-    const [ran = 0, waited = 0, turns = 0] = text.latin1Slice(0, length).split(' ').map(Number);
+    const [ran = 0, waited = 0, turns = 0] = text.toString('latin1', 0, length).split(' ').map(Number);
     return { ran: ran / 1e6, waited: waited / 1e6, turns };
   } catch {
     descriptor = -1;

@@ -10,7 +10,8 @@
  *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
- *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts); tests are another
+ *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts; core/contention.ts: how
+ *                    slow its clock is on a busy machine); tests are another
  */
 import { Contention } from '../../core/contention.ts';
 import { Pace } from '../../core/pace.ts';
