@@ -6,7 +6,8 @@ export default defineConfig({
     // Tests start servers, take file locks and load native modules: one process per file keeps them apart.
     pool: 'forks',
     maxWorkers: 2,
-    testTimeout: 20_000,
+    // A service processor that is silent is waited for up to 50 s on a machine that is very busy.
+    testTimeout: 90_000,
     hookTimeout: 60_000,
   },
 });

@@ -25,6 +25,8 @@ const setPrivilegeLevel = 0x3b;
 const triesInOldSession = 2;
 /** A session unused for so long is asked for a sign of life before it gets a command that cannot be repeated. */
 const trusted = 5_000;
+/** How many times more must pass on the wall than on our own clock for this machine to be too busy. */
+const disagreement = 1.2;
 /** How often it is looked whether a session has been idle for long enough. */
 const idleLooks = 10;
 
@@ -35,6 +37,8 @@ interface Job extends Abortable {
   readonly resolve: (response: IpmiResponse) => void;
   readonly reject: (fault: Fault) => void;
   startedAt: number;
+  /** The same by the clock that everybody has. */
+  begunAt: number;
   deadline: number;
   /** A session was opened for it already. */
   renewed: boolean;
@@ -70,7 +74,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     return new Promise((resolve, reject) => {
       const privilege = request.privilege ?? 'user';
       const aborted = (): void => this.#abandon(job);
-      const times = { startedAt: 0, deadline: 0, renewed: false };
+      const times = { startedAt: 0, begunAt: 0, deadline: 0, renewed: false };
       const job: Job = { request, privilege, signal, resolve, reject, aborted, ...times };
       watchAbort(signal, job);
       this.#queue.push(job);
@@ -163,8 +167,9 @@ export class Conversation implements LoginOwner, ExchangeOwner {
       return this.#settle(() => job.reject(unknownWhetherDone(where, waited)));
     }
     if (!job.renewed && wire.now() < job.deadline) {
-      // One that was there a moment ago is not dead: it has forgotten the session, or is slow, and has its time for a login.
-      if (job.startedAt - heardAt < trusted) this.#gotOn();
+      // On a machine that is too busy for its clocks to agree, one that was there a moment ago is slow and not dead.
+      const isBusy = wire.time() - job.begunAt > disagreement * waited;
+      if (isBusy && job.startedAt - heardAt < trusted) this.#gotOn();
       return this.#proceed();
     }
     const fault = job.renewed ? silentInSession(where, waited) : silent(where, waited);
@@ -184,6 +189,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const now = wire.now();
     if (job) {
       job.startedAt = now;
+      job.begunAt = wire.time();
       job.deadline = now + timing.timeout;
       this.#job = job;
       if (this.#login) {
@@ -263,6 +269,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (heir) {
       // It waited for the same login and keeps its deadline.
       heir.startedAt = job.startedAt;
+      heir.begunAt = job.begunAt;
       heir.deadline = job.deadline;
       heir.renewed = true;
       this.#job = heir;
