@@ -6,8 +6,8 @@ export default defineConfig({
     // Tests start servers, take file locks and load native modules: one process per file keeps them apart.
     pool: 'forks',
     maxWorkers: 2,
-    // A machine may be busy with other things; what passes takes no longer for it.
-    testTimeout: 40_000,
+    // A machine may be busy with other things, and a silent service processor is waited for up to 50 s then; what passes takes no longer.
+    testTimeout: 90_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
   },

@@ -14,25 +14,24 @@ const longestHold = 250;
 const tolerated = 100;
 /** The part of the time that passes while packets wait to be read: less than all, since they are late by us, and more than none. */
 const passes = 0.25;
-/** How often it is looked how long this thread waited for a processor, in milliseconds. */
+/** How often it is looked whether the machine is too busy, in milliseconds. */
 const lookEvery = 20;
-/** The most of the time that such waits take away: a machine may be busy for ever. */
-const mostWaited = 0.9;
 
 /**
  * One timer for all. A sleeper whose time moves later stays where it is and is looked at once in vain, so that the common case,
  * a wait that is answered long before its end, costs nothing.
  *
- * Its clock tells how long this process could have heard an answer: it stands while the processors are busy with others, and while this
- * thread is too busy to listen. What came meanwhile is read before anybody is woken.
+ * Its clock tells how long this process could have heard an answer: it is slow while the processors are busy with others, and stands while
+ * this thread is too busy to listen. What came meanwhile is read before anybody is woken.
  */
 export class Wheel {
   readonly #slots: Sleeper[][] = Array.from({ length: slots }, () => []);
-  readonly #time: () => number;
+  /** Milliseconds as they pass for everybody. */
+  readonly time: () => number;
   /** Whether those that are due should wait a little: what they wait for may have come and not been read yet. */
   readonly #busy: () => boolean;
-  /** Milliseconds that this thread has ever waited for a processor. */
-  readonly #waited: () => number;
+  /** How much of the time since it was last asked the machine was too busy. */
+  readonly #lost: (elapsed: number) => number;
   #timer: NodeJS.Timeout | undefined;
   #reading: NodeJS.Immediate | undefined;
   /** The turn the timer is set for, and the one up to which all is done. */
@@ -45,22 +44,19 @@ export class Wheel {
   #busyAt: number | undefined;
   /** Time in which this process was too busy to listen. */
   #missed = 0;
-  /** When it was last looked how long this thread has waited for a processor, and how long that was. */
   #lookedAt: number;
-  #waitedBefore: number;
 
-  constructor(time: () => number, busy: () => boolean, waited: () => number = () => 0) {
-    this.#time = time;
+  constructor(time: () => number, busy: () => boolean, lost: (elapsed: number) => number = () => 0) {
+    this.time = time;
     this.#busy = busy;
-    this.#waited = waited;
+    this.#lost = lost;
     this.#lookedAt = time();
-    this.#waitedBefore = waited();
     this.#done = Math.floor(this.#lookedAt / turnLength);
   }
 
   /** Milliseconds. It falls back when it turns out that this process could not listen for long. */
   readonly now = (): number => {
-    const time = this.#time();
+    const time = this.time();
     if (time - this.#lookedAt >= lookEvery) this.#look(time);
     return time - this.#missed;
   };
@@ -91,22 +87,20 @@ export class Wheel {
   #schedule(turn: number): void {
     clearTimeout(this.#timer);
     this.#timerTurn = turn;
-    const time = this.#time();
+    const time = this.time();
     const missed = this.#missed;
     const due = Math.max(time, turn * turnLength + missed);
     this.#timer = setTimeout(() => this.#fire(due, missed), due - time);
   }
 
   #look(time: number): void {
-    const waited = this.#waited();
-    this.#missed += Math.min(waited - this.#waitedBefore, mostWaited * (time - this.#lookedAt));
-    this.#waitedBefore = waited;
+    this.#missed += this.#lost(time - this.#lookedAt);
     this.#lookedAt = time;
   }
 
   /** Sockets are read after timers and before immediates. `missed`: what was known to be missed when the timer was set. */
   #fire(due: number, missed: number): void {
-    const time = this.#time();
+    const time = this.time();
     this.#look(time);
     this.#missed += Math.max(0, time - due - tolerated - (this.#missed - missed));
     clearImmediate(this.#reading);
