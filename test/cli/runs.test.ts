@@ -25,7 +25,7 @@ beforeAll(async () => {
     MUSTER_CA: join(server.data, 'tls/ca.pem'),
   };
 });
-afterAll(() => server.stop());
+afterAll(() => server?.stop());
 
 /** Begins long work that nobody waits for. */
 async function begin(name: string, steps: readonly Step[], token = server.token): Promise<string> {
