@@ -137,7 +137,7 @@ function undo(rows: Map<string, Earlier>, list: readonly JournalRow[], from: num
 function earlierOf(before: JournalColumns | null, after: JournalColumns | null): Earlier {
   if (before === null) return { row: undefined };
   // They were read for this alone, so what else is found is added to them.
-  return after === null ? { row: before as Row } : { columns: before as Record<string, string | null> };
+  return after === null ? { row: before as Row } : { columns: before };
 }
 
 function* earlierState(base: Snapshot, undone: Undone, revision: number): Sliced<Snapshot> {

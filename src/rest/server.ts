@@ -22,6 +22,7 @@ import { logRequest } from './request-log.ts';
 import { isLoopback, membership } from './proxies.ts';
 import { musterRoot, type Root, rootsWith } from './roots.ts';
 import type { RestServices } from './route.ts';
+import { hintBeneath } from './beneath.ts';
 import { shownPath } from './path-secrets.ts';
 
 const maximumUrl = 65_536;
@@ -81,9 +82,16 @@ export function createServer(
     done();
   });
   app.setErrorHandler((error, request, reply) => refuse(services, request, reply, error));
-  app.setNotFoundHandler((request, reply) =>
-    refuse(services, request, reply, new Fault('unknown-path', `There is nothing at ${shownPath(request.url)}.`)),
-  );
+  const paths = rowsAt(musterRoot, rows).map(({ path }) => path);
+  app.setNotFoundHandler((request, reply) => {
+    const hint = hintBeneath(request.url, musterRoot.prefix, paths);
+    refuse(
+      services,
+      request,
+      reply,
+      new Fault('unknown-path', `There is nothing at ${shownPath(request.url)}.${hint}`),
+    );
+  });
   for (const root of rootsWith(services.xcatws)) addRoutes(app, services, root, rows);
   app.route({ method: reading, url: '/', handler: showReference });
   // Otherwise node answers an unknown Expect itself, without a body.

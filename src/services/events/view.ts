@@ -7,6 +7,7 @@ import { redacted } from '../../database/draft.ts';
 import { allMembers, seesOwners } from '../../objects/groups.ts';
 import { allowedOn, decide, policyOf } from '../../objects/policy.ts';
 import type { EventKind, RunNews } from '../../core/event-kinds.ts';
+import { gapData } from './texts.ts';
 
 /** Who listens to what. */
 export interface Wish {
@@ -83,6 +84,11 @@ export class View {
     return JSON.stringify([who, line, kinds, range]);
   }
 
+  /** Rules may hold for some hours only: the next look is one at the rights of then. */
+  renew(): void {
+    this.#revision = -1;
+  }
+
   /** Rights and groups as they are now. */
   look(snapshot: Snapshot): void {
     if (this.isWhole || (snapshot === this.#snapshot && this.#revision >= 0)) return;
@@ -116,7 +122,7 @@ export class View {
     const { kinds } = this.wish;
     switch (happening.what) {
       case 'gap':
-        return [{ kind: 'gap', data: JSON.stringify({ kind: 'gap', message: happening.message }) }];
+        return [{ kind: 'gap', data: gapData(happening.message) }];
       case 'power':
         return kinds.includes('power') ? this.#power(happening, wasOther) : [];
       case 'run':

@@ -218,8 +218,8 @@ const headers = fc.oneof(
   { arbitrary: fc.constant({ 'if-none-match': '*' }), weight: 1 },
 );
 
-/** Tried by test/events: what is told as it happens, counts of everything, and nodes that the query names. */
-const elsewhere = ['/events', '/metrics', '/sd'];
+/** Tried by test/events: what is told as it happens, counts of everything, and nodes that the query names; by test/cli/runs: one's own runs. */
+const elsewhere = ['/events', '/metrics', '/sd', '/runs'];
 /** Rows that revoke or make tokens are about nobody else's. */
 export const triedRows = endpoints.filter(
   ({ path, method }) => (!path.startsWith('/tokens') || method === 'GET') && !elsewhere.includes(path),
