@@ -142,10 +142,10 @@ function startPlain({ network: { namespace, address }, installdir }: BootWorld):
   return {
     ...child,
     seen() {
-      const lines = readFileSync(access, 'utf8').split('\n');
+      const logged = readFileSync(access, 'utf8').split('\n');
       const at = (name: string): number => {
         // The moment that is logged is that of the end.
-        const [end = '', took = ''] = lines.find((each) => each.endsWith(` /${name}`))?.split(' ') ?? [];
+        const [end = '', took = ''] = logged.find((each) => each.endsWith(` /${name}`))?.split(' ') ?? [];
         return (Number(end) - Number(took)) * 1_000;
       };
       return { script: at('boot.ipxe'), kernel: at('kernel'), initrd: at('initrd'), root: at('root') };
