@@ -1,5 +1,19 @@
 import { md5LanesProgram } from './md5-lanes-program.ts';
 
+interface Memory {
+  readonly buffer: ArrayBuffer;
+}
+/** What is used of it; the types of Node leave it out. */
+declare const WebAssembly: {
+  validate(program: Uint8Array): boolean;
+  readonly Module: new (program: Uint8Array) => object;
+  readonly Memory: new (size: { readonly initial: number }) => Memory;
+  readonly Instance: new (
+    module: object,
+    imports: { readonly env: { readonly memory: Memory } },
+  ) => { readonly exports: Readonly<Record<string, unknown>> };
+};
+
 type Update = (state: number, blocks: number, ...texts: [number, number, number, number]) => void;
 
 const block = 64;

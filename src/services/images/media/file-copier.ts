@@ -124,7 +124,7 @@ export class FileCopier {
     return hash.digest('hex') === digest;
   }
 
-  #fill(reader: ExtentReader, buffer = this.#buffer): number {
+  #fill(reader: ExtentReader, buffer: Buffer = this.#buffer): number {
     if (Atomics.load(this.#places.stop, 0) === 1) throw new Stopped();
     return reader.fill(buffer);
   }
