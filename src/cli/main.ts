@@ -73,17 +73,22 @@ async function run(entry: CommandEntry): Promise<number> {
   }
 }
 
-const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
-let code: number;
-if (entry) code = await run(entry);
-else {
-  stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
-  code = 2;
+/** No await outside of functions, so that the bundle can be a script. */
+async function main(): Promise<void> {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  let code: number;
+  if (entry) code = await run(entry);
+  else {
+    stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
+    code = 2;
+  }
+  for (const output of [stdout, stderr]) {
+    await output.flush().catch((error: unknown) => {
+      if (!(error instanceof ReaderGone)) code = code || 1;
+    });
+  }
+  client.close();
+  process.exitCode = code;
 }
-for (const output of [stdout, stderr]) {
-  await output.flush().catch((error: unknown) => {
-    if (!(error instanceof ReaderGone)) code = code || 1;
-  });
-}
-client.close();
-process.exitCode = code;
+
+void main();

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { builtin } from './builtin.ts';
+import { checkout } from './checkout.ts';
 import { UsageError } from './client-errors.ts';
 
 const { existsSync, readFileSync } = builtin('node:fs');
@@ -37,7 +38,6 @@ export interface Contexts {
 type Env = Readonly<Record<string, string | undefined>>;
 
 const defaultPort = 8443;
-const checkout = join(import.meta.dirname, '../..');
 
 /** The file that `muster login` writes, for this user alone. */
 export const contextsFile = (env: Env): string =>
