@@ -55,6 +55,7 @@ export class Client {
   #place: Place | undefined;
   #wire: Wire | undefined;
   #server: string | undefined;
+  #unknownNames: readonly string[] = [];
 
   constructor(find: () => Place) {
     this.#find = find;
@@ -69,6 +70,21 @@ export class Client {
     return this.#server;
   }
 
+  /** The same for lines that name it before anything was asked. A refusal tells it as well. */
+  async serverName(): Promise<string | undefined> {
+    if (this.#server === undefined) {
+      await this.get('/definitions').catch((error: unknown) => {
+        if (!(error instanceof Refused)) throw error;
+      });
+    }
+    return this.#server;
+  }
+
+  /** The names for which a range was refused last. */
+  get unknownNames(): readonly string[] {
+    return this.#unknownNames;
+  }
+
   async get(at: string, options: CallOptions = {}): Promise<unknown> {
     return (await this.call('GET', at, options)).body;
   }
@@ -77,14 +93,14 @@ export class Client {
   async call(method: Method, at: string, options: CallOptions = {}): Promise<Reply> {
     const reply = await this.#request(method, at, 'application/json', options);
     const text = await textOf(reply, this.place.shown);
-    if (reply.status >= 400) throw refusedBy(reply, text);
+    if (reply.status >= 400) throw this.#refusedBy(at, reply, text);
     return { status: reply.status, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
   }
 
   /** The same as a stream of lines. */
   async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
     const reply = await this.#request(method, at, 'application/x-ndjson', options);
-    if (reply.status >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
+    if (reply.status >= 400) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
     const run = reply.headers['x-muster-run'];
     const lines = reply.headers['content-type']?.includes('ndjson')
       ? linesOf(reply, this.place.shown)
@@ -95,13 +111,20 @@ export class Client {
   /** The bytes of a stream of server-sent events. */
   async events(at: string, options: CallOptions = {}): Promise<AsyncIterable<Buffer>> {
     const reply = await this.#request('GET', at, 'text/event-stream', options);
-    if (reply.status >= 400) throw refusedBy(reply, await textOf(reply, this.place.shown));
+    if (reply.status >= 400) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
     return bytesOf(reply, this.place.shown);
   }
 
   /** The process ends by itself only when no connection is left. */
   close(): void {
     this.#wire?.close();
+  }
+
+  #refusedBy(at: string, reply: WireReply, text: string): Refused {
+    const refused = refusedBy(reply, text);
+    if (/^\/(nodes|definitions\/node)\//.test(at) && refused.kind === 'unknown-object')
+      this.#unknownNames = refused.missing;
+    return refused;
   }
 
   async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<WireReply> {

@@ -77,8 +77,11 @@ async function run(entry: CommandEntry): Promise<number> {
 async function main(): Promise<void> {
   const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
   let code: number;
-  if (entry) code = await run(entry);
-  else {
+  if (entry) {
+    code = await run(entry);
+    if (terminal.stderr && client.unknownNames.length > 0)
+      await (await import('./suggest-names.ts')).suggestNames({ client, stderr });
+  } else {
     stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
     code = 2;
   }

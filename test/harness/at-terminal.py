@@ -1,13 +1,17 @@
 """Runs a program at a pseudo-terminal: waits for each text, then types the answer. Prints all it wrote, and ends as it did."""
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import sys
+import termios
 
 task = json.loads(sys.argv[1])
 pid, terminal = pty.fork()
 if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, task["columns"], 0, 0))
     os.execvpe(task["argv"][0], task["argv"], task["env"])
 seen, from_here = b"", 0
 steps = list(task["steps"])
@@ -21,7 +25,7 @@ while True:
         os.kill(pid, 9)
         break
     try:
-        chunk = os.read(terminal, 65536)
+        chunk = os.read(terminal, task["pieces"])
     except OSError:
         break
     if not chunk:

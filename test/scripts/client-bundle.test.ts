@@ -51,21 +51,27 @@ function change(file: string, from: string, to: string, later: boolean): void {
 it.each([
   ['what all commands share', 'src/cli/main.ts', 'There is no command', ['nosuch']],
   ['the command that is called', 'src/cli/commands/rmvm.ts', 'Usage: rmvm', ['rmvm', '-h']],
-])('the bundle answers only while it is made from the sources as they are: %s', (_, file, text, words) => {
-  // A time that a file can be given exactly.
-  utimesSync(join(copy, file), 1_700_000_000, 1_700_000_000);
-  bundle();
-  expect(muster(...words)).toContain(text);
-  change(file, text, 'ANOTHER TEXT', false);
-  expect(muster(...words)).toContain(text);
-  change(file, 'ANOTHER TEXT', 'CHANGED TEXT', true);
-  expect(muster(...words)).toContain('CHANGED TEXT');
-  bundle();
-  expect(muster(...words)).toContain('CHANGED TEXT');
-  change(file, 'CHANGED TEXT', text, true);
-});
+])(
+  'the bundle answers only while it is made from the sources as they are: %s',
+  { timeout: 120_000 },
+  (_, file, text, words) => {
+    // A time that a file can be given exactly.
+    utimesSync(join(copy, file), 1_700_000_000, 1_700_000_000);
+    bundle();
+    expect(muster(...words)).toContain(text);
+    change(file, text, 'ANOTHER TEXT', false);
+    expect(muster(...words)).toContain(text);
+    change(file, 'ANOTHER TEXT', 'CHANGED TEXT', true);
+    expect(muster(...words)).toContain('CHANGED TEXT');
+    bundle();
+    expect(muster(...words)).toContain('CHANGED TEXT');
+    change(file, 'CHANGED TEXT', text, true);
+  },
+);
 
-it('a bundle leaves the pieces of the one before to those who run it, and takes older ones away', () => {
+it('a bundle leaves the pieces of the one before to those who run it, and takes older ones away', {
+  timeout: 120_000,
+}, () => {
   const directory = join(copy, '.cache/client');
   bundle();
   const pieces = readdirSync(directory).filter((name) => name.startsWith('rmvm-'));

@@ -33,9 +33,7 @@ export const command: CliCommand = {
     if (argv.length === 0) return told({ stdout }, usage, 1);
     const [range] = options.operands;
     if (options.unknown.length > 0) {
-      // Tells who the server is, which the line names.
-      await client.get('/services/sshkey');
-      stderr.line(errorLine(usage, client.server));
+      stderr.line(errorLine(usage, await client.serverName()));
       return 1;
     }
     if (options.flag('n')) await act(invocation, 'POST', '/services/dhcp');

@@ -18,9 +18,7 @@ export const command: CliCommand = {
     if (asksVersion(argv[0])) return told({ stdout }, `Version ${referenceVersion}`);
     const range = argv.find((word) => !word.startsWith('-'));
     if (range === undefined) {
-      // Tells who the server is, which the line names.
-      await client.get('/services/sshkey');
-      stderr.line(errorLine('The Noderange is missing.', client.server));
+      stderr.line(errorLine('The Noderange is missing.', await client.serverName()));
       return 1;
     }
     const nodes = (await client.get(path('nodes', range, 'attrs', 'ip'))) as Record<string, { ip?: string }>;

@@ -55,17 +55,16 @@ export const command: CliCommand = {
       );
       return await make(definitions, call.options.value('template'), call.options.flag('force'), invocation);
     } catch (error) {
-      if (error instanceof Wrong && client.server === undefined) await client.get('/definitions');
-      return tellWrongs(error, invocation);
+      if (!(error instanceof Wrong)) throw error;
+      return tellWrongs(error, invocation, await client.serverName());
     }
   },
 };
 
-function tellWrongs(error: unknown, invocation: Invocation): number {
-  if (!(error instanceof Wrong)) throw error;
+function tellWrongs(error: Wrong, invocation: Invocation, server: string | undefined): number {
   const [first, ...more] = error.message.split(separator);
-  tellWrong(new Wrong(first!, error.usage), invocation, usage, invocation.client.server);
-  for (const line of more) invocation.stderr.line(errorLine(line, invocation.client.server));
+  tellWrong(new Wrong(first!, error.usage), invocation, usage, server);
+  for (const line of more) invocation.stderr.line(errorLine(line, server));
   return 1;
 }
 
