@@ -127,7 +127,11 @@ const body = [
   ...steps(),
   ...four.flatMap((each) => [...get(sums + each), ...get(before + each), ...add, ...set(sums + each)]),
   ...four.flatMap((text) => [...get(texts + text), ...integer(64), ...plus, ...set(texts + text)]),
-  ...[...get(blocks), ...integer(1), ...minus, ...tee(blocks), ...branchIf],
+  ...get(blocks),
+  ...integer(1),
+  ...minus,
+  ...tee(blocks),
+  ...branchIf,
   ...end,
   ...four.flatMap((each) => [...get(state), ...get(sums + each), ...store(16 * each)]),
   ...end,
@@ -138,7 +142,12 @@ const body = [
  * with so many blocks, at least one, of the four texts. The state is the four sums, of each the numbers of the four texts.
  */
 export const md5LanesProgram = Uint8Array.from([
-  ...[0, ...Buffer.from('asm'), 1, 0, 0, 0],
+  0,
+  ...Buffer.from('asm'),
+  1,
+  0,
+  0,
+  0,
   ...section(1, [[types.function, ...listed(Array.from({ length: 6 }, () => [types.integer])), 0]]),
   ...section(2, [[...named('env'), ...named('memory'), types.memory, 0, 1]]),
   ...section(3, [[0]]),

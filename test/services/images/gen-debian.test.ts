@@ -67,6 +67,13 @@ describe('an image of Debian from its mirror', { timeout: 300_000 }, () => {
     expect(readdirSync(join(tree, 'var/lib/apt/lists'))).toEqual([]);
     expect(existsSync(join(tree, 'usr/sbin/policy-rc.d'))).toBe(false);
     expect(existsSync(join(tree, 'run/muster'))).toBe(false);
+    for (const directory of ['etc/apt/apt.conf.d', 'etc/dpkg/dpkg.cfg.d'])
+      expect(readdirSync(join(tree, directory)).filter((name) => name.includes('mmdebstrap'))).toEqual([]);
+    // Those of this machine: a node has a name of its own, and takes its name servers from DHCP if the image has none.
+    for (const path of ['etc/hostname', 'etc/resolv.conf']) expect(existsSync(join(tree, path)), path).toBe(false);
+    // dpkg need not sync every file, neither in the base nor later.
+    expect(building.programs.flat()).toContain('--dpkgopt=force-unsafe-io');
+    expect(building.programs.flat()).toContain('Dpkg::Options::=--force-unsafe-io');
     expect(readdirSync(join(job.directory, '..'))).toEqual(['compute']);
   });
 

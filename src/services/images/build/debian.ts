@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Work } from '../../long-work/work.ts';
@@ -15,6 +15,13 @@ import type { TreeBuilder } from './tree-builder.ts';
 /** Below /run/muster: keys and the list of sources, then the sources that are directories. */
 const ownFiles = '/run/muster/0';
 const keyrings = ['/usr/share/keyrings/debian-archive-keyring.gpg', '/usr/share/keyrings/ubuntu-archive-keyring.gpg'];
+
+/** All of a tree goes to the disk at its end; after a power cut in between nobody would look at it. */
+const withoutSync = 'force-unsafe-io';
+/** Where mmdebstrap puts the options that it is given, for good. */
+const ownOptions = ['/etc/apt/apt.conf.d/99mmdebstrap', '/etc/dpkg/dpkg.cfg.d/99mmdebstrap'];
+/** What mmdebstrap copies from this machine. Nodes have names of their own, and a node asks whom DHCP tells unless its image says otherwise. */
+const copied = ['/etc/hostname', '/etc/resolv.conf'];
 
 /** What mmdebstrap can install with the base. Groups and variables are for apt in the finished base. */
 const isPlain = (step: PackageStep | undefined): step is PackageStep =>
@@ -37,6 +44,7 @@ export const debian: TreeBuilder = {
       `--architectures=${architecture(osarch).debian}`,
       '--aptopt=Acquire::Languages "none"',
       '--aptopt=APT::Sandbox::User "root"',
+      `--dpkgopt=${withoutSync}`,
       ...(inBase.length > 0 ? [`--include=${inBase.join(',')}`] : []),
       suite,
       tree,
@@ -155,6 +163,7 @@ async function aptIn(
     ...option('APT::Install-Recommends', 'false'),
     ...option('Dpkg::Options::', '--force-confdef'),
     ...option('Dpkg::Options::', '--force-confold'),
+    ...option('Dpkg::Options::', `--${withoutSync}`),
   ];
   const run: Apt['run'] = async (words, environment = {}) => {
     await inNamespaces(task, ['apt-get', ...options, ...words], {
@@ -183,11 +192,24 @@ async function installedOf(tree: string, names: readonly string[]): Promise<stri
   return names.filter((name) => installed.has(name));
 }
 
-/** A node cannot reach directories of this machine, and no two nodes may have the same keys and name. */
+/** A node cannot reach directories of this machine, and what was only for building is not for it. */
 async function tidy(tree: string, sources: readonly PackageSource[], suite: string): Promise<void> {
   const lines = sources.flatMap((source) => (source.kind === 'url' ? aptLine(source, suite) : []));
-  await writeInTree(tree, '/etc/apt/sources.list', lines.map((line) => `${line}\n`).join(''), { mode: 0o644 });
-  await rm(inTree(tree, '/etc/apt/sources.list.d/0000sources.list', { follow: false }), { force: true });
+  const text = [...new Set(lines)].map((line) => `${line}\n`).join('');
+  await writeInTree(tree, '/etc/apt/sources.list', text, { mode: 0o644 });
+  const own = ['/etc/apt/sources.list.d/0000sources.list', ...ownOptions];
+  for (const path of [...own, ...copied.filter((each) => isOfThisMachine(tree, each))])
+    await rm(inTree(tree, path, { follow: false }), { force: true });
   const lists = inTree(tree, '/var/lib/apt/lists');
   if (existsSync(lists)) for (const name of readdirSync(lists)) await rm(join(lists, name), { recursive: true });
+}
+
+/** Whether a file of a tree, which is no link, is the one of this machine. */
+function isOfThisMachine(tree: string, path: string): boolean {
+  const place = inTree(tree, path, { follow: false });
+  return (
+    lstatSync(place, { throwIfNoEntry: false })?.isFile() === true &&
+    existsSync(path) &&
+    readFileSync(place).equals(readFileSync(path))
+  );
 }

@@ -111,7 +111,7 @@ test.each(mixed.filter(({ checksum }) => checksum).slice(0, 8))(
   '$path that differs is found among others',
   async (one) => {
     const digest = one.checksum!.digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
-    const files = mixed.map((file) => (file === one ? { ...one, checksum: { ...one.checksum!, digest } } : file));
+    const files = mixed.map((each) => (each === one ? { ...one, checksum: { ...one.checksum!, digest } } : each));
     expect(await inThread(newRoot(), [{ kind: 'files', files }])).toEqual([
       { kind: 'ready' },
       { kind: 'differs', path: one.path },
