@@ -1,5 +1,5 @@
 /** Those that move a cursor, begin an escape sequence or turn the direction of a text. */
-const drawing = /[\0-\u0008\u000B-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g;
+const drawing = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu;
 
 const written = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readYaml, type Tree, writeYaml } from '../../src/cli/yaml.ts';
@@ -216,18 +216,17 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
   it('are kept where the server has gone while they were edited', async () => {
     const flag = join(server.data, 'edited');
     const proxy = createServer((socket) => {
-      const on = connect(server.port, '127.0.0.1');
+      const on = connect(join(server.data, 'muster.sock'));
       for (const each of [socket, on]) each.on('error', () => socket.destroy());
       socket.on('data', (bytes) => (existsSync(flag) ? socket.destroy() : on.write(bytes)));
       socket.on('close', () => on.destroy());
       on.on('data', (bytes) => socket.write(bytes));
-    }).listen(0, '127.0.0.1');
+    }).listen(join(server.data, 'proxy.sock'));
     await once(proxy, 'listening');
-    const { port } = proxy.address() as AddressInfo;
     const EDITOR = `touch ${flag}; sed -i 's/groups: all/groups: all,kept/'`;
     const { code, stderr } = await ended(muster, ['edit', 'n1'], {
       ...env,
-      MUSTER_URL: `https://127.0.0.1:${port}`,
+      MUSTER_SOCKET: join(server.data, 'proxy.sock'),
       EDITOR,
     });
     proxy.close();

@@ -29,7 +29,7 @@ describe('the program of a hook', () => {
 
   it('is not waited for longer than it runs itself', async () => {
     const file = program('leaving', `sleep 600 & echo $! > ${note}`);
-    await runProgram(file, 'h', '{}', 60_000);
+    await expect(runProgram(file, 'h', '{}', 60_000)).resolves.toBeUndefined();
     process.kill(Number(readFileSync(note, 'utf8')));
   }, 120_000);
 
