@@ -15,7 +15,6 @@ beforeEach(async () => {
   complaints.length = 0;
   cluster = await memoryStore();
   await cluster.put(
-    ['passwd', { key: 'xcat', username: 'op', password: 'x' }],
     ['policy', { priority: '2', name: 'op', commands: 'events', rule: 'allow' }],
     ['nodelist', { node: 'n1', groups: 'all' }],
   );
@@ -96,7 +95,7 @@ it('hears nothing more when its right ends while it is told what was before', as
   void listen('op', first);
   await first.until('event: ready');
   const last = first.ids.at(-1);
-  for (let i = 0; i < 300; i++) await comment(`number ${i}.`);
+  await Promise.all(Array.from({ length: 300 }, (_, i) => comment(`number ${i}.`)));
   await first.until('number 299.');
   const slow = new Connection(false);
   const ended = listen('op', slow, last);
