@@ -42,6 +42,7 @@ function wireTo(address: string): Wire {
   const nothing = (): void => undefined;
   return {
     now: () => performance.now(),
+    time: () => performance.now(),
     chance: Math.random,
     fill: fillRandom,
     packet: () => packet,

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from './client.ts';
@@ -40,9 +40,15 @@ export interface MusterOptions {
 
 export const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 
+/** What `npm start` tells Node. */
+const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+  scripts: { start: string };
+};
+const nodeOptions = scripts.start.split(' ').filter((word) => word.startsWith('--'));
+
 export async function startMuster(options: MusterOptions = {}): Promise<Muster> {
   const { data = newDirectory(), program = main, env = {}, node = [], allCores = false } = options;
-  const command = [process.execPath, ...node, program, '--data', data, '--listen', '127.0.0.1:0'];
+  const command = [process.execPath, ...nodeOptions, ...node, program, '--data', data, '--listen', '127.0.0.1:0'];
   const running = await start(command, {
     env: {
       MUSTER_HARDWARE_NETWORKS: '127.0.0.0/8,::1/128',

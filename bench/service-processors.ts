@@ -73,9 +73,9 @@ interface Cooling {
   sessions(index: number): Promise<number>;
 }
 
-/** Waits until muster has closed its sessions, so that the next request has to open them anew. */
-export async function coolDown(labs: readonly Cooling[]): Promise<void> {
-  await pause(sessionsEnd);
+/** Waits until muster, last asked at `since`, has closed its sessions, so that the next request has to open them anew. */
+export async function coolDown(labs: readonly Cooling[], since = performance.now()): Promise<void> {
+  await pause(Math.max(0, since + sessionsEnd - performance.now()));
   for (const lab of labs) {
     let open = 0;
     for (let index = 0; index < lab.addresses.length; index += sample) open += await lab.sessions(index);

@@ -107,6 +107,8 @@ function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfi
     `A='X-Auth-Token: ${token}'`,
     `CA='${ca === undefined ? '' : `--cacert ${ca}`}'`,
     "J='Content-Type: application/json'",
+    `export MUSTER_URL='${new URL(url).origin}' MUSTER_TOKEN='${token}' MUSTER_CA='${ca ?? ''}'`,
+    'bin/muster rpower lab stat',
     `${curl} "$H/nodes/lab/power"`,
     `${curl} ${json} "$H/nodes/${few}/power" -d '{"action":"on"}'`,
     `${curl} "$H/nodes/${few}/power?pretty=1"`,

@@ -35,6 +35,13 @@ const bootPackages: readonly DebianPackage[] = (
         },
       ]
     : [
+        { name: 'qemu-system-arm', program: 'qemu-system-aarch64', why: 'machines of another architecture' },
+        { name: 'qemu-efi-aarch64', program: '/usr/share/AAVMF/AAVMF_CODE.fd', why: 'firmware of such machines' },
+        {
+          name: 'debian-installer-12-netboot-arm64',
+          program: '/usr/lib/debian-installer/images/12/arm64/text/debian-installer/arm64/grubaa64.efi',
+          why: 'boots machines of another architecture',
+        },
         { name: 'ipxe', program: '/usr/lib/ipxe/ipxe.efi', why: 'boots machines from the network' },
         { name: 'shim-signed', program: '/usr/lib/shim/shimx64.efi.signed', why: 'starts GRUB under Secure Boot' },
         {

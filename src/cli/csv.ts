@@ -39,20 +39,14 @@ export function parseCsv(text: string): CsvTable {
     .slice(1)
     .split(',')
     .map((name) => name.trim().replace(/^"(.*)"$/, '$1'));
+  const lastQuote = lines.findLastIndex((line) => line.includes('"'));
   const rows: { row: Record<string, string>; text: string }[] = [];
   for (let at = 0; at < lines.length; at += 1) {
     let record = lines[at]!;
     if (record.trim() === '' || record.startsWith('#')) continue;
     const began = at + 1;
     let fields = fieldsOf(record);
-    while (
-      fields.open !== undefined &&
-      at + 1 < lines.length &&
-      lines
-        .slice(at + 1)
-        .join('')
-        .includes('"')
-    ) {
+    while (fields.open !== undefined && at < lastQuote) {
       at += 1;
       record += `\n${lines[at]!}`;
       fields = fieldsOf(record);

@@ -22,23 +22,24 @@ function isatty(fd: number): boolean {
   }
 }
 
-const stdout = new FileOutput(1, 'standard output', isatty(1));
-const stderr = new FileOutput(2, 'standard error', true);
+const isTerminal = isatty(1);
+const stdout = new FileOutput(1, 'standard output', () => isTerminal, isTerminal);
+const stderr = new FileOutput(2, 'standard error', () => isatty(2), true);
 const terminal: Terminal = {
   get stdin() {
     return isatty(0);
   },
   get stdout() {
-    return isatty(1);
+    return isTerminal;
   },
   get stderr() {
     return isatty(2);
   },
   get columns() {
-    return (isatty(1) ? process.stdout.columns : Number(process.env['COLUMNS'])) || 80;
+    return (isTerminal ? process.stdout.columns : Number(process.env['COLUMNS'])) || 80;
   },
   get colour() {
-    return isatty(1) && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
+    return isTerminal && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
   },
 };
 const interrupt = new AbortController();
@@ -72,17 +73,22 @@ async function run(entry: CommandEntry): Promise<number> {
   }
 }
 
-const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
-let code: number;
-if (entry) code = await run(entry);
-else {
-  stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
-  code = 2;
+/** No await outside of functions, so that the bundle can be a script. */
+async function main(): Promise<void> {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  let code: number;
+  if (entry) code = await run(entry);
+  else {
+    stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
+    code = 2;
+  }
+  for (const output of [stdout, stderr]) {
+    await output.flush().catch((error: unknown) => {
+      if (!(error instanceof ReaderGone)) code = code || 1;
+    });
+  }
+  client.close();
+  process.exitCode = code;
 }
-for (const output of [stdout, stderr]) {
-  await output.flush().catch((error: unknown) => {
-    if (!(error instanceof ReaderGone)) code = code || 1;
-  });
-}
-client.close();
-process.exitCode = code;
+
+void main();

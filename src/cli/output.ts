@@ -1,4 +1,5 @@
 import { builtin } from './builtin.ts';
+import { harmless } from './control-characters.ts';
 
 const { write, writeSync } = builtin('node:fs');
 
@@ -13,6 +14,8 @@ export interface Output {
   write(text: string): Room | undefined;
   /** The text and a newline. */
   line(text: string): Room | undefined;
+  /** A control sequence of our own for a terminal; what others wrote cannot have any. */
+  draw(sequence: string): Room | undefined;
   /** Everything written so far has left. */
   flush(): Promise<void>;
 }
@@ -35,6 +38,8 @@ const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => 
 export class FileOutput implements Output {
   readonly #fd: number;
   readonly #name: string;
+  /** Its reader is a terminal, which obeys what it is shown: a machine or a value could say anything there. */
+  readonly #isTerminal: () => boolean;
   /** At a terminal, or where each line matters at once. */
   readonly #eager: boolean;
   #waiting: string[] = [];
@@ -42,9 +47,10 @@ export class FileOutput implements Output {
   #writing: Promise<void> | undefined;
   #failure: Error | undefined;
 
-  constructor(fd: number, name: string, eager: boolean) {
+  constructor(fd: number, name: string, isTerminal: () => boolean, eager: boolean) {
     this.#fd = fd;
     this.#name = name;
+    this.#isTerminal = isTerminal;
     this.#eager = eager;
   }
 
@@ -53,6 +59,10 @@ export class FileOutput implements Output {
   }
 
   write(text: string): Room | undefined {
+    return this.draw(this.#isTerminal() ? harmless(text) : text);
+  }
+
+  draw(text: string): Room | undefined {
     if (this.#failure) throw this.#failure;
     if (text === '') return undefined;
     this.#waiting.push(text);

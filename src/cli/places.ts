@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { builtin } from './builtin.ts';
+import { checkout } from './checkout.ts';
+import { UsageError } from './client-errors.ts';
 
 const { existsSync, readFileSync } = builtin('node:fs');
 
@@ -36,7 +38,6 @@ export interface Contexts {
 type Env = Readonly<Record<string, string | undefined>>;
 
 const defaultPort = 8443;
-const checkout = join(import.meta.dirname, '../..');
 
 /** The file that `muster login` writes, for this user alone. */
 export const contextsFile = (env: Env): string =>
@@ -53,7 +54,12 @@ export function readContexts(env: Env): Contexts {
   } catch {
     return { contexts: {} };
   }
-  const data = JSON.parse(text) as Partial<Contexts>;
+  let data: Partial<Contexts>;
+  try {
+    data = JSON.parse(text) as Partial<Contexts>;
+  } catch {
+    throw new UsageError(`${contextsFile(env)} is no JSON any more; remove it and log in again.`);
+  }
   return { ...(data.current === undefined ? {} : { current: data.current }), contexts: data.contexts ?? {} };
 }
 
@@ -64,10 +70,13 @@ export function readContexts(env: Env): Contexts {
 export function findPlace(env: Env): Place {
   const { current, contexts } = readContexts(env);
   const named = env['MUSTER_CONTEXT'] || current;
-  const context = named === undefined ? undefined : contexts[named];
+  const context = named !== undefined && Object.hasOwn(contexts, named) ? contexts[named] : undefined;
   const url = env['XCATHOST'] ? `https://${env['XCATHOST']}` : env['MUSTER_URL'];
   if (url) return placeOf(url, env, Object.values(contexts).find((each) => sameServer(each.url, url)) ?? { url });
   if (context) return placeOf(context.url, env, context);
+  // Another server than the one that was meant would do what it is told.
+  if (env['MUSTER_CONTEXT'])
+    throw new UsageError(`MUSTER_CONTEXT: there is no context "${env['MUSTER_CONTEXT']}"; muster contexts lists them.`);
   const socket = sockets(env).find((file) => existsSync(file));
   return placeOf(socket === undefined ? `https://localhost:${defaultPort}` : `unix:${socket}`, env, undefined);
 }
@@ -98,7 +107,8 @@ export function placeOf(url: string, env: Env, context: Context | undefined): Pl
 function sameServer(one: string, other: string): boolean {
   try {
     const [a, b] = [placeOf(one, {}, undefined), placeOf(other, {}, undefined)];
-    return a.shown === b.shown;
+    // What was told to a server by TLS is not sent to it without.
+    return a.shown === b.shown && a.protocol === b.protocol;
   } catch {
     return false;
   }

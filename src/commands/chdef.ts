@@ -1,45 +1,22 @@
 import { Type } from 'typebox';
-import { readLifetime } from '../access/tokens.ts';
 import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
-import {
-  changeObject,
-  checkAttributeNames,
-  createObject,
-  type Given,
-  lacksGroups,
-  renameObject,
-} from '../objects/define.ts';
+import { changeObject, checkAttributeNames, createObject, type Given, renameObject } from '../objects/define.ts';
 import { objectAttributes, objectExists } from '../objects/definitions.ts';
-import { mostUnknownNames, type RangeOptions } from '../objects/cluster.ts';
-import {
-  type Definition,
-  questionsOfSet,
-  type Resolved,
-  resolved,
-  selectionOf,
-  tablesOfSet,
-  wordsOfSet,
-} from '../objects/definition-set.ts';
-import {
-  allNewNodes,
-  emptyRange,
-  namedObjects,
-  policyNodes,
-  policyNodesInSlices,
-  unknownObjects,
-} from '../objects/select.ts';
+import { mostUnknownNames } from '../objects/cluster.ts';
+import { checkNamed, mayMake } from '../objects/makeable.ts';
+import { namedObjects, policyNodes, policyNodesInSlices, unknownObjects } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { attributeWords, definitionWords } from '../objects/shown-arguments.ts';
+import { lifetimeMessages } from '../objects/token-lifetime.ts';
 import { type ObjectType, tablesBehind, typeNamed } from '../objects/types.ts';
 import {
   type Answer,
   type Arguments,
   change,
-  definitionSet,
   noSelection,
   nothing,
   type Question,
@@ -62,8 +39,6 @@ const changedAlike = Type.Object({
 const renamed = Type.Object({ type: typeName, names: Type.String(), rename: Type.String() });
 /** Many objects, each with its own attributes. */
 const many = Type.Object({ type: typeName, definitions: Type.Record(Type.String(), textMap), mustExist });
-/** Objects of any types, and what became of them is told. */
-const set = Type.Object({ set: definitionSet, mode: Type.Optional(Type.Enum(['set', 'append', 'remove'])) });
 
 type Changed = Arguments<typeof changedAlike>;
 type Definitions = Readonly<Record<string, Given>>;
@@ -72,17 +47,15 @@ const modeFlags: Readonly<Record<Mode, readonly string[]>> = { set: [], append: 
 
 export const chdef = change({
   name: 'chdef',
-  args: Type.Union([changedAlike, renamed, many, set]),
+  args: Type.Union([changedAlike, renamed, many]),
   line(args) {
-    if ('set' in args) return wordsOfSet(args.set, modeFlags[args.mode ?? 'set']);
     if ('definitions' in args) return wordsOfAll(args.type, args.definitions);
     if ('rename' in args) return [...definitionWords(args.type, args.names), '-n', withoutSecrets(args.rename)];
     if (args.type === 'site') return ['-t', 'site', ...attributeWords('site', args.attributes)];
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
-  tablesShown: (args) => ('set' in args ? tablesOfSet(args.set) : tablesBehind(typeNamed(args.type))),
+  tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
   *select(snapshot, args, { ranges }): Sliced<Selection> {
-    if ('set' in args) return yield* selectionOf(snapshot, yield* resolvedAll(snapshot, args.set, ranges), ranges.sees);
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
     const { existing, missing } =
@@ -95,13 +68,9 @@ export const chdef = change({
     return { objects: existing, missing, nodes: yield* policyNodesInSlices(snapshot, type, names, ranges.sees) };
   },
   /** Each object is judged by what is said of it alone. */
-  questions(snapshot, args) {
-    if ('set' in args)
-      return args.set.length > 1 ? questionsOfSet(snapshot, args.set, modeFlags[args.mode ?? 'set']) : undefined;
-    return 'definitions' in args ? questionsOfAll(snapshot, typeNamed(args.type), args.definitions) : undefined;
-  },
+  questions: (snapshot, args) =>
+    'definitions' in args ? questionsOfAll(snapshot, typeNamed(args.type), args.definitions) : undefined,
   *plan(draft, args, scope): Sliced<Answer> {
-    if ('set' in args) return yield* changeSet(draft, args, scope);
     const type = typeNamed(args.type);
     if ('definitions' in args) yield* defineAll(draft, type, args.definitions, scope);
     else if ('rename' in args) rename(draft, type, args, scope);
@@ -109,49 +78,6 @@ export const chdef = change({
     return type.name === 'site' ? { shape: 'none', messages: lifetimeMessages(draft) } : nothing;
   },
 });
-
-function* resolvedAll(
-  snapshot: Snapshot,
-  definitions: readonly Definition[],
-  ranges: RangeOptions,
-): Sliced<Resolved[]> {
-  const all: Resolved[] = [];
-  for (const each of definitions) {
-    const type = typeNamed(each.type);
-    const args = { ...each, mustExist: false };
-    const found = resolved(snapshot, each, ranges, mayMake(type, args) ? undefined : mostUnknownNames);
-    checkNamed(type, args, found.existing, found.missing);
-    all.push(found);
-    yield;
-  }
-  return all;
-}
-
-function* changeSet(
-  draft: Draft,
-  { set: definitions, mode = 'set' }: Arguments<typeof set>,
-  { ranges }: Scope,
-): Sliced<Answer> {
-  const changed: string[] = [];
-  const created: string[] = [];
-  const all = yield* resolvedAll(draft.base, definitions, ranges);
-  for (const { type, attributes } of all) checkAttributeNames(type, attributes);
-  for (const { type, existing, missing, attributes } of all) {
-    yield* eachInSlices(existing, (name) => changeObject(draft, type, name, attributes, mode, ranges));
-    yield* eachInSlices(missing, (name) => createObject(draft, type, name, attributes, ranges));
-    changed.push(...existing);
-    created.push(...missing);
-  }
-  return { shape: 'value', value: { changed, created, messages: lifetimeMessages(draft) } };
-}
-
-/** The reference system stores any text here; who writes one that means nothing is told so. */
-function lifetimeMessages(draft: Draft): string[] {
-  const value = draft.get('site', 'tokenexpiredays')?.['value'];
-  const isNew = value !== draft.base.get('site', 'tokenexpiredays')?.['value'];
-  if (!value || !isNew || readLifetime(value) !== undefined) return [];
-  return [`Site attribute tokenexpiredays: "${value}" is neither a number of days nor never; tokens live for one day.`];
-}
 
 function partition(
   definitions: Readonly<Record<string, unknown>>,
@@ -161,27 +87,6 @@ function partition(
   const missing: string[] = [];
   for (const name of Object.keys(definitions)) (exists(name) ? existing : missing).push(name);
   return { existing, missing };
-}
-
-type Named = Changed | Arguments<typeof renamed>;
-
-/** What is named must exist, unless it can be made of what is given. */
-function checkNamed(type: ObjectType, args: Named, existing: readonly string[], missing: readonly string[]): void {
-  if (existing.length + missing.length === 0) throw emptyRange(args.names);
-  const canBeMade = mayMake(type, args) && (type.name !== 'node' || allNewNodes(missing));
-  if (missing.length === 0 || canBeMade) return;
-  // The reference system would make a node, if it had groups.
-  const lacks = type.name === 'node' && !('rename' in args) ? lacksGroups : undefined;
-  throw unknownObjects(type, missing, existing, lacks);
-}
-
-/** Whether what is given suffices to make objects that do not exist. */
-function mayMake(type: ObjectType, args: Named): boolean {
-  if ('rename' in args || args.mustExist) return false;
-  if (type.name === 'node') return Boolean(args.attributes['groups']);
-  const values = Object.values(args.attributes);
-  // A group is one without members too; of anything else cleared attributes leave nothing to make.
-  return type.name === 'group' ? values.length > 0 : values.some((value) => value !== '');
 }
 
 function* changeAlike(

@@ -50,10 +50,34 @@ export interface CommandServices {
   readonly exporterPort: number;
 }
 
+/** What a list tells of a run. */
+export interface RunHead {
+  readonly id: string;
+  readonly command: string;
+  readonly user: string;
+  readonly nodes: number;
+  readonly ok: number;
+  readonly failed: number;
+  readonly errorcode: number;
+  readonly state: 'running' | 'finished' | 'cancelled' | 'interrupted';
+  readonly started: string;
+  readonly finished?: string;
+  /** Of long work. */
+  readonly progress?: { readonly done: number; readonly of: number; readonly line: string };
+}
+
+/** Which runs are listed. */
+export interface RunFilter extends Partial<{ readonly [K in 'user' | 'command']: string | undefined }> {
+  readonly state?: RunHead['state'] | undefined;
+  readonly limit: number;
+}
+
 /** The runs of the last day; dispatch keeps them. */
 export interface RunBoard {
   /** What the user may see of the run; an unknown id and somebody else's run are the same error. */
   show(id: string, user: string, seesAll: boolean): unknown;
+  /** Those of them that the user may see. */
+  list(filter: RunFilter, user: string, seesAll: boolean): readonly RunHead[];
   cancel(id: string, user: string, seesAll: boolean): void;
 }
 
@@ -89,6 +113,8 @@ export interface Question {
   readonly objects?: readonly string[];
   readonly nodes: readonly string[] | undefined;
   readonly every?: boolean | undefined;
+  /** The command that it is asked for, if not the one that was called. */
+  readonly command?: string;
 }
 
 export const noSelection: Selection = { objects: undefined, nodes: undefined };
@@ -200,6 +226,8 @@ export interface CommandBase<Args> {
   line(args: Args): readonly string[] | Sliced<readonly string[]>;
   /** Every account may run it for itself; no rule is asked. */
   readonly free?: boolean;
+  /** Commands whose work it does too: the policy is asked for each of them, by `questions`. */
+  also?(args: Args): readonly string[];
   /** What the policy is asked, where one line for all that was selected does not tell it. */
   questions?(snapshot: Snapshot, args: Args): Sliced<readonly Question[]> | undefined;
   /** What is read on the way, for which the policy is asked whether the caller may list it. */

@@ -1,6 +1,7 @@
 /** Every command, by the name of its file. */
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
+export { chdefs } from './chdefs.ts';
 export { chvm } from './chvm.ts';
 export { clonevm } from './clonevm.ts';
 export { copycds } from './copycds.ts';

@@ -36,7 +36,13 @@ export const lsboot = query({
       attributes(node): NodeValue {
         const state = shownBootState(reader, node);
         const own = boot.reports.of(node);
-        const why = diagnose(own, { state, isServed: boot.isServed, answered: answersOf(node), now });
+        const why = diagnose(own, {
+          state,
+          isServed: boot.isServed,
+          answered: answersOf(node),
+          foreign: boot.reports.foreignOf(node),
+          now,
+        });
         const status = reader.row(statusTable, node)?.['status'] ?? '';
         return { bootstate: state, status, ...shown(own), why };
       },

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 /** Addresses of this machine and of its links, where services listen that trust whoever can reach them. */
 const inner = new BlockList();
@@ -16,4 +17,14 @@ for (const [network, bits] of [
 ] as const)
   inner.addSubnet(network, bits, 'ipv6');
 
-export const isInner = (address: string): boolean => inner.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+/** Its own addresses lead to this machine too, in either way of writing them. */
+const isOwn = (address: string): boolean => {
+  const own = new BlockList();
+  for (const interfaces of Object.values(networkInterfaces()))
+    for (const { address: each, family } of interfaces ?? []) own.addAddress(each, family === 'IPv6' ? 'ipv6' : 'ipv4');
+  return own.check(address, familyOf(address));
+};
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+export const isInner = (address: string): boolean => inner.check(address, familyOf(address)) || isOwn(address);

@@ -191,7 +191,8 @@ export function decodeChanges(
 /** A row with other values in some columns. */
 export function overlay(before: Row | undefined, columns: JournalColumns): Row {
   const row: Record<string, string> = { ...before };
-  for (const [column, value] of Object.entries(columns)) {
+  for (const column in columns) {
+    const value = columns[column]!;
     if (value === null) delete row[column];
     else row[column] = value;
   }

@@ -6,7 +6,7 @@ import type { Snapshot } from './snapshot.ts';
 import { type Row, snapshotTables } from './tables.ts';
 
 /** States that are kept to begin from, with as much between them as can be. */
-const keptStates = 32;
+const keptStates = 64;
 /** Revisions that are at least between them: so many are taken back in a few milliseconds. */
 const leastBetween = 512;
 /** States that were asked for last, for whoever asks again. */
@@ -136,17 +136,17 @@ function undo(rows: Map<string, Earlier>, list: readonly JournalRow[], from: num
 
 function earlierOf(before: JournalColumns | null, after: JournalColumns | null): Earlier {
   if (before === null) return { row: undefined };
-  return after === null ? { row: before as Row } : { columns: { ...before } };
+  // They were read for this alone, so what else is found is added to them.
+  return after === null ? { row: before as Row } : { columns: before };
 }
 
 function* earlierState(base: Snapshot, undone: Undone, revision: number): Sliced<Snapshot> {
   const changed = new Map<string, Map<string, Row | undefined>>();
-  const isPast = base.sequence < 0;
   for (const { name, volatile } of snapshotTables) {
     const rows = new Map<string, Row | undefined>();
     let count = 0;
     // Of a row that is there now all is known but its volatile columns.
-    for (const [key, row] of volatile.size > 0 && !isPast ? base.rows(name).entries() : []) {
+    for (const [key, row] of volatile.size > 0 && !base.isPast ? base.rows(name).entries() : []) {
       if (hasAny(row, volatile)) rows.set(key, without(row, volatile));
       if (++count % rowsPerStep === 0) yield;
     }

@@ -42,6 +42,11 @@ export class Snapshot {
 
   static readonly empty = Snapshot.of({ revision: 0, sequence: 0, tables: [] });
 
+  /** Whether it was made from the journal: it has no place in the sequence, and no volatile columns. */
+  get isPast(): boolean {
+    return this.sequence < 0;
+  }
+
   rows(table: string): SortedMap<Row> {
     return this.#table(table).rows;
   }
@@ -64,7 +69,7 @@ export class Snapshot {
     return new Snapshot(revision, sequence, next);
   }
 
-  /** An earlier state, in which these rows were others. It has no place in the sequence. */
+  /** An earlier state, in which these rows were others. */
   earlier(changed: ReadonlyMap<string, ReadonlyMap<string, Row | undefined>>, revision: number): Snapshot {
     const tables = [...this.#tables];
     for (const [table, rows] of changed) tables[slotOf(table)] = { rows: this.rows(table).with(rows), version: -1 };

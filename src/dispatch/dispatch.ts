@@ -172,7 +172,8 @@ function* admit(
   judges: Judges = [snapshot],
 ): Sliced<Admitted> {
   const [judge] = judges;
-  const isUnlimited = command.free || policyOf(judge).alwaysAllows(request.user, command.name);
+  const isAlways = (name: string): boolean => policyOf(judge).alwaysAllows(request.user, name);
+  const isUnlimited = command.free || (isAlways(command.name) && (command.also?.(request.args) ?? []).every(isAlways));
   const limited = isUnlimited ? services : viewOf(services, judges, permission);
   const permits: Permits = (about) => judges.every((each) => permitsOf(each, permission)(about));
   let selection = noSelection;
@@ -257,8 +258,8 @@ function* askPolicy(
   }
   const making = command.questions?.(snapshot, request.args);
   const questions = making ? yield* making : whole;
-  for (const { words, nodes, every } of questions) {
-    for (const judge of judges) checkPermission(judge, { ...permission, words }, nodes, every);
+  for (const { words, nodes, every, command: name = permission.command } of questions) {
+    for (const judge of judges) checkPermission(judge, { ...permission, command: name, words }, nodes, every);
     yield;
   }
   return questions;
@@ -334,7 +335,13 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     run.nodes = run.ok = (scope.selection.objects?.length ?? 0) + (scope.selection.missing?.length ?? 0);
     const changes = draft.changes();
     yield;
-    if (!command.free) yield* checkConsequences(head, () => draft.snapshot(), changes, permission, scope.questions);
+    // All that comes of it must be allowed to each command whose work it does.
+    const others = command.also?.(request.args) ?? [];
+    for (const name of command.free ? [] : [command.name, ...others]) {
+      const isOwn = (question: Question): boolean => (question.command ?? command.name) === name;
+      const questions = others.length > 0 ? scope.questions.filter(isOwn) : scope.questions;
+      yield* checkConsequences(head, () => draft.snapshot(), changes, { ...permission, command: name }, questions);
+    }
     checkStillGoverned(changes, () => draft.snapshot());
     yield* checkPatterns(changes, () => draft.snapshot());
     if (changes.length > 0) {

@@ -23,6 +23,7 @@ export class RunProgress {
   #now: Progress = { done: 0, of: 1, line: '' };
   #lines: string[] = [];
   #characters = 0;
+  #linesBefore = 0;
   #hasEnded = false;
   readonly #watchers = new Set<Watcher>();
 
@@ -32,6 +33,11 @@ export class RunProgress {
 
   get lines(): readonly string[] {
     return this.#lines;
+  }
+
+  /** How many lines came before those that are kept. */
+  get linesBefore(): number {
+    return this.#linesBefore;
   }
 
   /** The memory it takes, roughly, in bytes. */
@@ -48,12 +54,15 @@ export class RunProgress {
       this.#lines.push(line);
       this.#characters += line.length;
     }
-    while (this.#lines.length > mostLines || this.#characters > mostCharacters)
+    while (this.#lines.length > mostLines || this.#characters > mostCharacters) {
       this.#characters -= this.#lines.shift()!.length;
+      this.#linesBefore++;
+    }
   }
 
   /** Forgets the lines; what comes is kept again. */
   drop(): void {
+    this.#linesBefore += this.#lines.length;
     this.#lines = [];
     this.#characters = 0;
   }

@@ -1,4 +1,4 @@
-import type { AnyCommand, RunBoard } from '../commands/command.ts';
+import type { AnyCommand, RunBoard, RunFilter, RunHead } from '../commands/command.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
@@ -175,27 +175,32 @@ export class Runs implements RunBoard {
   }
 
   show(id: string, user: string, seesAll: boolean): unknown {
-    const {
-      results,
-      weight: _weight,
-      abort: _abort,
-      started,
-      finished,
-      progress,
-      underWay,
-      end,
-      ...run
-    } = this.#find(id, user, seesAll);
+    const run = this.#find(id, user, seesAll);
+    const { results, progress, underWay, end, cut, messages, notes } = run;
     return {
-      ...run,
-      state: finished === undefined ? 'running' : (end?.state ?? 'finished'),
+      ...headOf(run),
+      cut,
+      messages,
+      notes,
       ...(end ? { error: end.error } : {}),
-      started: new Date(started).toISOString(),
-      ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
-      ...(progress ? { progress: progress.now, lines: [...progress.lines] } : {}),
+      ...(progress ? { lines: [...progress.lines], linesBefore: progress.linesBefore } : {}),
       ...(underWay?.size ? { underWay: Object.fromEntries(underWay) } : {}),
       ...(results === 'dropped' ? { note: droppedNote } : results ? { results: [...results] } : {}),
     };
+  }
+
+  /** The newest first. Readings of the database are not among them: each has ended before anybody could ask. */
+  list({ state, user: only, command, limit }: RunFilter, user: string, seesAll: boolean): readonly RunHead[] {
+    const found: RunHead[] = [];
+    for (const run of [...this.#runs.values()].reverse()) {
+      if (found.length === limit) break;
+      if (!seesAll && run.user !== user) continue;
+      if (only !== undefined && run.user !== only) continue;
+      if (command !== undefined && run.command !== command) continue;
+      if (state !== undefined && stateOf(run) !== state) continue;
+      found.push(headOf(run));
+    }
+    return found;
   }
 
   cancel(id: string, user: string, seesAll: boolean): void {
@@ -299,6 +304,27 @@ const newRun = (id: string, command: string, user: string, started: number, kind
   end: undefined,
   abort: kind === 'per-node' || kind === 'long' ? new AbortController() : undefined,
 });
+
+const stateOf = ({ finished, end }: Run): RunHead['state'] =>
+  finished === undefined ? 'running' : (end?.state ?? 'finished');
+
+/** Who does what, since when, and how far it is. */
+function headOf(run: Run): RunHead {
+  const { id, command, user, nodes, ok, failed, errorcode, started, finished, progress } = run;
+  return {
+    id,
+    command,
+    user,
+    nodes,
+    ok,
+    failed,
+    errorcode,
+    state: stateOf(run),
+    started: new Date(started).toISOString(),
+    ...(finished === undefined ? {} : { finished: new Date(finished).toISOString() }),
+    ...(progress ? { progress: progress.now } : {}),
+  };
+}
 
 function newsOf({ id, command, user, nodes, ok, failed, progress, finished, errorcode, end }: Run): RunNews {
   const isBegun = finished === undefined && ok + failed === 0 && !progress?.now.line;

@@ -49,9 +49,10 @@ export class NodeCatalog {
     return (block.bytes = Buffer.from(text));
   }
 
+  /** The past is shown seldom and each time another, so nothing of it is kept: to go from one state of it to the next would take long. */
   #advance(snapshot: Snapshot): void {
     const previous = this.#snapshot;
-    if (previous === snapshot || (previous && previous.sequence > snapshot.sequence)) return;
+    if (previous === snapshot || snapshot.isPast || (previous && previous.sequence > snapshot.sequence)) return;
     this.#snapshot = snapshot;
     if (!previous) return;
     const affected = affectedNodes(previous, snapshot);

@@ -204,7 +204,7 @@ export function removeObject(draft: Draft, type: ObjectType, name: string): void
 }
 
 /** Tables with rows that go when their node goes. Those keyed by other names belong to other things. */
-const nodeRowTables = nodeTables.filter((table) => table.nodeColumn === 'node' || nodeType.uses.has(table.name));
+export const nodeRowTables = nodeTables.filter((table) => table.nodeColumn === 'node' || nodeType.uses.has(table.name));
 
 export function rowsNamed(draft: Draft, table: Table, name: string): Row[] {
   if (table.keys.length > 1) return draft.base.rows(table.name).startingWith(rowsOfNodePrefix(name));

@@ -14,7 +14,7 @@ type GroupIndex = ReadonlyMap<string, SortedMap<boolean>>;
 const isHidden = (row: Row): boolean => row['hidden'] === '1' || row['hidden']?.toLowerCase() === 'yes';
 
 const indexes = new WeakMap<SortedMap<Row>, GroupIndex>();
-/** The last index made: the next one is computed from what differs, whichever snapshot it is for. */
+/** The last index made of a state that was current: the next one is computed from what differs, whichever snapshot it is for. */
 let latest: { rows: SortedMap<Row>; index: GroupIndex } = { rows: SortedMap.empty(), index: new Map() };
 
 function groupIndex(snapshot: Snapshot): GroupIndex {
@@ -22,7 +22,7 @@ function groupIndex(snapshot: Snapshot): GroupIndex {
   let index = indexes.get(rows);
   if (!index) {
     indexes.set(rows, (index = nextIndex(rows)));
-    latest = { rows, index };
+    if (!snapshot.isPast) latest = { rows, index };
   }
   return index;
 }
@@ -38,8 +38,11 @@ function nextIndex(rows: SortedMap<Row>): GroupIndex {
     members.set(node, hidden);
   };
   for (const node of SortedMap.changedKeys(latest.rows, rows)) {
-    for (const group of membership(latest.rows.get(node))) note(group, node, undefined);
+    const before = latest.rows.get(node);
     const row = rows.get(node);
+    // In most rows only a status differs, and in those of the past it is absent from all.
+    if (before && row && sameMembership(before, row)) continue;
+    for (const group of membership(before)) note(group, node, undefined);
     for (const group of membership(row)) note(group, node, isHidden(row!));
   }
   const index = new Map(latest.index);
@@ -50,6 +53,9 @@ function nextIndex(rows: SortedMap<Row>): GroupIndex {
   }
   return index;
 }
+
+const sameMembership = (a: Row, b: Row): boolean =>
+  a['groups'] === b['groups'] && isHidden(a) === isHidden(b) && isEnabled(a) === isEnabled(b);
 
 const membership = (row: Row | undefined): readonly string[] =>
   row && isEnabled(row) ? listItems(row['groups'] ?? '') : [];

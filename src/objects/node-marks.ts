@@ -2,6 +2,8 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { affectedNodes } from './catalog.ts';
 import { type EffectiveReader, effectiveReader } from './effective.ts';
 
+const none: ReadonlySet<string> = new Set();
+
 /**
  * Finds nodes by their marks: texts made of what is defined of them, such as a MAC address. Only nodes that differ from the snapshot
  * that was looked at last are looked at again.
@@ -20,6 +22,12 @@ export class NodeMarks {
   nodes(snapshot: Snapshot, mark: string): readonly string[] {
     this.#advance(snapshot);
     return this.#nodes.get(mark) ?? [];
+  }
+
+  /** What the node has. */
+  of(snapshot: Snapshot, node: string): ReadonlySet<string> {
+    this.#advance(snapshot);
+    return this.#marks.get(node) ?? none;
   }
 
   #advance(snapshot: Snapshot): void {

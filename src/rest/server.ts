@@ -18,6 +18,7 @@ import { clientBehind, isLoopback, membership } from './proxies.ts';
 import { musterRoot, type Root, rootsWith } from './roots.ts';
 import type { RestServices } from './route.ts';
 import { Router } from './router.ts';
+import { hintBeneath } from './beneath.ts';
 import { shownPath } from './path-secrets.ts';
 
 const maximumUrl = 65_536;
@@ -54,7 +55,7 @@ export function createServer(
     requireHostHeader: false,
     ServerResponse: GuardedResponse,
   };
-  const listener = requestListener(services, routerOf(services, rows));
+  const listener = requestListener(services, rows);
   const tls = { ...credentials, minVersion: 'TLSv1.2', handshakeTimeout: requestTimeout } as const;
   const server = (
     credentials ? createHttpsServer({ ...options, ...tls }, listener) : createHttpServer(options, listener)
@@ -78,7 +79,9 @@ export function createServer(
   return server;
 }
 
-function requestListener(services: RestServices, router: Router<Target>) {
+function requestListener(services: RestServices, rows: readonly Endpoint[]) {
+  const router = routerOf(services, rows);
+  const paths = rowsAt(musterRoot, rows).map(({ path }) => path);
   const requestIds = new NumberedIds();
   let requests = 0;
   const clientOf = clientBehind(services.http.proxies);
@@ -105,12 +108,15 @@ function requestListener(services: RestServices, router: Router<Target>) {
       checkSize(request, target?.bulk);
       if (target) target.answer(request, response);
       else if (found) refuseMethod(services, [...found.place.targets.keys()], request, response);
-      else throw new Fault('unknown-path', `There is nothing at ${shownPath(url)}.`);
+      else throw nothingAt(url, paths);
     } catch (error) {
       refuse(services, request, response, error);
     }
   };
 }
+
+const nothingAt = (url: string, paths: readonly string[]): Fault =>
+  new Fault('unknown-path', `There is nothing at ${shownPath(url)}.${hintBeneath(url, musterRoot.prefix, paths)}`);
 
 /** On a connection that was kept; the client should find out whether there is a server on a new one. */
 function stopping(response: ServerResponse): Fault {

@@ -50,14 +50,14 @@ it('muster sends what nginx may not read', async () => {
 it('nginx comes back when it dies, and serves on for the next muster when muster is killed', async () => {
   const killed = pid();
   process.kill(killed, 'SIGKILL');
-  await expect.poll(() => lab.server.output(), { timeout: 30_000 }).toMatch(/nginx has ended/);
-  await expect.poll(pid, { timeout: 30_000 }).not.toBe(killed);
+  await expect.poll(() => lab.server.output()).toMatch(/nginx has ended/);
+  await expect.poll(pid).not.toBe(killed);
   const status = () =>
     lab.from(address, root, { method: 'HEAD' }).then(
       (reply) => reply.status,
       () => 0,
     );
-  await expect.poll(status, { timeout: 30_000 }).toBe(200);
+  await expect.poll(status).toBe(200);
   const before = pid();
   const { data, child } = lab.server;
   child.kill('SIGKILL');

@@ -121,3 +121,31 @@ it('trees of install media are for nodes, and nothing else of the install direct
   ])
     expect([path, await get(path)]).toEqual([path, 404]);
 });
+
+it('is not changed by others who ask for the script of a node, which is told', async () => {
+  await lab.server.ok('PUT', '/nodes/n2/bootstate', { osimage: 'deb' });
+  const own = '/boot/52-54-00-00-00-32.ipxe';
+  await lab.from('127.0.0.32', own);
+  expect(await report('booted')).toBe(204);
+  await expect.poll(async () => (await shown()).status).toBe('booted');
+  const before = await shown();
+  // As far as others are concerned it cannot boot at all.
+  await lab.server.ok('PUT', '/nodes/n1', { serialport: '0', serialspeed: '' });
+  for (const other of ['127.0.0.32', '127.0.0.99']) expect((await lab.from(other, script)).status).toBe(200);
+  const { why, ...after } = await shown();
+  expect(after).toEqual({ ...before, why: undefined });
+  expect(why).toMatch(
+    /^It has booted.* Its boot script was asked for from 127\.0\.0\.99 \d+ seconds ago, which is not an/,
+  );
+  await lab.server.ok('PUT', '/nodes/n1', { serialport: '' });
+  expect((await shown('n2')).why).toMatch(/^It fetched the boot script \d+ seconds ago, and never the kernel\.$/);
+});
+
+it('is told of a node that no address is known of as well', async () => {
+  await lab.server.ok('PUT', '/nodes/n3', { groups: 'all', netboot: 'xnba', arch: 'x86_64', mac: '52:54:00:00:00:33' });
+  await lab.server.ok('PUT', '/nodes/n3/bootstate', { state: 'boot' });
+  await lab.from('127.0.0.32', '/boot/52-54-00-00-00-33.ipxe');
+  expect((await shown('n3')).steps).toEqual([]);
+  await lab.from('127.0.0.99', '/boot/52-54-00-00-00-33.ipxe');
+  expect((await shown('n3')).why).toMatch(/^It was sent to its disk/);
+});

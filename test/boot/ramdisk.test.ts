@@ -42,7 +42,7 @@ describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }
     await neighbour?.stop();
     await world?.stop();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it.concurrent('become the nodes that they are like or that are next, and go on to what those are to do', async () => {
     const server = world.server();

@@ -69,6 +69,10 @@ it('who says no more after the question still hears the answer', async () => {
   socket.end(get(script));
   await once(socket, 'end');
   expect(replies(heard())).toEqual(['200']);
+  const stranger = await open();
+  stranger.socket.end(get('/boot/nosuch.ipxe'));
+  await once(stranger.socket, 'end');
+  expect(stranger.heard()).toMatch(/^HTTP\/1\.1 404 .*\r\n\r\nThere is nothing at this path\.\n$/s);
 });
 
 it('what is no HTTP is refused, and muster can be stopped while somebody is connected', async () => {

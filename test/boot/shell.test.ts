@@ -74,7 +74,27 @@ describe.skipIf(!isInstalled('dropbear'))('a node in the state shell', () => {
     const passing = async (): Promise<string> =>
       (await lab.server.ok('GET', '/tables/boottoken/rows/node=n1')).boottoken[0].hostkey;
     expect(told).toContain(`hostkey ${await passing()}`);
+    await lab.from('127.0.0.42', script);
+    expect(told).toContain(`hostkey ${await passing()}`);
     await lab.from(address, script);
     expect(await passing()).toBeFalsy();
+  });
+
+  it('loses the key of its RAM disk when it is sent to its disk', async () => {
+    await lab.server.ok('PUT', '/nodes/n1/bootstate', { state: 'shell' });
+    const report = new URL(/muster\.report=(\S+)/.exec((await lab.from(address, script)).text)![1]!).pathname;
+    const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEdrN6HDMiDqbRqJdT1yBGvcHyfl2G4sF6RJZn8o6rZn';
+    expect((await lab.from(address, report, { method: 'POST', body: `hostkey ${key}` })).status).toBe(204);
+    const row = async () => (await lab.server.ok('GET', '/tables/boottoken/rows/node=n1')).boottoken[0];
+    expect((await row()).hostkey).toBe(key);
+    await lab.server.ok('PUT', '/nodes/n1/bootstate', { state: 'boot' });
+    expect((await row()).hostkey).toBe(key);
+    await lab.from(address, script);
+    expect((await row()).hostkey).toBeFalsy();
+  });
+
+  it('is called as its node is', async () => {
+    await lab.server.ok('PUT', '/nodes/n1/bootstate', { state: 'shell' });
+    expect((await lab.from(address, script)).text).toContain(' muster.hostname=n1 ');
   });
 });

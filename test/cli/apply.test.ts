@@ -1,5 +1,7 @@
 import * as fc from 'fast-check';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readYaml, type Tree, writeYaml } from '../../src/cli/yaml.ts';
@@ -145,12 +147,50 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
           const now = JSON.parse((await run('export', '--format', 'json', 'node', 'network')).stdout);
           expect({ network: {}, ...now }).toEqual(wanted);
         }
-        const ids = /Written by change (\d+)(?: and (\d+))?\./.exec(done.stdout)?.slice(1).filter(Boolean) ?? [];
-        for (const id of ids.toReversed()) expect(await run('undo', id)).toMatchObject({ code: 0, stderr: '' });
+        const [, id] = /^Written by change (\d+)\.\n$/.exec(done.stdout) ?? [];
+        expect(id !== undefined || done.stdout === 'Nothing differs.\n').toBe(true);
+        if (id !== undefined) expect(await run('undo', id)).toMatchObject({ code: 0, stderr: '' });
         expect(await stored()).toBe(before);
       }),
       { numRuns: 10 },
     );
+  });
+
+  it('go and are written in one change', async () => {
+    const before = await stored();
+    const revision = async () => Number((await server.call('GET', '/nodes/n1')).headers['x-muster-revision']);
+    const first = await revision();
+    const done = await apply({ node: { n1: { groups: 'all,login', rack: 'r5' }, n8: { groups: 'all' } } }, '--prune');
+    expect(done).toEqual({ code: 0, stdout: `Written by change ${first + 1}.\n`, stderr: '' });
+    expect(await revision()).toBe(first + 1);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n8']);
+    expect((await run('undo', String(first + 1))).code).toBe(0);
+    expect(await stored()).toBe(before);
+  });
+
+  it('are not written over what somebody else has changed since they were read', async () => {
+    // The editor stands for the time that passes between reading and writing.
+    const meanwhile = (change: string) => {
+      const script = join(server.data, 'editor.sh');
+      writeFileSync(script, `#!/bin/sh\nsed -i s/r7/r8/ "$1"\n${change}\n`, { mode: 0o700 });
+      return { ...env, EDITOR: script };
+    };
+
+    await server.ok('PUT', '/nodes/n1-n2', { rack: 'r7' });
+    const refused = await ended(muster, ['edit', 'n1-n2'], meanwhile(`${muster} chdef n2 arch=ppc64le`));
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/node n2 was changed since revision \d+, and nothing was done/),
+    ]);
+    expect(refused.stderr).toContain('What you wrote is in ');
+    expect((await server.ok('GET', '/nodes/n1-n2/attrs/rack,arch')) as object).toMatchObject({
+      n1: { rack: 'r7' },
+      n2: { rack: 'r7', arch: 'ppc64le' },
+    });
+    const others = await ended(muster, ['edit', 'n1-n2'], meanwhile(`${muster} chdef n3 arch=ppc64le`));
+    expect([others.code, others.stderr]).toEqual([0, '']);
+    expect((await server.ok('GET', '/nodes/n1/attrs/rack')) as object).toEqual({ n1: { rack: 'r8' } });
+    await server.ok('PUT', '/nodes/n1-n3', { rack: '', arch: 'x86_64' });
   });
 
   it('are edited in an editor, in one change', async () => {
@@ -171,5 +211,27 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
     const asked = await atTerminal(['edit', 'n1'], editor('/arch/d'), [['Write it? (', 'y\r']]);
     expect([asked.code, asked.screen]).toEqual([0, expect.stringContaining('\u001B[31m-  arch=aarch64')]);
     expect((await ended(muster, ['edit', 'n1'], { ...env, EDITOR: 'false' })).code).toBe(1);
+  });
+
+  it('are kept where the server has gone while they were edited', async () => {
+    const flag = join(server.data, 'edited');
+    const proxy = createServer((socket) => {
+      const on = connect(server.port, '127.0.0.1');
+      for (const each of [socket, on]) each.on('error', () => socket.destroy());
+      socket.on('data', (bytes) => (existsSync(flag) ? socket.destroy() : on.write(bytes)));
+      socket.on('close', () => on.destroy());
+      on.on('data', (bytes) => socket.write(bytes));
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const { port } = proxy.address() as AddressInfo;
+    const EDITOR = `touch ${flag}; sed -i 's/groups: all/groups: all,kept/'`;
+    const { code, stderr } = await ended(muster, ['edit', 'n1'], {
+      ...env,
+      MUSTER_URL: `https://127.0.0.1:${port}`,
+      EDITOR,
+    });
+    proxy.close();
+    expect(code).toBe(3);
+    expect(readFileSync(/What you wrote is in (\S+)\.$/m.exec(stderr)![1]!, 'utf8')).toContain('all,kept');
   });
 });

@@ -60,7 +60,7 @@ describe('completion in shells', { timeout: 120_000 }, () => {
   /** What bash offers for the last of the words. */
   const offered = async (...words: string[]): Promise<string[]> => {
     const script = `PATH=${dirname(muster)}:$PATH; eval "$(muster completion bash)"
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
+COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}; compopt() { :; }
 _muster; printf '%s\\n' "\${COMPREPLY[@]}"`;
     const { stdout, stderr } = await ended('bash', ['-c', script, 'bash', ...words], env);
     expect(stderr).toBe('');
@@ -73,11 +73,19 @@ _muster; printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(await offered('muster', 'undo', '--d')).toEqual(['--dry-run']);
     expect(await offered('muster', 'rpower', 'n')).toEqual(['n1', 'n2', 'n3']);
     expect(await offered('rpower', 'n1,com')).toEqual(['n1,compute']);
-    expect(await offered('/usr/local/bin/nodeset', 'n1', 'osimage=')).toEqual(['osimage=deb12']);
+    expect(await offered('/usr/local/bin/nodeset', 'n1', 'osimage=')).toEqual(['deb12']);
+    expect(await offered('rpower', 'n[1-2],com')).toEqual(['n[1-2],compute']);
     expect(await offered('muster', 'chdef', 'n1', 'bmcpass')).toEqual(['bmcpassword=']);
     expect(await offered('muster', 'lsdef', '-t', 'netw')).toEqual(['network']);
     expect(await offered('muster', 'runs', 'a')).toEqual(['attach']);
     expect(await offered('muster', 'nosuch', 'a')).toEqual([]);
+  });
+
+  it('offers no name that a shell would take for a command', async () => {
+    for (const name of ['d$(id)', 'd`id`', 'd;id', 'd*'])
+      await server.ok('PUT', `/tables/osimage/rows/imagename=${encodeURIComponent(name)}`, { osvers: 'x' });
+    expect(await offered('genimage', 'd')).toEqual(['deb12']);
+    expect(await offered('muster', 'nodeset', 'n1', 'osimage=d')).toEqual(['deb12']);
   });
 
   it('works in zsh and fish too', async () => {

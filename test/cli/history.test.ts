@@ -37,6 +37,10 @@ describe('changes and undo', { timeout: 120_000 }, () => {
       'nodetype node=n1 (new)\n+  arch=x86_64\n',
     );
     expect(JSON.parse((await run('changes', '--format', 'json', '--limit', '1')).stdout).changes[0].id).toBe(id);
+    const inZone = (...words: string[]) => ended(muster, ['changes', ...words], { ...env, TZ: 'Etc/GMT-10' });
+    expect((await inZone('n1', '--since', '2026-01-01', '--limit', '1')).stdout).toMatch(new RegExp(`^${id} `));
+    expect((await inZone('n1', '--until', '2026-01-01')).stdout).toBe('');
+    expect((await inZone('diff', '2026-99-99')).stderr).toContain('give a revision');
   });
 
   it('takes back a change, at a terminal only when that is agreed to', async () => {
@@ -74,6 +78,7 @@ describe('explain', { timeout: 90_000 }, () => {
     expect((await run('explain', 'n3', 'bmc')).stdout).toBe(
       'n3: bmc=10.1.0.3, from the group all (ipmi.bmc), by |n(\\d+)|10.1.0.($1)|\n',
     );
+    expect((await run('explain', 'n3', 'rack')).stdout).toBe('n3: rack is not set\n');
   });
 
   it('tells why an account may not', async () => {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -22,7 +22,7 @@ describe('the tools administrators have', { timeout: 120_000 }, () => {
       await server.ok('POST', `/nodes/n${index + 1}`, { groups: 'all,compute,rack1', ip: address });
     await server.ok('POST', '/nodes/n3-n5', { groups: 'all,rack2' });
     await server.ok('PUT', '/nodes/n1,n2', { cpucount: '8', memory: '64GB', bmcpassword: 'secret', mgt: 'ipmi' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([server?.stop(), ssh?.stop()]);
     rmSync(home, { recursive: true, force: true });
@@ -56,6 +56,18 @@ describe('the tools administrators have', { timeout: 120_000 }, () => {
     it('finds the variables of one host', async () => {
       const found = JSON.parse(await printed(inventory, '--host', 'n2'));
       expect(found).toMatchObject({ ansible_host: ssh.addresses[1], muster_groups: 'all,compute,rack1' });
+    });
+
+    it('runs nothing that stands in an attribute', async () => {
+      const mark = join(home, 'was-run');
+      const usercomment = `{{ lookup("pipe", "touch ${mark}") }}`;
+      await server.ok('PUT', '/nodes/n1', { usercomment });
+      const words = ['-i', inventory, 'n1', '-c', 'local', '-m', 'debug', '-a', 'msg="it is {{ muster_usercomment }}"'];
+      const shown = await printed('ansible', ...words);
+      expect(JSON.parse(shown.slice(shown.indexOf('{')))).toMatchObject({ msg: `it is ${usercomment}` });
+      expect(existsSync(mark)).toBe(false);
+      expect(JSON.parse(await printed(inventory, '--host', 'n1'))['muster_usercomment']).not.toBe(usercomment);
+      await server.ok('PUT', '/nodes/n1', { usercomment: '' });
     });
 
     it('reaches the nodes of a group', async () => {

@@ -12,7 +12,7 @@ beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'muster-man-'));
   const { code, stderr } = await program(muster, ['manpages', directory], env());
   expect([code, stderr]).toEqual([0, '']);
-}, 60_000);
+});
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 const pages = (): string[] => readdirSync(join(directory, 'man1')).map((name) => join(directory, 'man1', name));

@@ -46,8 +46,7 @@ describe('a store in another process', () => {
     await ended;
   });
 
-  const showsTheSame = () =>
-    expect.poll(() => latest, { timeout: 30_000 }).toEqual(JSON.parse(JSON.stringify(shown(cluster.current))));
+  const showsTheSame = () => expect.poll(() => latest).toEqual(JSON.parse(JSON.stringify(shown(cluster.current))));
 
   test('follows this one, volatile columns included, and this one follows it', { timeout: 60_000 }, async () => {
     await showsTheSame();
@@ -56,9 +55,9 @@ describe('a store in another process', () => {
     await status('booted');
     await showsTheSame();
     child.send({ table: 'site', row: { key: 'domain', value: 'c.d' } } satisfies Order);
-    await expect.poll(() => seen(cluster.current), { timeout: 30_000 }).toEqual(['c.d', 'booted']);
+    await expect.poll(() => seen(cluster.current)).toEqual(['c.d', 'booted']);
     child.send({ table: 'nodelist', row: { node: 'n1', status: 'alive' } } satisfies Order);
-    await expect.poll(() => seen(cluster.current), { timeout: 30_000 }).toEqual(['c.d', 'alive']);
+    await expect.poll(() => seen(cluster.current)).toEqual(['c.d', 'alive']);
     await showsTheSame();
   });
 
@@ -71,7 +70,7 @@ describe('a store in another process', () => {
     child.kill('SIGCONT');
     await showsTheSame();
     child.send({ table: 'site', row: { key: 'domain', value: 'c.d' } } satisfies Order);
-    await expect.poll(() => seen(cluster.current), { timeout: 30_000 }).toEqual(['c.d', 'booted']);
+    await expect.poll(() => seen(cluster.current)).toEqual(['c.d', 'booted']);
   });
 });
 
@@ -83,7 +82,7 @@ describe('whoever subscribes', () => {
     await site('a.b');
     expect(heard).toEqual([cluster.current]);
     await status('booted', other);
-    await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => heard.length).toBe(2);
     expect(heard[1]).toBe(cluster.current);
     expect(seen(cluster.current)).toEqual(['a.b', 'booted']);
     end();
@@ -240,10 +239,10 @@ test('what others did and cannot be read shows in the health, is told and tried 
   });
   const store = await Store.open(around(await SqliteDatabase.open(cluster.file)), (error) => failures.push(error));
   await site('a.b');
-  await expect.poll(() => store.healthy, { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => store.healthy).toBe(false);
   expect(failures).toContain(refusal);
   broken = false;
-  await expect.poll(() => seen(store.current)[0], { timeout: 10_000 }).toBe('a.b');
+  await expect.poll(() => seen(store.current)[0]).toBe('a.b');
   await expect.poll(() => store.healthy).toBe(true);
   await store.close();
 });

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { lsdef, revert } from '../../src/commands/index.ts';
 import type { Snapshot } from '../../src/database/snapshot.ts';
 import { type Row, snapshotTables } from '../../src/database/tables.ts';
+import { NodeCatalog } from '../../src/objects/catalog.ts';
+import { allMembers, allNodes, groupMembers, groupNames } from '../../src/objects/groups.ts';
 import { clusterEdits, contents, draftOf } from '../harness/random-changes.ts';
 import { answerOf, memoryStore, testOrigin, type TestStore } from '../harness/store.ts';
 
@@ -21,6 +23,10 @@ function lasting(snapshot: Snapshot): Record<string, [string, Row][]> {
     });
   return shown;
 }
+
+const volatileAttributes = /^(app|update)?status(time)?$/;
+const withoutVolatile = (attributes: Row): Row =>
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => !volatileAttributes.test(name)));
 
 const edit = (edits: Parameters<typeof draftOf>[1]) =>
   cluster.store.change(testOrigin, (head) => draftOf(head, edits).changes());
@@ -41,6 +47,31 @@ it('is as it was after every revision, whatever was changed since', async () => 
     expect([past.revision, lasting(past)]).toEqual([revision, states.get(revision)]);
   }
   expect(contents(await cluster.store.past.at(cluster.current, 0), snapshotTables)).toEqual({});
+});
+
+it('has the groups and the definitions it had, whichever states were asked for before', async () => {
+  const shownIn = (snapshot: Snapshot): unknown => {
+    const groups = groupNames(snapshot).map((group) => [
+      group,
+      groupMembers(snapshot, group),
+      allMembers(snapshot, group),
+    ]);
+    const texts = allNodes(snapshot).map((node) => catalog.text(snapshot, node));
+    return { groups, nodes: texts.map((text) => withoutVolatile(JSON.parse(text) as Row)) };
+  };
+  const catalog = new NodeCatalog();
+  const states = new Map<number, unknown>();
+  for (const edits of fc.sample(clusterEdits, { numRuns: 60, seed: 23 })) {
+    await edit(edits);
+    states.set(cluster.current.revision, shownIn(cluster.current));
+  }
+  const shuffled = fc.shuffledSubarray([...states.keys()], { minLength: states.size });
+  for (const [at, revision] of fc.sample(shuffled, { numRuns: 2, seed: 4 }).flat().entries()) {
+    expect(shownIn(await cluster.store.past.at(cluster.current, revision))).toEqual(states.get(revision));
+    // What is current changes meanwhile, and is shown in between.
+    if (at % 7 === 0) await edit(fc.sample(clusterEdits, { numRuns: 1, seed: at })[0]!);
+    if (at % 5 === 0) shownIn(cluster.current);
+  }
 });
 
 it('is found from states in between, over thousands of revisions', async () => {

@@ -104,7 +104,7 @@ describe('the audit log', () => {
       await setSite(store, 'a', 'b');
       expect(count()).toBe(1);
       store.auditSoon(auditRecord(2));
-      await expect.poll(count, { timeout: 5_000 }).toBe(2);
+      await expect.poll(count).toBe(2);
     });
   });
 });

@@ -115,7 +115,7 @@ beforeAll(async () => {
     means,
   });
   close = async () => void (await Promise.all([means.devices.close(), means.remote.close()]));
-}, 60_000);
+});
 afterAll(async () => {
   vi.unstubAllEnvs();
   await close?.();

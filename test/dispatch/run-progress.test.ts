@@ -12,6 +12,9 @@ test('a run keeps its last thousand lines, and no more than 256 Ki characters of
   expect(progress.now).toEqual({ done: 1, of: 2, line: 'line 1499' });
   progress.add({ lines: Array.from({ length: 100 }, () => 'x'.repeat(4_096)), done: 2, of: 2 });
   expect(progress.lines).toHaveLength(64);
+  expect(progress.linesBefore).toBe(1_536);
+  progress.drop();
+  expect([progress.lines, progress.linesBefore]).toEqual([[], 1_600]);
 });
 
 test('progress without a line comes with the last line', async () => {

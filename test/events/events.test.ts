@@ -235,6 +235,25 @@ describe('who may see some nodes only', () => {
     client.close();
   });
 
+  it('hears nothing of a node that had the name of one of its own', async () => {
+    const token = await addUser(server, 'heir');
+    await server.ok('POST', '/policy/52', { name: 'heir', commands: 'events', noderange: 'k7', rule: 'allow' });
+    await server.ok('POST', '/nodes/k7', { groups: 'all', usercomment: 'of another' });
+    await server.ok('PUT', '/nodes/k7', { rack: 'another' });
+    await server.ok('DELETE', '/nodes/k7');
+    await server.ok('POST', '/nodes/k7', { groups: 'all', usercomment: 'its own' });
+    const listener = await listen();
+    const [sequence] = listener.lastEventId!.split('.');
+    for (const after of [`${Number(sequence) - 4}.00000000.0`, listener.lastEventId!]) {
+      const client = await listen({ token, after });
+      await server.ok('PUT', '/nodes/k7', { room: 'now' });
+      await client.event(({ rows }) => rows?.some(({ table }: { table: string }) => table === 'nodepos'));
+      expect(JSON.stringify(client.events)).not.toMatch(/another|removed/);
+      client.close();
+    }
+    listener.close();
+  });
+
   it('without any rule is refused', async () => {
     const token = await addUser(server, 'nobody');
     expect((await server.call('GET', '/events', { token })).status).toBe(403);
@@ -257,5 +276,27 @@ describe('who may see some nodes only', () => {
       event: 'dropped',
       data: { message: expect.stringContaining('log in') },
     });
+  });
+
+  it('is cut off also while it is still told what has been', async () => {
+    const token = await addUser(server, 'reader');
+    await server.ok('POST', '/policy/53', { name: 'reader', commands: 'events', rule: 'allow' });
+    const first = await listen();
+    const after = first.lastEventId!;
+    first.close();
+    // More than the connection takes without being read.
+    for (let i = 0; i < 80; i++) {
+      const comment = (n: number) => ({ usercomment: `${i} ${n} ${'x'.repeat(60_000)}` });
+      await server.ok('PUT', '/nodes', { n1: comment(1), n2: comment(2), n3: comment(3), n4: comment(4) });
+    }
+    const client = await EventClient.open(server, { token, after });
+    clients.push(client);
+    client.response!.pause();
+    await server.ok('DELETE', '/policy/53');
+    client.response!.resume();
+    await client.over();
+    expect(client.events.at(-1)).toMatchObject({ event: 'dropped' });
+    expect(client.blocks.some(({ event }) => event === 'ready')).toBe(false);
+    await server.ok('PUT', '/nodes/n1-n4', { usercomment: '' });
   });
 });

@@ -62,7 +62,7 @@ describe('a hook with a URL', () => {
     await server.ok('PUT', '/nodes/n3', { usercomment: 'no' });
     await server.ok('PUT', '/nodes/n1', { status: 'booted' });
     await server.ok('PUT', '/nodes/n2', { usercomment: 'yes' });
-    await expect.poll(told, { timeout: 15_000 }).toEqual(['chdef']);
+    await expect.poll(told).toEqual(['chdef']);
     const { headers, body, events } = pushes[0]!;
     expect(events[0]).toMatchObject({
       kind: 'change',
@@ -83,7 +83,7 @@ describe('a hook with a URL', () => {
     await server.ok('PUT', '/nodes/n1', { status: 'ping' });
     await server.ok('PUT', '/nodes/n1', { status: 'booted' });
     await expect
-      .poll(() => pushes.flatMap(({ events }) => events.map(({ status }) => status)), { timeout: 30_000 })
+      .poll(() => pushes.flatMap(({ events }) => events.map(({ status }) => status)))
       .toEqual(['ping', 'booted']);
     expect(attempts).toBeGreaterThanOrEqual(3);
     await removeHook('second');
@@ -92,7 +92,7 @@ describe('a hook with a URL', () => {
   it('elsewhere than the configuration allows gets nothing, and the log says why', async () => {
     await hook('third', { url: 'http://127.0.0.2:9/', kinds: 'status' });
     await server.ok('PUT', '/nodes/n1', { status: 'ping' });
-    await expect.poll(() => server.output(), { timeout: 15_000 }).toContain('outside the networks of receivers');
+    await expect.poll(() => server.output()).toContain('outside the networks of receivers');
     await removeHook('third');
   });
 
@@ -118,9 +118,7 @@ describe('a hook with a program', () => {
     chmodSync(file, 0o755);
     await hook('fourth;touch', { command: 'note', kinds: 'status' });
     await server.ok('PUT', '/nodes/n1', { status: 'booted' });
-    await expect
-      .poll(() => existsSync(out) && readFileSync(out, 'utf8'), { timeout: 15_000 })
-      .toMatch(/"status":"booted"/);
+    await expect.poll(() => existsSync(out) && readFileSync(out, 'utf8')).toMatch(/"status":"booted"/);
     expect(readFileSync(out, 'utf8')).toMatch(/^fourth;touch \n/);
     await removeHook('fourth;touch');
   });
@@ -129,7 +127,7 @@ describe('a hook with a program', () => {
     symlinkSync('/bin/true', join(directory, 'hooks', 'away'));
     await hook('fifth', { command: 'away', kinds: 'status' });
     await server.ok('PUT', '/nodes/n1', { status: 'ping' });
-    await expect.poll(() => server.output(), { timeout: 15_000 }).toContain('leads out of there');
+    await expect.poll(() => server.output()).toContain('leads out of there');
     await removeHook('fifth');
   });
 });

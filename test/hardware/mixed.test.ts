@@ -138,7 +138,6 @@ describe('a run', () => {
       await pause(200);
       socket.destroy();
     }
-    for (const index of [1, 2])
-      await expect.poll(async () => (await slow.state(index)).power, { timeout: 15_000 }).toBe('on');
+    for (const index of [1, 2]) await expect.poll(async () => (await slow.state(index)).power).toBe('on');
   });
 });

@@ -40,7 +40,7 @@ describe.skipIf(!canRun)('a machine that is switched over REST', { timeout: 120_
 
   it('is gone when its power is off', async () => {
     await power('off');
-    await expect.poll(() => vm.pid(), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => vm.pid()).toBeUndefined();
     expect(await stateOf()).toBe('off');
   });
 });

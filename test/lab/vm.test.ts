@@ -35,7 +35,7 @@ describe.skipIf(!canRun)('a virtual machine with a BMC', { timeout: 120_000 }, (
 
   it('is gone when its power is off', async () => {
     await tool('power', 'off');
-    await expect.poll(() => vm.pid(), { timeout: 10_000 }).toBeUndefined();
+    await expect.poll(() => vm.pid()).toBeUndefined();
     expect(await tool('power', 'status')).toContain('is off');
   });
 });

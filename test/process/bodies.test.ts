@@ -261,7 +261,7 @@ describe('what strangers send is bounded', () => {
       unfinished.push(socket);
       socket.write(head('/nodes/n1', announcing(65_000)) + first);
     }
-    await expect.poll(async () => (await put(near)).status, { timeout: 15_000 }).toBe(503);
+    await expect.poll(async () => (await put(near)).status).toBe(503);
     const refused = await put(near);
     expect(refused.headers['retry-after']).toBe('1');
     expect(JSON.parse(refused.body)).toEqual({
@@ -274,7 +274,7 @@ describe('what strangers send is bounded', () => {
 
     // They leave in the middle, and that is all.
     for (const socket of unfinished) socket.destroy();
-    await expect.poll(async () => (await put(near)).status, { timeout: 15_000 }).toBe(200);
+    await expect.poll(async () => (await put(near)).status).toBe(200);
     near.destroy();
     expect(service.log()).not.toContain('unexpectedly');
   });
@@ -288,7 +288,7 @@ test('requests that strangers only begin are bounded together', async () => {
     begun.push(...few);
   }
   const left = () => begun.filter((socket) => !socket.destroyed).length;
-  await expect.poll(left, { timeout: 15_000 }).toBeLessThan(240);
+  await expect.poll(left).toBeLessThan(240);
   expect(left()).toBeGreaterThan(150);
   expect(statusOf(await answerTo(head('/nodes/n1', announcing(2), credentials()) + '{}'))).toBe(200);
   for (const socket of begun) socket.destroy();
@@ -313,7 +313,7 @@ describe('what known callers send is bounded', () => {
     for (const socket of sockets) socket.destroy();
     // While one is refused, the next may meet the same bound.
     expect((await Promise.all(answers)).filter((status) => status === 503).length).toBeLessThan(3);
-    await expect.poll(async () => statusOf(await answerTo(`${begin(token)}}`)), { timeout: 15_000 }).toBe(403);
+    await expect.poll(async () => statusOf(await answerTo(`${begin(token)}}`))).toBe(403);
   });
 });
 

@@ -7,7 +7,7 @@ import { type RemoteWorld, startWorld } from './world.ts';
 let world: RemoteWorld;
 beforeAll(async () => {
   world = await startWorld({ count: 1, prefix: '127.126', port: 2608 }, 'hostKeys = "strict"');
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const shell = () => world.shell('t0', 'ls');

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await waitBound('tcp', [address], port, [sshd]);
   server = await startServer({ config: `[remote]\nport = ${port}\n` });
   await server.ok('POST', '/nodes/k1', { groups: 'all', ip: address });
-}, 60_000);
+});
 afterAll(async () => {
   await server?.stop();
   await sshd?.stop();

@@ -7,7 +7,7 @@ import { type RemoteWorld, startWorld } from './world.ts';
 let world: RemoteWorld;
 beforeAll(async () => {
   world = await startWorld({ count: 1, prefix: '127.126', port: 2612, perProcess: 1 }, 'connectSeconds = 60');
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const hour = 3_600_000;

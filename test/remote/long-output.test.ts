@@ -11,7 +11,7 @@ let world: RemoteWorld;
 beforeAll(async () => {
   const options = { count: 3, prefix: '127.126', port: 2613, perProcess: 1 };
   world = await startWorld(options, `connectSeconds = 60\noutputLimit = ${kept}`);
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 /** All that a node printed, put together of the pieces. */

@@ -11,7 +11,7 @@ import { type RemoteWorld, startWorld } from './world.ts';
 let world: RemoteWorld;
 beforeAll(async () => {
   world = await startWorld({ count: 4, prefix: '127.126', port: 2601 });
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const shell = (...args: Parameters<RemoteWorld['shell']>) => world.shell(...args);
@@ -184,7 +184,7 @@ describe('nodeshell', () => {
     const begun = await world.begin('/nodes/t0,t1/nodeshell', { command: sleepOn('t1') });
     const pid = await sleeperOf(1);
     begun.leave();
-    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid)).toBe(false);
     const { results } = await world.server.ok('GET', `/runs/${begun.run}`);
     expect(results).toContainEqual({ node: 't1', error: 'The client left.', output: expect.anything() });
   });
@@ -195,7 +195,7 @@ describe('nodeshell', () => {
     await world.server.ok('DELETE', `/runs/${begun.run}`);
     const lines = await begun.lines;
     expect(lines).toContainEqual({ node: 't2', error: 'The run was cancelled.', output: { stdout: '', stderr: '' } });
-    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 });
 
@@ -204,7 +204,7 @@ const sleepOn = (name: string): string => `[ $LAB_NAME != ${name} ] || { echo $$
 
 async function sleeperOf(index: number): Promise<number> {
   const file = join(world.lab.home(index), 'sleeper');
-  await expect.poll(() => read(file), { timeout: 10_000 }).toMatch(/^\d+\n$/);
+  await expect.poll(() => read(file)).toMatch(/^\d+\n$/);
   return Number(read(file));
 }
 

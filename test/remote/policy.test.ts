@@ -11,7 +11,7 @@ let token: string;
 beforeAll(async () => {
   world = await startWorld({ count: 2, prefix: '127.126', port: 2602 });
   token = await addUser(world.server, 'alice');
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const remoteusers = (value: string) => world.server.ok('PUT', '/globalconf/attrs/remoteusers', { remoteusers: value });

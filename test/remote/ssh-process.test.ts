@@ -8,7 +8,7 @@ let world: RemoteWorld;
 beforeAll(async () => {
   const options = { count: 3, prefix: '127.126', port: 2607, perProcess: 1, refusing: [2] };
   world = await startWorld(options, 'transport = "process"\nconnectSeconds = 10');
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 describe('the same by ssh processes', () => {
@@ -33,11 +33,11 @@ describe('the same by ssh processes', () => {
     const file = join(world.lab.home(1), 'sleeper');
     const command = '[ $LAB_NAME != t1 ] || { echo $$ > new; mv new sleeper; exec sleep 300; }';
     const begun = await world.begin('/nodes/t0,t1/nodeshell', { command });
-    await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(file)).toBe(true);
     const pid = Number(readFileSync(file, 'utf8'));
     expect(isAlive(pid)).toBe(true);
     begun.leave();
-    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid)).toBe(false);
   });
 
   it('copies files', async () => {

@@ -38,7 +38,7 @@ beforeAll(async () => {
   });
   tools(2, { tar: wrapped('/usr/bin/bsdtar') });
   tools(3, {});
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 const home = (index: number): string => world.lab.home(index);

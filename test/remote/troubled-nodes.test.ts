@@ -9,7 +9,7 @@ const [good, hanging, refusing, changing] = [0, 1, 2, 3];
 beforeAll(async () => {
   const options = { count: 6, prefix: '127.126', port: 2603, perProcess: 1, hanging: [hanging], refusing: [refusing] };
   world = await startWorld(options, 'connectSeconds = 2\noutputLimit = 10000');
-}, 60_000);
+});
 afterAll(() => world.stop());
 
 describe('a node in trouble', () => {

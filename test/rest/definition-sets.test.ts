@@ -71,6 +71,97 @@ describe('a set of definitions', () => {
   });
 });
 
+describe('a set of definitions that also removes', () => {
+  const remove = [{ type: 'node', names: 'n2,nosuch' }];
+  const put = (body: object, token?: string) =>
+    server.call('PUT', '/definitions', { body, ...(token ? { token } : {}) });
+
+  it('is one change, and names of nothing are passed over', async () => {
+    const before = Number(await revision());
+    const definitions = [node('n1', { rack: 'r1' }), node('x1'), net9];
+    expect(await server.ok('PUT', '/definitions', { definitions, remove })).toEqual({
+      changed: ['n1'],
+      created: ['x1', 'net9'],
+      removed: ['n2'],
+      messages: [],
+    });
+    expect(Number(await revision())).toBe(before + 1);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n3', 'x1']);
+    await server.ok('POST', `/changes/${before + 1}/revert`);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n2', 'n3']);
+  });
+
+  it('does nothing if one of them is wrong, or in both', async () => {
+    const bad = await put({ definitions: [node('n1', { nosuch: 'x' })], remove });
+    const both = await put({ definitions: [node('n1-n2', { rack: 'r1' })], remove });
+    expect([bad.status, both.status]).toEqual([403, 403]);
+    expect(both.json.error).toEqual(['node n2 is both among definitions and to be removed; decide for one.']);
+    expect((await put({ definitions: [], remove: [{ type: 'site', names: 'clustersite' }] })).status).toBe(403);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n2', 'n3']);
+  });
+
+  it('needs the right to remove, on all that comes of it', async () => {
+    await server.ok('PUT', '/tables/passwd/rows/key=xcat,username=op', { password: 'op-password' });
+    await server.ok('PUT', '/policy/2', { name: 'op', commands: 'chdef,lsdef', rule: 'allow' });
+    const account = { userName: 'op', userPW: 'op-password' };
+    const token = (await server.ok('POST', '/tokens', account, { token: null })).token.id as string;
+    const body = { definitions: [node('n1', { rack: 'r1' })], remove: [{ type: 'node', names: 'n2' }] };
+    const refused = await put(body, token);
+    expect([refused.status, refused.json.error[0]]).toEqual([403, expect.stringContaining('may not run rmdef')]);
+    await server.ok('PUT', '/policy/3', { name: 'op', commands: 'rmdef', noderange: 'n3', rule: 'allow' });
+    expect((await put(body, token)).status).toBe(403);
+    expect((await put({ ...body, remove: [{ type: 'node', names: 'n3' }] }, token)).status).toBe(403);
+    expect(await server.ok('GET', '/nodes/n1-n3/attrs/rack')).toEqual({
+      n1: { rack: '' },
+      n2: { rack: '' },
+      n3: { rack: '' },
+    });
+    await server.ok('PUT', '/policy/3', { name: 'op', commands: 'rmdef', noderange: 'n1-n3', rule: 'allow' });
+    expect((await put(body, token)).status).toBe(200);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n3']);
+  });
+});
+
+describe('a set of definitions that was read earlier', () => {
+  const put = (body: object) => server.call('PUT', '/definitions', { body });
+  const definitions = [node('n1,n9', { groups: 'all', rack: 'r1' }), net9];
+
+  it.each([
+    ['changed', 'node n1 was', ['PUT', '/nodes/n1', { arch: 'x86_64' }]],
+    ['removed', 'node n1 was', ['DELETE', '/nodes/n1', undefined]],
+    ['made', 'network net9 was', ['POST', '/networks/net9', { net: '10.8.0.0', mask: '255.255.0.0' }]],
+    ['given a secret', 'node n1 was', ['PUT', '/tables/ipmi/rows/node=n1', { password: 'secret' }]],
+    ['changed, several of them,', 'node n1, node n9 were', ['PUT', '/nodes/n1,n9', { groups: 'x' }]],
+  ] as const)('names what was %s since, and does nothing', async (_what, names, [method, path, body]) => {
+    const since = Number(await revision());
+    await server.ok(method, path, body);
+    const before = await server.ok('GET', '/tables/nodelist,nodepos,networks/rows');
+    const { status, json } = await put({ definitions, since });
+    expect([status, json.error[0]]).toEqual([
+      412,
+      expect.stringContaining(`${names} changed since revision ${since}, and nothing was done.`),
+    ]);
+    expect(await server.ok('GET', '/tables/nodelist,nodepos,networks/rows')).toEqual(before);
+    expect((await put({ definitions, since: Number(await revision()) })).status).toBe(200);
+  });
+
+  it('is written where only others were changed, or what becomes known by itself', async () => {
+    const since = Number(await revision());
+    await server.ok('PUT', '/nodes/n3', { arch: 'x86_64' });
+    await server.ok('PUT', '/tables/nodelist/rows/node=n1', { status: 'booted' });
+    expect((await put({ definitions, since })).status).toBe(200);
+  });
+
+  it('names what was to be removed, too', async () => {
+    const since = Number(await revision());
+    await server.ok('PUT', '/nodes/n2', { arch: 'x86_64' });
+    const reply = await put({ definitions: [], remove: [{ type: 'node', names: 'n2-n3' }], since });
+    expect([reply.status, reply.json.error[0]]).toEqual([412, expect.stringContaining('node n2 was changed')]);
+    expect(await server.ok('GET', '/nodes')).toEqual(['n1', 'n2', 'n3']);
+    expect((await put({ definitions, since: since + 1_000_000 })).status).toBe(404);
+  });
+});
+
 describe('reading any type', () => {
   it('shows hidden nodes, passes over missing ones and leaves out common scripts where asked', async () => {
     await server.ok('PUT', '/nodes/n3', { hidden: '1' });

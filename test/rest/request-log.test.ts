@@ -14,7 +14,7 @@ const lines = (text: string): Record<string, unknown>[] =>
 async function lineOf(log: () => string, reply: { headers: Record<string, unknown> }) {
   const id = reply.headers['x-request-id'];
   const find = () => lines(log()).find(({ request }) => request === id);
-  await expect.poll(find, { timeout: 20_000 }).toBeDefined();
+  await expect.poll(find).toBeDefined();
   return find();
 }
 

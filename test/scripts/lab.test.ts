@@ -22,7 +22,7 @@ it('brings up a cluster, defines it and leaves nothing behind', async () => {
   let output = '';
   lab.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   try {
-    await expect.poll(() => output, { timeout: 30_000 }).toContain('The lab is ready.');
+    await expect.poll(() => output).toContain('The lab is ready.');
     const value = (name: string): string => new RegExp(`^${name}='(.*)'$`, 'm').exec(output)![1]!;
     const token = value('A').replace('X-Auth-Token: ', '');
     const authority = value('CA').replace('--cacert ', '');

@@ -31,7 +31,7 @@ const careless = (end: string): string => `
     let pid = '';
     for await (const chunk of orphan.stdout) pid += chunk;
     // Somebody has taken care of it.
-    await expect.poll(() => { try { process.kill(Number(pid), 0); return 'there'; } catch { return 'gone'; } }, { timeout: 10_000 }).toBe('gone');
+    await expect.poll(() => { try { process.kill(Number(pid), 0); return 'there'; } catch { return 'gone'; } }).toBe('gone');
     spawn('ip', ['netns', 'exec', 'careless', 'setsid', 'sh', '-c', 'while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref();
     await expect.poll(() => execFileSync('ip', ['netns', 'pids', 'careless'], { encoding: 'utf8' })).not.toBe('');
     writeFileSync('${directory}/left', JSON.stringify({ scratch: tmpdir(), folder, network: statSync('/run/netns/careless').ino }));

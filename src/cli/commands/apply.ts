@@ -9,10 +9,10 @@ const usage = `Usage: muster apply -f FILE [--prune] [--dry-run | --diff] [--yes
 
 Makes definitions match a file in YAML or JSON, as muster export writes it: objects in the file become exactly as they are there,
 all of them in one change or none. Objects that are not in the file stay, and so do settings of the site. At a terminal it shows
-what it would do and asks first.
+what it would do and asks first. What somebody else changes meanwhile is not written over: then it names it, and changes nothing.
 
   -f FILE     the file; - is standard input
-  --prune     remove objects that are not in the file, of the types that are; that is a change of its own, made first
+  --prune     remove objects that are not in the file, of the types that are, in the same change
   --dry-run   only show what would be done; so does --diff
   --yes       do not ask`;
 
@@ -25,8 +25,9 @@ export const command: CliCommand = ownCommand(
     if (file === undefined) throw new UsageError('Name the file with -f.');
     const text = file === '-' ? await invocation.stdin.text() : readText(file);
     const wanted = readDefinitions(text, file === '-' ? 'standard input' : file);
-    const current = await currentDefinitions(invocation.client, Object.keys(wanted));
-    const outcome = await writePlan(invocation, planOf(current, wanted, options.flag('prune')), {
+    const { definitions, revision } = await currentDefinitions(invocation.client, Object.keys(wanted));
+    const outcome = await writePlan(invocation, planOf(definitions, wanted, options.flag('prune')), {
+      since: revision,
       question: 'Apply it?',
       dryRun: options.flag('dry-run') || options.flag('diff'),
       yes: options.flag('yes'),

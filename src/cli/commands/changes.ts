@@ -10,7 +10,8 @@ const usage = `Usage: muster changes [list] [NODERANGE] [--table NAMES] [--user 
        muster changes diff FROM [TO] [NODERANGE] [--table NAMES]
 
 What was changed in the database, by whom and by which command, the newest first; one change with all its rows; or what differs
-between two moments. Moments are times (2026-11-15T09:05:00Z) or numbers of changes. Secrets are shown as ********.
+between two moments. Moments are times (2026-11-15T09:05:00Z; without a zone, such as 2026-11-15 or 2026-11-15T09:05, they are of
+the zone you are in) or numbers of changes. Secrets are shown as ********.
 
   --format json|ndjson   as data
 muster undo ID takes one back.`;
@@ -44,6 +45,14 @@ export const command: CliCommand = ownCommand(usage, table, (invocation, options
   return list(invocation, options);
 });
 
+/** The server knows no zone but those that are written; what is written without one is of the caller's. */
+function moment(text: string | undefined): string | undefined {
+  const [, day, time = '00:00'] = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?$/.exec(text ?? '') ?? [];
+  if (day === undefined) return text;
+  const found = new Date(`${day}T${time}`);
+  return Number.isNaN(found.getTime()) ? text : found.toISOString();
+}
+
 const formatIn = (options: ParsedOptions) => oneOf('--format', options.value('format'), ['json', 'ndjson'] as const);
 
 async function list({ client, stdout, stderr }: Invocation, options: ParsedOptions): Promise<number> {
@@ -56,8 +65,8 @@ async function list({ client, stdout, stderr }: Invocation, options: ParsedOptio
     table: value('table'),
     user: value('user'),
     command: value('command'),
-    since: value('since'),
-    until: value('until'),
+    since: moment(value('since')),
+    until: moment(value('until')),
     limit: value('limit') ?? '20',
   };
   const body = (await client.get('/changes', { query })) as { changes: readonly Change[]; next?: number };
@@ -92,7 +101,7 @@ async function show(invocation: Invocation, options: ParsedOptions): Promise<num
 async function diff(invocation: Invocation, options: ParsedOptions): Promise<number> {
   const { client, stdout } = invocation;
   const [, from, to, noderange] = operandsOf(options, 2, 4, 'Say from when, and to when if not to now.');
-  const query = { from, to, noderange, table: options.value('table') };
+  const query = { from: moment(from), to: moment(to), noderange, table: options.value('table') };
   const body = (await client.get('/changes/diff', { query })) as { changes: readonly RowChange[] };
   if (formatIn(options)) stdout.line(JSON.stringify(body, null, formatIn(options) === 'json' ? 2 : 0));
   else await writeRows(invocation, body.changes);

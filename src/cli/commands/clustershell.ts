@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { join } from 'node:path';
+import { checkout } from '../checkout.ts';
 import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { asksHelp } from '../nodes/range-words.ts';
@@ -12,7 +13,7 @@ export const command: CliCommand = {
   usage,
   async run({ argv, stdout }) {
     if (argv.some(asksHelp)) return told({ stdout }, usage);
-    const muster = resolve(import.meta.dirname, '../../../bin/muster');
+    const muster = join(checkout, 'bin/muster');
     return told(
       { stdout },
       [

@@ -36,10 +36,16 @@ export const command: CliCommand = {
   },
 };
 
+/** bash takes words apart at = and the like, and wants only the last piece of what they become. */
 const bash = (names: readonly string[]): string => `_muster() {
-  local IFS=$'\\n' word=\${COMP_WORDS[COMP_CWORD]}
-  [ "$word" = = ] && word=
-  COMPREPLY=($(muster completion ${question} "\${COMP_WORDS[0]##*/}" "\${COMP_WORDS[@]:1:COMP_CWORD-1}" "$word" 2>/dev/null))
+  local line=\${COMP_LINE:0:COMP_POINT} word before
+  local -a words
+  read -ra words <<< "$line"
+  case $line in *[[:space:]]) words+=('') ;; esac
+  word=\${words[-1]}
+  before=\${word%"\${word##*[=:@]}"}
+  mapfile -t COMPREPLY < <(muster completion ${question} "\${words[0]##*/}" "\${words[@]:1}" 2>/dev/null)
+  COMPREPLY=("\${COMPREPLY[@]#"$before"}")
   case \${COMPREPLY[0]-} in *=) compopt -o nospace ;; esac
 }
 complete -F _muster muster ${names.join(' ')}`;
@@ -131,8 +137,11 @@ async function live({ client }: Invocation, name: string, before: readonly strin
   }
 }
 
+/** A shell may put a name on the line as it is, and would run what stands in others. */
+const isPlain = (name: string): boolean => /^[\p{L}\p{N}_.,:@%+=/-]+$/u.test(name);
+
 const beginning = (names: readonly string[], text: string): string[] =>
-  names.filter((name) => name.startsWith(text)).slice(0, most);
+  names.filter((name) => name.startsWith(text) && isPlain(name)).slice(0, most);
 
 /** The last name of a list; what stands before it stays. */
 function pieces(names: readonly string[], text: string): string[] {

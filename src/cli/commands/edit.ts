@@ -1,7 +1,7 @@
-import { Refused, UsageError } from '../client-errors.ts';
+import { UsageError } from '../client-errors.ts';
 import { edited } from '../editor.ts';
 import type { CliCommand } from '../invocation.ts';
-import { type Definitions, definitionsOf, definitionText, planOf, readDefinitions } from '../own/definition-files.ts';
+import { definitionsOf, definitionText, planOf, readDefinitions } from '../own/definition-files.ts';
 import { operandsOf, ownCommand } from '../own/own-command.ts';
 import { writePlan } from '../own/write-plan.ts';
 
@@ -10,7 +10,7 @@ const usage = `Usage: muster edit NODERANGE [--yes]
 
 Opens definitions in $VISUAL or $EDITOR, shows what has changed, asks, and writes all of it in one change or nothing. Of nodes it
 is what is stored at them, without what they have of their groups. An attribute that is left out is cleared; an object that is
-left out stays as it is.`;
+left out stays as it is. If somebody else has changed one of them meanwhile, it is named, and nothing is written.`;
 
 export const command: CliCommand = ownCommand(
   usage,
@@ -19,7 +19,7 @@ export const command: CliCommand = ownCommand(
     const { client, env, stdout, stderr } = invocation;
     const [names = ''] = operandsOf(options, 1, 1, 'Name one noderange; separate names by commas.');
     const type = options.value('type') ?? 'node';
-    const current: Definitions = { [type]: await definitionsOf(client, type, names) };
+    const { definitions: current, revision } = await definitionsOf(client, type, names);
     if (Object.keys(current[type]!).length === 0) throw new UsageError(`There is nothing in "${names}" to edit.`);
     const before = definitionText(current, 'yaml');
     const result = await edited(before, `${type}.yaml`, env);
@@ -38,6 +38,7 @@ export const command: CliCommand = ownCommand(
         throw new UsageError(`"${stranger}" is none of what was opened; muster mkdef makes new objects.`);
       const yes = options.flag('yes');
       const outcome = await writePlan(invocation, planOf(current, wanted, false), {
+        since: revision,
         question: 'Write it?',
         dryRun: false,
         yes,
@@ -46,7 +47,7 @@ export const command: CliCommand = ownCommand(
       stdout.line(kept());
       return 1;
     } catch (error) {
-      if (error instanceof Refused || error instanceof UsageError) stderr.line(`muster edit: ${kept()}`);
+      stderr.line(`muster edit: ${kept()}`);
       throw error;
     }
   },

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NotReached } from '../client-errors.ts';
+import { oneLine } from '../control-characters.ts';
 import type { CliCommand } from '../invocation.ts';
 import { foldNames } from '../nodes/fold.ts';
 import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
-import { oneLine } from '../own/row-diff.ts';
 import { serverEvents } from '../own/server-events.ts';
 
 const usage = `Usage: muster events [NODERANGE] [--kinds KINDS] [--after ID] [--seconds N] [--format ndjson]

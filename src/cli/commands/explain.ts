@@ -1,8 +1,8 @@
 import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
+import { oneLine } from '../control-characters.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import type { ParsedOptions } from '../options.ts';
-import { oneLine } from '../own/row-diff.ts';
 import { oneOf, ownCommand } from '../own/own-command.ts';
 
 const usage = `Usage: muster explain NODERANGE ATTRIBUTE
@@ -47,7 +47,7 @@ interface Source {
 }
 
 function sentenceOf(attribute: string, { value, source, row, table: of, column, stored, pattern }: Source): string {
-  if (value === undefined || value === null) return `${attribute} is not set`;
+  if (value === undefined || value === null || source === 'unset') return `${attribute} is not set`;
   const from = row === undefined ? '' : source === 'group' ? ` ${row}` : '';
   const where = of === undefined ? '' : ` (${of}.${column ?? ''})`;
   const by = pattern === undefined ? '' : `, by ${oneLine(stored ?? pattern)}`;

@@ -12,6 +12,7 @@ muster export DIR, without --format, writes all tables of a server on this machi
 export const command: CliCommand = ownCommand(usage, { format: 'value' }, async ({ client, stdout }, options) => {
   const format = oneOf('--format', options.value('format'), ['yaml', 'json'] as const) ?? 'yaml';
   const types = options.operands.length > 0 ? options.operands : undefined;
-  await stdout.write(definitionText(await currentDefinitions(client, types), format));
+  const { definitions } = await currentDefinitions(client, types);
+  await stdout.write(definitionText(definitions, format));
   return 0;
 });

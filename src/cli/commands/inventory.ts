@@ -2,6 +2,7 @@ import { allNodes, membersByGroup, type NodeAttributes } from '../cluster.ts';
 import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import { told } from '../familiar.ts';
+import { hidden } from '../hidden.ts';
 import type { CliCommand } from '../invocation.ts';
 import { parseOptions } from '../options.ts';
 
@@ -34,19 +35,21 @@ export const command: CliCommand = {
       Object.entries(nodes).map(([node, attributes]) => [node, variables(attributes)]),
     );
     const all = { hosts: Object.keys(nodes), children: [...members.keys()] };
-    return told({ stdout }, JSON.stringify({ _meta: { hostvars }, all, ...groups }, null, 2));
+    return told({ stdout }, JSON.stringify({ ...groups, _meta: { hostvars }, all }, null, 2));
   },
 };
 
-/** What secrets are shown as. */
-const hidden = '********';
+type Variable = string | { readonly __ansible_unsafe: string };
+
+/** Ansible would run what stands between braces, as whoever called it; this tells it that the text is only a text. */
+const asText = (value: string): Variable => (value.includes('{') ? { __ansible_unsafe: value } : value);
 
 /** Names of variables have neither dots nor dashes. */
-const variables = (attributes: NodeAttributes): Record<string, string> => ({
-  ...(attributes['ip'] ? { ansible_host: attributes['ip'] } : {}),
+const variables = (attributes: NodeAttributes): Record<string, Variable> => ({
+  ...(attributes['ip'] ? { ansible_host: asText(attributes['ip']) } : {}),
   ...Object.fromEntries(
     Object.entries(attributes)
       .filter(([, value]) => value !== hidden)
-      .map(([name, value]) => [`muster_${name.replaceAll(/[^A-Za-z0-9_]/g, '_')}`, value]),
+      .map(([name, value]) => [`muster_${name.replaceAll(/[^A-Za-z0-9_]/g, '_')}`, asText(value)]),
   ),
 });

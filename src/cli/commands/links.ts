@@ -1,10 +1,11 @@
 import { lstatSync, mkdirSync, readlinkSync, symlinkSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
+import { checkout } from '../checkout.ts';
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand } from '../invocation.ts';
 import { parseOptions } from '../options.ts';
 
-const program = resolve(import.meta.dirname, '../../../bin/muster');
+const program = join(checkout, 'bin/muster');
 
 export const command: CliCommand = {
   usage: `Usage: muster links DIR

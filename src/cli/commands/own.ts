@@ -26,6 +26,6 @@ export const own: Readonly<Record<string, CommandEntry>> = {
   manpages: { own: true, summary: 'Write pages of the manual', load: () => import('./manpages.ts') },
   login: { own: true, summary: 'Log in to a server', load: () => import('./login.ts') },
   logout: { own: true, summary: 'End a login', load: () => import('./logout.ts') },
-  runs: { own: true, summary: 'Show, follow and cancel runs', load: () => import('./runs.ts') },
+  runs: { own: true, summary: 'List, show, follow and cancel runs', load: () => import('./runs.ts') },
   undo: { own: true, summary: 'Take back a change', load: () => import('./undo.ts') },
 };

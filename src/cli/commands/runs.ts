@@ -3,17 +3,24 @@ import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { foldNames } from '../nodes/fold.ts';
+import { oneLine } from '../own/row-diff.ts';
 import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
 
-const usage = `Usage: muster runs show ID
+const usage = `Usage: muster runs [--state STATE] [--user USER] [--command COMMAND] [--limit N]
+       muster runs show ID
        muster runs attach ID
        muster runs cancel ID
 
-A run is the work of one command; --detach prints its ID, and every reply has it in the header X-Muster-Run. show tells what is
-known of it, attach writes its results as they come, from the first on, and cancel ends it. Ctrl-C ends attach, not the run.
+A run is the work of one command; --detach prints its ID, and every reply has it in the header X-Muster-Run. Without an ID the runs
+of the last day are listed, the newest first: your own, or everybody's with full rights. show tells what is known of one, attach
+writes its lines and results as they come, from the first on, and cancel ends it. Ctrl-C ends attach, not the run.
 muster events --kinds run tells of runs as they begin and end.
 
-  --format json|ndjson   of show the whole, of attach one line per node`;
+  --state STATE          only those that are running, finished, cancelled or interrupted
+  --user USER            only those of this user
+  --command COMMAND      only those of this command, such as rpower
+  --limit N              how many at most, up to 1000; usually 100
+  --format json|ndjson   of show and of the list the whole, of attach one line per node`;
 
 interface Run {
   readonly id: string;
@@ -29,19 +36,29 @@ interface Run {
   readonly results?: readonly { readonly node: string; readonly value?: unknown; readonly error?: string }[];
   readonly progress?: { readonly line: string };
   readonly lines?: readonly string[];
+  readonly linesBefore?: number;
   readonly error?: readonly string[];
   readonly note?: string;
 }
 
-export const command: CliCommand = ownCommand(usage, { format: 'value' }, async (invocation, options) => {
+const filters = ['state', 'user', 'command', 'limit'] as const;
+const valued = { state: 'value', user: 'value', command: 'value', limit: 'value', format: 'value' } as const;
+
+export const command: CliCommand = ownCommand(usage, valued, async (invocation, options) => {
   const { client, stdout } = invocation;
-  const [what = '', id = ''] = operandsOf(options, 2, 2, 'Say show, attach or cancel, and the ID of the run.');
   const format = oneOf('--format', options.value('format'), ['json', 'ndjson'] as const);
+  const query = Object.fromEntries(filters.map((name) => [name, options.value(name)] as const));
+  const words = operandsOf(options, 0, 2, 'Say show, attach or cancel, and the ID of the run.');
+  if (words.length === 0) return list(invocation, query, format);
+  const [what = '', id] = words;
+  const odd = filters.find((name) => query[name] !== undefined);
+  if (odd !== undefined) throw new UsageError(`--${odd} is for the list of runs alone.`);
+  if (id === undefined) throw new UsageError('Say show, attach or cancel, and the ID of the run.');
   switch (what) {
     case 'show': {
       const run = (await client.get(path('runs', id))) as Run;
       if (format) stdout.line(JSON.stringify(run, null, format === 'json' ? 2 : 0));
-      else stdout.line(headOf(run));
+      else stdout.line(lineOf(run));
       return 0;
     }
     case 'cancel':
@@ -54,9 +71,20 @@ export const command: CliCommand = ownCommand(usage, { format: 'value' }, async 
   }
 });
 
-const headOf = ({ id, command: name, user, state, nodes, ok, failed, started, finished, progress }: Run): string => {
+async function list(
+  { client, stdout }: Invocation,
+  query: Readonly<Record<string, string | undefined>>,
+  format: 'json' | 'ndjson' | undefined,
+): Promise<number> {
+  const { runs } = (await client.get('/runs', { query })) as { readonly runs: readonly Run[] };
+  if (format === 'json') await stdout.line(JSON.stringify(runs, null, 2));
+  else for (const run of runs) await stdout.line(format ? JSON.stringify(run) : lineOf(run));
+  return 0;
+}
+
+const lineOf = ({ id, command: name, user, state, nodes, ok, failed, started, finished, progress }: Run): string => {
   const counts = nodes > 0 ? `, ${ok} of ${nodes} nodes well, ${failed} failed` : '';
-  const line = progress ? `, ${progress.line}` : '';
+  const line = progress?.line ? `, ${oneLine(progress.line)}` : '';
   return `${id}  ${name} by ${user}  ${state}${counts}${line}  ${started}${finished === undefined ? '' : ` to ${finished}`}`;
 };
 
@@ -64,7 +92,7 @@ const [shortest, longest] = [100, 2_000];
 
 async function attach({ client, stdout, stderr, signal }: Invocation, id: string, format?: string): Promise<number> {
   let told = 0;
-  let lastLine = '';
+  let toldLines = 0;
   for (let wait = shortest; ; wait = Math.min(longest, wait * 1.5)) {
     const run = (await client.get(path('runs', id), { signal })) as Run;
     const results = run.results ?? [];
@@ -75,8 +103,13 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
     }
     if (results.length > told) wait = shortest;
     told = Math.max(told, results.length);
-    const line = run.progress?.line ?? '';
-    if (line !== '' && line !== lastLine && !format) await stdout.line((lastLine = line));
+    const { lines = [], linesBefore = 0 } = run;
+    const missed = Math.max(0, linesBefore - toldLines);
+    if (missed > 0 && !format) await stderr.line(`muster runs: ${missed} earlier lines are no longer kept.`);
+    const news = lines.slice(Math.max(0, toldLines - linesBefore));
+    if (!format) for (const line of news) await stdout.line(line);
+    if (news.length > 0) wait = shortest;
+    toldLines = Math.max(toldLines, linesBefore + lines.length);
     if (run.state !== 'running') return end(run);
     await stdout.flush();
     await sleep(wait, undefined, { signal });

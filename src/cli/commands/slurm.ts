@@ -38,7 +38,9 @@ function nodeLines(nodes: Nodes, withAddresses: boolean): string[] {
       ...(megabytes === undefined ? [] : [`RealMemory=${megabytes}`]),
       'State=UNKNOWN',
     ].join(' ');
-    alike.set(described, [...(alike.get(described) ?? []), node]);
+    const names = alike.get(described);
+    if (names) names.push(node);
+    else alike.set(described, [node]);
   }
   return [...alike].map(([described, names]) => `NodeName=${foldNames(names)} ${described}`);
 }

@@ -1,10 +1,9 @@
 import { Garbled, NotReached, Refused } from '../client-errors.ts';
 import type { Client } from '../client.ts';
+import { countLines, foldedBlock } from '../folded-block.ts';
 import type { CliCommand } from '../invocation.ts';
 import { linesByNode } from '../node-lines.ts';
 import { parseOptions } from '../options.ts';
-
-const rule = '='.repeat(36);
 
 export const command: CliCommand = {
   usage: `Usage: COMMAND | xcoll [-n] [-c]
@@ -28,8 +27,8 @@ make up a whole group are shown as that group.
     const groups = options.flag('n') ? [] : await groupsOf(client);
     for (const [text, names] of texts) {
       const shown = folded(names, groups);
-      const count = options.flag('c') ? `Node count = ${names.length} \n${rule}\n` : '';
-      await stdout.write(`${rule}\n${shown.join(',')}\n${rule}\n${count}${text}\n\n`);
+      const count = options.flag('c') ? countLines(names.length) : '';
+      await stdout.write(foldedBlock(shown.join(','), `${count}${text}`));
     }
     return 0;
   },

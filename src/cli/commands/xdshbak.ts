@@ -52,7 +52,9 @@ function joined(nodes: readonly string[], texts: Texts): string {
   const names = new Map<string, string[]>();
   for (const node of new Set(nodes)) {
     const text = texts.get(node)!.join('\n');
-    names.set(text, [...(names.get(text) ?? []), node]);
+    const same = names.get(text);
+    if (same) same.push(node);
+    else names.set(text, [node]);
   }
   return [...names]
     .map(([text, list]) => `${'HOSTS '.padEnd(width, '-')}\n${list.join(', ')}\n${'-'.repeat(width)}\n${text}\n`)

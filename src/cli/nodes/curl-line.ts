@@ -1,9 +1,15 @@
+import { hidden } from '../hidden.ts';
 import type { Place } from '../places.ts';
+import { shellWord } from '../shell-word.ts';
 import type { NodeRequest } from './node-work.ts';
 
-const quoted = (text: string): string => (/^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+/** What is printed may be kept, or shown to others. */
+const bodyText = (body: unknown): string =>
+  JSON.stringify(body, (name, value: unknown) =>
+    typeof value === 'string' && /passw|community|secret/i.test(name) ? hidden : value,
+  );
 
-/** The same request for curl. The token stays in its variable: what is printed may be kept, or shown to others. */
+/** The same request for curl. The token stays in its variable, and passwords are for the reader to fill in. */
 export function curlLine(place: Place, { method, at, query, body }: NodeRequest): string {
   const search = new URLSearchParams(
     Object.entries(query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined),
@@ -12,11 +18,11 @@ export function curlLine(place: Place, { method, at, query, body }: NodeRequest)
   const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search.toString()}` : ''}`;
   return [
     'curl',
-    ...(place.socket === undefined ? [] : ['--unix-socket', quoted(place.socket)]),
+    ...(place.socket === undefined ? [] : ['--unix-socket', shellWord(place.socket)]),
     ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
-    ...(body === undefined ? [] : ['-H', quoted('Content-Type: application/json'), '-d', quoted(JSON.stringify(body))]),
-    quoted(url),
+    ...(body === undefined ? [] : ['-H', shellWord('Content-Type: application/json'), '-d', shellWord(bodyText(body))]),
+    shellWord(url),
   ].join(' ');
 }

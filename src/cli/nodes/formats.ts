@@ -1,3 +1,4 @@
+import { byName } from '../by-name.ts';
 import { yamlText } from '../yaml.ts';
 import type { Format } from './own-options.ts';
 
@@ -5,7 +6,7 @@ type Result = Readonly<Record<string, unknown>>;
 
 /** Results of nodes as data. Tables and CSV have a column for each attribute that any node has. */
 export function formatted(format: Exclude<Format, 'ndjson'>, results: readonly Result[]): string {
-  const sorted = results.toSorted((a, b) => compare(String(a['node']), String(b['node'])));
+  const sorted = results.toSorted((a, b) => byName(String(a['node']), String(b['node'])));
   switch (format) {
     case 'json':
       return `${JSON.stringify(sorted, null, 2)}\n`;
@@ -19,9 +20,6 @@ export function formatted(format: Exclude<Format, 'ndjson'>, results: readonly R
       return table(rowsOf(sorted));
   }
 }
-
-const collator = new Intl.Collator('en', { numeric: true });
-const compare = (a: string, b: string): number => collator.compare(a, b);
 
 function cells({ node, value, error }: Result): Record<string, string> {
   if (error !== undefined) return { node: String(node), error: text(error) };

@@ -118,15 +118,16 @@ function said({ env, client: { server } }: Invocation, line: StreamLine, telling
 }
 
 async function detach(
-  { client, stdout }: Invocation,
+  { client, stdout, stderr }: Invocation,
   request: NodeRequest & { headers: Record<string, string> },
 ): Promise<Tally> {
   const headers = { ...request.headers, Prefer: 'respond-async, errors=detailed' };
   const reply = await client.call(request.method, request.at, { ...request, headers });
   const run = reply.headers['x-muster-run'];
-  if (reply.status !== 202 || typeof run !== 'string')
-    throw new UsageError('This takes no long work; leave --detach out.');
+  if (typeof run !== 'string') throw new UsageError('This is no work that could be left alone; leave --detach out.');
   stdout.line(run);
+  // What does not take long is waited for by the server, and done.
+  if (reply.status !== 202) stderr.line(`It has ended already: muster runs attach ${run} shows what came of it.`);
   return { ...nothing, left: true };
 }
 

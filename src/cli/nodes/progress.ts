@@ -29,7 +29,7 @@ export class ProgressLine {
   clear(): void {
     if (!this.#shown) return;
     this.#shown = false;
-    this.#invocation.stderr.write('\r\u001B[K');
+    this.#invocation.stderr.draw('\r\u001B[K');
   }
 
   end(): void {
@@ -42,7 +42,7 @@ export class ProgressLine {
     const rate = seconds > 0 ? this.#done / seconds : 0;
     const left = this.#total === undefined ? '' : `, ${Math.max(0, this.#total - this.#done)} left`;
     const text = `${this.#done} done, ${this.#failed} failed${left}, ${rate.toFixed(rate < 10 ? 1 : 0)} a second`;
-    this.#invocation.stderr.write(`\r\u001B[K${text.slice(0, Math.max(1, this.#invocation.terminal.columns - 1))}`);
+    this.#invocation.stderr.draw(`\r\u001B[K${text.slice(0, Math.max(1, this.#invocation.terminal.columns - 1))}`);
     this.#shown = true;
   }
 }

@@ -2,12 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { path, type StreamLine } from '../client.ts';
 import type { Invocation } from '../invocation.ts';
+import { shellWord } from '../shell-word.ts';
 import { workOnNodes } from './node-work.ts';
 import type { OwnOptions } from './own-options.ts';
 import { outputOf, textLines, unreached } from './remote-lines.ts';
 import type { Said } from './result-writer.ts';
-
-const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** Brings a file of every node here. It travels as text, so that any content arrives as it is. */
 export async function pull(
@@ -23,7 +22,7 @@ export async function pull(
     const request = {
       method: 'POST',
       at: path('nodes', range, 'nodeshell'),
-      body: { command: `base64 -- ${quoted(file)}` },
+      body: { command: `base64 -- ${shellWord(file)}` },
     } as const;
     const result = (line: StreamLine): Said => {
       const node = line.node!;
@@ -36,7 +35,10 @@ export async function pull(
       return { stdout: [], stderr: [] };
     };
     const piece = (node: string, stream: 'stdout' | 'stderr', text: string): Said => {
-      if (stream === 'stdout') parts.set(node, [...(parts.get(node) ?? []), text]);
+      if (stream !== 'stdout') return { stdout: [], stderr: [] };
+      const kept = parts.get(node);
+      if (kept) kept.push(text);
+      else parts.set(node, [text]);
       return { stdout: [], stderr: [] };
     };
     const { failed } = await workOnNodes(invocation, request, { lines: () => [], result, piece }, own);

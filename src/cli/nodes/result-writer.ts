@@ -1,4 +1,5 @@
 import type { StreamLine } from '../client.ts';
+import { foldedBlock } from '../folded-block.ts';
 import type { Invocation } from '../invocation.ts';
 import { foldNames } from './fold.ts';
 import type { OwnOptions } from './own-options.ts';
@@ -8,8 +9,6 @@ export interface Said {
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
 }
-
-const rule = '='.repeat(36);
 
 /** Writes results as they come, or folded or as data when all are there. Errors always leave at once. */
 export class ResultWriter {
@@ -32,7 +31,9 @@ export class ResultWriter {
     }
     if (!fold) return this.say({ stdout, stderr });
     await this.say({ stdout: [], stderr });
-    return this.#fold(line.node ?? '', stdout);
+    // What a node failed with is told already.
+    if (line.error === undefined || stdout.length > 0) this.#fold(line.node ?? '', stdout);
+    return undefined;
   }
 
   async say({ stdout, stderr }: Said): Promise<void> {
@@ -47,7 +48,7 @@ export class ResultWriter {
       await this.#invocation.stdout.write(formatted(format, this.#kept.map(shown)));
     } else if (fold) {
       for (const [text, names] of this.#blocks)
-        await this.#invocation.stdout.write(`${rule}\n${foldNames(names)}\n${rule}\n${text}\n\n`);
+        await this.#invocation.stdout.write(foldedBlock(foldNames(names), text));
     }
   }
 

@@ -1,3 +1,4 @@
+import { byName } from '../by-name.ts';
 import { type Client, path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import { emptyTree, readYaml, writeYaml, YamlError } from '../yaml.ts';
@@ -5,6 +6,12 @@ import { emptyTree, readYaml, writeYaml, YamlError } from '../yaml.ts';
 export type Attributes = Readonly<Record<string, string>>;
 /** Objects by type and name. */
 export type Definitions = Readonly<Record<string, Readonly<Record<string, Attributes>>>>;
+
+/** What was read, and the revision it was read at: whoever writes tells it, so that nobody's later change is lost. */
+export interface Seen {
+  readonly definitions: Definitions;
+  readonly revision: number;
+}
 
 /** What becomes known by itself is no part of a definition. */
 const volatile = new Set(['status', 'statustime', 'appstatus', 'appstatustime', 'updatestatus', 'updatestatustime']);
@@ -15,32 +22,32 @@ const told = (type: string, attribute: string): boolean =>
 const records = new Set(['auditlog', 'eventlog']);
 
 /** The definitions as they are stored: what nodes have of their groups is in the groups. */
-export async function currentDefinitions(client: Client, only?: readonly string[]): Promise<Definitions> {
+export async function currentDefinitions(client: Client, only?: readonly string[]): Promise<Seen> {
   const types = ((await client.get('/definitions')) as readonly string[]).filter((type) => !records.has(type));
   const strange = only?.find((type) => !types.includes(type));
   if (strange !== undefined) throw new UsageError(`There is no type "${strange}"; there are ${types.join(', ')}.`);
   const all: Record<string, Record<string, Attributes>> = {};
+  let revision = Number.MAX_SAFE_INTEGER;
   for (const type of only ?? types) {
-    const objects = await definitionsOf(client, type, 'ALLRESOURCES');
-    if (Object.keys(objects).length > 0) all[type] = objects;
+    const { definitions, revision: readAt } = await definitionsOf(client, type, 'ALLRESOURCES');
+    if (Object.keys(definitions[type]!).length > 0) Object.assign(all, definitions);
+    revision = Math.min(revision, readAt);
   }
-  return all;
+  return { definitions: all, revision };
 }
 
-export async function definitionsOf(client: Client, type: string, names: string): Promise<Record<string, Attributes>> {
+export async function definitionsOf(client: Client, type: string, names: string): Promise<Seen> {
   const query = { values: 'own', hidden: type === 'node' ? '1' : undefined };
-  const found = (await client.get(path('definitions', type, names), { query })) as Record<string, Attributes>;
+  const { body, headers } = await client.call('GET', path('definitions', type, names), { query });
+  const found = body as Record<string, Attributes>;
   const objects = Object.create(null) as Record<string, Attributes>;
   for (const name of Object.keys(found).sort(byName)) {
     const attributes = Object.entries(found[name]!).filter(([each]) => !told(type, each));
     // A group of which nothing is known but its members is no more than a word at its nodes.
     if (attributes.length > 0) objects[name] = Object.fromEntries(attributes.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
-  return objects;
+  return { definitions: { [type]: objects }, revision: Number(headers['x-muster-revision']) };
 }
-
-const collator = new Intl.Collator('en', { numeric: true });
-const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : 1);
 
 export const definitionText = (definitions: Definitions, format: 'yaml' | 'json'): string =>
   format === 'json' ? `${JSON.stringify(definitions, null, 2)}\n` : writeYaml(definitions);

@@ -1,3 +1,5 @@
+import { oneLine } from '../control-characters.ts';
+import { hidden } from '../hidden.ts';
 import type { Invocation } from '../invocation.ts';
 
 type Columns = Readonly<Record<string, string | null>>;
@@ -15,24 +17,25 @@ export async function writeRows(
   { stdout, terminal }: Pick<Invocation, 'stdout' | 'terminal'>,
   rows: readonly RowChange[],
 ): Promise<void> {
-  const paint = (code: string, text: string): string => (terminal.colour ? `\u001B[${code}m${text}\u001B[0m` : text);
+  const painted = (code: string, text: string) => {
+    if (terminal.colour) stdout.draw(`\u001B[${code}m`);
+    stdout.write(text);
+    if (terminal.colour) stdout.draw('\u001B[0m');
+    return stdout.write('\n');
+  };
   for (const { table, key, before, after } of rows) {
-    const lines: string[] = [];
+    const lines: [code: string, text: string][] = [];
     for (const column of new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])) {
       if (Object.hasOwn(key, column)) continue;
       const [old, now] = [before?.[column] ?? null, after?.[column] ?? null];
-      if (old === now && old !== '********') continue;
-      if (old !== null) lines.push(paint('31', `-  ${column}=${oneLine(old)}`));
-      if (now !== null) lines.push(paint('32', `+  ${column}=${oneLine(now)}`));
+      if (old === now && old !== hidden) continue;
+      if (old !== null) lines.push(['31', `-  ${column}=${oneLine(old)}`]);
+      if (now !== null) lines.push(['32', `+  ${column}=${oneLine(now)}`]);
     }
     if (lines.length === 0 && before && after) continue;
     const mark = before === null ? ' (new)' : after === null ? ' (removed)' : '';
     const name = Object.entries(key).map(([column, value]) => `${column}=${oneLine(value)}`);
-    await stdout.line(paint('1', `${table} ${name.join(',')}${mark}`));
-    for (const line of lines) await stdout.line(line);
+    await painted('1', `${table} ${name.join(',')}${mark}`);
+    for (const [code, text] of lines) await painted(code, text);
   }
 }
-
-/** No value can draw on the terminal, or look like a line of its own. */
-export const oneLine = (text: string): string =>
-  text.replaceAll(/\p{Cc}/gu, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);

@@ -4,28 +4,24 @@ import type { Plan } from './definition-files.ts';
 import { type RowChange, writeRows } from './row-diff.ts';
 
 export interface Writing {
+  /** The revision that the plan was made on. */
+  readonly since: number;
   readonly question: string;
   readonly dryRun: boolean;
   readonly yes: boolean;
 }
 
-type Method = 'DELETE' | 'PUT';
-
-/** Shows what a plan changes, asks a person, and writes it. What goes and what is written are a change each, both tried before. */
+/** Shows what a plan changes, asks a person, and writes it in one change, unless somebody else has changed one of the objects since. */
 export async function writePlan(
   invocation: Invocation,
   { set, remove }: Plan,
-  { question, dryRun, yes }: Writing,
+  { since, question, dryRun, yes }: Writing,
 ): Promise<'same' | 'shown' | 'refused' | 'written'> {
   const { client, stdout } = invocation;
-  const steps: [Method, object][] = [];
-  if (remove.length > 0) steps.push(['DELETE', { definitions: remove, missing: 'skip' }]);
-  if (set.length > 0) steps.push(['PUT', { definitions: set }]);
-  const rows: RowChange[] = [];
-  for (const [method, body] of steps) {
-    const reply = await client.call(method, '/definitions', { body, query: { dryRun: '1' } });
-    rows.push(...(reply.body as { changes: readonly RowChange[] }).changes);
-  }
+  const body = { definitions: set, since, ...(remove.length > 0 ? { remove } : {}) };
+  const isEmpty = set.length + remove.length === 0;
+  const tried = isEmpty ? undefined : await client.call('PUT', '/definitions', { body, query: { dryRun: '1' } });
+  const rows = (tried?.body as { changes: readonly RowChange[] } | undefined)?.changes ?? [];
   if (rows.length === 0) {
     stdout.line('Nothing differs.');
     return 'same';
@@ -36,14 +32,7 @@ export async function writePlan(
     stdout.line('Nothing was changed.');
     return 'refused';
   }
-  const done: string[] = [];
-  try {
-    for (const [method, body] of steps) {
-      const { headers } = await client.call(method, '/definitions', { body });
-      done.push(headers['x-muster-revision'] ?? '?');
-    }
-  } finally {
-    if (done.length > 0) stdout.line(`Written by change ${done.join(' and ')}.`);
-  }
+  const { headers } = await client.call('PUT', '/definitions', { body });
+  stdout.line(`Written by change ${headers['x-muster-revision']}.`);
   return 'written';
 }

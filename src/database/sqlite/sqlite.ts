@@ -1,6 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely';
 import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
+import { compileCache } from '../../core/compile-cache.ts';
 import { inSlices, type Sliced } from '../../core/slices.ts';
 import {
   groupVolatile,
@@ -84,7 +85,11 @@ export class SqliteDatabase implements Database {
   }
 
   static async open(file: string): Promise<SqliteDatabase> {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: { file } });
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: { file },
+      // A thread has the cache only if its environment names it.
+      env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
+    });
     await new Promise<void>((resolve, reject) => {
       worker.once('message', ({ error }: Response) => (error ? reject(new Error(error.message)) : resolve()));
       worker.once('error', reject);

@@ -5,7 +5,6 @@ import { domainStatistics, type LifecycleEvent, statistics } from '../../protoco
 import { hostUuid } from '../../protocols/libvirt/calls/session.ts';
 import { domainStates, lifecycles, startReasons, stopReasons } from '../../protocols/libvirt/domain.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import { isLost } from './machine.ts';
 
 const firstPause = 500;
 const longestPause = 120_000;
@@ -21,12 +20,13 @@ export async function followHypervisor(
   for (let wait = firstPause; !signal.aborted; wait = Math.min(wait * 2, longestPause)) {
     try {
       const hypervisor = await connect(signal);
+      const missed = Promise.withResolvers<Fault>();
       // Before the list is made, so that nothing is missed in between.
-      const leave = hypervisor.listen(teller(hypervisor, listener));
+      const leave = hypervisor.listen(teller(hypervisor, listener, missed.resolve));
       try {
         listener.listed(...(await listOf(hypervisor, signal)));
         wait = firstPause;
-        listener.lost(await unlessAborted(hypervisor.connection.ended, signal));
+        listener.lost(await unlessAborted(Promise.race([hypervisor.connection.ended, missed.promise]), signal));
       } finally {
         leave();
       }
@@ -51,8 +51,15 @@ async function listOf(hypervisor: Hypervisor, signal: AbortSignal): Promise<[id:
   return [id ?? hypervisor.host, machines];
 }
 
-/** The order of events does not tell what is there in the end: that is looked at, after the last of them. */
-function teller(hypervisor: Hypervisor, listener: HypervisorListener): (event: LifecycleEvent) => void {
+/**
+ * The order of events does not tell what is there in the end: that is looked at, after the last of them. What could not be looked at is
+ * missed, and only a new list tells.
+ */
+function teller(
+  hypervisor: Hypervisor,
+  listener: HypervisorListener,
+  missed: (reason: Fault) => void,
+): (event: LifecycleEvent) => void {
   /** Events that a look is under way for, by machine: answers may come in another order than the questions. */
   const latest = new Map<string, LifecycleEvent>();
   const look = async (event: LifecycleEvent): Promise<void> => {
@@ -69,8 +76,7 @@ function teller(hypervisor: Hypervisor, listener: HypervisorListener): (event: L
     if (to) listener.switched(event.domain.name, to);
     look(event).catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error;
-      // A connection that is gone is followed by a new list.
-      if (!isLost(error)) listener.lost(error);
+      missed(error);
     });
   };
 }

@@ -77,8 +77,10 @@ export class MachineStates {
       try {
         return (await domainState(connection, domain, options)).state;
       } catch (error) {
-        if (!isRemembered || !isRefusal(error, errorCodes.noDomain)) throw error;
+        if (!isRefusal(error, errorCodes.noDomain)) throw error;
         known.delete(name);
+        // It has gone since it was looked up, as one does that is carried away.
+        if (!isRemembered) return undefined;
       }
     }
   }

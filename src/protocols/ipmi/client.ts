@@ -10,8 +10,10 @@
  *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
- *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts); tests are another
+ *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts; core/contention.ts: how
+ *                    slow its clock is on a busy machine); tests are another
  */
+import { Contention } from '../../core/contention.ts';
 import { Pace } from '../../core/pace.ts';
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
@@ -45,9 +47,11 @@ const mostOwnSources = 200;
 export class IpmiClient {
   readonly #timing: Timing;
   readonly #receiveBuffer: number;
+  readonly #contention = new Contention();
   readonly #wheel = new Wheel(
     () => performance.now(),
     () => this.#ready.values().some((transport) => transport.backlog),
+    (elapsed) => this.#contention.lost(elapsed),
   );
   readonly #pace = new Pace();
   readonly #pings: Pings;

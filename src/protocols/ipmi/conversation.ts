@@ -25,6 +25,10 @@ const setPrivilegeLevel = 0x3b;
 const triesInOldSession = 2;
 /** A session unused for so long is asked for a sign of life before it gets a command that cannot be repeated. */
 const trusted = 5_000;
+/** How many times more must pass on the wall than on our own clock for this machine to be too busy. */
+const disagreement = 1.2;
+/** How often it is looked whether a session has been idle for long enough. */
+const idleLooks = 10;
 
 interface Job extends Abortable {
   readonly request: IpmiRequest;
@@ -33,6 +37,8 @@ interface Job extends Abortable {
   readonly resolve: (response: IpmiResponse) => void;
   readonly reject: (fault: Fault) => void;
   startedAt: number;
+  /** The same by the clock that everybody has. */
+  begunAt: number;
   deadline: number;
   /** A session was opened for it already. */
   renewed: boolean;
@@ -49,6 +55,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   #exchange: Exchange | undefined;
   /** The level the running exchange raises the session to; undefined if it is the request itself. */
   #raising: number | undefined;
+  /** By the clock that everybody has. */
   #idleAt = Number.POSITIVE_INFINITY;
   #hold: { readonly until: number; readonly fault: Fault } | undefined;
 
@@ -67,7 +74,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     return new Promise((resolve, reject) => {
       const privilege = request.privilege ?? 'user';
       const aborted = (): void => this.#abandon(job);
-      const times = { startedAt: 0, deadline: 0, renewed: false };
+      const times = { startedAt: 0, begunAt: 0, deadline: 0, renewed: false };
       const job: Job = { request, privilege, signal, resolve, reject, aborted, ...times };
       watchAbort(signal, job);
       this.#queue.push(job);
@@ -83,7 +90,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   tick(now: number): void {
     if (this.#login) this.#login.tick(now);
     else if (this.#exchange) this.#exchange.tick(now);
-    else if (this.#session && now < this.#idleAt) this.#peer.wire.wake(this.#idleAt);
+    else if (this.#session && this.#peer.wire.time() < this.#idleAt) this.#wakeIdle(now);
     else if (this.#hold && now < this.#hold.until) this.#peer.wire.wake(this.#hold.until);
     else this.#retire();
   }
@@ -151,6 +158,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const { where, wire } = this.#peer;
     const job = this.#job;
     const working = this.#raising === undefined;
+    const heardAt = this.#session?.heardAt ?? Number.NEGATIVE_INFINITY;
     this.#exchange = undefined;
     this.#endSession();
     if (!job) return this.#next();
@@ -158,12 +166,17 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (working && job.request.repeatable === false) {
       return this.#settle(() => job.reject(unknownWhetherDone(where, waited)));
     }
-    if (!job.renewed && wire.now() < job.deadline) return this.#proceed();
+    if (!job.renewed && wire.now() < job.deadline) {
+      // On a machine that is too busy for its clocks to agree, one that was there a moment ago is slow and not dead.
+      const isBusy = wire.time() - job.begunAt > disagreement * waited;
+      if (isBusy && job.startedAt - heardAt < trusted) this.#gotOn();
+      return this.#proceed();
+    }
     const fault = job.renewed ? silentInSession(where, waited) : silent(where, waited);
     this.#settle(() => job.reject(garbled ? garbledAnswer(where) : fault));
   }
 
-  /** The BMC has answered, so that it has its time again for what comes next. */
+  /** The BMC is there, so that it has its time again for what comes next. */
   #gotOn(): void {
     const { timing, wire } = this.#peer;
     if (this.#job) this.#job.deadline = wire.now() + timing.timeout;
@@ -176,6 +189,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const now = wire.now();
     if (job) {
       job.startedAt = now;
+      job.begunAt = wire.time();
       job.deadline = now + timing.timeout;
       this.#job = job;
       if (this.#login) {
@@ -184,11 +198,17 @@ export class Conversation implements LoginOwner, ExchangeOwner {
         this.#login.join(job.deadline);
       } else this.#proceed();
     } else if (this.#session) {
-      this.#idleAt = now + timing.idle;
-      wire.wake(this.#idleAt);
+      this.#idleAt = wire.time() + timing.idle;
+      this.#wakeIdle(now);
     } else if (!this.#login) {
       this.#retire();
     }
+  }
+
+  /** The clock that wakes us may be slow, so it is looked in between. */
+  #wakeIdle(now: number): void {
+    const { timing, wire } = this.#peer;
+    wire.wake(now + Math.min(this.#idleAt - wire.time(), timing.idle / idleLooks));
   }
 
   /** For a request that is not taken. One that was the first leaves a conversation behind that nobody uses. */
@@ -249,6 +269,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (heir) {
       // It waited for the same login and keeps its deadline.
       heir.startedAt = job.startedAt;
+      heir.begunAt = job.begunAt;
       heir.deadline = job.deadline;
       heir.renewed = true;
       this.#job = heir;

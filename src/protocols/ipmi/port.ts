@@ -11,6 +11,7 @@ export class Port implements Wire, Listener, Sleeper {
   due = Number.POSITIVE_INFINITY;
   turn = Number.POSITIVE_INFINITY;
   readonly now: () => number;
+  readonly time: () => number;
   readonly chance = Math.random;
   readonly fill = fillRandom;
   readonly #shared: Transport;
@@ -34,6 +35,7 @@ export class Port implements Wire, Listener, Sleeper {
     this.#openOwn = openOwn;
     this.#wheel = wheel;
     this.now = wheel.now;
+    this.time = wheel.time;
     this.#destination = address;
     this.address = withoutZone(address);
     this.port = port;

@@ -8,45 +8,58 @@ export interface Sleeper {
 
 const turnLength = 20;
 const slots = 1024;
-/** How long those that are due wait at most while packets come: somebody may never stop to send. */
-const longestHold = 1_000;
+/** How long those that are due wait at most while packets come, by the clock of the wheel: somebody may never stop to send. */
+const longestHold = 250;
 /** A timer that comes later than this shows that this process had no time to listen; what is beyond it did not pass for those who wait. */
 const tolerated = 100;
 /** The part of the time that passes while packets wait to be read: less than all, since they are late by us, and more than none. */
 const passes = 0.25;
+/** How often it is looked whether the machine is too busy, in milliseconds. */
+const lookEvery = 20;
 
 /**
  * One timer for all. A sleeper whose time moves later stays where it is and is looked at once in vain, so that the common case,
  * a wait that is answered long before its end, costs nothing.
  *
- * Its clock tells how long this process could have heard an answer. What came while it was busy is read before anybody is woken.
+ * Its clock tells how long this process could have heard an answer: it is slow while the processors are busy with others, and stands while
+ * this thread is too busy to listen. What came meanwhile is read before anybody is woken.
  */
 export class Wheel {
   readonly #slots: Sleeper[][] = Array.from({ length: slots }, () => []);
-  readonly #time: () => number;
+  /** Milliseconds as they pass for everybody. */
+  readonly time: () => number;
   /** Whether those that are due should wait a little: what they wait for may have come and not been read yet. */
   readonly #busy: () => boolean;
+  /** How much of the time since it was last asked the machine was too busy. */
+  readonly #lost: (elapsed: number) => number;
   #timer: NodeJS.Timeout | undefined;
   #reading: NodeJS.Immediate | undefined;
   /** The turn the timer is set for, and the one up to which all is done. */
   #timerTurn = Number.POSITIVE_INFINITY;
   #done: number;
   #count = 0;
-  /** Since when those that are due wait. */
+  /** Since when those that are due wait, by the clock of this wheel. */
   #heldSince: number | undefined;
   /** When it was last seen that packets wait, by the clock of this wheel. */
   #busyAt: number | undefined;
   /** Time in which this process was too busy to listen. */
   #missed = 0;
+  #lookedAt: number;
 
-  constructor(time: () => number, busy: () => boolean) {
-    this.#time = time;
+  constructor(time: () => number, busy: () => boolean, lost: (elapsed: number) => number = () => 0) {
+    this.time = time;
     this.#busy = busy;
-    this.#done = Math.floor(time() / turnLength);
+    this.#lost = lost;
+    this.#lookedAt = time();
+    this.#done = Math.floor(this.#lookedAt / turnLength);
   }
 
-  /** Milliseconds. It falls back when it turns out that this process was busy for long. */
-  readonly now = (): number => this.#time() - this.#missed;
+  /** Milliseconds. It falls back when it turns out that this process could not listen for long. */
+  readonly now = (): number => {
+    const time = this.time();
+    if (time - this.#lookedAt >= lookEvery) this.#look(time);
+    return time - this.#missed;
+  };
 
   set(sleeper: Sleeper, due: number): void {
     sleeper.due = due;
@@ -74,14 +87,22 @@ export class Wheel {
   #schedule(turn: number): void {
     clearTimeout(this.#timer);
     this.#timerTurn = turn;
-    const time = this.#time();
-    const due = Math.max(time, turn * turnLength + this.#missed);
-    this.#timer = setTimeout(() => this.#fire(due), due - time);
+    const time = this.time();
+    const missed = this.#missed;
+    const due = Math.max(time, turn * turnLength + missed);
+    this.#timer = setTimeout(() => this.#fire(due, missed), due - time);
   }
 
-  /** Sockets are read after timers and before immediates. */
-  #fire(due: number): void {
-    this.#missed += Math.max(0, this.#time() - due - tolerated);
+  #look(time: number): void {
+    this.#missed += this.#lost(time - this.#lookedAt);
+    this.#lookedAt = time;
+  }
+
+  /** Sockets are read after timers and before immediates. `missed`: what was known to be missed when the timer was set. */
+  #fire(due: number, missed: number): void {
+    const time = this.time();
+    this.#look(time);
+    this.#missed += Math.max(0, time - due - tolerated - (this.#missed - missed));
     clearImmediate(this.#reading);
     this.#reading = setImmediate(() => this.#run());
   }
@@ -103,13 +124,12 @@ export class Wheel {
   }
 
   #holds(): boolean {
-    const time = this.#time();
     if (this.#busy()) {
       const now = this.now();
-      this.#missed += (1 - passes) * (now - (this.#busyAt ?? now));
+      this.#missed += (1 - passes) * Math.max(0, now - (this.#busyAt ?? now));
       this.#busyAt = this.now();
-      this.#heldSince ??= time;
-      if (time - this.#heldSince < longestHold) return true;
+      this.#heldSince ??= this.#busyAt;
+      if (this.#busyAt - this.#heldSince < longestHold) return true;
     }
     this.#heldSince = this.#busyAt = undefined;
     return false;

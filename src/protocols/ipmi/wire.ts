@@ -2,6 +2,8 @@
 export interface Wire {
   /** Milliseconds on a clock that leaves out, if only afterwards, the time in which this process could not listen. */
   now(): number;
+  /** Milliseconds on the clock that everybody else has: a BMC closes a session whether this process could listen or not. */
+  time(): number;
   /** A number from 0 up to 1, to spread retries. */
   chance(): number;
   /** Random bytes for keys and vectors. */

@@ -159,10 +159,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 const firstSize = 64 * 1024;
+const nothing = Buffer.alloc(0);
 
 /** Bytes that come in pieces. Most come in one; kept apart, a million pieces of one byte would take a hundred times their size. */
 class Received {
-  #bytes: Buffer = Buffer.alloc(0);
+  #bytes: Buffer = nothing;
   #length = 0;
 
   get length(): number {
@@ -181,7 +182,7 @@ class Received {
 
   take(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#length);
-    this.#bytes = Buffer.alloc(0);
+    this.#bytes = nothing;
     this.#length = 0;
     return bytes;
   }

@@ -103,7 +103,11 @@ export function localPath(link: Json): string | undefined {
   return /^\/(?!\/)[\x21-\x7e]*$/.test(path) ? path.replace(/#.*$/, '') : undefined;
 }
 
+/** As nearly all texts are. */
+const isClean = /^[!-~](?:[ -~]*[!-~])?$/;
+
 function cleanText(text: string): string | undefined {
+  if (text.length <= maximumText && isClean.test(text)) return text;
   // Control characters of both sets, and those that turn the direction of writing.
   const clean = text
     .slice(0, maximumText)

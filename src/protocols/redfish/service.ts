@@ -4,7 +4,8 @@ import type { Connection, Endpoint, Request } from './connection.ts';
 import type { Reply } from './exchange.ts';
 import { refusal, scrub } from './faults.ts';
 import { type Json, localPath } from './json.ts';
-import { collectionIn, type Resource, resourceIn } from './resource.ts';
+import { Repeated } from './repeated.ts';
+import { collectionIn, type Resource } from './resource.ts';
 import { header, readable } from './session.ts';
 import { finishTask } from './tasks.ts';
 
@@ -24,6 +25,7 @@ export class RedfishService {
   readonly #limits: ErrandLimits;
   readonly #connection: () => Connection;
   #errand: Errand | undefined;
+  readonly #repeated = new Repeated();
 
   constructor(endpoint: Endpoint, key: string, limits: ErrandLimits, connection: () => Connection) {
     this.endpoint = endpoint;
@@ -113,7 +115,7 @@ export class RedfishService {
 
   #resource(path: string, reply: Reply): Resource {
     this.#check('GET', path, undefined, reply);
-    return resourceIn(path, reply);
+    return this.#repeated.read(path, reply);
   }
 
   async #finish(method: string, path: string, body: Json, reply: Reply, signal: AbortSignal): Promise<void> {

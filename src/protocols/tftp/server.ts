@@ -31,6 +31,8 @@ export interface TftpOptions {
 /** Of all clients, and of one. Firmware asks for one file at a time, at times again before it has heard of the first. */
 const mostTransfers = 4_096;
 const mostOfClient = 8;
+/** RFC 2347: a request has at most 512 bytes. What is longer would be kept as long as its transfer. */
+const largestRequest = 2_048;
 
 /** Serves files for reading. Each transfer has a socket of its own, as RFC 1350 wants it, that hears nobody but its client. */
 export class TftpServer {
@@ -67,6 +69,7 @@ export class TftpServer {
   }
 
   #begin(packet: Buffer, peer: RemoteInfo): void {
+    if (packet.length > largestRequest) return;
     const client = peer.address;
     const key = `${client} ${peer.port} ${packet.toString('latin1')}`;
     const active = this.#ofClient.get(client) ?? 0;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { chdef, lsdef, lstypes, mkdefs, rmdefs } from '../../commands/index.ts';
+import { chdef, chdefs, lsdef, lstypes, mkdefs, rmdefs } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Definition } from '../../objects/definition-set.ts';
 import { valueText } from '../definition-body.ts';
@@ -144,20 +144,30 @@ export const definitionSets: Endpoint[] = [
     bulk: true,
   }),
   endpoint('PUT /definitions', {
-    command: chdef,
+    command: chdefs,
     body: members({
       definitions,
       mode: fate('set, or add to lists (append), or take from them (remove)', 'set', 'append', 'remove'),
+      remove: Type.Optional(
+        Type.Array(members(one), { description: 'objects that go in the same change, if they exist' }),
+      ),
+      since: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description:
+            'the revision that X-Muster-Revision told when they were read: if one of the objects was changed since, they are named and nothing is done',
+        }),
+      ),
     }),
     reply: 'object',
-    returns: Type.Object({ changed: texts, created: texts, messages: texts }),
-    args: (input) => ({
-      set: definitionsOf(input),
-      mode: input.body['mode'] as 'set' | 'append' | 'remove' | undefined,
-    }),
+    returns: Type.Object({ changed: texts, created: texts, removed: Type.Optional(texts), messages: texts }),
+    args: (input) => {
+      const { mode, remove, since } = input.body as ChangeBody;
+      return { set: definitionsOf(input), mode, remove, since };
+    },
     summary: 'Change objects of any types in one change, and hear which were new.',
     description:
-      'Objects that do not exist are made where what is given suffices. Either everything is written or nothing.',
+      'Objects that do not exist are made where what is given suffices. Either everything is written or nothing. Objects are removed only for those who may run rmdef too, and all that comes of the change must be allowed to both commands.',
     example: {
       body: { definitions: [{ type: 'node', names: 'n1', attributes: { rack: 'r1' } }] },
       reply: { changed: ['n1'], created: [], messages: [] },
@@ -190,6 +200,12 @@ export const definitionSets: Endpoint[] = [
 interface Removal {
   readonly definitions: { readonly type: string; readonly names: string }[];
   readonly missing?: 'refuse' | 'skip';
+}
+
+interface ChangeBody {
+  readonly mode?: 'set' | 'append' | 'remove';
+  readonly remove?: { readonly type: string; readonly names: string }[];
+  readonly since?: number;
 }
 
 interface MakeBody {

@@ -15,8 +15,8 @@ const result = Type.Object({
 
 const progress = Type.Object({ done: Type.Number(), of: Type.Number(), line: Type.String() });
 
-/** A run as GET shows it. */
-export const runReply = Type.Object({
+/** What is told of a run in lists too. */
+const head = {
   id: Type.String(),
   command: Type.String(),
   user: Type.String(),
@@ -27,12 +27,21 @@ export const runReply = Type.Object({
   state: Type.Enum(['running', 'finished', 'cancelled', 'interrupted']),
   started: Type.String({ format: 'date-time' }),
   finished: maybe(Type.String({ format: 'date-time' }), 'absent while it runs'),
+  progress: maybe(progress, 'of long work: how far it is'),
+};
+
+/** A run as GET shows it. */
+export const runReply = Type.Object({
+  ...head,
   results: maybe(Type.Array(result), 'of work on nodes, in the order in which they came'),
   underWay: Type.Optional(anyMembers('nodes that have no result yet, each with how far it is', Type.String())),
   messages: maybe(sentences, 'what there was to say'),
   notes: maybe(sentences, 'what was taken though it looks wrong'),
-  progress: maybe(progress, 'of long work: how far it is'),
   lines: maybe(sentences, 'of long work: its last lines'),
+  linesBefore: maybe(count, 'of long work: how many lines came before these'),
   error: maybe(sentences, 'of long work: why it failed'),
   note: maybe(Type.String(), 'why the results are no longer kept'),
 });
+
+/** Runs as they are listed. */
+export const runsReply = Type.Object({ runs: Type.Array(Type.Object(head), { description: 'the newest first' }) });

@@ -1,10 +1,37 @@
 import { lsrun, stoprun } from '../../commands/index.ts';
 import { endpoint, type Endpoint } from '../endpoint.ts';
-import { runReply } from './run-reply.ts';
+import { runReply, runsReply } from './run-reply.ts';
 
 const id = '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11';
 
+const exampleRun = {
+  id,
+  user: 'root',
+  nodes: 2,
+  errorcode: 0,
+  started: '2026-11-15T09:05:00.000Z',
+};
+
 export const runs: Endpoint[] = [
+  endpoint('GET /runs', {
+    command: lsrun,
+    reply: 'object',
+    returns: runsReply,
+    query: {
+      state: 'only those that are running, finished, cancelled or interrupted',
+      user: 'only those of this user; whoever has not full rights sees no others than their own',
+      command: 'only those of this command, such as rpower',
+      limit: 'how many at most, up to 1000; usually 100',
+    },
+    args: ({ query: { state, user, command, limit } }) => ({ state, user, command, limit }),
+    summary: 'Who runs what, since when, and how far it is; the newest first.',
+    description:
+      "Runs of the last day: your own, or everybody's with full rights. Readings of the database are left out, as each has ended when it is answered.",
+    example: {
+      query: { state: 'running' },
+      reply: { runs: [{ ...exampleRun, command: 'rpower', ok: 1, failed: 0, state: 'running' }] },
+    },
+  }),
   endpoint('GET /runs/{id}', {
     command: lsrun,
     reply: 'object',
@@ -16,15 +43,11 @@ export const runs: Endpoint[] = [
     example: {
       path: `/runs/${id}`,
       reply: {
-        id,
+        ...exampleRun,
         command: 'lsdef',
-        user: 'root',
-        nodes: 2,
         ok: 2,
         failed: 0,
-        errorcode: 0,
         state: 'finished',
-        started: '2026-11-15T09:05:00.000Z',
         finished: '2026-11-15T09:05:00.004Z',
       },
     },

@@ -86,6 +86,7 @@ function taskOrder(
     `xcatd=${vantage.server}:3001`,
     `destiny=${encodedWord(state)}`,
     `muster.discovery=http://${vantage.authority}/boot/discovery`,
+    `muster.hostname=${node}`,
     ...reportArguments(node, vantage),
     ...consoleArguments(reader, node),
   ];

@@ -134,6 +134,7 @@ export class BootWatch {
       state,
       isServed: isServed(),
       answered: undefined,
+      foreign: reports.foreignOf(this.node),
       now: new Date(),
     });
     return new Fault(kind, [`it was powered on, and ${what}.`, why]);

@@ -1,4 +1,4 @@
-import type { Boot, BootNote, BootStep } from './reports.ts';
+import type { Boot, BootNote, BootStep, ForeignAsker } from './reports.ts';
 import { isLocalState } from './states.ts';
 
 /** What is known of a node besides what it fetched and told. */
@@ -9,6 +9,8 @@ export interface Circumstances {
   readonly isServed: boolean;
   /** When DHCP has given it an address, the oldest first; undefined: that cannot be told. */
   readonly answered: readonly Date[] | undefined;
+  /** Who has asked for its script from another address. */
+  readonly foreign: ForeignAsker | undefined;
   readonly now: Date;
 }
 
@@ -17,11 +19,17 @@ export function diagnose(boot: Boot | undefined, circumstances: Circumstances): 
   const { isServed } = circumstances;
   if (!isServed) return 'Nothing can be fetched here: the settings boot.listen and boot.tftpListen are off.';
   const last = boot?.notes.at(-1);
-  if (!boot || !last) return unseen(circumstances);
+  const foreign = foreignSince(circumstances, last?.at);
+  if (!boot || !last) return unseen(circumstances) + foreign;
   const asked = askedSince(circumstances, last.at);
   const told = sentence(boot, last, circumstances);
   // Also what runs on the node by now asks again when half of the time of its address is over.
-  return asked === '' ? told : `${told} It has asked DHCP ${asked} since.`;
+  return (asked === '' ? told : `${told} It has asked DHCP ${asked} since.`) + foreign;
+}
+
+function foreignSince({ foreign, now }: Circumstances, from = new Date(0)): string {
+  if (!foreign || foreign.at < from) return '';
+  return ` Its boot script was asked for from ${foreign.address} ${ago(foreign.at, now)}, which is not an address of the node: does DHCP give it the one that is defined?`;
 }
 
 function sentence(boot: Boot, last: BootNote, { state, now }: Circumstances): string {

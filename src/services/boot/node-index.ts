@@ -29,6 +29,14 @@ export class NodeIndex {
     return reservationsOf(snapshot).byAddress(plain)?.node ?? only(this.#addresses.nodes(snapshot, plain));
   }
 
+  /** Whether who asks may be the node. Of one that no address is known of, everybody whom nobody knows may. */
+  mayBe(node: string, address: string): boolean {
+    const { snapshot } = this;
+    const found = this.byAddress(address);
+    if (found !== undefined) return found === node;
+    return reservationsOf(snapshot).ofNode(node).length === 0 && this.#addresses.of(snapshot, node).size === 0;
+  }
+
   /** In lower case, with colons. */
   byMac(mac: string): string | undefined {
     return only(this.#macs.nodes(this.snapshot, mac));

@@ -32,9 +32,10 @@ export class NodeOrders {
     const { index, tokens, packs, ramdisks } = this.#services;
     const { snapshot } = index;
     const state = shownBootState(effectiveReader(snapshot), node);
+    const isItself = index.byAddress(asker.address) === node;
     // Only the node itself learns its token. One that boots from its disk may still use that of the boot before.
-    const isItself = index.byAddress(asker.address) === node && !isLocalState(state);
-    const token = isItself ? await tokens.issue(node, state) : undefined;
+    const token = isItself && !isLocalState(state) ? await tokens.issue(node, state) : undefined;
+    if (isItself && token === undefined) await tokens.leaveRamdisk(node);
     const install = this.#install.bind(this);
     return bootOrder(snapshot, node, { packs, ramdisks, install }, { ...asker, token });
   }

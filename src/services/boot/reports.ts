@@ -45,6 +45,12 @@ export interface Boot {
   readonly lastLine: string | undefined;
 }
 
+/** Somebody who asked for the boot script of a node from an address that is not the node's. */
+export interface ForeignAsker {
+  readonly address: string;
+  readonly at: Date;
+}
+
 type Listener = (node: string, note: BootNote) => void;
 
 /** What begins a boot: after anything else it is another one. */
@@ -65,6 +71,7 @@ const statusOf: Partial<Record<ReportStep, BootStatus>> = {
 export class BootReports {
   readonly #status: Pick<NodeStatus, 'note'>;
   readonly #boots = new Map<string, { began: Date; notes: BootNote[]; lastLine: string | undefined }>();
+  readonly #foreign = new Map<string, ForeignAsker>();
   readonly #listeners = new Set<Listener>();
   /** What came before is not known. */
   readonly since = new Date();
@@ -86,6 +93,16 @@ export class BootReports {
     const status = note.leadsTo ?? statusOf[note.step as ReportStep];
     if (status) this.#status.note(node, status);
     for (const listener of this.#listeners) listener(node, note);
+  }
+
+  /** It may be the node with a wrong address, or anybody: it is told to people, and changes nothing. */
+  noteForeign(node: string, asker: ForeignAsker): void {
+    this.#foreign.set(node, asker);
+  }
+
+  /** The last of them. */
+  foreignOf(node: string): ForeignAsker | undefined {
+    return this.#foreign.get(node);
   }
 
   of(node: string): Boot | undefined {

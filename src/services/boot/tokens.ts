@@ -58,6 +58,16 @@ export class BootTokens {
     return this.#store.current.get(table, node)?.['state'] ?? '';
   }
 
+  /** The node boots from its disk: what ran in its RAM disk has ended, and with it the host key of that. */
+  async leaveRamdisk(node: string): Promise<void> {
+    if (this.#store.current.get(table, node)?.['hostkey'] === undefined) return;
+    await this.#store.change(ownOrigin('boot-token'), (head) => {
+      const draft = new Draft(head);
+      if (head.get(table, node)) draft.merge(table, node, { node, hostkey: undefined });
+      return draft.changes();
+    });
+  }
+
   async end(node: string): Promise<void> {
     this.#known.delete(node);
     await this.#store.change(ownOrigin('boot-token'), (head) => {

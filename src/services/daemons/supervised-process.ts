@@ -17,6 +17,8 @@ import {
 } from './process-mark.ts';
 
 const readyWithin = 15_000;
+/** For one that an earlier muster has left: while it takes up a new configuration, its former workers may answer now and then. */
+const answersWithin = 5_000;
 const endsWithin = 10_000;
 const lookEvery = 500;
 const shortestPause = 500;
@@ -84,10 +86,16 @@ export class SupervisedProcess implements Daemon {
     this.#wanted = true;
     const left = this.#living();
     // One that hangs serves nobody.
-    if (left && !(this.#isOurs(left) && (await this.#spec.ready()))) await this.#end(left);
+    if (left && !(this.#isOurs(left) && (await this.#answers(left)))) await this.#end(left);
     const child = this.#living() ? undefined : await this.#spawn();
     this.#watch();
     await this.#untilReady(child);
+  }
+
+  async #answers(left: ProcessMark): Promise<boolean> {
+    for (const deadline = Date.now() + answersWithin; Date.now() < deadline && isAlive(left); await pause(20))
+      if (await this.#spec.ready()) return true;
+    return false;
   }
 
   /** Whether it runs as we would start it now. Some daemons show their command as one text, behind what they are. */

@@ -1,23 +1,18 @@
-import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
+import type { RunNews } from '../../core/event-kinds.ts';
 import type { Logger } from '../../core/log.ts';
-import type { JournalChanges } from '../../database/changeset.ts';
-import type { ChangeSet } from '../../database/database.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
 import { policyOf } from '../../objects/policy.ts';
-import { eventId, parseEventId, type Position } from './event-id.ts';
-import type { RunNews } from '../../core/event-kinds.ts';
+import { catchUp, type Known } from './catch-up.ts';
+import { Entries } from './entries.ts';
+import { eventId, parseEventId } from './event-id.ts';
+import { Gathering } from './gathering.ts';
 import { isStillKnown, type Shown } from './known-caller.ts';
 import { Held, Listener, type Sink } from './listener.ts';
+import { block, dropText, gapText, lostAll, textsOf, wentWrong } from './texts.ts';
 import { type Happening, type Told, View, type Wish } from './view.ts';
-
-interface Entry {
-  readonly position: Position;
-  readonly happening: Happening;
-  readonly weight: number;
-}
 
 /** Who listens: its credentials, and where to. */
 export interface Audience extends Shown {
@@ -44,6 +39,7 @@ interface Attached {
 }
 
 interface SharedView {
+  readonly key: string;
   readonly view: View;
   readonly open: Set<Open>;
   /** Also those that are still told what has happened before. */
@@ -52,19 +48,12 @@ interface SharedView {
   at: number;
 }
 
-/** What is kept to resume from: entries, and the memory that they take, roughly, in bytes. */
-const mostEntries = 10_000;
-const mostMemory = 16 << 20;
 /** Milliseconds between signs of life. */
 const heartbeat = 15_000;
 /** Milliseconds that it is followed on though nobody listens: who was cut off comes back soon. */
 const lingering = 300_000;
-/** Milliseconds that power states and progress are gathered for. */
-const gatherDelay = 200;
 /** The part of the time that may go into views which differ for their callers: each looks at rights and ranges anew. */
 const pacedShare = 0.1;
-/** Entries that one who comes back is told in one go. */
-const replayed = 100;
 /** Bytes that all slow listeners may hold together. */
 const mostHeld = 64 << 20;
 
@@ -75,10 +64,8 @@ export class EventHub {
   readonly #views = new Map<string, SharedView>();
   readonly #attached = new Set<Attached>();
   readonly #held = new Held();
-  #entries: Entry[] = [];
-  #memory = 0;
-  #era = '';
-  #number = 0;
+  readonly #entries = new Entries();
+  readonly #gathering = new Gathering((happening) => this.#add(happening));
   #sequence = 0;
   #following: AbortController | undefined;
   #isScheduled = false;
@@ -86,11 +73,6 @@ export class EventHub {
   #heart: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
   #credentials: readonly unknown[] = [];
-  /** Nodes by what their power is, not told yet. */
-  #power = new Map<string, Set<string>>();
-  /** The latest of runs whose progress is not told yet. */
-  #progress = new Map<string, () => void>();
-  #gathering: NodeJS.Timeout | undefined;
   #isClosed = false;
   readonly #listening = new Set<Promise<void>>();
   /** For whoever counts. */
@@ -118,27 +100,19 @@ export class EventHub {
 
   /** Notes what a node's power is. */
   power(node: string, power: string): void {
-    if (!this.isHeard) return;
-    for (const nodes of this.#power.values()) nodes.delete(node);
-    let nodes = this.#power.get(power);
-    if (!nodes) this.#power.set(power, (nodes = new Set()));
-    nodes.add(node);
-    this.#gather();
+    if (this.isHeard) this.#gathering.power(node, power);
   }
 
   run(news: RunNews, targets: readonly string[] | undefined): void {
     if (!this.isHeard) return;
-    this.#progress.delete(news.run);
-    this.#flushGathered();
+    this.#gathering.forgetRun(news.run);
+    this.#gathering.flush();
     this.#add({ what: 'run', time: Date.now(), news, targets });
   }
 
   /** Progress comes often; the latest of a while is told. */
   progress(run: string, news: () => RunNews, targets: readonly string[] | undefined): void {
-    if (!this.isHeard) return;
-    if (!this.#progress.has(run))
-      this.#progress.set(run, () => this.#add({ what: 'run', time: Date.now(), news: news(), targets }));
-    this.#gather();
+    if (this.isHeard) this.#gathering.progress(run, () => ({ what: 'run', time: Date.now(), news: news(), targets }));
   }
 
   /** Tells until the listener leaves or has enough. What cannot be told is refused before anything is. */
@@ -146,12 +120,13 @@ export class EventHub {
     const after = audience.after === undefined ? undefined : parseEventId(audience.after);
     if (this.#isClosed)
       throw new Fault('unavailable', 'muster is being stopped; try again shortly.', { retryAfter: 5 });
-    this.#start();
     const sink = open();
+    this.#start();
     const listener = new Listener(sink, this.#held);
     const ended = new Promise<void>((resolve) => {
       const entry: Open = { audience, listener, shared: this.#shared(audience.wish), from: 0 };
-      entry.shared.all.add(entry);
+      const { shared } = entry;
+      shared.all.add(entry);
       const over = (): void => {
         clearTimeout(enough);
         listener.forget();
@@ -164,10 +139,12 @@ export class EventHub {
           : setTimeout(() => listener.end(Buffer.alloc(0)), audience.seconds * 1_000).unref();
       sink.onClose(over);
       sink.write(Buffer.from('retry: 2000\n\n'));
-      void this.#catchUp(entry, after, sink).catch((error: unknown) => {
-        this.#log.error({ err: error }, 'events could not be told');
-        listener.end(said('dropped', 'Something went wrong inside muster; connect again.'));
-      });
+      catchUp(this.#known(), { view: shared.view, listener, sink }, after, (number) => this.#join(entry, number)).catch(
+        (error: unknown) => {
+          this.#log.error({ err: error }, 'events could not be told');
+          listener.end(dropText(wentWrong));
+        },
+      );
     }).finally(() => this.#listening.delete(ended));
     this.#listening.add(ended);
     return ended;
@@ -177,7 +154,7 @@ export class EventHub {
   attach(wish: Pick<Wish, 'kinds' | 'range'>, take: (told: readonly Told[]) => void): () => void {
     this.#start();
     const own = { ...wish, user: '', addresses: [], command: 'events', line: '', ranges: {}, isOwn: true };
-    const attached = { view: new View(own, this.#store.current), at: this.#number, take };
+    const attached = { view: new View(own, this.#store.current), at: this.#entries.number, take };
     this.#attached.add(attached);
     return () => {
       this.#attached.delete(attached);
@@ -189,7 +166,7 @@ export class EventHub {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const { all } of this.#views.values())
-      for (const { listener } of all) listener.end(said('dropped', 'muster is being stopped; connect again.'));
+      for (const { listener } of all) listener.end(dropText('muster is being stopped; connect again.'));
     this.#stop();
     await Promise.all(this.#listening);
   }
@@ -198,18 +175,41 @@ export class EventHub {
     const key = View.key(wish, this.#store.current);
     let shared = this.#views.get(key);
     if (!shared) {
-      shared = { view: new View(wish, this.#store.current), open: new Set(), all: new Set(), at: this.#number };
+      const view = new View(wish, this.#store.current);
+      shared = { key, view, open: new Set(), all: new Set(), at: this.#entries.number };
       this.#views.set(key, shared);
     }
     return shared;
   }
 
+  #known(): Known {
+    const { counts } = this;
+    return { store: this.#store, entries: this.#entries, sequence: () => this.#sequence, counts };
+  }
+
+  /** From here on it is told together with the others. */
+  #join(entry: Open, number: number): void {
+    const { shared, listener } = entry;
+    if (shared.open.size === 0) shared.at = number;
+    const ready = { kind: 'ready', time: new Date().toISOString(), revision: this.#store.current.revision };
+    const text = block('ready', JSON.stringify(ready), this.#entries.position(this.#sequence));
+    listener.push({ bytes: Buffer.from(text), holders: 0 });
+    entry.from = number;
+    shared.open.add(entry);
+  }
+
   #leave(entry: Open): void {
-    entry.shared.open.delete(entry);
-    entry.shared.all.delete(entry);
-    for (const [key, shared] of this.#views)
-      if (shared === entry.shared && shared.all.size === 0) this.#views.delete(key);
+    const { shared } = entry;
+    shared.open.delete(entry);
+    shared.all.delete(entry);
+    if (shared.all.size === 0 && this.#views.get(shared.key) === shared) this.#views.delete(shared.key);
     this.#lingerOrGoOn();
+  }
+
+  /** The last it is told; with the id of the last event that it has it can go on. */
+  #dismiss(open: Open, why: string): void {
+    open.listener.end(dropText(why));
+    this.#leave(open);
   }
 
   #lingerOrGoOn(): void {
@@ -222,11 +222,8 @@ export class EventHub {
     if (this.#following || this.#isClosed) return;
     const { current } = this.#store;
     this.#following = new AbortController();
-    this.#era = randomBytes(4).toString('hex');
-    this.#number = 0;
+    this.#entries.begin();
     this.#sequence = current.sequence;
-    this.#entries = [];
-    this.#memory = 0;
     this.#credentials = credentialsIn(current);
     this.#heart = setInterval(() => this.#beat(), heartbeat).unref();
     void this.#follow(this.#following.signal);
@@ -237,12 +234,9 @@ export class EventHub {
     this.#following = undefined;
     clearInterval(this.#heart);
     clearTimeout(this.#idle);
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
     this.#idle = undefined;
-    this.#entries = [];
-    this.#power.clear();
-    this.#progress.clear();
+    this.#entries.clear();
+    this.#gathering.clear();
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
@@ -266,58 +260,51 @@ export class EventHub {
   }
 
   #add(happening: Happening): void {
-    const weight = happening.what === 'set' ? weightOf(happening.set.changes) : perEntry;
-    const position = { sequence: this.#sequence, era: this.#era, number: ++this.#number };
-    this.#entries.push({ position, happening, weight });
-    this.#memory += weight;
-    if (this.#entries.length > mostEntries || this.#memory > mostMemory) this.#forget();
+    this.#entries.add(happening, this.#sequence);
+    if (this.#entries.isFull) this.#entries.forget(this.#toldToAll());
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => this.#safely(() => this.#deliver()));
+    setImmediate(() => this.#deliver());
   }
 
-  /** Makes room for many at once; what is not told yet stays. */
-  #forget(): void {
-    let told = this.#number;
+  /** The number of the last entry that everybody was told. */
+  #toldToAll(): number {
+    let told = this.#entries.number;
     for (const { at } of this.#views.values()) told = Math.min(told, at);
-    let gone = 0;
-    while (gone < this.#entries.length) {
-      const { weight, position } = this.#entries[gone]!;
-      if (position.number > told && this.#entries.length - gone <= 2 * mostEntries && this.#memory <= 2 * mostMemory)
-        break;
-      if (this.#entries.length - gone <= 0.9 * mostEntries && this.#memory <= 0.9 * mostMemory) break;
-      this.#memory -= weight;
-      gone++;
-    }
-    this.#entries = this.#entries.slice(gone);
-  }
-
-  #after(number: number): readonly Entry[] {
-    const first = this.#entries[0]?.position.number ?? this.#number + 1;
-    return this.#entries.slice(Math.max(0, number + 1 - first));
+    for (const { at } of this.#attached) told = Math.min(told, at);
+    return told;
   }
 
   #deliver(): void {
     this.#isScheduled = false;
     const { current } = this.#store;
-    this.#checkRights(current);
-    for (const shared of this.#views.values()) if (shared.view.isWhole) this.#deliverTo(shared, current);
-    for (const attached of this.#attached) {
-      const entries = this.#after(attached.at);
-      attached.at = this.#number;
-      attached.view.look(current);
-      const told = entries.flatMap(({ happening }) => attached.view.tell(happening));
-      if (told.length > 0) attached.take(told);
-    }
+    // Without that nobody is told anything.
+    if (!this.#safely(() => this.#checkRights(current))) return;
+    for (const shared of this.#views.values()) if (shared.view.isWhole) this.#deliverOrDrop(shared, current);
+    for (const attached of this.#attached) this.#safely(() => this.#deliverInside(attached, current));
     if (!this.#isPacing) void this.#pace();
   }
 
-  #safely(tell: () => void): void {
+  #safely(tell: () => void): boolean {
     try {
       tell();
+      return true;
     } catch (error) {
       this.#log.error({ err: error }, 'events could not be told');
+      return false;
     }
+  }
+
+  #deliverInside(attached: Attached, current: Snapshot): void {
+    const { at, view, take } = attached;
+    const entries = this.#entries.after(at);
+    attached.at = this.#entries.number;
+    view.look(current);
+    const isGap = entries.length > 0 && entries[0]!.position.number > at + 1;
+    const happenings = entries.map(({ happening }) => happening);
+    if (isGap) happenings.unshift({ what: 'gap', time: undefined, message: lostAll });
+    const told = happenings.flatMap((happening) => view.tell(happening));
+    if (told.length > 0) take(told);
   }
 
   /** Views that differ for their callers are made one after the other, as fast as their share of the time lets them. */
@@ -326,32 +313,38 @@ export class EventHub {
     for (let isMore = true; isMore; ) {
       isMore = false;
       for (const shared of this.#views.values()) {
-        if (shared.open.size === 0) shared.at = this.#number;
-        if (shared.view.isWhole || shared.at === this.#number) continue;
+        if (shared.open.size === 0) shared.at = this.#entries.number;
+        if (shared.view.isWhole || shared.at === this.#entries.number) continue;
         isMore = true;
         const began = performance.now();
-        this.#safely(() => this.#deliverTo(shared, this.#store.current));
+        this.#deliverOrDrop(shared, this.#store.current);
         await wait((performance.now() - began) * (1 / pacedShare - 1), undefined, { ref: false });
       }
     }
     this.#isPacing = false;
   }
 
+  /** Whom something could not be told is cut off: it comes back and is told again, so that nothing is lost unnoticed. */
+  #deliverOrDrop(shared: SharedView, current: Snapshot): void {
+    if (this.#safely(() => this.#deliverTo(shared, current))) return;
+    for (const each of shared.open) this.#dismiss(each, wentWrong);
+  }
+
   #deliverTo(shared: SharedView, current: Snapshot): void {
     const { at, view, open: listeners } = shared;
-    const entries = this.#after(at);
-    shared.at = this.#number;
+    const entries = this.#entries.after(at);
+    shared.at = this.#entries.number;
     if (entries.length === 0 || listeners.size === 0) return;
     view.look(current);
     if (entries[0]!.position.number > at + 1) this.#tellGap(listeners);
-    for (const bytes of textsOf(view, entries)) {
+    for (const bytes of textsOf(view, entries, this.#entries.lives)) {
       const chunk = { bytes, holders: 0 };
       for (const { listener, from } of listeners) if (from <= at) listener.push(chunk);
     }
     for (const { listener, from } of listeners) {
       if (from <= at) continue;
       const missing = entries.filter(({ position }) => position.number > from);
-      for (const bytes of textsOf(view, missing)) listener.push({ bytes, holders: 0 });
+      for (const bytes of textsOf(view, missing, this.#entries.lives)) listener.push({ bytes, holders: 0 });
     }
     this.counts.told += entries.length * shared.open.size;
     for (const open of shared.open) if (open.listener.isTooSlow) this.#drop(open);
@@ -367,14 +360,10 @@ export class EventHub {
 
   #drop(open: Open): void {
     this.counts.dropped++;
-    const behind = open.listener.behind;
-    open.listener.end(
-      said(
-        'dropped',
-        `This connection was ${behind} bytes behind what happens; connect again with the header Last-Event-ID to go on from the last event you have.`,
-      ),
+    this.#dismiss(
+      open,
+      `This connection was ${open.listener.behind} bytes behind what happens; connect again with the header Last-Event-ID to go on from the last event you have.`,
     );
-    this.#leave(open);
   }
 
   #dropSlowest(): boolean {
@@ -385,199 +374,39 @@ export class EventHub {
     return slowest !== undefined;
   }
 
-  /** Tells what has happened since, then what happens. */
-  async #catchUp(open: Open, after: Position | undefined, sink: Sink): Promise<void> {
-    const { listener, shared } = open;
-    const write = (text: string): void => {
-      if (text !== '') listener.push({ bytes: Buffer.from(text), holders: 0 });
-    };
-    let isClosed = false;
-    let wake = (): void => undefined;
-    sink.onClose(() => {
-      isClosed = true;
-      wake();
-    });
-    sink.onDrain(() => wake());
-    const taken = async (): Promise<void> => {
-      while (!isClosed && !listener.isIdle) await new Promise<void>((resolve) => (wake = resolve));
-    };
-    const { view } = shared;
-    let number = this.#number;
-    let { sequence: at } = this.#position;
-    /** Tells from the store what is no longer among the entries, and goes on where they begin. */
-    const tellFromStore = async (): Promise<void> => {
-      for (const gap of this.#gapsAfter(at, view)) write(gap);
-      for await (const told of this.#sets(at)) {
-        if (isClosed) return;
-        if (told === undefined) {
-          this.counts.gaps++;
-          write(gapText(lostAll));
-          at = this.#sequence;
-        } else {
-          at = told.sequence;
-          view.look(this.#store.current);
-          // Numbers of another time lead nowhere, so that whoever comes back from there goes by the sequence again.
-          const position = { sequence: at, era: '00000000', number: 0 };
-          write(textOf(view.tell({ what: 'set', time: undefined, set: told }), position));
-        }
-        await taken();
-      }
-      const next = this.#entries.find(({ position }) => position.sequence > at);
-      number = next ? next.position.number - 1 : this.#number;
-    };
-    if (after) {
-      at = after.sequence;
-      if (this.#reaches(after)) number = after.number;
-      else await tellFromStore();
-    }
-    for (;;) {
-      if (isClosed) return;
-      const entries = this.#after(number);
-      if (entries.length === 0 && number >= this.#number) break;
-      if (entries.length === 0 || entries[0]!.position.number > number + 1) {
-        await tellFromStore();
-        continue;
-      }
-      const some = entries.slice(0, replayed);
-      view.look(this.#store.current);
-      for (const bytes of textsOf(view, some)) listener.push({ bytes, holders: 0 });
-      ({ number, sequence: at } = some.at(-1)!.position);
-      await taken();
-      await wait(0);
-    }
-    if (shared.open.size === 0) shared.at = number;
-    const ready = { kind: 'ready', time: new Date().toISOString(), revision: this.#store.current.revision };
-    write(block('ready', JSON.stringify(ready), this.#position));
-    open.from = number;
-    shared.open.add(open);
-  }
-
-  /** What is said to whoever is told the rest from the store. */
-  #gapsAfter(sequence: number, { wish: { kinds } }: View): string[] {
-    const isAll = sequence > this.#sequence;
-    if (!isAll && !kinds.includes('run') && !kinds.includes('power')) return [];
-    this.counts.gaps++;
-    return [gapText(isAll ? lostAll : lostSome)];
-  }
-
-  get #position(): Position {
-    return { sequence: this.#sequence, era: this.#era, number: this.#number };
-  }
-
-  #reaches({ era, number }: Position): boolean {
-    return (
-      era === this.#era &&
-      number <= this.#number &&
-      number + 1 >= (this.#entries[0]?.position.number ?? this.#number + 1)
-    );
-  }
-
-  /** Change sets after the sequence up to where the others are; undefined: some are no longer known. */
-  async *#sets(from: number): AsyncGenerator<ChangeSet | undefined, void, undefined> {
-    if (from >= this.#sequence) return;
-    const enough = new AbortController();
-    for await (const told of this.#store.follow(from, enough.signal)) {
-      if ('snapshot' in told) {
-        yield undefined;
-        return;
-      }
-      yield told;
-      if (told.sequence >= this.#sequence) return;
-    }
-  }
-
-  #gather(): void {
-    this.#gathering ??= setTimeout(() => this.#flushGathered(), gatherDelay).unref();
-  }
-
-  #flushGathered(): void {
-    clearTimeout(this.#gathering);
-    this.#gathering = undefined;
-    const [power, progress] = [this.#power, this.#progress];
-    this.#power = new Map();
-    this.#progress = new Map();
-    for (const [state, nodes] of power)
-      if (nodes.size > 0) this.#add({ what: 'power', time: Date.now(), nodes: [...nodes], power: state });
-    for (const tell of progress.values()) tell();
-  }
-
-  /** Those who may no longer listen, or may hear something else than before, are told so. */
+  /** Those who may no longer listen, or may hear something else than before, are told so, also while they are told what was before. */
   #checkRights(current: Snapshot, isTime = false): void {
     const credentials = credentialsIn(current);
     if (!isTime && credentials.every((rows, i) => rows === this.#credentials[i])) return;
-    this.#credentials = credentials;
-    for (const [key, { view, open }] of this.#views) {
+    const policy = policyOf(current);
+    for (const [key, { view, all }] of this.#views) {
+      if (isTime) view.renew();
       const { wish } = view;
       const { user, addresses, command } = wish;
-      const policy = policyOf(current);
       const isAllowed =
         policy.alwaysAllows(user, command) || policy.couldAllow({ user, addresses, command, now: new Date() });
       const isOther = View.key(wish, current) !== key || View.isWhole(wish, current) !== view.isWhole;
-      for (const each of open) {
+      for (const each of all) {
         const isKnown = isStillKnown(current, each.audience);
         if (isAllowed && isKnown && !isOther && View.key(each.audience.wish, current) === key) continue;
-        const why = isKnown
-          ? 'What you may hear has changed; connect again.'
-          : 'Your credentials have ended; log in again.';
-        each.listener.end(said('dropped', why));
-        this.#leave(each);
+        this.#dismiss(
+          each,
+          isKnown ? 'What you may hear has changed; connect again.' : 'Your credentials have ended; log in again.',
+        );
       }
     }
+    this.#credentials = credentials;
   }
 
   #beat(): void {
-    this.#checkRights(this.#store.current, true);
-    const chunk = { bytes: Buffer.from(`: alive\nid: ${eventId(this.#position)}\n\n`), holders: 0 };
+    if (!this.#safely(() => this.#checkRights(this.#store.current, true))) return;
+    const id = eventId(this.#entries.position(this.#sequence));
+    const chunk = { bytes: Buffer.from(`: alive\nid: ${id}\n\n`), holders: 0 };
     for (const { open, at } of this.#views.values())
-      if (at === this.#number) for (const { listener } of open) if (listener.isIdle) listener.push(chunk);
+      if (at === this.#entries.number) for (const { listener } of open) if (listener.isIdle) listener.push(chunk);
   }
-}
-
-const perEntry = 300;
-const perRow = 100;
-
-/** How much memory a change set takes, roughly, in bytes. */
-function weightOf(changes: JournalChanges): number {
-  let weight = perEntry;
-  for (const table in changes) {
-    for (const [, before, after] of changes[table]!) {
-      weight += perRow;
-      for (const column in before) weight += before[column]?.length ?? 0;
-      for (const column in after) weight += after[column]?.length ?? 0;
-    }
-  }
-  return weight;
 }
 
 /** The tables that decide who may listen, as they are. */
 const credentialsIn = (snapshot: Snapshot): readonly unknown[] =>
   ['token', 'passwd', 'policy'].map((table) => snapshot.rows(table));
-
-const lostSome =
-  'muster was started anew or it was too long ago: runs and power states since your last event are not known. Changes and status follow.';
-const lostAll =
-  'What happened since your last event is no longer known as a whole. Read anew what you keep; events go on from here.';
-
-const block = (kind: string, data: string, position?: Position): string =>
-  `${position ? `id: ${eventId(position)}\n` : ''}event: ${kind}\ndata: ${data}\n\n`;
-
-const gapText = (message: string): string => block('gap', JSON.stringify({ kind: 'gap', message }));
-const said = (kind: string, message: string): Buffer => Buffer.from(block(kind, JSON.stringify({ kind, message })));
-
-/** Only the last event of what happened together has an id: who is cut off in between is told all of it again. */
-const textOf = (told: readonly Told[], position: Position): string =>
-  told.map(({ kind, data }, i) => block(kind, data, i === told.length - 1 ? position : undefined)).join('');
-
-/** Characters that are sent in one go. */
-const chunkSize = 65_536;
-
-function* textsOf(view: View, entries: readonly Entry[]): Iterable<Buffer> {
-  let text = '';
-  for (const { happening, position } of entries) {
-    text += textOf(view.tell(happening), position);
-    if (text.length < chunkSize) continue;
-    yield Buffer.from(text);
-    text = '';
-  }
-  if (text !== '') yield Buffer.from(text);
-}

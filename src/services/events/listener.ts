@@ -56,6 +56,11 @@ export class Listener {
     return this.#behind > mostBehind;
   }
 
+  /** It has left, or was told the last. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   push(chunk: Chunk): void {
     if (this.#isOver) return;
     if (!this.#isFull && this.#queue.length === 0) {

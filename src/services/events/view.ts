@@ -7,6 +7,7 @@ import { redacted } from '../../database/draft.ts';
 import { allMembers, seesOwners } from '../../objects/groups.ts';
 import { allowedOn, decide, policyOf } from '../../objects/policy.ts';
 import type { EventKind, RunNews } from '../../core/event-kinds.ts';
+import { gapData } from './texts.ts';
 
 /** Who listens to what. */
 export interface Wish {
@@ -37,7 +38,7 @@ export interface Told {
   readonly data: string;
 }
 
-type Test = (name: string) => boolean;
+export type Test = (name: string) => boolean;
 
 /** Credentials: they tell nothing of the cluster. */
 const untold = new Set(['token', 'boottoken']);
@@ -83,6 +84,11 @@ export class View {
     return JSON.stringify([who, line, kinds, range]);
   }
 
+  /** Rules may hold for some hours only: the next look is one at the rights of then. */
+  renew(): void {
+    this.#revision = -1;
+  }
+
   /** Rights and groups as they are now. */
   look(snapshot: Snapshot): void {
     if (this.isWhole || (snapshot === this.#snapshot && this.#revision >= 0)) return;
@@ -94,7 +100,8 @@ export class View {
     if (range !== undefined && snapshot.revision !== this.#revision) {
       const before = this.#chosen;
       const now = knownOf(snapshot, range, { ...ranges, sees: this.#isLimited ? mayHear : undefined });
-      this.#chosen = now ?? before;
+      // Whoever asked for some nodes hears of no others, also while nobody knows which these are.
+      this.#chosen = now ?? before ?? new Set();
     }
     this.#revision = snapshot.revision;
     const chosen = this.#chosen;
@@ -105,22 +112,27 @@ export class View {
       : isSeen;
   }
 
-  /** What is told of it; nothing if it is not for these ears. */
-  tell(happening: Happening): Told[] {
+  /** Some rule lets it hear of some nodes, and none of all. */
+  get isLimited(): boolean {
+    return this.#isLimited && !this.isWhole;
+  }
+
+  /** What is told of it; nothing if it is not for these ears, or about a node that had the name of one of today. */
+  tell(happening: Happening, wasOther: Test = never): Told[] {
     const { kinds } = this.wish;
     switch (happening.what) {
       case 'gap':
-        return [{ kind: 'gap', data: JSON.stringify({ kind: 'gap', message: happening.message }) }];
+        return [{ kind: 'gap', data: gapData(happening.message) }];
       case 'power':
-        return kinds.includes('power') ? this.#power(happening) : [];
+        return kinds.includes('power') ? this.#power(happening, wasOther) : [];
       case 'run':
         return kinds.includes('run') && this.#hearsOf(happening.news, happening.targets)
           ? [{ kind: 'run', data: JSON.stringify({ kind: 'run', ...timeOf(happening.time), ...happening.news }) }]
           : [];
       case 'set':
         return [
-          ...(kinds.includes('status') ? this.#status(happening.set, happening.time) : []),
-          ...(kinds.includes('change') && happening.set.journal ? this.#change(happening.set) : []),
+          ...(kinds.includes('status') ? this.#status(happening.set, happening.time, wasOther) : []),
+          ...(kinds.includes('change') && happening.set.journal ? this.#change(happening.set, wasOther) : []),
         ];
     }
   }
@@ -131,18 +143,18 @@ export class View {
     return this.#chosen === undefined || targets?.some((node) => this.#chosen!.has(node)) === true;
   }
 
-  #power({ nodes, power, time }: Extract<Happening, { what: 'power' }>): Told[] {
-    const seen = this.isWhole ? nodes : nodes.filter((node) => this.#isSeen(node));
+  #power({ nodes, power, time }: Extract<Happening, { what: 'power' }>, wasOther: Test): Told[] {
+    const seen = this.isWhole ? nodes : nodes.filter((node) => this.#isSeen(node) && !wasOther(node));
     return inParts(seen).map((part) => ({
       kind: 'power',
       data: JSON.stringify({ kind: 'power', ...timeOf(time), power, nodes: part }),
     }));
   }
 
-  #status({ changes }: ChangeSet, time: number | undefined): Told[] {
+  #status({ changes }: ChangeSet, time: number | undefined, wasOther: Test): Told[] {
     const groups = new Map<string, { columns: Record<string, string | null>; nodes: string[] }>();
     for (const [node, , after] of changes['nodelist'] ?? []) {
-      if (!after || !this.#sees(node)) continue;
+      if (!after || !this.#sees(node) || wasOther(node)) continue;
       const columns: Record<string, string | null> = {};
       for (const column in after) if (statusColumns.has(column)) columns[column] = after[column]!;
       const key = JSON.stringify(columns);
@@ -168,13 +180,13 @@ export class View {
   }
 
   /** Rows that become the same are told together. */
-  #change({ changes, journal }: ChangeSet): Told[] {
+  #change({ changes, journal }: ChangeSet, wasOther: Test): Told[] {
     const parts: string[][] = [[]];
     let names = 0;
     for (const name in changes) {
       const table = tableNamed(name);
       if (untold.has(name)) continue;
-      for (const { same, keys } of this.#groups(table, changes[name]!)) {
+      for (const { same, keys } of this.#groups(table, changes[name]!, wasOther)) {
         for (const some of inParts(keys)) {
           if (names > 0 && names + some.length > mostNames) {
             parts.push([]);
@@ -194,10 +206,10 @@ export class View {
     }));
   }
 
-  *#groups(table: Table, rows: readonly JournalRow[]): Iterable<{ same: string; keys: string[] }> {
+  *#groups(table: Table, rows: readonly JournalRow[], wasOther: Test): Iterable<{ same: string; keys: string[] }> {
     const groups = new Map<string, string[]>();
     for (const [key, before, after] of rows) {
-      if (!this.#seesRow(table, key)) continue;
+      if (!this.#seesRow(table, key, wasOther)) continue;
       const same = becomes(table, before === null, after);
       const keys = groups.get(same);
       if (keys) keys.push(key);
@@ -207,11 +219,12 @@ export class View {
   }
 
   /** Rows that belong to no node are for those who may hear of every node, and asked for no range. */
-  #seesRow(table: Table, key: string): boolean {
+  #seesRow(table: Table, key: string, wasOther: Test): boolean {
     if (this.isWhole) return true;
     if (table.nodeColumn === undefined && table.name !== 'nodegroup')
       return !this.#isLimited && this.#chosen === undefined;
-    return this.#sees(keyColumns(table, key)[table.keys[0]!] ?? '');
+    const owner = keyColumns(table, key)[table.keys[0]!] ?? '';
+    return this.#sees(owner) && !wasOther(owner);
   }
 }
 

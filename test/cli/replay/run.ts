@@ -41,6 +41,10 @@ class Gathered implements Output {
     this.text += text;
   }
 
+  draw(): undefined {
+    throw new Error('There is no terminal to draw at.');
+  }
+
   line(text: string): undefined {
     this.text += `${text}\n`;
   }

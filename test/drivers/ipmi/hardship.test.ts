@@ -24,7 +24,7 @@ beforeAll(async () => {
     close: () => client.close(),
   };
   oldDriver = ipmiDriver({ connections });
-}, 30_000);
+});
 
 afterAll(async () => {
   await driver?.close();

@@ -20,7 +20,7 @@ beforeAll(async () => {
     addressTimeout: 100,
     cycleSettling: 0,
   });
-}, 30_000);
+});
 
 afterAll(async () => {
   await driver?.close();

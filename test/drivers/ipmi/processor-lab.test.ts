@@ -22,7 +22,7 @@ beforeAll(async () => {
     startBmcs({ count: 1, prefix: '127.117', stock: true }),
   ]);
   driver = ipmiDriver({ powerTimeout: 2_000, addressTimeout: 10_000 });
-}, 30_000);
+});
 
 afterAll(async () => {
   await driver?.close();

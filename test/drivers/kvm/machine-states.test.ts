@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest';
 import { Hypervisor } from '../../../src/drivers/kvm/hypervisor.ts';
 import { type Domain, domainStates, writeDomain } from '../../../src/protocols/libvirt/domain.ts';
-import { procedures } from '../../../src/protocols/libvirt/procedures.ts';
+import { errorCodes, procedures } from '../../../src/protocols/libvirt/procedures.ts';
 import { XdrReader } from '../../../src/protocols/libvirt/xdr-reader.ts';
 import { XdrWriter } from '../../../src/protocols/libvirt/xdr-writer.ts';
 import { type PlayedDaemon, playDaemon } from '../../protocols/libvirt/peer.ts';
 
 const never = new AbortController().signal;
 
-/** A hypervisor with machines that all run. */
-async function startHypervisor(count: number): Promise<{ hypervisor: Hypervisor; asked: () => string[] }> {
+/** A hypervisor with machines that all run, but for one that is carried away whenever it was looked up. */
+async function startHypervisor(
+  count: number,
+  leaving?: string,
+): Promise<{ hypervisor: Hypervisor; asked: () => string[] }> {
   const domains = Array.from({ length: count }, (_, index): Domain => {
     const number = String(index).padStart(12, '0');
     return { name: `m${index}`, uuid: `00000000-0000-0000-0000-${number}` };
@@ -40,9 +43,11 @@ async function startHypervisor(count: number): Promise<{ hypervisor: Hypervisor;
     },
     [procedures.domainGetState]: () => new XdrWriter().int(domainStates.running).int(0).bytes(),
   };
-  const daemon: PlayedDaemon = playDaemon(({ procedure, serial, body }, { say }) =>
-    say({ procedure, serial }, answers[procedure]?.(new XdrReader(body))),
-  );
+  const daemon: PlayedDaemon = playDaemon(({ procedure, serial, body }, { say }) => {
+    const isGone = procedure === procedures.domainGetState && new XdrReader(body).string() === leaving;
+    if (isGone) say({ procedure, serial, status: 1 }, new XdrWriter().int(errorCodes.noDomain).int(0).uint(0).bytes());
+    else say({ procedure, serial }, answers[procedure]?.(new XdrReader(body)));
+  });
   const ways = { find: async () => null, open: async () => daemon.stream };
   const hypervisor = await Hypervisor.open(ways, 'lab', null, never);
   const before = daemon.heard.length;
@@ -77,4 +82,11 @@ test('few machines are asked for one by one', async () => {
   const { hypervisor, asked } = await startHypervisor(100);
   expect(await readAll(hypervisor, ['m1', 'm1'])).toEqual([domainStates.running, domainStates.running]);
   expect(asked()).toEqual(['domainLookupByName', 'domainGetState']);
+});
+
+test('a machine that leaves while it is looked at is not there', async () => {
+  const { hypervisor, asked } = await startHypervisor(2, 'm0');
+  expect(await hypervisor.states.read('m0')).toBeUndefined();
+  expect(await hypervisor.states.read('m1')).toBe(domainStates.running);
+  expect(asked().slice(0, 2)).toEqual(['domainLookupByName', 'domainGetState']);
 });

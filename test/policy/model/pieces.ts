@@ -41,7 +41,7 @@ export const someNodes = (known: Known): fc.Arbitrary<Piece> => {
   const own = [...known.nodes, ...known.groups];
   if (own.length === 0) return any;
   const some = fc.uniqueArray(fc.constantFrom(...own), { minLength: 1, maxLength: 2 }).map(named);
-  return fc.oneof({ arbitrary: some, weight: 1 }, { arbitrary: any, weight: 1 });
+  return fc.oneof({ arbitrary: some, weight: 2 }, { arbitrary: any, weight: 1 });
 };
 
 export const columnList = listOf(

@@ -218,26 +218,41 @@ const headers = fc.oneof(
   { arbitrary: fc.constant({ 'if-none-match': '*' }), weight: 1 },
 );
 
-/** Tried by test/events: what is told as it happens, counts of everything, and nodes that the query names. */
-const elsewhere = ['/events', '/metrics', '/sd'];
+/** Tried by test/events: what is told as it happens, counts of everything, and nodes that the query names; by test/cli/runs: one's own runs. */
+const elsewhere = ['/events', '/metrics', '/sd', '/runs'];
 /** Rows that revoke or make tokens are about nobody else's. */
 export const triedRows = endpoints.filter(
   ({ path, method }) => (!path.startsWith('/tokens') || method === 'GET') && !elsewhere.includes(path),
 );
 const favoured = /^\/(nodes|groups|tables)(\/\{\w+\}(\/(rows|nodes)\/\{\w+\})?)?$/;
 
-/** Those that get beyond the first look at the policy, and of these again what reads and changes definitions most. */
-function rowsFor({ mayRun }: Known): readonly Endpoint[] {
+/** Those that get beyond the first look at the policy. */
+const rowsFor = ({ mayRun }: Known): readonly Endpoint[] => {
   const possible = triedRows.filter(({ command }) => mayRun(command.name));
-  const definitions = possible.filter(({ path }) => favoured.test(path));
-  return possible.length === 0 ? triedRows : [...possible, ...definitions, ...definitions];
+  return possible.length === 0 ? triedRows : possible;
+};
+
+/** Of these again what reads and changes definitions most, and what speaks to machines at once. */
+function favouredRows(known: Known): readonly Endpoint[] {
+  const possible = rowsFor(known);
+  const favourites = possible.filter(({ path, command }) => favoured.test(path) || command.name === 'xdsh');
+  return favourites.length === 0 ? possible : favourites;
 }
+
+/** One that reaches a machine, if the account may. */
+export const shellOn = (node: string): Request => {
+  const row = triedRows.find(({ command }) => command.name === 'xdsh')!;
+  const path = fill(row.path, { noderange: node });
+  const request = { ...none, row, root: '/muster', path, query: {}, headers: {}, body: row.example.body };
+  return { ...request, mentions: [node] };
+};
 
 export const requestsOf = (known: Known): fc.Arbitrary<Request> =>
   fc
     .oneof(
-      { arbitrary: fc.constantFrom(...triedRows), weight: 3 },
-      { arbitrary: fc.constantFrom(...rowsFor(known)), weight: 7 },
+      { arbitrary: fc.constantFrom(...triedRows), weight: 2 },
+      { arbitrary: fc.constantFrom(...rowsFor(known)), weight: 3 },
+      { arbitrary: fc.constantFrom(...favouredRows(known)), weight: 5 },
     )
     .chain((row) =>
       fc

@@ -99,6 +99,7 @@ const commandGroups: readonly (readonly string[])[] = [
   ['lsdef', 'chdef', 'mkdef', 'rmdef', 'tabch', 'tabdump', 'nodels'],
   ['rpower', 'rvitals', 'rinv', 'reventlog', 'rspconfig', 'rsetboot', 'rbeacon', 'renergy', 'rbootseq', 'rscan'],
   ['xdsh', 'xdcp', 'updatenode', 'nodestat'],
+  ['lsdef', 'xdsh'],
   ['makehosts', 'makedns', 'makedhcp'],
   [
     'lsdef',

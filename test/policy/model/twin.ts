@@ -95,6 +95,8 @@ export function seenOf({ status, text, headers }: Reply): string {
     .replaceAll(/ssh-ed25519 \S+/g, 'KEY')
     .replaceAll(/request [\w-]+/g, 'request ID')
     .replaceAll(/(revision|change|newest is|revert on) \d+/gi, '$1 N')
+    // As ?debug=1 repeats it: changes have other numbers there.
+    .replaceAll(/"(?:lschanges|revert) [^"]*"/g, (line) => line.replaceAll(/ \d+(?=[ "])/g, ' N'))
     .replaceAll(/"(id|next|reverts|from|to)":\d+/g, '"$1":0')
     .replaceAll(/\d{4}-\d\d?-\d\d?[T ][\d:.]+Z?/g, 'TIME');
   const names = Object.keys(headers).filter((name) => name !== 'content-length' && name !== 'transfer-encoding');

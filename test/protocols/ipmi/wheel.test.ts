@@ -107,6 +107,38 @@ test('time in which this process was blocked does not pass for those who wait', 
   expect(later.woken).toHaveLength(1);
 });
 
+test('time in which this machine was too busy does not pass for those who wait', () => {
+  const start = Date.now();
+  const one = new Wheel(
+    () => Date.now() - start,
+    () => false,
+    (elapsed) => elapsed / 2,
+  );
+  const each = sleeper();
+  one.set(each, 1_000);
+  vi.advanceTimersByTime(1_900);
+  expect(each.woken).toEqual([]);
+  vi.advanceTimersByTime(200);
+  expect(each.woken).toHaveLength(1);
+});
+
+test('a stall is counted once, whoever sees it first', () => {
+  let time = 0;
+  const one = new Wheel(
+    () => time,
+    () => false,
+    (elapsed) => 0.9 * elapsed,
+  );
+  const each = sleeper();
+  one.set(each, 100);
+  // The processors were others' until 1,050; a packet is read before the timer comes.
+  time = 1_050;
+  expect(one.now()).toBeCloseTo(105, 5);
+  vi.advanceTimersByTime(101);
+  expect(one.now()).toBeCloseTo(105, 5);
+  expect(each.woken).toHaveLength(1);
+});
+
 test('sockets are read between a timer and those it wakes', () => {
   let unread = 0;
   const { wheel: one } = wheel(() => unread > 0);

@@ -32,6 +32,8 @@ export const kindOf = (packet: Buffer): string =>
 /** A BMC, a network and a clock that stands still unless told otherwise. */
 export class World {
   time = 0;
+  /** How fast the clock of the process is: slower than others' if it seldom gets a processor. */
+  rate = 1;
   readonly bmc: LightBmc = makeLightBmc(0, account.address);
   /** Every packet to the BMC. */
   readonly sent: { at: number; kind: string; packet: Buffer }[] = [];
@@ -55,7 +57,8 @@ export class World {
 
   constructor(endpoint: Partial<IpmiEndpoint> = {}, timing: Partial<Timing> = {}) {
     const wire: Wire = {
-      now: () => this.time,
+      now: () => this.time * this.rate,
+      time: () => this.time,
       chance: () => 0.5,
       fill: (target, start, length) => {
         for (let index = start; index < start + length; index++) target[index] = this.#random++ * 7;
@@ -71,7 +74,7 @@ export class World {
         this.sources++;
       },
       wake: (at) => {
-        this.#wakeAt = at;
+        this.#wakeAt = at / this.rate;
       },
       heardNoise: () => this.noise,
     };
@@ -111,7 +114,7 @@ export class World {
       if (event <= this.#wakeAt) this.#events.shift()!.run();
       else {
         this.#wakeAt = Number.POSITIVE_INFINITY;
-        this.conversation.tick(this.time);
+        this.conversation.tick(this.time * this.rate);
       }
       await settled();
     }

@@ -51,8 +51,8 @@ describe('sessions', () => {
     limited({ idle: 200 });
     await powerOf(1);
     expect((await lab.state(1)).openSessions).toBe(1);
-    await expect.poll(() => lab.openSessions(), { timeout: 5_000 }).toBe(0);
-    await expect.poll(async () => (await lab.state(1)).connections, { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => lab.openSessions()).toBe(0);
+    await expect.poll(async () => (await lab.state(1)).connections).toBe(0);
     expect(await powerOf(1)).toBe('Off');
   });
 

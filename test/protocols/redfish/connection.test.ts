@@ -43,7 +43,7 @@ describe('a service that hangs', () => {
     const outcomes = await Promise.allSettled(asked);
     const reasons = new Set(outcomes.map((one) => one.status === 'rejected' && (one.reason as unknown)));
     expect([...reasons]).toEqual([expect.any(Unreachable)]);
-    await expect.poll(async () => (await lab.state(0)).connections, { timeout: 5_000 }).toBe(0);
+    await expect.poll(async () => (await lab.state(0)).connections).toBe(0);
     await lab.fault(0, { dead: false });
     expect(await powerOf(0)).toBe('Off');
   });
@@ -87,7 +87,7 @@ describe('the root of a service', () => {
     limited({ idle: 150 });
     await powerOf(1);
     const before = await rootsAsked(1);
-    await expect.poll(async () => (await lab.state(1)).connections, { timeout: 5_000 }).toBe(0);
+    await expect.poll(async () => (await lab.state(1)).connections).toBe(0);
     await powerOf(1);
     expect(await rootsAsked(1)).toBe(before + 1);
   });
@@ -181,7 +181,7 @@ describe('nodes behind one service', () => {
     await expect(powerOf(3, { node: 'b', password: 'wr0ng' })).rejects.toMatchObject({ kind: 'invalid' });
     const held = serviceOf(3, { node: 'a' });
     expect(client.size).toEqual({ services: 2, connections: 2 });
-    await expect.poll(() => client.size, { timeout: 5_000 }).toEqual({ services: 0, connections: 0 });
+    await expect.poll(() => client.size).toEqual({ services: 0, connections: 0 });
     expect((await systemOf(held, { node: 'a' }, signal)).body['PowerState']).toBe('Off');
     expect(await powerOf(3, { node: 'c' })).toBe('Off');
     expect(client.size.connections).toBe(1);

@@ -104,7 +104,7 @@ describe('a limit', () => {
     const command = 'echo $$ > deadline.pid; exec sleep 300';
     const fault = await on(0, command, { commandTimeout: 300 }).catch((error: unknown) => error);
     expect(fault).toMatchObject({ kind: 'deadline', message: expect.stringContaining('within 0.3 s') });
-    await expect.poll(() => isRunning('deadline.pid'), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => isRunning('deadline.pid')).toBe(false);
   });
 
   it('of connecting ends the waiting for a node that is silent', async () => {
@@ -133,20 +133,20 @@ describe('cancelling', () => {
   it('ends the waiting at once and what runs on the node', async () => {
     const controller = new AbortController();
     const work = on(0, 'echo $$ > cancel.pid; exec sleep 300', { signal: controller.signal });
-    await expect.poll(() => isRunning('cancel.pid'), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => isRunning('cancel.pid')).toBe(true);
     controller.abort(new Fault('invalid', 'The run was cancelled.'));
     expect(await complaint(work)).toBe('The run was cancelled.');
-    await expect.poll(() => isRunning('cancel.pid'), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => isRunning('cancel.pid')).toBe(false);
   });
 
   it('kills what does not want to end', async () => {
     const controller = new AbortController();
     const command = `trap '' TERM; echo $$ > stubborn.pid; while :; do sleep 0.1; done`;
     const work = on(0, command, { signal: controller.signal });
-    await expect.poll(() => isRunning('stubborn.pid'), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => isRunning('stubborn.pid')).toBe(true);
     controller.abort();
     expect(await complaint(work)).toBe('the command was cancelled.');
-    await expect.poll(() => isRunning('stubborn.pid'), { timeout: 8_000 }).toBe(false);
+    await expect.poll(() => isRunning('stubborn.pid')).toBe(false);
   });
 
   it('works while the connection is opened, and before', async () => {
@@ -298,7 +298,7 @@ describe('connections', () => {
     const all = numbers.map((_, index) => run(own, targetOf(lab, 1), `sleep 0.3; echo ${index}`));
     expect((await Promise.all(all)).map(({ stdout }) => stdout)).toEqual(numbers);
     await own.close();
-    await expect.poll(() => lab.connections(1), { timeout: 5_000 }).toBeLessThanOrEqual(1);
+    await expect.poll(() => lab.connections(1)).toBeLessThanOrEqual(1);
   });
 
   it('are closed when they have been idle, when there are too many, and at the end', async () => {
@@ -307,8 +307,8 @@ describe('connections', () => {
     await run(own, targetOf(lab, 3), 'true');
     await client.close();
     client = clientOf(lab);
-    await expect.poll(() => lab.connections(2), { timeout: 5_000 }).toBe(0);
-    await expect.poll(() => lab.connections(3), { timeout: 5_000 }).toBe(0);
+    await expect.poll(() => lab.connections(2)).toBe(0);
+    await expect.poll(() => lab.connections(3)).toBe(0);
     await own.close();
     expect(await complaint(run(own, targetOf(lab, 2), 'true'))).toBe('the service is being stopped.');
   });

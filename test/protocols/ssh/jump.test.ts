@@ -57,9 +57,9 @@ it('notices that a node behind another has died, and connects again when it is b
   expect((await run(client, target, 'echo one')).stdout).toBe('one\n');
   lab.sever(11);
   const second = () => run(client, target, 'echo two').then(({ stdout }) => stdout, String);
-  await expect.poll(second, { timeout: 5_000 }).toBe('two\n');
+  await expect.poll(second).toBe('two\n');
   const running = complaint(run(client, target, 'touch begun; sleep 60', { commandTimeout: 10_000 }));
-  await expect.poll(() => existsSync(join(lab.home(11), 'begun')), { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => existsSync(join(lab.home(11), 'begun'))).toBe(true);
   lab.sever(11);
   expect(await running).toContain('was lost');
   expect((await run(client, target, 'echo three')).stdout).toBe('three\n');
@@ -92,7 +92,7 @@ it('kills what runs on nodes, behind others too, when it is closed', async () =>
   const pids = [13, 14].map((index) => join(lab.home(index), 'pid'));
   const command = 'echo $$ > new; mv new pid; exec sleep 300';
   const ends = [targetOf(lab, 13), behind(14, 20)].map((target) => run(other, target, command));
-  await expect.poll(() => pids.every((file) => existsSync(file)), { timeout: 5_000 }).toBe(true);
+  await expect.poll(() => pids.every((file) => existsSync(file))).toBe(true);
   await other.close();
   expect(await Promise.all(ends)).toMatchObject([{ signal: 'SIGTERM' }, { signal: 'SIGTERM' }]);
   for (const file of pids) expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isAlive } from '../../lab/child.ts';
 import { keyFingerprint } from '../../../src/protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../../src/protocols/ssh/process.ts';
@@ -114,20 +114,20 @@ it.each<[string, () => Partial<Target>]>([
   const command = "trap '' TERM; sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait; wait; sleep 300";
   const work = run(transport, targetOf(lab, 0, more()), command, { signal: controller.signal });
   const file = join(lab.home(0), 'pids');
-  await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => existsSync(file)).toBe(true);
   const pids = readFileSync(file, 'utf8').trim().split(' ').map(Number);
   rmSync(file);
   expect(pids.map(isAlive)).toEqual([true, true]);
   controller.abort();
   expect(await complaint(work)).toBe('the command was cancelled.');
-  await expect.poll(() => pids.some(isAlive), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => pids.some(isAlive)).toBe(false);
 });
 
 it('kills what runs on a node when it is closed', async () => {
   const other = new SshProcesses({ keyFile: lab.privateKeyFile, hostKeys });
   const file = join(lab.home(0), 'closing');
   const work = run(other, targetOf(lab, 0), 'echo $$ > new; mv new closing; exec sleep 300');
-  await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => existsSync(file)).toBe(true);
   await other.close();
   expect(isAlive(Number(readFileSync(file, 'utf8')))).toBe(false);
   expect(await work).toMatchObject({ signal: 'unknown' });
@@ -138,7 +138,7 @@ it('stops a command when its time is over', async () => {
   const sentence = await complaint(run(transport, targetOf(lab, 0), 'echo $$ > pid; sleep 60', limits));
   expect(sentence).toBe('the command did not end within 0.5 s and was stopped.');
   const pid = Number(readFileSync(join(lab.home(0), 'pid'), 'utf8'));
-  await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
 it('gives up a host that does not answer', async () => {
@@ -207,7 +207,7 @@ it("minds a site's configuration for its nodes by name, and leaves no process be
   const behind = targetOf(lab, 1, { jump: targetOf(lab, 1) });
   expect(await run(other, behind, 'echo $LAB_NAME')).toMatchObject({ stdout: 't1\n', code: 0 });
   await other.close();
-  await vi.waitFor(() => expect(lab.connections(1)).toBe(open));
+  await expect.poll(() => lab.connections(1)).toBe(open);
   expect(existsSync(kept)).toBe(false);
 });
 

@@ -167,7 +167,7 @@ describe('a copy that fails leaves the old file and nothing else', () => {
     expect(await complaint(work)).toBe('the command was cancelled.');
     files.close();
     await source.close();
-    await expect.poll(() => left(0).some((name) => name.includes('.muster')), { timeout: 5_000 }).toBe(false);
+    await expect.poll(() => left(0).some((name) => name.includes('.muster'))).toBe(false);
     expect(readFileSync(join(lab.home(0), 'cancelled'), 'utf8')).toBe('old');
   });
 

@@ -200,6 +200,18 @@ describe('one client', () => {
     client.close();
   });
 
+  it('gets nothing for a request that is longer than requests are', async () => {
+    const client = await RawClient.open();
+    client.send(readRequest('nosuch', { long: 'x'.repeat(40_000) }));
+    for (const name of ['nosuch-a', 'nosuch-b']) {
+      client.send(readRequest(name));
+      await client.next();
+    }
+    expect(client.packets).toEqual([]);
+    expect(asked.map(([name]) => name)).toEqual(['nosuch-a', 'nosuch-b']);
+    client.close();
+  });
+
   it('is not disturbed by packets of another', async () => {
     const [client, other] = [await RawClient.open(), await RawClient.open()];
     client.send(readRequest('odd'));

@@ -91,7 +91,7 @@ describe('a supervised process', () => {
     for (let i = 0; i < 2; i++) {
       const before = pid();
       process.kill(before, 'SIGKILL');
-      await expect.poll(async () => (await toy.isRunning()) && pid() !== before, { timeout: 15_000 }).toBe(true);
+      await expect.poll(async () => (await toy.isRunning()) && pid() !== before).toBe(true);
     }
   });
 
@@ -137,6 +137,18 @@ describe('a supervised process', () => {
     expect([pid(), await next.isRunning()]).toEqual([before, true]);
     await next.stop();
     expect(await answer()).toBeUndefined();
+    await toy.stop();
+  });
+
+  it('of a muster that was killed is kept while its former workers answer now and then', async () => {
+    const toy = makeDaemon(specFor(), { how: 'process', log, directory });
+    await toy.start();
+    const before = pid();
+    let asked = 0;
+    const next = daemon({ ready: async () => ++asked > 1 && (await answer()) !== undefined });
+    await next.start();
+    expect([pid(), await next.isRunning()]).toEqual([before, true]);
+    await next.stop();
     await toy.stop();
   });
 

@@ -73,13 +73,13 @@ describe('when Kea is away', { timeout: 60_000 }, () => {
       /^The DHCP server Kea is away: nobody answers on its control socket .*\. What was asked for is noted, and done as soon as it is back\./,
     );
     startForeign();
-    await expect.poll(served, { timeout: 15_000 }).toEqual(macs(1, 2));
+    await expect.poll(served).toEqual(macs(1, 2));
     await at.reserve('n3');
     expect(await served()).toEqual(macs(1, 2, 3));
     foreign!.kill('SIGKILL');
     await expect(at.release('n1')).rejects.toThrow('is noted');
     startForeign();
-    await expect.poll(served, { timeout: 15_000 }).toEqual(macs(2, 3));
+    await expect.poll(served).toEqual(macs(2, 3));
     expect((await wire!.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
   });
 
@@ -89,7 +89,7 @@ describe('when Kea is away', { timeout: 60_000 }, () => {
       const { wire: on, setting: at } = await onWire('none');
       await at.configure();
       startForeign();
-      await expect.poll(keaPid, { timeout: 15_000 }).toBeGreaterThan(0);
+      await expect.poll(keaPid).toBeGreaterThan(0);
       await at.reserve('n1', 'n2');
       for (const index of [1, 2]) expect((await on.ask(mac(index)))?.['ip']).toBe(`10.77.1.${index}`);
       foreign!.kill('SIGKILL');
@@ -97,10 +97,10 @@ describe('when Kea is away', { timeout: 60_000 }, () => {
       await expect(at.reserve('n1')).rejects.toThrow('is noted');
       if (how === 'the next muster') await at.reopen();
       startForeign();
-      if (how === 'a new configuration') await expect.poll(() => at.configure(), { timeout: 15_000 }).toBeDefined();
-      await expect.poll(() => served().catch(() => []), { timeout: 15_000 }).toEqual(macs(2, 30));
+      if (how === 'a new configuration') await expect.poll(() => at.configure()).toBeDefined();
+      await expect.poll(() => served().catch(() => [])).toEqual(macs(2, 30));
       const leased = async () => (await at.dhcp.leases()).map(({ address }) => address);
-      await expect.poll(leased, { timeout: 15_000 }).toEqual(['10.77.1.2']);
+      await expect.poll(leased).toEqual(['10.77.1.2']);
       expect((await on.ask(mac(30)))?.['ip']).toBe('10.77.1.1');
     },
   );
@@ -109,7 +109,7 @@ describe('when Kea is away', { timeout: 60_000 }, () => {
     const { wire: on, setting: at } = await onWire('none');
     await at.configure();
     startForeign();
-    await expect.poll(keaPid, { timeout: 15_000 }).toBeGreaterThan(0);
+    await expect.poll(keaPid).toBeGreaterThan(0);
     await at.reserve('n1');
     expect((await on.ask(mac(1)))?.['ip']).toBe('10.77.1.1');
     foreign!.kill('SIGKILL');
@@ -163,7 +163,7 @@ it('the next muster takes up what the last one has left', { timeout: 60_000 }, a
   await at.configure();
   await at.reserve('n1', 'n2');
   await at.reopen();
-  await expect.poll(() => served().catch(() => []), { timeout: 15_000 }).toEqual(macs(1, 2));
+  await expect.poll(() => served().catch(() => [])).toEqual(macs(1, 2));
   await at.reserve('n4');
   expect(await served()).toEqual(macs(1, 2, 4));
   expect((await on.ask(mac(4)))?.['ip']).toBe('10.77.1.4');
@@ -358,7 +358,7 @@ describe('a file that cannot be written', { timeout: 60_000 }, () => {
     expect(await served()).toEqual(macs(1));
     expect(written()).not.toContain(mac(1));
     unblock();
-    await expect.poll(written, { timeout: 15_000 }).toContain(mac(1));
+    await expect.poll(written).toContain(mac(1));
   });
 
   it('leaves the configuration that was there', async () => {
@@ -368,9 +368,7 @@ describe('a file that cannot be written', { timeout: 60_000 }, () => {
     block();
     await at.store.put(['networks', { netname: 'more', net: '10.99.0.0', mask: '255.255.0.0' }]);
     await expect(at.configure()).rejects.toThrow('EISDIR');
-    await expect
-      .poll(async () => JSON.stringify(await control().tell('config-get')), { timeout: 15_000 })
-      .not.toContain('10.99.0.0');
+    await expect.poll(async () => JSON.stringify(await control().tell('config-get'))).not.toContain('10.99.0.0');
     expect(await served()).toEqual(macs(1));
     unblock();
     await at.configure();
@@ -395,13 +393,13 @@ it('a full disk changes nothing that is served, and what it has no room for is w
   expect(await served()).toEqual(macs(1, 2));
   await at.store.put(['networks', { netname: 'more', net: '10.99.0.0', mask: '255.255.0.0' }]);
   await expect(at.configure()).rejects.toThrow(/kea-dhcp4\.json cannot be written: ENOSPC/);
-  await expect.poll(served, { timeout: 15_000 }).toEqual(macs(1, 2));
+  await expect.poll(served).toEqual(macs(1, 2));
   expect(JSON.stringify(await control().tell('config-get'))).not.toContain('10.99.0.0');
   expect(written()).toBe(before);
   process.kill(await keaPid(), 'SIGKILL');
-  await expect.poll(() => served().catch(() => []), { timeout: 15_000 }).toEqual(macs(1, 2));
+  await expect.poll(() => served().catch(() => [])).toEqual(macs(1, 2));
   rmSync(place('ballast'));
-  await expect.poll(written, { timeout: 15_000 }).toContain(mac(2));
+  await expect.poll(written).toContain(mac(2));
   expect((await on.ask(mac(2)))?.['ip']).toBe('10.77.1.2');
   await at.configure();
   expect(written()).toContain('10.99.0.0');

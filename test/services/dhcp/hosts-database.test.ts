@@ -80,7 +80,7 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
       "DELETE FROM hosts WHERE hostname = 'n1'; UPDATE hosts SET hostname = 'other' WHERE hostname = 'six1'",
     );
     await setting.reopen();
-    await expect.poll(names, { timeout: 15_000 }).toEqual(['-', '-', 'n1', 'six1']);
+    await expect.poll(names).toEqual(['-', '-', 'n1', 'six1']);
     expect(postgres.query('SELECT count(*) FROM ipv6_reservations')).toBe('1');
   });
 
@@ -89,7 +89,7 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     await setting.reserve('n1');
     postgres.query("DELETE FROM hosts WHERE hostname = 'n1'");
     postgres.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'kea'");
-    await expect.poll(names, { timeout: 15_000 }).toEqual(['-', '-', 'n1', 'six1']);
+    await expect.poll(names).toEqual(['-', '-', 'n1', 'six1']);
   });
 
   it('gives an address to another MAC address at once, though the old one has a lease of it', async () => {
@@ -126,9 +126,9 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
       /^Kea's host table cannot be reached: .* What was asked for is noted/,
     );
     await postgres.start();
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['-', '-', 'n1', 'n3', 'six1']);
+    await expect.poll(names).toEqual(['-', '-', 'n1', 'n3', 'six1']);
     // The same process of Kea finds it again.
-    await expect.poll(async () => (await wire.ask(mac(3)))?.['ip'], { timeout: 30_000 }).toBe('10.77.1.3');
+    await expect.poll(async () => (await wire.ask(mac(3)))?.['ip']).toBe('10.77.1.3');
     expect(await control.tell('status-get')).toMatchObject({ pid: (before as { pid: number }).pid });
   });
 
@@ -144,12 +144,12 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     expect(await answered(3)).toBe('10.77.1.3');
     expect(await wire.ask6(mac(11))).toBe('fd77::11');
     await expect(setting.reserve('late')).rejects.toThrow('What was asked for is noted');
-    await expect.poll(async () => (await wire.ask(mac(70)))?.['ip'], { timeout: 30_000 }).toBe('10.77.1.70');
+    await expect.poll(async () => (await wire.ask(mac(70)))?.['ip']).toBe('10.77.1.70');
     // Neither muster nor Kea forgets it in a restart.
     await setting.reopen();
-    await expect.poll(async () => (await wire.ask(mac(70)))?.['ip'], { timeout: 30_000 }).toBe('10.77.1.70');
+    await expect.poll(async () => (await wire.ask(mac(70)))?.['ip']).toBe('10.77.1.70');
     await postgres.start();
-    await expect.poll(() => names().includes('late'), { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => names().includes('late')).toBe(true);
     await setting.release('late');
     expect((await wire.ask(mac(70)))?.['ip']).toMatch(/^10\.77\.200\./);
     expect(readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8')).not.toContain('10.77.1.1');
@@ -159,7 +159,7 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     postgres.query('ALTER TABLE hosts RENAME TO elsewhere');
     await expect(setting.reserve('n2')).rejects.toThrow(/"kea-admin db-init pgsql" makes Kea's tables/);
     postgres.query('ALTER TABLE elsewhere RENAME TO hosts');
-    await expect.poll(names, { timeout: 30_000 }).toEqual(['-', '-', 'n1', 'n2', 'n3', 'six1']);
+    await expect.poll(names).toEqual(['-', '-', 'n1', 'n2', 'n3', 'six1']);
     await setting.release('n2');
   });
 

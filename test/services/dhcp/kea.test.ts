@@ -50,7 +50,7 @@ beforeAll(async () => {
   expect(await setting.configure()).toEqual([
     'Network second has no dynamicrange: only nodes with reservations get addresses.',
   ]);
-}, 60_000);
+});
 afterAll(async () => {
   await setting?.close();
   wire?.remove();
@@ -228,7 +228,7 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
             after: undefined,
           })),
       );
-      await expect.poll(state, { timeout: 10_000 }).not.toContain(mac(77));
+      await expect.poll(state).not.toContain(mac(77));
       expect(JSON.stringify(await kea().tell('config-get'))).not.toContain(mac(77));
     } finally {
       vi.useRealTimers();

@@ -41,7 +41,7 @@ describe('named killed', () => {
   it('is started again by itself, with all records', async () => {
     const pid = site.namedPid();
     process.kill(pid, 'SIGKILL');
-    await expect.poll(() => site.namedPid() !== pid && present().length, { timeout: 15_000 }).toBe(forward().length);
+    await expect.poll(() => site.namedPid() !== pid && present().length).toBe(forward().length);
     expect(present()).toEqual(forward());
   });
 
@@ -56,7 +56,7 @@ describe('named killed', () => {
       expect([201, 503]).toContain(status);
       if (status === 503) await site.server.ok('POST', '/nodes/all/dns');
       // The request may have ended before the kill; named is back a moment later.
-      await expect.poll(present, { timeout: 15_000 }).toEqual(forward());
+      await expect.poll(present).toEqual(forward());
       expect(backwards()).toBe(400);
     },
   );
@@ -109,7 +109,7 @@ describe('muster killed', () => {
       await site.startMuster();
       await site.server.ok('POST', '/nodes/k7/dns');
       process.kill(site.namedPid(), 'SIGKILL');
-      await expect.poll(() => site.dig('k7.cluster.test'), { timeout: 15_000 }).toEqual(['10.77.30.8']);
+      await expect.poll(() => site.dig('k7.cluster.test')).toEqual(['10.77.30.8']);
       expect(site.serial('cluster.test')).toBeGreaterThan(before);
       await site.server.ok('POST', '/services/dns');
       expect(present()).toEqual(forward());
@@ -121,7 +121,7 @@ it('named and muster killed together: the next one starts both again', async () 
   await killMuster();
   process.kill(site.namedPid(), 'SIGKILL');
   await site.startMuster();
-  await expect.poll(() => site.dig('k1.cluster.test').length, { timeout: 15_000 }).toBe(1);
+  await expect.poll(() => site.dig('k1.cluster.test').length).toBe(1);
 });
 
 describe('named that cannot be started', () => {
@@ -147,7 +147,7 @@ describe('named that cannot be started', () => {
     ]);
     await site.server.stop();
     await site.startMuster();
-    await expect.poll(() => site.dig('k1.cluster.test').length, { timeout: 15_000 }).toBe(1);
+    await expect.poll(() => site.dig('k1.cluster.test').length).toBe(1);
     expect(present()).toEqual(forward());
   });
 });

@@ -133,6 +133,39 @@ describe('packing an image', () => {
     expect((await readManifest(directory))!.source.kind).toBe('found');
   });
 
+  it('leaves packs alone that muster did not make', async () => {
+    const directory = smallImage();
+    rmSync(join(directory, 'muster-image.json'));
+    mkdirSync(join(directory, 'packs/mine'), { recursive: true });
+    const before = listing(directory);
+    expect(await refusal(during((task) => pack(packJob(directory), task)))).toContain(
+      'packs exists and muster did not',
+    );
+    expect(listing(directory)).toEqual(before);
+  });
+
+  it('names the image so that a shell reads just that, and takes keys out whatever they are', async () => {
+    const image = "a'; touch /tmp/x; 'b";
+    const directory = smallImage(temporary(), image);
+    mkdirSync(join(directory, 'rootimg/etc/ssh/ssh_host_rsa_key/x'), { recursive: true });
+    await during((task) => pack({ ...packJob(directory), image }, task));
+    const root = unsquash(join(directory, 'rootimg.sfs'));
+    const script = '. "$1"; printf %s "$IMAGENAME"';
+    const shown = execFileSync('sh', ['-c', script, 'sh', join(root, 'opt/xcat/xcatinfo')], { encoding: 'utf8' });
+    expect(shown).toBe(image);
+    expect(readdirSync(join(root, 'etc/ssh'))).toEqual([]);
+  });
+
+  it('offers kernel and RAM disk to machines without an image, also beside another pack', async () => {
+    const top = temporary();
+    const jobs = ['one', 'two'].map((name) => ({ ...packJob(smallImage(top, name, name)), image: name }));
+    await during((task) => Promise.all(jobs.map((job) => pack(job, task))));
+    const place = join(top, 'ramdisk');
+    expect(readFileSync(join(place, 'kernel'), 'utf8')).toBe('kernel 1');
+    expect(readFileSync(join(place, 'initrd'), 'utf8')).toBe('initrd 1');
+    expect(readdirSync(top).sort()).toEqual(['netboot', 'ramdisk']);
+  });
+
   it('refuses an image without a tree, and another image’s directory', async () => {
     const directory = smallImage();
     expect(await refusal(during((task) => pack({ ...packJob(directory), image: 'b' }, task)))).toContain(

@@ -14,6 +14,9 @@ interface Loader {
   readonly isRare?: true;
 }
 
+/** The netboot installer has them too, and is there for machines of every architecture. */
+const ofInstaller = (arch: string, file: string): string =>
+  `/usr/lib/debian-installer/images/12/${arch}/text/debian-installer/${arch}/${file}`;
 const fromSource = 'build it from the source of iPXE, and put it into the directory of boot.directory';
 const ofYourOwn =
   'no package has one; put a loader for these machines under this name into the directory of boot.directory';
@@ -40,27 +43,26 @@ const loaders: readonly Loader[] = [
   },
   {
     name: 'shimx64.efi',
-    places: ['/usr/lib/shim/shimx64.efi.signed'],
+    places: ['/usr/lib/shim/shimx64.efi.signed', ofInstaller('amd64', 'bootnetx64.efi')],
     remedy: 'apt install shim-signed',
     for: 'x86_64 machines with Secure Boot',
   },
   {
     name: 'grubx64.efi',
-    places: ['/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed'],
+    places: ['/usr/lib/grub/x86_64-efi-signed/grubnetx64.efi.signed', ofInstaller('amd64', 'grubx64.efi')],
     remedy: 'apt install grub-efi-amd64-signed',
     for: 'x86_64 machines with Secure Boot',
   },
   {
     name: 'shimaa64.efi',
-    places: ['/usr/lib/shim/shimaa64.efi.signed'],
-    remedy: 'shim-signed for arm64 has it; put it into the directory of boot.directory',
+    places: ['/usr/lib/shim/shimaa64.efi.signed', ofInstaller('arm64', 'bootnetaa64.efi')],
+    remedy: 'apt install debian-installer-12-netboot-arm64',
     for: 'arm64 machines with Secure Boot',
   },
   {
     name: 'grubaa64.efi',
-    places: ['/usr/lib/grub/arm64-efi-signed/grubnetaa64.efi.signed'],
-    remedy:
-      'grub-efi-arm64-signed has it; put its grubnetaa64.efi.signed under this name into the directory of boot.directory',
+    places: ['/usr/lib/grub/arm64-efi-signed/grubnetaa64.efi.signed', ofInstaller('arm64', 'grubaa64.efi')],
+    remedy: 'apt install debian-installer-12-netboot-arm64',
     for: 'arm64 machines with Secure Boot',
   },
   ...(

@@ -20,6 +20,8 @@ export type Found = (
 ) & {
   /** The node that this is for, and what its fetching means in its boot; absent: no node is known. */
   readonly node?: string | undefined;
+  /** Whose it is, where somebody else has asked: that says nothing about the node's boot. */
+  readonly foreignNode?: string | undefined;
   readonly step: SeenStep;
   readonly leadsTo?: BootStatus | undefined;
   /** Why there is nothing to boot. */

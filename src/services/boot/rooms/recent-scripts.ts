@@ -20,14 +20,25 @@ export class RecentScripts {
     const known = this.#made.get(key);
     if (known?.snapshot === snapshot && known.at + fresh > now) return known.found;
     const found = make();
-    // The oldest go first.
     this.#made.delete(key);
-    if (this.#made.size >= most) this.#made.delete(this.#made.keys().next().value!);
+    this.#forget(now);
     this.#made.set(key, { snapshot, at: now, found });
     found.then(
       (made) => made?.node === undefined && this.#made.delete(key),
       () => this.#made.delete(key),
     );
     return found;
+  }
+
+  get size(): number {
+    return this.#made.size;
+  }
+
+  /** The oldest come first. What is not fresh must go: it holds the whole database of its moment. */
+  #forget(now: number): void {
+    for (const [key, { at }] of this.#made) {
+      if (at + fresh > now && this.#made.size < most) return;
+      this.#made.delete(key);
+    }
   }
 }

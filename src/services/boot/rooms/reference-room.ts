@@ -48,6 +48,7 @@ export const referenceRoom = (index: NodeIndex, orders: NodeOrders): BootRoom =>
     const refusal = method === 'xnba' ? ipxeRefusal : method.startsWith('grub2') ? grubRefusal : commentRefusal;
     return scriptOf(
       node,
+      index.mayBe(node, asker.address),
       async () => {
         const order = await orders.of(node, asker);
         return { order, text: textOf(order)! };

@@ -29,6 +29,9 @@ const languages: Readonly<Record<string, Language>> = {
   },
 };
 
+/** Where GRUB looks for what it is to do; that of Debian's installer has a directory of its own. */
+const grubStarts = /^(?:debian-installer\/(?:amd64|arm64)\/)?grub\/grub\.cfg$/;
+
 /** Scripts by the MAC address of the machine that asks: `boot/MAC.ipxe` and `boot/MAC.grub`, and what leads GRUB there. */
 export function scriptRoom(index: NodeIndex, orders: NodeOrders): BootRoom {
   const recent = new RecentScripts();
@@ -45,7 +48,7 @@ const makeScript =
   (index: NodeIndex, orders: NodeOrders) =>
   async (segments: readonly string[], asker: Asker): Promise<Found | undefined> => {
     const path = segments.join('/');
-    if (path === 'grub/grub.cfg') return { kind: 'text', text: grubStart(grubDevice(asker)), step: 'script' };
+    if (grubStarts.test(path)) return { kind: 'text', text: grubStart(grubDevice(asker)), step: 'script' };
     const [, name = '', ending = ''] = /^boot\/([^/.]+)\.(ipxe|grub)$/.exec(path) ?? [];
     const mac = normalMac(name);
     const language = languages[ending];
@@ -57,6 +60,7 @@ const makeScript =
     }
     return scriptOf(
       node,
+      index.mayBe(node, asker.address),
       async () => {
         const order = await orders.of(node, asker);
         return { order, text: language.script(node, mac, order, asker) };
@@ -65,18 +69,21 @@ const makeScript =
     );
   };
 
-/** A script of a node, or one that tells why there is none. */
+/** A script of a node, or one that tells why there is none. Whoever else looks at it must not change what is known of the node. */
 export async function scriptOf(
   node: string,
+  isItself: boolean,
   make: () => Promise<{ readonly order: BootOrder; readonly text: string }>,
   refusal: (reason: string) => string,
 ): Promise<Found> {
   try {
     const { order, text } = await make();
+    if (!isItself) return { kind: 'text', text, foreignNode: node, step: 'script' };
     return { kind: 'text', text, node, step: 'script', leadsTo: order.kind === 'load' ? order.leadsTo : 'booting' };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const text = refusal(`${node}: ${error.message}`);
+    if (!isItself) return { kind: 'text', text, foreignNode: node, step: 'script' };
     return { kind: 'text', text, node, step: 'script', leadsTo: 'failed', problem: error.message };
   }
 }

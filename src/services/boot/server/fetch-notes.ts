@@ -1,14 +1,16 @@
 import type { BootNote, BootReports } from '../reports.ts';
 import type { Found } from '../rooms/found.ts';
 
-/** Keeps what a node has fetched, when it is known which node that was. */
+/** Keeps what a node has fetched, when it is known which node that was, and that somebody else has asked for what is the node's. */
 export function noteFetch(
   reports: BootReports,
   found: Found,
   path: string,
+  address: string,
   fetched: Pick<BootNote, 'at' | 'source' | 'bytes' | 'complete'>,
 ): void {
-  const { node, step, leadsTo, problem } = found;
+  const { node, foreignNode, step, leadsTo, problem } = found;
+  if (foreignNode !== undefined) reports.noteForeign(foreignNode, { address, at: fetched.at });
   if (node !== undefined) reports.note(node, { ...fetched, step, text: problem ?? withoutToken(path, node), leadsTo });
 }
 

@@ -116,10 +116,11 @@ export class HttpListener {
   async #script(path: string, socket: Socket): Promise<string | undefined> {
     const segments = path.slice(1).split('/');
     const { catalog, reports } = this.#services;
-    const found = await catalog.find(segments, askerAt(socket));
+    const who = askerAt(socket);
+    const found = await catalog.find(segments, who);
     if (found?.kind !== 'text') return undefined;
     const fetched = { at: new Date(), source: 'http', bytes: Buffer.byteLength(found.text), complete: true } as const;
-    noteFetch(reports, found, segments.join('/'), fetched);
+    noteFetch(reports, found, segments.join('/'), who.address, fetched);
     return found.text;
   }
 
@@ -146,7 +147,12 @@ export class HttpListener {
     const at = new Date();
     const { bytes, complete } = await this.#answer(request, response, found);
     if (request.method === 'GET')
-      noteFetch(this.#services.reports, found, segments.join('/'), { at, source: 'http', bytes, complete });
+      noteFetch(this.#services.reports, found, segments.join('/'), who.address, {
+        at,
+        source: 'http',
+        bytes,
+        complete,
+      });
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse, found: Found): Promise<Sent> {

@@ -42,16 +42,22 @@ export function answerScripts(server: Server, find: FindScript): { destroyAll():
       asked = 0;
       if (socket.destroyed) return;
       if (text === undefined) {
-        handOver();
+        // The HTTP server takes nothing from who has ended.
+        if (hasEnded) socket.end(nothing);
+        else handOver();
         return;
       }
       waiting.set(socket, Date.now());
       const reply = head(Buffer.byteLength(text), keep) + text;
       if (!keep || hasEnded) {
         socket.end(reply);
+        // Closed when that is sent: the other side's end is not waited for.
+        socket.destroySoon();
         return;
       }
-      socket.write(reply);
+      const isTaken = socket.write(reply);
+      // Who asks on without reading waits, and not for ever: nothing is kept for them beyond one answer.
+      if (!isTaken) socket.pause().once('drain', () => socket.resume());
       // What came meanwhile waits for no further sign.
       unread = undefined;
       if (next.length > 0) take(next);
@@ -101,6 +107,9 @@ function now(): string {
   }
   return date;
 }
+
+const nothing =
+  'HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 31\r\nConnection: close\r\n\r\nThere is nothing at this path.\n';
 
 const head = (length: number, keep: boolean): string =>
   `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${length}\r\nCache-Control: no-store\r\n` +

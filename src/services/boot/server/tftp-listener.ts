@@ -26,8 +26,8 @@ export async function listenTftp({ host, port }: ListenAddress, services: TftpSe
       port,
       async open(name, client, server) {
         const segments = nameSegments(name);
-        const found =
-          segments && (await catalog.find(segments, asker(client, server, httpPort(), 'tftp')).catch(refuse));
+        const who = asker(client, server, httpPort(), 'tftp');
+        const found = segments && (await catalog.find(segments, who).catch(refuse));
         if (!found) throw new TftpRefusal('notFound', 'There is no such file.');
         const at = new Date();
         const { size, read, close } = found.kind === 'text' ? textSource(found.text) : await fileSource(found.path);
@@ -36,7 +36,7 @@ export async function listenTftp({ host, port }: ListenAddress, services: TftpSe
           read,
           async close(complete) {
             await close(complete);
-            noteFetch(reports, found, segments.join('/'), { at, source: 'tftp', bytes: size, complete });
+            noteFetch(reports, found, segments.join('/'), who.address, { at, source: 'tftp', bytes: size, complete });
           },
         };
       },

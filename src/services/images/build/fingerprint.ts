@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { createReadStream, statSync } from 'node:fs';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import type { GenJob, Recipe } from './gen-job.ts';
@@ -38,7 +38,9 @@ export const hashOf = (value: unknown): string => createHash('sha256').update(JS
 
 /** The SHA-256 of a file; empty if there is none. */
 export async function hashFile(path: string): Promise<string> {
-  if (!existsSync(path)) return '';
+  const entry = statSync(path, { throwIfNoEntry: false });
+  if (!entry) return '';
+  if (!entry.isFile()) throw new Fault('invalid', `${path} is not a file.`);
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   return hash.digest('hex');

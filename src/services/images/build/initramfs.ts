@@ -1,13 +1,14 @@
-import { existsSync, lstatSync, readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type CpioEntry, cpioEnd, cpioHeader, cpioPadding, cpioTypes } from '../../../core/cpio.ts';
 import { readElf } from '../../../core/elf.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
-import { inTree } from '../tree/tree-path.ts';
+import { linkTree } from '../tree/copy-tree.ts';
+import { inTree, readInTree, writeInTree } from '../tree/tree-path.ts';
 import { architecture } from './families.ts';
 import type { Recipe } from './gen-job.ts';
 import type { Kernel } from './kernel.ts';
@@ -48,7 +49,7 @@ const processors = ['ipmi_si', 'ipmi_ssif', 'ipmi_devintf'];
 /** What of an image's recipe is in its initial RAM disk. */
 type Drivers = Pick<Recipe, 'osarch' | 'netdrivers' | 'drivers'>;
 
-/** Makes the initial RAM disk that fetches the root of this image. */
+/** Makes the initial RAM disk that fetches the root of this image; its directory lies in a staging. */
 export async function makeInitramfs(
   task: Work,
   recipe: Drivers,
@@ -66,16 +67,24 @@ export async function makeInitramfs(
   archive.file('etc/hosts', Buffer.from('127.0.0.1 localhost\n'), 0o644);
   for (const [place, text] of ramdiskScripts()) archive.file(place, text, 0o755);
   for (const [place, bytes] of ramdiskTools(tree, recipe.osarch)) archive.file(place, bytes, 0o755);
-  await addModules(task, archive, recipe, tree, kernel);
+  await addModules(task, archive, recipe, tree, kernel, dirname(dirname(file)));
   await writeFile(file, await promisify(gzip)(archive.bytes(), { level: 6 }));
 }
 
-async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: string, kernel: Kernel): Promise<void> {
-  const dependencies = join(kernel.modules, 'modules.dep');
-  if (!existsSync(dependencies)) await task.program('depmod', ['-b', tree, kernel.version]);
-  const modules = readModules(readFileSync(dependencies, 'utf8'));
+async function addModules(
+  task: Work,
+  archive: Archive,
+  recipe: Drivers,
+  tree: string,
+  kernel: Kernel,
+  scratch: string,
+): Promise<void> {
+  const place = `/lib/modules/${kernel.version}`;
+  if (!(await readInTree(tree, `${place}/modules.dep`))) await makeIndexes(task, tree, kernel, scratch);
+  const index = async (name: string): Promise<string> => (await readInTree(tree, `${place}/${name}`))?.toString() ?? '';
+  const modules = readModules(await index('modules.dep'));
   const named = recipe.netdrivers.map(moduleName);
-  const builtIn = new Set(linesOf(join(kernel.modules, 'modules.builtin')).map(moduleName));
+  const builtIn = new Set((await index('modules.builtin')).split('\n').map(moduleName));
   const own = driverFiles(recipe.drivers);
   const missing = named.filter(
     (name) => !modules.has(name) && !builtIn.has(name) && !own.some((path) => moduleName(path) === name),
@@ -91,7 +100,13 @@ async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: s
   const lines: string[] = [];
   const taken = new Set(own.map(moduleName));
   for (const module of chosen.filter(({ name }) => !taken.has(name))) {
-    const bytes = await moduleBytes(task, inTree(tree, `/lib/modules/${kernel.version}/${module.path}`));
+    const file = inTree(tree, `${place}/${module.path}`);
+    if (!lstatSync(file, { throwIfNoEntry: false })?.isFile())
+      throw new Fault(
+        'invalid',
+        `${place}/modules.dep of the image names ${module.path}, which is not there; install the kernel's package again.`,
+      );
+    const bytes = await moduleBytes(task, file);
     const path = `kernel/${module.name}.ko`;
     archive.file(`${at}/${path}`, bytes, 0o644);
     lines.push(
@@ -107,7 +122,7 @@ async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: s
     lines.push(`updates/${moduleName(path)}.ko:`);
   }
   archive.file(`${at}/modules.dep`, Buffer.from(lines.map((line) => `${line}\n`).join('')), 0o644);
-  archive.file(`${at}/modules.alias`, Buffer.from(aliasesOf(kernel, chosen)), 0o644);
+  archive.file(`${at}/modules.alias`, Buffer.from(aliasesOf(await index('modules.alias'), chosen)), 0o644);
   archive.file(
     'etc/modules',
     Buffer.from([...mounting, ...named, ...own.map(moduleName)].map((name) => `${name}\n`).join('')),
@@ -115,14 +130,26 @@ async function addModules(task: Work, archive: Archive, recipe: Drivers, tree: s
   );
 }
 
-const linesOf = (path: string): string[] => (existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []);
+/** depmod follows links, and the image's may lead out of it: it works on another name of the modules, and what it makes is put back. */
+async function makeIndexes(task: Work, tree: string, { modules, version }: Kernel, scratch: string): Promise<void> {
+  const base = await mkdtemp(join(scratch, 'depmod-'));
+  const copy = join(base, 'lib/modules', version);
+  await mkdir(dirname(copy), { recursive: true });
+  await linkTree(task, modules, copy);
+  await task.program('depmod', ['-b', base, version]);
+  for (const name of readdirSync(copy).filter((each) => each.startsWith('modules.'))) {
+    const path = `/lib/modules/${version}/${name}`;
+    const made = await readInTree(copy, name);
+    if (made && !(await readInTree(tree, path))?.equals(made)) await writeInTree(tree, path, made, { mode: 0o644 });
+  }
+}
 
 /** Which devices the chosen modules are for. */
-function aliasesOf({ modules }: Kernel, chosen: readonly Module[]): string {
+function aliasesOf(aliases: string, chosen: readonly Module[]): string {
   const names = new Set(chosen.map(({ name }) => name));
-  const lines = linesOf(join(modules, 'modules.alias')).filter((line) =>
-    names.has(line.slice(line.lastIndexOf(' ') + 1).replaceAll('-', '_')),
-  );
+  const lines = aliases
+    .split('\n')
+    .filter((line) => names.has(line.slice(line.lastIndexOf(' ') + 1).replaceAll('-', '_')));
   return lines.map((line) => `${line}\n`).join('');
 }
 

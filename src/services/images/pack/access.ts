@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inTree, keepingTime, makeDirectoryInTree, readInTree, writeInTree } from '../tree/tree-path.ts';
@@ -27,10 +27,11 @@ export async function authorizeKey(tree: string, key: string, time: number): Pro
 /** What each node has to have for itself: whoever can fetch the image would know its keys. */
 export async function removeIdentity(tree: string, time: number): Promise<void> {
   const directory = inTree(tree, '/etc/ssh');
-  const keys = existsSync(directory)
+  const keys = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory()
     ? readdirSync(directory).filter((name) => /^ssh_host_.*key(\.pub)?$/.test(name))
     : [];
-  if (keys.length > 0) await keepingTime(directory, () => Promise.all(keys.map((name) => rm(join(directory, name)))));
+  if (keys.length > 0)
+    await keepingTime(directory, () => Promise.all(keys.map((name) => rm(join(directory, name), { recursive: true }))));
   if (await readInTree(tree, '/etc/machine-id')) await writeInTree(tree, '/etc/machine-id', '', { mode: 0o444, time });
   // Debian makes host keys when the package is installed, and never again.
   if (await readInTree(tree, '/lib/systemd/system/ssh.service'))
@@ -47,6 +48,8 @@ ExecStartPre=/usr/sbin/sshd -t
 
 /** What the reference system's scripts on nodes look for. */
 export async function nameImage(tree: string, image: string, when: string, time: number): Promise<void> {
-  const lines = [`IMAGENAME='${image}'`, `TIMESTAMP='${when}'`];
+  // Shells read it, and an image may be called almost anything.
+  const quoted = image.replaceAll("'", "'\\''");
+  const lines = [`IMAGENAME='${quoted}'`, `TIMESTAMP='${when}'`];
   await writeInTree(tree, '/opt/xcat/xcatinfo', `${lines.join('\n')}\n`, { mode: 0o644, time });
 }

@@ -8,13 +8,13 @@ import type { Work } from '../../long-work/work.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { findKernel } from '../build/kernel.ts';
 import { actNow, entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
-import { type Manifest, type Pack, type Part, readManifestOf, treeName } from '../manifest.ts';
+import { type Manifest, type Pack, type Part, packsName, readManifestOf, treeName } from '../manifest.ts';
 import { changeableView } from '../tree/changeable-view.ts';
 import { installedIn } from '../tree/installed.ts';
 import { authorizeKey, nameImage, removeIdentity, setRootPassword } from './access.ts';
 import { exclude } from './exclusions.ts';
-import { keepPack, packDirectory } from './kept-packs.ts';
-import { offerRamdisk } from './offer-ramdisk.ts';
+import { keepPack } from './kept-packs.ts';
+import { stageRamdisk } from './stage-ramdisk.ts';
 import { checkDiskTools, keepingBoot } from './disk-tools.ts';
 import type { PackJob } from './pack-job.ts';
 import { packRoot } from './packed-root.ts';
@@ -32,10 +32,16 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
       'invalid',
       `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
     );
+  const known = await readManifestOf(image, directory);
+  // Ours are removed when there are too many.
+  if (!known && entryOf(join(directory, packsName)))
+    throw new Fault(
+      'invalid',
+      `${directory}/${packsName} exists and muster did not make it. Move it away, or give the image another rootimgdir.`,
+    );
   const staging = await stagingFor(directory, task);
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
-  const known = await readManifestOf(image, directory);
   const { root, remove } = await changeableView(task, tree, staging);
   const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
@@ -49,14 +55,16 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   await nameImage(root, image, before.made.when, time);
   for (const line of await syncInto(root, job.sync, time)) task.tell(line);
   task.signal.throwIfAborted();
-  const file = await packRoot(task, job, root, made, time);
   const others = before.files.filter((name) => entryOf(join(directory, name)));
   for (const name of others) await link(join(directory, name), join(made, name));
-  const [parts] = await Promise.all([
-    Promise.all([file, ...others].map((name) => partOf(made, name))),
-    syncFile(join(made, file)),
-    remove(),
+  // While the tree is looked through, which keeps one processor busy, another has time for the rest.
+  const [file, otherParts, offerRamdisk] = await allOf([
+    packRoot(task, job, root, made, time),
+    allOf(others.map((name) => partOf(made, name))),
+    stageRamdisk(task, made, job.ramdisk, others),
   ]);
+  const [part] = await allOf([partOf(made, file), syncFile(join(made, file)), remove()]);
+  const parts = [part, ...otherParts];
   const { method, compress, lists } = job;
   const id = createHash('sha256')
     .update(parts.map(({ sha256 }) => sha256).join('\n'))
@@ -73,9 +81,15 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   };
   task.signal.throwIfAborted();
   await keepPack({ directory, staging, made }, before, done, job.kept);
-  await offerRamdisk(packDirectory(directory, done), job.ramdisk, done);
-  task.tell(`${file}: ${parts[0]!.size} bytes, SHA-256 ${parts[0]!.sha256}.`);
+  await offerRamdisk();
+  task.tell(`${file}: ${part.size} bytes, SHA-256 ${part.sha256}.`);
   return done;
+}
+
+/** All of them, or the first problem, when none is under way any more. */
+async function allOf<const T extends readonly Promise<unknown>[]>(works: T) {
+  await Promise.allSettled(works);
+  return Promise.all(works);
 }
 
 export async function partOf(directory: string, file: string): Promise<Part> {

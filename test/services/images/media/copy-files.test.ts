@@ -1,10 +1,21 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterAll, expect, test } from 'vitest';
 import { copyFiles } from '../../../../src/services/images/media/copy-files.ts';
+import type { Algorithm } from '../../../../src/services/images/media/checksums.ts';
 import type { CopyNote, CopyOrder, FileToCopy } from '../../../../src/services/images/media/copying.ts';
 import { scratchDirectory } from '../../../harness/store.ts';
 
@@ -60,6 +71,53 @@ test('a file that is not as its checksum says ends the work of all', async () =>
   });
   await expect(copy).rejects.toThrow('the medium is damaged: the checksum of "file-1050"');
 });
+
+/** A file of several pieces of the medium, with a checksum of any kind or none. */
+function assembled(number: number, sizes: readonly number[], algorithm: Algorithm | undefined): FileToCopy {
+  const extents = sizes.map((length, place) => ({ position: (number + place) * 10, length }));
+  const bytes = Buffer.concat(extents.map(({ position, length }) => content.subarray(position, position + length)));
+  const checksum = algorithm && { algorithm, digest: createHash(algorithm).update(bytes).digest('hex') };
+  return { path: `file-${number}`, extents, isExecutable: number % 2 === 0, time: number, checksum };
+}
+
+const sizes: readonly (readonly number[])[] = [
+  [],
+  [0],
+  [1],
+  [64, 64],
+  [100_000, 1, 65_535],
+  [65_536],
+  [65_536, 65_536, 1],
+  [900_000],
+  [63, 0, 65_537],
+  // Larger than what is hashed together with others.
+  Array.from({ length: 12 }, () => 900_000),
+];
+const algorithms = ['md5', 'sha256', undefined, 'md5', 'md5', 'sha512', 'md5'] as const;
+const mixed = Array.from({ length: 70 }, (_, n) => assembled(n, sizes[n % 10]!, algorithms[n % 7]));
+
+test('files of all sizes, of several pieces and with all kinds of sums are copied and verified', async () => {
+  const root = newRoot();
+  expect(await inThread(root, [{ kind: 'files', files: mixed }])).toEqual([{ kind: 'ready' }, { kind: 'ready' }]);
+  for (const { path, extents, isExecutable, time } of mixed) {
+    const bytes = Buffer.concat(extents.map(({ position, length }) => content.subarray(position, position + length)));
+    expect(readFileSync(join(root, path)).equals(bytes), path).toBe(true);
+    const { mode, mtimeMs } = statSync(join(root, path));
+    expect([mode & 0o777, mtimeMs]).toEqual([isExecutable ? 0o755 : 0o644, time * 1_000]);
+  }
+});
+
+test.each(mixed.filter(({ checksum }) => checksum).slice(0, 8))(
+  '$path that differs is found among others',
+  async (one) => {
+    const digest = one.checksum!.digest.replace(/^./, (digit) => (digit === '0' ? '1' : '0'));
+    const files = mixed.map((file) => (file === one ? { ...one, checksum: { ...one.checksum!, digest } } : file));
+    expect(await inThread(newRoot(), [{ kind: 'files', files }])).toEqual([
+      { kind: 'ready' },
+      { kind: 'differs', path: one.path },
+    ]);
+  },
+);
 
 async function inThread(root: string, orders: readonly CopyOrder[], isStopped = false): Promise<CopyNote[]> {
   const stop = new Int32Array(new SharedArrayBuffer(4)).fill(isStopped ? 1 : 0);

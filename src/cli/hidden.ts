@@ -1,0 +1,2 @@
+/** What secrets are shown as. */
+export const hidden = '********';

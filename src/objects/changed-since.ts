@@ -1,0 +1,45 @@
+import { Fault } from '../core/errors.ts';
+import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { without } from '../database/past.ts';
+import type { Snapshot } from '../database/snapshot.ts';
+import { type Row, rowsOfNodePrefix, tableNamed } from '../database/tables.ts';
+import { nodeRowTables } from './define.ts';
+import { rowOf } from './definitions.ts';
+import type { Resolved } from './definition-set.ts';
+
+/** The rows of an object by their tables, without what becomes known by itself; of the site those of the named attributes. */
+function rowsOfObject(snapshot: Snapshot, { type, attributes }: Resolved, name: string): string {
+  const rows: (readonly [table: string, Row | undefined])[] = [];
+  if (type.name === 'site')
+    for (const attribute of Object.keys(attributes)) rows.push(['site', snapshot.get('site', attribute)]);
+  else if (type.name === 'node' || type.name === 'group') {
+    if (type.name === 'group') rows.push(['nodegroup', snapshot.get('nodegroup', name)]);
+    for (const { name: table, keys } of nodeRowTables) {
+      if (keys.length === 1) rows.push([table, snapshot.get(table, name)]);
+      else for (const row of snapshot.rows(table).startingWith(rowsOfNodePrefix(name))) rows.push([table, row]);
+    }
+  } else for (const table of type.tables) rows.push([table, rowOf(snapshot, type, { table, column: '' }, name)]);
+  return JSON.stringify(rows.map(([table, row]) => [table, row && lastingColumns(table, row)]));
+}
+
+const lastingColumns = (table: string, row: Row): [string, string][] =>
+  Object.entries(without(row, tableNamed(table).volatile)).sort(([a], [b]) => (a < b ? -1 : 1));
+
+const mostNamed = 10;
+
+/** Refuses to write over what others have changed since the caller looked: all of it is named, and nothing is done. */
+export function* refuseChanged(then: Snapshot, now: Snapshot, set: readonly Resolved[]): Sliced<void> {
+  if (then.revision === now.revision) return;
+  const changed: string[] = [];
+  for (const each of set)
+    yield* eachInSlices([...each.existing, ...each.missing], (name) => {
+      if (rowsOfObject(then, each, name) !== rowsOfObject(now, each, name)) changed.push(`${each.type.name} ${name}`);
+    });
+  if (changed.length === 0) return;
+  const more = changed.length > mostNamed ? ` and ${changed.length - mostNamed} more` : '';
+  const [verb, object] = changed.length === 1 ? ['was', 'it'] : ['were', 'them'];
+  throw new Fault(
+    'precondition',
+    `${changed.slice(0, mostNamed).join(', ')}${more} ${verb} changed since revision ${then.revision}, and nothing was done. Read ${object} again; GET /changes?since=${then.revision + 1} tells who changed what.`,
+  );
+}
