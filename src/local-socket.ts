@@ -1,8 +1,8 @@
+import { once } from 'node:events';
 import { chmodSync, lstatSync, rmSync } from 'node:fs';
 import type { Server } from 'node:https';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import type { Context } from './context.ts';
 import { Fault } from './core/errors.ts';
 import type { Endpoint } from './rest/endpoint.ts';
@@ -13,10 +13,7 @@ import { createServer } from './rest/server.ts';
 const longest = 107;
 
 /** Opens the socket by which users of this machine reach the service; whose they are the kernel tells. */
-export async function openLocalSocket(
-  context: Context,
-  rows: readonly Endpoint[],
-): Promise<FastifyInstance<Server> | undefined> {
+export async function openLocalSocket(context: Context, rows: readonly Endpoint[]): Promise<Server | undefined> {
   const { config, log } = context;
   if (!config.socket.enabled) return undefined;
   const path = config.socket.path ?? join(config.data, 'muster.sock');
@@ -27,17 +24,17 @@ export async function openLocalSocket(
     return undefined;
   }
   await removeOld(path);
-  const app = createServer(context, undefined, rows);
-  watchLocalPeers(app.server);
+  const server = createServer(context, undefined, rows);
+  watchLocalPeers(server);
   try {
-    await app.listen({ path });
+    await once(server.listen({ path }), 'listening');
     // Everybody may ask; who they are decides what they get.
     chmodSync(path, 0o666);
   } catch (error) {
-    await app.close();
+    server.close();
     throw new Fault('unavailable', `Cannot listen on the socket ${path}: ${(error as Error).message}.`);
   }
-  return app;
+  return server;
 }
 
 /** One that a server left behind which was killed; one that answers is another server's. */

@@ -1,7 +1,7 @@
+import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Fault } from './core/errors.ts';
@@ -30,9 +30,9 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   collectMetrics(context);
   const { stop, hurry } = stopSignals();
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
-  let servers: FastifyInstance<Server>[] = [];
-  let plain: FastifyInstance<Server>[] = [];
-  let local: FastifyInstance<Server> | undefined;
+  let servers: Server[] = [];
+  let plain: Server[] = [];
+  let local: Server | undefined;
   try {
     // Before anybody can ask for another one.
     await context.status.resume();
@@ -48,10 +48,10 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.removedNodes.resume();
     context.hooks.resume();
     const housekeeping = startHousekeeping(context);
-    const urls = servers.map((app) => `https://${formatListen(listening(app))}${musterRoot.prefix}`);
+    const urls = servers.map((server) => `https://${formatListen(listening(server))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
-    for (const app of plain)
-      process.stdout.write(`Without TLS: http://${formatListen(listening(app))}${musterRoot.prefix}\n`);
+    for (const server of plain)
+      process.stdout.write(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);
     if (config.hardware.rehearsal) void rehearse(context.log);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
@@ -64,13 +64,13 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await context.events.close();
     await Promise.all([
       context.longWork.close(),
-      ...[...servers, ...plain, ...(local ? [local] : [])].map((app) => finish(app, hurry)),
+      ...[...servers, ...plain, ...(local ? [local] : [])].map((server) => finish(server, hurry)),
     ]);
     await closeContext(context);
   }
 }
 
-async function listen(context: Context, rows: readonly Endpoint[]): Promise<FastifyInstance<Server>[]> {
+async function listen(context: Context, rows: readonly Endpoint[]): Promise<Server[]> {
   const { config } = context;
   if (!config.tls) {
     const { created, ca } = await ensureCertificates(config.data, [
@@ -86,17 +86,17 @@ async function open(
   rows: readonly Endpoint[],
   addresses: readonly ListenAddress[],
   credentials: Credentials | undefined,
-): Promise<FastifyInstance<Server>[]> {
-  const servers: FastifyInstance<Server>[] = [];
+): Promise<Server[]> {
+  const servers: Server[] = [];
   for (const { host, port } of addresses) {
-    // For this name the framework would open a second server of its own, which our limits would not reach.
+    // Node would take one of the name's addresses, whichever comes first.
     const address = host === 'localhost' ? '127.0.0.1' : host;
-    const app = createServer(context, credentials, rows);
-    servers.push(app);
+    const server = createServer(context, credentials, rows);
+    servers.push(server);
     try {
-      await app.listen({ host: address, port });
+      await once(server.listen({ host: address, port }), 'listening');
     } catch (error) {
-      await Promise.all(servers.map((server) => server.close()));
+      for (const each of servers) each.close();
       const sentence = `Cannot listen on ${formatListen({ host, port })}: ${(error as Error).message}.`;
       throw new Fault('unavailable', [sentence, 'Choose where to listen with --listen HOST:PORT.']);
     }
@@ -104,17 +104,17 @@ async function open(
   return servers;
 }
 
-function listening(app: FastifyInstance<Server>): { host: string; port: number } {
-  const { address, port } = app.server.address() as AddressInfo;
+function listening(server: Server): { host: string; port: number } {
+  const { address, port } = server.address() as AddressInfo;
   return { host: address, port };
 }
 
 /** A new certificate serves the next connections; a broken one changes nothing. */
-function reloadOnHangup({ config, log }: Context, servers: readonly FastifyInstance<Server>[]): void {
+function reloadOnHangup({ config, log }: Context, servers: readonly Server[]): void {
   process.on('SIGHUP', () => {
     try {
       const credentials = loadCredentials(config);
-      for (const { server } of servers) server.setSecureContext({ ...credentials, minVersion: 'TLSv1.2' });
+      for (const server of servers) server.setSecureContext({ ...credentials, minVersion: 'TLSv1.2' });
       log.info('the certificate was read again');
     } catch (error) {
       log.error({ err: error }, 'the certificate could not be read again; the old one stays');
@@ -123,13 +123,13 @@ function reloadOnHangup({ config, log }: Context, servers: readonly FastifyInsta
 }
 
 /** Takes no new connections, lets running requests end, and closes connections as they fall idle. */
-async function finish(app: FastifyInstance<Server>, hurry: AbortSignal): Promise<void> {
-  const closed = app.close();
+async function finish(server: Server, hurry: AbortSignal): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
   const ended = closed.then(() => true);
   for (const began = Date.now(); Date.now() - began < closeTimeout && !hurry.aborted; ) {
-    app.server.closeIdleConnections();
+    server.closeIdleConnections();
     if (await Promise.race([ended, wait(50, false)])) return;
   }
-  app.server.closeAllConnections();
+  server.closeAllConnections();
   await closed;
 }

@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { hostname } from 'node:os';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Command } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { dispatch, type Request } from '../dispatch/dispatch.ts';
@@ -12,6 +11,7 @@ import type { Endpoint, Input } from './endpoint.ts';
 import { rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
 import { endpoints } from './endpoints/index.ts';
+import type { HttpRequest } from './http-request.ts';
 import { refuseSecrets } from './path-secrets.ts';
 import { receive, type Received } from './receive.ts';
 import { refusalRecord } from './refusal-record.ts';
@@ -22,22 +22,19 @@ import type { Route } from './route.ts';
 import { send } from './send.ts';
 
 /** One request from the router to the last byte of its reply. Whatever goes wrong is answered here: nobody waits for it. */
-export async function handle(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  reply.hijack();
+export async function handle(route: Route, request: HttpRequest, response: ServerResponse): Promise<void> {
   const { services, root, endpoint, meter } = route;
-  const began = performance.now();
-  const response = reply.raw;
   const headers: Record<string, string | number> = { 'X-Request-Id': request.id };
   const held: (() => void)[] = [];
   let user: string | undefined;
   const log = (answered: Answered): void => {
     if (!isLogged(services.log, request, answered)) return;
-    const range = (): string => shownRange(rangeOf(endpoint, request.params as Record<string, string>));
+    const range = (): string => shownRange(rangeOf(endpoint, request.params));
     const run = headers['X-Muster-Run'];
-    logRequest(services.log, request, reply, { user, command: endpoint.command.name, range, run, ...answered });
+    logRequest(services.log, request, response, { user, command: endpoint.command.name, range, run, ...answered });
   };
   try {
-    if (endpoint.method !== 'GET' && rangeOf(endpoint, request.params as Record<string, string>) === allResources) {
+    if (endpoint.method !== 'GET' && rangeOf(endpoint, request.params) === allResources) {
       throw new Fault('unknown-path', `${allResources} can only be read; name the objects to ${endpoint.method}.`);
     }
     const accepted = acceptedTypes(request.headers.accept);
@@ -54,7 +51,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
       const made = makeCall(route, request, response, headers, received);
       call = made instanceof Promise ? await made : made;
     } catch (error) {
-      const range = shownRange(rangeOf(endpoint, request.params as Record<string, string>));
+      const range = shownRange(rangeOf(endpoint, request.params));
       if (services.audit && error instanceof Fault)
         await services.store.audit(refusalRecord(route, request, identity.user, 'Failed', range));
       throw error;
@@ -80,7 +77,7 @@ export async function handle(route: Route, request: FastifyRequest, reply: Fasti
     }
   } finally {
     for (const release of held) release();
-    meter.count(response.statusCode, performance.now() - began);
+    meter.count(response.statusCode, performance.now() - request.began);
   }
 }
 
@@ -108,17 +105,17 @@ const otherMethods = (root: Root, { path, method }: Endpoint): string =>
 /** Its reply is no JSON, and no client is refused for not saying that it takes it. */
 const isPlain = ({ reply }: Endpoint): boolean => reply === 'text' || reply === 'events';
 
-const rangeOf = ({ range }: Endpoint, params: Record<string, string>): string =>
+const rangeOf = ({ range }: Endpoint, params: HttpRequest['params']): string =>
   range === undefined ? '' : (params[range] ?? '');
 
 function makeCall(
   { root, endpoint }: Route,
-  request: FastifyRequest,
+  request: HttpRequest,
   response: ServerResponse,
   headers: Record<string, string | number>,
   { identity, common, body, own }: Received,
 ): Request | Promise<Request> {
-  const params = request.params as Record<string, string>;
+  const params = request.params;
   refuseSecrets(endpoint, params);
   const pathRange = rangeOf(endpoint, params);
   const range = pathRange || rangeOf(endpoint, own);
@@ -171,12 +168,12 @@ function leftSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-function textHeader(request: FastifyRequest, name: string): string | undefined {
+function textHeader(request: HttpRequest, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-function countHeader(request: FastifyRequest, name: string): number | undefined {
+function countHeader(request: HttpRequest, name: string): number | undefined {
   const value = request.headers[name];
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || !/^\d{1,15}$/.test(value))

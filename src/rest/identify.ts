@@ -1,7 +1,7 @@
-import type { FastifyRequest } from 'fastify';
 import { Fault } from '../core/errors.ts';
 import type { Identity } from './authenticate.ts';
 import { credentialsOf } from './credentials.ts';
+import type { HttpRequest } from './http-request.ts';
 import { localUser } from './local-peers.ts';
 import type { CommonParameters } from './parameters.ts';
 import { refusalRecord } from './refusal-record.ts';
@@ -10,7 +10,7 @@ import type { Route } from './route.ts';
 /** Finds out who sends a request, or notes that it could not be found out. `missing` is told to one who sent no credentials. */
 export function identify(
   route: Route,
-  request: FastifyRequest,
+  request: HttpRequest,
   common: CommonParameters,
   missing?: Fault,
 ): Identity | Promise<Identity> {
@@ -27,8 +27,8 @@ export function identify(
       );
     throw root.takesAuthorization ? explained(error, hint()) : error;
   };
-  const isLocal = localUser(request.raw.socket) !== undefined;
-  if (missing && token === undefined && !(userName && userPW) && !isLocal) return refused(missing);
+  const isLocal = (): boolean => localUser(request.raw.socket) !== undefined;
+  if (missing && token === undefined && !(userName && userPW) && !isLocal()) return refused(missing);
   try {
     const identity = services.authenticator.identify(credentials, request.ip, request.raw.socket);
     return identity instanceof Promise ? identity.catch(refused) : identity;

@@ -1,3 +1,4 @@
+import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import type { Endpoint } from './endpoint.ts';
 import type { JsonForm } from './json-text.ts';
@@ -40,6 +41,7 @@ export function commonParameters(
   body: Record<string, unknown>,
   endpoint: Partial<Pick<Endpoint, 'method' | 'bulk' | 'query'>> = {},
 ): { common: CommonParameters; rest: Record<string, unknown>; own: Record<string, string> } {
+  if (query === '' && Object.keys(body).length === 0) return { rest: body, own: {}, common: usualParameters(root) };
   const { bulk = false } = endpoint;
   const { given, own, members } = query === '' ? noParameters() : readQuery(root, query, endpoint);
   let rest = members.size === 0 ? body : { ...body, ...Object.fromEntries(members) };
@@ -52,22 +54,23 @@ export function commonParameters(
     delete rest[name];
     if (!given.has(name)) given.set(name, commonText(name, body[name]));
   }
-  return {
-    rest,
-    own,
-    common: {
-      userName: given.get('userName'),
-      userPW: given.get('userPW'),
-      pretty: isOn(given.get('pretty')),
-      blankAfterName: root.blankAfterName,
-      debug: isOn(given.get('debug')),
-      xcoll: isOn(given.get('xcoll')),
-      lists: given.get('ver') === '1.0',
-      dryRun: given.has('dryRun'),
-      misspelt: bulk || (given.has('userName') && given.has('userPW')) ? undefined : misspeltIn(body),
-    },
-  };
+  const misspelt = bulk || (given.has('userName') && given.has('userPW')) ? undefined : misspeltIn(body);
+  return { rest, own, common: { ...parametersGiven(root, given), misspelt } };
 }
+
+const parametersGiven = ({ blankAfterName }: Root, given: ReadonlyMap<string, string>): CommonParameters => ({
+  userName: given.get('userName'),
+  userPW: given.get('userPW'),
+  pretty: isOn(given.get('pretty')),
+  blankAfterName,
+  debug: isOn(given.get('debug')),
+  xcoll: isOn(given.get('xcoll')),
+  lists: given.get('ver') === '1.0',
+  dryRun: given.has('dryRun'),
+});
+
+/** Of a request that gives none, as most do. */
+const usualParameters = cachedBy((root: Root) => parametersGiven(root, new Map()));
 
 /** How people write the names of credentials, without the case of letters. */
 const spellings: Readonly<Record<string, string>> = {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { canonicalAddress } from '../access/addresses.ts';
 import { parseNetwork } from '../core/address-guard.ts';
@@ -19,3 +20,19 @@ export function membership(networks: readonly string[]): (address: string) => bo
 const inLoopback = membership(['127.0.0.0/8', '::1/128']);
 
 export const isLoopback = (host: string): boolean => host === 'localhost' || inLoopback(host);
+
+/** Tells the address of a request's client: what the last proxy says that is none itself. */
+export function clientBehind(proxies: readonly string[]): (request: IncomingMessage) => string {
+  const isProxy = membership(proxies);
+  const peer = ({ socket }: IncomingMessage): string => socket.remoteAddress ?? '';
+  if (proxies.length === 0) return peer;
+  return (request) => {
+    const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
+    let client = peer(request);
+    for (const each of forwarded.reverse()) {
+      if (!isProxy(client)) break;
+      client = each.trim() || client;
+    }
+    return client;
+  };
+}

@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import { resourceGroups } from './describe/rows.ts';
 import { docsPage, docsPolicy } from './docs.ts';
 import { endpoints } from './endpoints/index.ts';
+import type { HttpRequest } from './http-request.ts';
 import { openApiDocument } from './openapi.ts';
 import { jsonText } from './json-text.ts';
 import { formAsked } from './parameters.ts';
@@ -12,7 +13,7 @@ import type { RestServices } from './route.ts';
 
 interface PublicRoute {
   readonly path: string;
-  handler(request: FastifyRequest, reply: FastifyReply): void;
+  answer(request: HttpRequest, response: ServerResponse): void;
 }
 
 /** What needs no credentials: the resource groups, whether the service is up, and the description of the interface. */
@@ -29,12 +30,11 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
   };
   return publicPaths.map(({ path, contentType }) => ({
     path: path === '/' ? '' : path,
-    handler(request, reply) {
-      reply.hijack();
-      const body = bodies[path](request.url);
+    answer({ url }, response) {
+      const body = bodies[path](url);
       const page = contentType === 'text/html' ? { 'Content-Security-Policy': docsPolicy } : {};
       const headers = { 'Content-Type': `${contentType}; charset=utf-8`, ...page };
-      sendBody(reply.raw, body === down ? 503 : 200, headers, body);
+      sendBody(response, body === down ? 503 : 200, headers, body);
     },
   }));
 }

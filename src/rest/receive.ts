@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { networkOf } from '../access/addresses.ts';
 import { Fault } from '../core/errors.ts';
@@ -8,6 +7,7 @@ import { parseBody, repeatedMember } from './body.ts';
 import { weightOf } from './body-budgets.ts';
 import type { Hold } from './byte-budget.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
+import type { HttpRequest } from './http-request.ts';
 import { identify } from './identify.ts';
 import { bodyLimit, hasBody, IncomingBody } from './incoming-body.ts';
 import { MemberParser } from './member-parser.ts';
@@ -27,7 +27,7 @@ export interface Received {
 /** A request that is being received or worked on. */
 export interface Arrival {
   readonly route: Route;
-  readonly request: FastifyRequest;
+  readonly request: HttpRequest;
   readonly response: ServerResponse;
   /** What to give back when it is done. */
   readonly held: (() => void)[];
@@ -51,9 +51,13 @@ export function receive(arrival: Arrival): Received | Promise<Received> {
   return isRead(arrival) ? withBody(arrival, body) : body.read(() => true).then(() => withoutBody(arrival));
 }
 
+const mediaType = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
+
 /** GET and DELETE have a body only if they say it is JSON; forms are no bodies. */
 function isRead({ route, request }: Arrival): boolean {
-  const type = request.headers['content-type']?.toLowerCase() ?? '';
+  const given = request.headers['content-type']?.toLowerCase() ?? '';
+  // What is no type is as good as any: all but forms mean JSON.
+  const type = mediaType.test(given) ? given : '';
   const { method } = route.endpoint;
   if ((method === 'GET' || method === 'DELETE') && !type.includes('json')) return false;
   if (!type.startsWith('application/x-www-form-urlencoded') && !type.startsWith('multipart/')) return true;

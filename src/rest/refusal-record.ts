@@ -1,13 +1,13 @@
-import type { FastifyRequest } from 'fastify';
 import type { AuditRecord } from '../database/database.ts';
 import { shortened } from '../dispatch/shortened.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
+import type { HttpRequest } from './http-request.ts';
 import type { Route } from './route.ts';
 
 /** Of a request that never became a command; dispatch notes the others. */
 export const refusalRecord = (
   { endpoint }: Route,
-  request: FastifyRequest,
+  request: HttpRequest,
   user: string,
   status: string,
   range = '',

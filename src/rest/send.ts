@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../commands/command.ts';
 import { matchesTag } from '../core/entity-tag.ts';
 import type { NodeResult } from '../core/results.ts';
@@ -11,6 +10,7 @@ import { sendEvents } from './event-stream.ts';
 import { drained } from './drained.ts';
 import { takesLong } from './describe/rows.ts';
 import { entityTag } from './entity-tags.ts';
+import type { HttpRequest } from './http-request.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
 import { collectLenient, collectStream } from './node-results.ts';
 import { type Body, slice } from './paced-text.ts';
@@ -21,7 +21,7 @@ import type { Route } from './route.ts';
 
 interface Sending {
   readonly route: Route;
-  readonly request: FastifyRequest;
+  readonly request: HttpRequest;
   readonly response: ServerResponse;
   readonly headers: Record<string, string | number>;
   readonly outcome: Outcome;

@@ -70,7 +70,6 @@ export const socketSettings = Type.Object({
     },
   ),
 });
-export type SocketSettings = ValuesOf<typeof socketSettings>;
 
 /** The user's own certificate; undefined: muster makes one below the data directory. */
 export const tlsSettings = Type.Decode(

@@ -114,9 +114,10 @@ describe('SIGTERM', () => {
     await wait(300);
     expect(server.child.exitCode).toBeNull();
     await expect(server.client.connect()).rejects.toThrow(/ECONNREFUSED/);
-    socket.write(body.slice(5));
-    await until(() => answer.includes('\r\n\r\n'));
+    socket.write(`${body.slice(5)}GET /muster/nodes HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await until(() => answer.includes('muster is being stopped'));
     expect(answer).toMatch(/^HTTP\/1\.1 201 /);
+    expect(answer).toMatch(/\r\n\r\nHTTP\/1\.1 503 [^]*\r\nConnection: close\r\n/);
     expect(await exitOf(server.child)).toBe(0);
     await server.stop();
 

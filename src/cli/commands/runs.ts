@@ -3,7 +3,7 @@ import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { foldNames } from '../nodes/fold.ts';
-import { oneLine } from '../own/row-diff.ts';
+import { oneLine } from '../control-characters.ts';
 import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
 
 const usage = `Usage: muster runs [--state STATE] [--user USER] [--command COMMAND] [--limit N]

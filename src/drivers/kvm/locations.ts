@@ -8,9 +8,6 @@ export type Location =
   | { readonly kind: 'lvm'; readonly group: string; readonly bus?: string | undefined }
   | { readonly kind: 'nfs'; readonly server: string; readonly path: string; readonly bus?: string | undefined };
 
-/** Where a disk can be made. */
-export type MakingLocation = Extract<Location, { readonly kind: 'directory' | 'pool' | 'lvm' | 'nfs' }>;
-
 const word = /^[A-Za-z0-9][\w.-]{0,62}$/;
 const serverShape = /^([A-Za-z0-9][A-Za-z0-9.-]{0,252}|\[[\da-f:.]{2,45}\])$/i;
 const pathShape = /^\/[\w./@+:-]{1,1000}$/;

@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
-import { Count, setting, type ValuesOf } from '../../core/settings.ts';
+import { Count, setting } from '../../core/settings.ts';
 
 export const metricSettings = Type.Object({
   exporterPort: setting(Count, 'port of the exporter on nodes that `GET /sd` gives Prometheus', { default: 9100 }),
 });
-export type MetricSettings = ValuesOf<typeof metricSettings>;

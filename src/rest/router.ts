@@ -1,0 +1,105 @@
+/** What is offered at one path, by method. */
+interface Place<Target> {
+  /** With `:name` for segments: `/muster/nodes/:noderange/power`. */
+  readonly path: string;
+  readonly targets: Map<string, Target>;
+}
+
+interface Found<Target> {
+  readonly place: Place<Target>;
+  /** The path's segments by name, decoded. */
+  readonly params: Record<string, string>;
+}
+
+/** A place, and what names the segments on the way to it. */
+interface Leaf<Target> extends Place<Target> {
+  readonly names: readonly string[];
+}
+
+interface Branch<Target> {
+  readonly words: Map<string, Branch<Target>>;
+  /** Any segment that is none of the words. */
+  any: Branch<Target> | undefined;
+  leaf: Leaf<Target> | undefined;
+}
+
+const newBranch = <Target>(): Branch<Target> => ({ words: new Map(), any: undefined, leaf: undefined });
+
+/** Finds what is offered at a path. A word of a path goes before a name for any segment. */
+export class Router<Target> {
+  readonly #start = newBranch<Target>();
+
+  add(methods: readonly string[], path: string, target: Target): void {
+    let branch = this.#start;
+    const names: string[] = [];
+    for (const segment of segmentsOf(path)) {
+      if (segment.startsWith(':')) {
+        names.push(segment.slice(1));
+        branch = branch.any ??= newBranch();
+      } else {
+        let next = branch.words.get(segment);
+        if (!next) branch.words.set(segment, (next = newBranch()));
+        branch = next;
+      }
+    }
+    const leaf = (branch.leaf ??= { path, names, targets: new Map() });
+    for (const method of methods) {
+      if (leaf.path !== path || leaf.targets.has(method)) throw new Error(`${method} ${path} is offered twice.`);
+      leaf.targets.set(method, target);
+    }
+  }
+
+  /** Undefined: there is nothing. */
+  find(url: string): Found<Target> | 'unreadable' | undefined {
+    const segments = url.startsWith('/') ? decodedSegments(url) : undefined;
+    if (!segments) return 'unreadable';
+    const values: string[] = [];
+    const leaf = match(this.#start, segments, 0, values);
+    if (!leaf) return undefined;
+    const params: Record<string, string> = {};
+    for (let i = 0; i < values.length; i++) params[leaf.names[i]!] = values[i]!;
+    return { place: leaf, params };
+  }
+}
+
+function match<Target>(
+  branch: Branch<Target>,
+  segments: readonly string[],
+  from: number,
+  values: string[],
+): Leaf<Target> | undefined {
+  if (from === segments.length) return branch.leaf;
+  const segment = segments[from]!;
+  const word = branch.words.get(segment);
+  const found = word && match(word, segments, from + 1, values);
+  if (found || !branch.any) return found;
+  const count = values.push(segment);
+  const leaf = match(branch.any, segments, from + 1, values);
+  if (!leaf) values.length = count - 1;
+  return leaf;
+}
+
+/** One slash at the end makes no difference. */
+function segmentsOf(path: string): string[] {
+  const segments = path.split('/');
+  if (segments.length > 2 && segments.at(-1) === '') segments.pop();
+  segments.shift();
+  return segments;
+}
+
+function before(mark: string, text: string): string {
+  const at = text.indexOf(mark);
+  return at < 0 ? text : text.slice(0, at);
+}
+
+/** Undefined where the path is not the bytes of UTF-8 text. */
+function decodedSegments(url: string): string[] | undefined {
+  const path = before('#', before('?', url));
+  const segments = segmentsOf(path);
+  if (!path.includes('%')) return segments;
+  try {
+    return segments.map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}
