@@ -24,7 +24,7 @@ beforeAll(async () => {
     MUSTER_TOKEN: server.token,
     MUSTER_CA: join(server.data, 'tls/ca.pem'),
   };
-});
+}, 300_000);
 afterAll(() => server?.stop());
 
 /** Begins long work that nobody waits for. */
