@@ -98,7 +98,7 @@ describe('a run that is followed', { timeout: 300_000 }, () => {
 
   it('says how many lines are no longer kept', async () => {
     // What is said in one moment is bounded too, so it is said in pieces.
-    const pieces = Array.from({ length: 12 }, (_, piece) =>
+    const pieces = Array.from({ length: 12 }, (_each, piece) =>
       Array.from({ length: 95 }, (_, i) => `piece ${piece} line ${i}`),
     );
     const steps = pieces.flatMap((lines, i): Step[] => [{ tell: lines.join('\n') }, { wait: flag(`piece-${i}`) }]);

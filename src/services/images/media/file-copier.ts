@@ -64,7 +64,7 @@ export class FileCopier {
       } finally {
         copy.close();
       }
-      if (hash && hash.digest('hex') !== checksum!.digest) return file;
+      if (hash && hash.digest('hex') !== checksum.digest) return file;
     }
     return undefined;
   }
