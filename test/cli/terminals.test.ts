@@ -47,6 +47,29 @@ describe('a terminal', { timeout: 300_000 }, () => {
     await server.ok('DELETE', '/nodes/many');
   });
 
+  it('that is narrow has its progress on one line', async () => {
+    const { screen } = await atTerminal(['rpower', 's1-s3', 'stat'], environment(), [], { columns: 20 });
+    const lines = screen.split('\r\u001B[K').filter((line) => line.includes(' done'));
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) expect(line.length).toBeLessThan(20);
+    // It is gone in the end, and none is drawn where nobody looks.
+    expect(screen.slice(screen.lastIndexOf('\r\u001B[K'))).not.toContain(' done');
+    expect((await run('rpower', 's1-s3', 'stat')).stderr).not.toContain(' done');
+  });
+
+  it('has colours, unless it is asked for none', async () => {
+    await server.ok('POST', '/nodes/c1', { groups: 'grey' });
+    await server.ok('PUT', '/nodes/c1', { usercomment: 'seen' });
+    const { stdout } = await run('changes', 'c1', '--format', 'ndjson');
+    const undo = ['undo', String(JSON.parse(stdout.split('\n')[0]!).id), '--dry-run'];
+    const red = '\u001B[31m';
+    expect((await atTerminal(undo, environment())).screen).toContain(red);
+    for (const plain of [{ NO_COLOR: '1' }, { TERM: 'dumb' }])
+      expect((await atTerminal(undo, { ...environment(), ...plain })).screen).not.toContain('\u001B');
+    const piped = await run(...undo);
+    expect([piped.code, piped.stdout.includes('seen'), piped.stdout.includes('\u001B')]).toEqual([0, true, false]);
+  });
+
   it('is told what may have been meant by a name that nothing has; scripts are not', async () => {
     await server.ok('POST', '/nodes/m1-m3', { groups: 'rack1' });
     const line = 'Error: Invalid nodes and/or groups in noderange: rakc1\n';
