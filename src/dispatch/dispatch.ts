@@ -172,7 +172,8 @@ function* admit(
   judges: Judges = [snapshot],
 ): Sliced<Admitted> {
   const [judge] = judges;
-  const isAlways = (name: string): boolean => policyOf(judge).alwaysAllows(request.user, name);
+  const { user, client, token, login } = request;
+  const isAlways = (name: string): boolean => policyOf(judge).alwaysAllows(user, name);
   const isUnlimited = command.free || (isAlways(command.name) && (command.also?.(request.args) ?? []).every(isAlways));
   const limited = isUnlimited ? services : viewOf(services, judges, permission);
   const permits: Permits = (about) => judges.every((each) => permitsOf(each, permission)(about));
@@ -192,7 +193,6 @@ function* admit(
   checkExpectation(request.expectNodes, selection);
   const exists = (selection.objects?.length ?? 0) > 0;
   request.precondition?.(snapshot, command.tablesShown?.(request.args), exists);
-  const { user, client, token, login } = request;
   const { addresses } = permission;
   const hasFullRights = (): boolean => policyOf(judge).fullRights(user);
   const caller: Caller = { user, client, addresses, token, login, hasFullRights };
