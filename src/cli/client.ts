@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
+import { bareSocket } from './bare-socket.ts';
 import { builtin } from './builtin.ts';
 import { Garbled, NotReached, Refused } from './client-errors.ts';
 import type { Place } from './places.ts';
-import { Wire, type WireReply } from './wire.ts';
+import { type ByteListener, type ByteStream, Wire, type WireReply } from './wire.ts';
 
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -129,7 +130,10 @@ export class Client {
 
   async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<WireReply> {
     const { place } = this;
-    this.#wire ??= new Wire(() => connect(place), place.socket === undefined ? place.shown : 'localhost');
+    this.#wire ??= new Wire(
+      (listener) => connect(place, listener),
+      place.socket === undefined ? place.shown : 'localhost',
+    );
     const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
     const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
     const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
@@ -159,12 +163,24 @@ export class Client {
 
 const keepAliveAfter = 30_000;
 
-function connect(place: Place): Socket {
-  if (place.socket !== undefined) return builtin('node:net').connect(place.socket);
-  const { host, port, ca } = place;
+function connect(place: Place, listener: ByteListener): ByteStream {
+  const bare = place.socket === undefined ? undefined : bareSocket(place.socket, listener);
+  return bare ?? listened(socketOf(place), listener);
+}
+
+function listened(socket: Socket, { readable, ended }: ByteListener): ByteStream {
+  socket.on('readable', readable);
+  socket.on('end', ended);
+  socket.on('error', ended);
+  socket.on('close', () => ended());
+  return socket;
+}
+
+function socketOf({ protocol, host, port, socket: file, ca }: Place): Socket {
   const net = builtin('node:net');
+  if (file !== undefined) return net.connect(file);
   const socket =
-    place.protocol === 'http:'
+    protocol === 'http:'
       ? net.connect({ host, port, noDelay: true })
       : builtin('node:tls').connect({
           host,

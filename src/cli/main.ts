@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { builtin } from './builtin.ts';
 import { Client } from './client.ts';
 import { commands } from './commands/index.ts';
@@ -8,15 +7,19 @@ import { FileOutput, ReaderGone } from './output.ts';
 import { findPlace } from './places.ts';
 
 /** MUSTER_CALLED is the name bin/muster was called by, which may be a link named like a command. */
-const called = basename(process.env['MUSTER_CALLED'] ?? 'muster');
+const called = builtin('node:path').basename(process.env['MUSTER_CALLED'] ?? 'muster');
 delete process.env['MUSTER_CALLED'];
 const words = process.argv.slice(2);
 const name = called !== 'muster' && Object.hasOwn(commands, called) ? called : (words.shift() ?? 'help');
 
-/** Few calls are made from a terminal in a hurry; what is no device needs no closer look. */
+/** The devices of memory, of which /dev/null is one. */
+const memoryDevices = 1;
+
+/** Few calls are made from a terminal in a hurry; what can be none needs no closer look. */
 function isatty(fd: number): boolean {
   try {
-    return builtin('node:fs').fstatSync(fd).isCharacterDevice() && builtin('node:tty').isatty(fd);
+    const file = builtin('node:fs').fstatSync(fd);
+    return file.isCharacterDevice() && file.rdev >> 8 !== memoryDevices && builtin('node:tty').isatty(fd);
   } catch {
     return false;
   }
@@ -42,11 +45,12 @@ const terminal: Terminal = {
     return isTerminal && !process.env['NO_COLOR'] && process.env['TERM'] !== 'dumb';
   },
 };
-const interrupt = new AbortController();
+let interrupt: AbortController | undefined;
+const interruption = (): AbortController => (interrupt ??= new AbortController());
 const client = new Client(() => findPlace(process.env));
 
 process.once('SIGINT', () => {
-  interrupt.abort();
+  interruption().abort();
   process.once('SIGINT', () => process.exit(130));
 });
 
@@ -60,7 +64,10 @@ async function run(entry: CommandEntry): Promise<number> {
     stderr,
     terminal,
     client,
-    signal: interrupt.signal,
+    // Made for those who ask: it is loaded for them alone.
+    get signal() {
+      return interruption().signal;
+    },
   };
   try {
     const { command } = await entry.load();
@@ -91,7 +98,8 @@ async function main(): Promise<void> {
     });
   }
   client.close();
-  process.exitCode = code;
+  // Everything has left; nothing that is still open is waited for.
+  process.exit(code);
 }
 
 void main();

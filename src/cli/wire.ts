@@ -1,5 +1,3 @@
-import type { Socket } from 'node:net';
-
 /** The head of a reply, and its body as it comes. */
 export interface WireReply {
   readonly status: number;
@@ -17,6 +15,22 @@ export interface WireRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Bytes both ways: a socket. */
+export interface ByteStream {
+  /** The next of those that have come; null if there are none at the moment. */
+  read(): Buffer | null;
+  write(bytes: Buffer): unknown;
+  destroy(): unknown;
+}
+
+/** Hears of them only after it has been returned. */
+export interface ByteListener {
+  readonly readable: () => void;
+  readonly ended: (error?: Error) => void;
+}
+
+export type Open = (listener: ByteListener) => ByteStream;
+
 const mostHead = 65_536;
 
 /**
@@ -24,12 +38,12 @@ const mostHead = 65_536;
  * nobody waits longer for a command line than those who call it in a loop.
  */
 export class Wire {
-  readonly #open: () => Socket;
+  readonly #open: Open;
   readonly #host: string;
   readonly #all = new Set<Connection>();
   #idle: Connection[] = [];
 
-  constructor(open: () => Socket, host: string) {
+  constructor(open: Open, host: string) {
     this.#open = open;
     this.#host = host;
   }
@@ -63,7 +77,7 @@ export class Wire {
   }
 
   #connect(): Connection {
-    const connection = new Connection(this.#open(), () => {
+    const connection = new Connection(this.#open, () => {
       this.#all.delete(connection);
       this.#idle = this.#idle.filter((each) => each !== connection);
     });
@@ -81,38 +95,31 @@ function headerText(name: string, value: string | number): string {
 
 /** A connection whose bytes are read when they are wanted. */
 class Connection {
-  readonly #socket: Socket;
+  readonly #stream: ByteStream;
   #rest: Buffer = Buffer.alloc(0);
   #isEnded = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
 
-  constructor(socket: Socket, closed: () => void) {
-    this.#socket = socket;
-    const wake = () => this.#wake?.();
-    socket.on('readable', wake);
-    socket.on('end', () => {
-      this.#isEnded = true;
-      wake();
-    });
-    socket.on('error', (error) => {
-      this.#error ??= error;
-      wake();
-    });
-    socket.on('close', () => {
-      this.#isEnded = true;
-      closed();
-      wake();
+  constructor(open: Open, closed: () => void) {
+    this.#stream = open({
+      readable: () => this.#wake?.(),
+      ended: (error) => {
+        this.#error ??= error;
+        this.#isEnded = true;
+        closed();
+        this.#wake?.();
+      },
     });
   }
 
   send(head: Buffer, body: Buffer | undefined): void {
-    this.#socket.write(body ? Buffer.concat([head, body]) : head);
+    this.#stream.write(body ? Buffer.concat([head, body]) : head);
   }
 
   end(error?: Error): void {
     this.#error ??= error;
-    this.#socket.destroy();
+    this.#stream.destroy();
     this.#wake?.();
   }
 
@@ -121,7 +128,7 @@ class Connection {
     if (this.#rest.length > 0) return this.#take(this.#rest.length);
     for (;;) {
       if (this.#error) throw this.#error;
-      const chunk = this.#socket.read() as Buffer | null;
+      const chunk = this.#stream.read();
       if (chunk) return chunk;
       if (this.#isEnded) return undefined;
       await new Promise<void>((resolve) => {

@@ -1,6 +1,8 @@
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { operandsOf, ownCommand } from '../own/own-command.ts';
+import { readContexts } from '../places.ts';
+import { commands } from './index.ts';
 
 const usage = `Usage: muster completion bash|zsh|fish
 
@@ -18,7 +20,6 @@ const question = '--words';
 
 const complete = ownCommand(usage, {}, async ({ stdout }, options) => {
   const [shell = ''] = operandsOf(options, 1, 1, `Name a shell: ${shells.join(', ')}.`);
-  const { commands } = await import('./index.ts');
   const familiar = Object.keys(commands).filter((name) => !commands[name]!.own);
   if (shell === 'bash') stdout.line(bash(familiar));
   else if (shell === 'zsh') stdout.line(zsh(familiar));
@@ -70,7 +71,6 @@ const most = 2_000;
 
 /** What may stand where the last word stands. */
 async function candidates(invocation: Invocation, words: readonly string[]): Promise<readonly string[]> {
-  const { commands } = await import('./index.ts');
   const line = [...words];
   let name = line.shift() ?? 'muster';
   if (name === 'muster') {
@@ -107,10 +107,9 @@ async function live({ client }: Invocation, name: string, before: readonly strin
   const type = typeAt >= 0 && typeAt + 1 < before.length ? before[typeAt + 1]! : 'node';
   if (previous === '-t' || previous === '--type') return beginning(await list('/definitions'), last);
   if (previous === '-i') return pieces(await attributesOf(type), last);
-  if (name === 'help') return beginning(Object.keys((await import('./index.ts')).commands).sort(), last);
+  if (name === 'help') return beginning(Object.keys(commands).sort(), last);
   if (fixed[name] && before.length === 0) return beginning(fixed[name], last);
   if (name === 'contexts') {
-    const { readContexts } = await import('../places.ts');
     return beginning(Object.keys(readContexts(process.env).contexts), last);
   }
   if (ofImages.has(name)) return beginning(await list('/definitions/osimage'), last);

@@ -1,11 +1,11 @@
 import type { CliCommand } from '../invocation.ts';
+import { commands } from './index.ts';
 
 export const command: CliCommand = {
   usage: `Usage: muster help [COMMAND]
 
 Lists all commands, or shows the help of one.`,
   async run({ argv: [name], stdout, stderr }) {
-    const { commands } = await import('./index.ts');
     if (name !== undefined && !name.startsWith('-')) {
       const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
       if (entry) stdout.line((await entry.load()).command.usage);

@@ -4,6 +4,7 @@ import { checkout } from '../checkout.ts';
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand } from '../invocation.ts';
 import { parseOptions } from '../options.ts';
+import { commands } from './index.ts';
 
 const program = join(checkout, 'bin/muster');
 
@@ -21,7 +22,6 @@ as they are and are told. DIR must stand in PATH for the links to be found.`,
     const [directory, ...more] = operands;
     if (unknown.length > 0) throw new UsageError(`There is no option "${unknown[0]}".`);
     if (directory === undefined || more.length > 0) throw new UsageError('Name one directory.');
-    const { commands } = await import('./index.ts');
     mkdirSync(directory, { recursive: true });
     let made = 0;
     let refused = 0;

@@ -4,6 +4,7 @@ import { UsageError } from '../client-errors.ts';
 import { told } from '../familiar.ts';
 import type { CliCommand, CommandEntry } from '../invocation.ts';
 import { asksHelp } from '../nodes/range-words.ts';
+import { commands } from './index.ts';
 
 const usage = `Usage: muster manpages DIR
 
@@ -17,7 +18,6 @@ export const command: CliCommand = {
     if (directory === undefined || more.length > 0) throw new UsageError('Name one directory.');
     const pages = join(directory, 'man1');
     mkdirSync(pages, { recursive: true });
-    const { commands } = await import('./index.ts');
     for (const [name, entry] of Object.entries(commands)) {
       const title = entry.own ? `muster-${name}` : name;
       writeFileSync(join(pages, `${title}.1`), page(title, entry, (await entry.load()).command.usage));

@@ -25,7 +25,8 @@ do not fulfil it.
     const hidden = options.flag('S') ? '1' : undefined;
     const range = rangeOf(first);
     if (words.length === 0) {
-      for (const node of await names(invocation, range, hidden)) await stdout.line(node);
+      const all = await names(invocation, range, hidden);
+      await stdout.write(all.map((name) => `${name}\n`).join(''));
       return 0;
     }
     const criteria = words.flatMap((word) => criterionOf(word) ?? []);
