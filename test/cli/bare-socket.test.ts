@@ -81,7 +81,7 @@ it('tells that a server left before its answer, and in the middle of it', async 
   const answers = ['', 'HTTP/1.1 200 OK\r\nContent-Le', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n["n1"'];
   server = createPlainServer((socket) => {
     socket.on('error', () => {});
-    socket.once('data', () => socket.end(answers.shift()));
+    socket.once('data', () => socket.end(answers.shift()!));
   });
   await once(server.listen(path), 'listening');
   for (const _ of [1, 2, 3])
