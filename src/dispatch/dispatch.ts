@@ -406,7 +406,7 @@ function runPerNode(call: Call<AnyPerNode>): Outcome {
   const { services, request, run, command } = call;
   const snapshot = services.store.current;
   const scope = atOnce(admit(call, snapshot));
-  const results = perNodeResults(services, command, request.args, snapshot, scope, run);
+  const results = perNodeResults(services, command, request.args, snapshot, scope, run, request.detached);
   if (!outlivesClient(request)) {
     const abort = run.abort!;
     // Not AbortSignal.any: asking what that returns whether it is aborted costs more, and every node's work asks often.

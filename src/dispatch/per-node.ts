@@ -33,6 +33,7 @@ export function perNodeResults(
   snapshot: Snapshot,
   scope: Scope,
   run: Run,
+  detached: boolean,
 ): NodeResults {
   const { selection, caller } = scope;
   const { user, client } = caller;
@@ -43,6 +44,7 @@ export function perNodeResults(
   const files = new LocalFiles();
   let hasEffects = false;
   let room: Room | undefined;
+  const ended = detached ? new AbortController() : undefined;
   let passOn: PassOn | undefined;
   const workplace: Workplace = {
     means,
@@ -58,7 +60,8 @@ export function perNodeResults(
       return effects.apply(node, effect, origin);
     },
     passOn: () => passOn,
-    room: () => (room ??= remote.keptOutput.until(scope.signal(), user)),
+    // A client that does not wait leaves at once; what was printed is wanted until the run has it.
+    room: () => (room ??= remote.keptOutput.until(ended?.signal ?? scope.signal(), user)),
   };
   // A certificate or key that the work meets first is journalled under the caller's name.
   const { name, work } = command;
@@ -75,6 +78,7 @@ export function perNodeResults(
   runs.start(run, nodes);
   const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<NodeResult>);
   const results = noted(runs, run, finished, async () => {
+    ended?.abort();
     await files.close();
     // Whoever reads the status behind the reply sees it.
     if (hasEffects) await effects.flush();

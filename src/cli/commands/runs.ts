@@ -3,6 +3,7 @@ import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { foldNames } from '../nodes/fold.ts';
+import { type RemoteOutput, textLines } from '../nodes/remote-lines.ts';
 import { oneLine } from '../control-characters.ts';
 import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
 
@@ -22,6 +23,16 @@ muster events --kinds run tells of runs as they begin and end.
   --limit N              how many at most, up to 1000; usually 100
   --format json|ndjson   of show and of the list the whole, of attach one line per node`;
 
+type Output = RemoteOutput & { readonly notes?: readonly string[] };
+
+interface Result {
+  readonly node: string;
+  readonly value?: unknown;
+  readonly error?: string;
+  /** What was printed where it failed. */
+  readonly output?: Output;
+}
+
 interface Run {
   readonly id: string;
   readonly command: string;
@@ -33,7 +44,7 @@ interface Run {
   readonly state: string;
   readonly started: string;
   readonly finished?: string;
-  readonly results?: readonly { readonly node: string; readonly value?: unknown; readonly error?: string }[];
+  readonly results?: readonly Result[];
   readonly progress?: { readonly line: string };
   readonly lines?: readonly string[];
   readonly linesBefore?: number;
@@ -98,8 +109,7 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
     const results = run.results ?? [];
     for (const result of results.slice(told)) {
       if (format) await stdout.line(JSON.stringify(result));
-      else if (result.error !== undefined) await stderr.line(`${result.node}: Error: ${result.error}`);
-      else for (const line of linesOf(result.value)) await stdout.line(`${result.node}: ${line}`);
+      else await tell(result);
     }
     if (results.length > told) wait = shortest;
     told = Math.max(told, results.length);
@@ -115,6 +125,14 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
     await sleep(wait, undefined, { signal });
   }
 
+  async function tell({ node, value, error, output }: Result): Promise<void> {
+    const printed = isOutput(value) ? value : output;
+    for (const line of printed ? [...textLines(printed.stdout), ...(printed.notes ?? [])] : linesOf(value))
+      await stdout.line(`${node}: ${line}`);
+    for (const line of textLines(printed?.stderr ?? '')) await stderr.line(`${node}: ${line}`);
+    if (error !== undefined) await stderr.line(`${node}: Error: ${error}`);
+  }
+
   function end(run: Run): number {
     for (const sentence of run.error ?? []) stderr.line(`muster runs: ${sentence}`);
     if (run.note !== undefined) stderr.line(`muster runs: ${run.note}`);
@@ -124,6 +142,10 @@ async function attach({ client, stdout, stderr, signal }: Invocation, id: string
     return run.state === 'finished' && run.failed === 0 && !run.error?.length && run.errorcode === 0 ? 0 : 1;
   }
 }
+
+/** Commands that run on nodes have what was printed there. */
+const isOutput = (value: unknown): value is Output =>
+  typeof (value as Partial<Output> | undefined)?.stdout === 'string';
 
 function linesOf(value: unknown): string[] {
   if (value === undefined || value === null) return [];
