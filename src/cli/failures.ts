@@ -31,7 +31,7 @@ function tellFamiliar(error: unknown, { stdout, stderr, client, signal }: Invoca
 }
 
 /** 2 where the call was wrong, 3 where the server is not reached or does not allow it, 1 for everything else. */
-function tellOwn(error: unknown, { name, stderr, signal }: Invocation): number {
+function tellOwn(error: unknown, { name, stderr, signal, client }: Invocation): number {
   const say = (sentence: string) => stderr.line(`muster ${name}: ${sentence}`);
   if (error instanceof UsageError) {
     say(error.message);
@@ -44,6 +44,8 @@ function tellOwn(error: unknown, { name, stderr, signal }: Invocation): number {
   }
   if (error instanceof Refused) {
     for (const sentence of error.sentences) say(sentence);
+    if (error.status === 401 && name !== 'login' && client.place.token !== undefined)
+      say(`Log in again: muster login ${client.place.socket === undefined ? `https://${client.place.shown}` : 'URL'}`);
     return error.isDenied ? 3 : 1;
   }
   if (signal.aborted) return interrupted;

@@ -110,6 +110,31 @@ describe('muster login', { timeout: 90_000 }, () => {
     expect(reply).toMatchObject({ code: 3, stderr: expect.stringContaining('does not speak TLS') });
   });
 
+  it('has to be repeated when its time is over, and every command says so', async () => {
+    const lifetime = '/globalconf/attrs/tokenexpiredays';
+    await server.ok('PUT', lifetime, { tokenexpiredays: '0.00001' });
+    const short = ['login', url(), '--user', 'root', '--context', 'short', '--password-stdin'];
+    expect((await run(short, { MUSTER_CA: join(server.data, 'tls/ca.pem') }, rootPassword)).code).toBe(0);
+    await server.ok('DELETE', lifetime);
+    const { token } = contexts().contexts.short;
+    await expect.poll(async () => (await server.call('GET', '/nodes', { token })).status).toBe(401);
+    const sentence = 'The token is not known or has expired; POST /tokens gives a new one.';
+    expect(await run(['lsdef'], { MUSTER_CONTEXT: 'short' })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `Error: Authentication failure\nError: ${sentence}\n`,
+    });
+    const said = [
+      'muster runs: Authentication failure',
+      `muster runs: ${sentence}`,
+      `muster runs: Log in again: muster login ${url()}`,
+      '',
+    ].join('\n');
+    expect(await run(['runs'], { MUSTER_CONTEXT: 'short' })).toEqual({ code: 3, stdout: '', stderr: said });
+    expect(await atTerminal(['runs'], { HOME: home, MUSTER_CONTEXT: 'short' })).toEqual({ code: 3, screen: said });
+    expect((await run(['logout', '--context', 'short', '--forget'])).code).toBe(0);
+  });
+
   it('lists contexts and changes between them', async () => {
     expect((await run(['contexts', 'here'])).code).toBe(0);
     expect((await run(['contexts'])).stdout).toBe(`* here    ${url()}  root\n  script  ${url()}  root\n`);
