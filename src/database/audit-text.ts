@@ -12,7 +12,7 @@ export const auditColumns = [
   'comments',
 ] as const;
 
-/** A record as a JSON array, its time in milliseconds. Thousands may wait for the disk, and take the least as one text each. */
+/** A record as a JSON array, its time in milliseconds. */
 export const auditText = ({ time, user, client, command, noderange, args, status, request }: AuditRecord): string =>
   JSON.stringify([time, user, client, command, noderange, args, status, request]);
 

@@ -8,6 +8,7 @@ import {
   type Origin,
   type RowChange,
 } from './changeset.ts';
+import { AuditQueue } from './audit-queue.ts';
 import { auditText } from './audit-text.ts';
 import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
 import { Feed, type Reload } from './feed.ts';
@@ -63,7 +64,7 @@ export class Store {
   #queue: Pending[] = [];
   #audits: PendingAudit[] = [];
   /** Audit records that nobody waits for. */
-  #laterAudits: string[] = [];
+  readonly #laterAudits = new AuditQueue();
   /** Somebody else may have committed. */
   #isBehind = false;
   #working: Promise<void> | undefined;
@@ -148,7 +149,7 @@ export class Store {
     if (this.#laterAudits.length >= maximumQueuedAudits) {
       throw new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 });
     }
-    this.#laterAudits.push(auditText(record));
+    this.#laterAudits.add(record);
     this.#scheduleLater();
   }
 
@@ -283,10 +284,9 @@ export class Store {
   async #writeBatch(): Promise<void> {
     const batch = this.#queue;
     const audits = this.#audits;
-    const laterAudits = this.#laterAudits;
+    const laterAudits = this.#laterAudits.take();
     this.#queue = [];
     this.#audits = [];
-    this.#laterAudits = [];
     const time = Date.now();
     const sets: ChangeSet[] = [];
     for (const { origin, changes, after, journalled } of batch) {
@@ -301,7 +301,7 @@ export class Store {
     try {
       await this.#database.write({ base, sets, audit });
     } catch (error) {
-      this.#laterAudits = laterAudits.concat(this.#laterAudits);
+      this.#laterAudits.giveBack(laterAudits);
       await this.#recover(error, batch, audits);
       return;
     }

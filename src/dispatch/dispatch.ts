@@ -141,12 +141,12 @@ function execute(services: DispatchServices, request: Request, run: Run): Promis
 
   function executeFrom(addresses: readonly string[]): Promise<Outcome> | Outcome {
     const { user, words, range } = request;
-    const call = { services, request, run, permission: { user, addresses, command: command.name, words, range } };
-    if (command.kind === 'query') return runQuery({ ...call, command });
-    if (command.kind === 'change') return runChange({ ...call, command });
-    if (command.kind === 'act') return runAct({ ...call, command });
-    if (command.kind === 'long') return runLong({ ...call, command });
-    return runPerNode({ ...call, command });
+    const permission = { user, addresses, command: command.name, words, range };
+    if (command.kind === 'query') return runQuery({ services, request, run, command, permission });
+    if (command.kind === 'change') return runChange({ services, request, run, command, permission });
+    if (command.kind === 'act') return runAct({ services, request, run, command, permission });
+    if (command.kind === 'long') return runLong({ services, request, run, command, permission });
+    return runPerNode({ services, request, run, command, permission });
   }
 }
 

@@ -18,9 +18,14 @@ export interface Line {
 }
 
 export const lineOf = (words: readonly string[] | Sliced<readonly string[]>): Line | Promise<Line> =>
-  'next' in words || words.length > wordsAtOnce
-    ? inSlices(longLine(words))
-    : { words, line: shortened(words.join(' ')) };
+  'next' in words || words.length > wordsAtOnce ? inSlices(longLine(words)) : { words, line: shortened(joined(words)) };
+
+/** As `join` does, which takes longer for the few words that most lines have. */
+function joined(words: readonly string[]): string {
+  let text = words[0] ?? '';
+  for (let i = 1; i < words.length; i++) text += ` ${words[i]!}`;
+  return text;
+}
 
 function* longLine(making: readonly string[] | Sliced<readonly string[]>): Sliced<Line> {
   const words = 'next' in making ? yield* making : making;

@@ -58,8 +58,8 @@ export class GuardedResponse extends ServerResponse implements HeaderStore {
     if (unfit.test(values)) throw new TypeError(`The reply has a header that cannot be sent: ${JSON.stringify(lines)}`);
     this.lines = guardsBeside(headers) + lines;
     this.statusCode = status;
-    // Node adds the length by itself.
-    this.end(body);
+    // Node adds the length by itself. What is ASCII is the same in both encodings, and node writes Latin-1 sooner.
+    this.end(body, Buffer.byteLength(body) === body.length ? 'latin1' : 'utf8');
   }
 
   // oxlint-disable-next-line no-underscore-dangle -- node has no other way to add lines

@@ -32,7 +32,7 @@ export class Router<Target> {
   add(methods: readonly string[], path: string, target: Target): void {
     let branch = this.#start;
     const names: string[] = [];
-    for (const segment of segmentsOf(path)) {
+    for (const segment of withoutSlash(path).slice(1).split('/')) {
       if (segment.startsWith(':')) {
         names.push(segment.slice(1));
         branch = branch.any ??= newBranch();
@@ -51,10 +51,11 @@ export class Router<Target> {
 
   /** Undefined: there is nothing. */
   find(url: string): Found<Target> | 'unreadable' | undefined {
-    const segments = url.startsWith('/') ? decodedSegments(url) : undefined;
-    if (!segments) return 'unreadable';
+    const path = url.startsWith('/') ? withoutSlash(before('#', before('?', url))) : undefined;
+    const isCoded = path?.includes('%') ?? false;
+    if (path === undefined || (isCoded && !isReadable(path))) return 'unreadable';
     const values: string[] = [];
-    const leaf = match(this.#start, segments, 0, values);
+    const leaf = match(this.#start, path, isCoded, 1, values);
     if (!leaf) return undefined;
     const params: Record<string, string> = {};
     for (let i = 0; i < values.length; i++) params[leaf.names[i]!] = values[i]!;
@@ -62,44 +63,42 @@ export class Router<Target> {
   }
 }
 
+/** What the path's segments from a place on lead to. */
 function match<Target>(
   branch: Branch<Target>,
-  segments: readonly string[],
+  path: string,
+  isCoded: boolean,
   from: number,
   values: string[],
 ): Leaf<Target> | undefined {
-  if (from === segments.length) return branch.leaf;
-  const segment = segments[from]!;
+  if (from > path.length) return branch.leaf;
+  const slash = path.indexOf('/', from);
+  const end = slash < 0 ? path.length : slash;
+  const text = path.slice(from, end);
+  const segment = isCoded ? decodeURIComponent(text) : text;
   const word = branch.words.get(segment);
-  const found = word && match(word, segments, from + 1, values);
+  const found = word && match(word, path, isCoded, end + 1, values);
   if (found || !branch.any) return found;
   const count = values.push(segment);
-  const leaf = match(branch.any, segments, from + 1, values);
+  const leaf = match(branch.any, path, isCoded, end + 1, values);
   if (!leaf) values.length = count - 1;
   return leaf;
 }
 
 /** One slash at the end makes no difference. */
-function segmentsOf(path: string): string[] {
-  const segments = path.split('/');
-  if (segments.length > 2 && segments.at(-1) === '') segments.pop();
-  segments.shift();
-  return segments;
-}
+const withoutSlash = (path: string): string => (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
 
 function before(mark: string, text: string): string {
   const at = text.indexOf(mark);
   return at < 0 ? text : text.slice(0, at);
 }
 
-/** Undefined where the path is not the bytes of UTF-8 text. */
-function decodedSegments(url: string): string[] | undefined {
-  const path = before('#', before('?', url));
-  const segments = segmentsOf(path);
-  if (!path.includes('%')) return segments;
+/** Whether the path is the bytes of UTF-8 text. */
+function isReadable(path: string): boolean {
   try {
-    return segments.map(decodeURIComponent);
+    decodeURIComponent(path);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
