@@ -32,8 +32,6 @@ export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeV
   outlivesClient?(args: Args): boolean;
   /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
   readonly isNotedFirst?: boolean;
-  /** It may take minutes and more: whoever would rather not wait is answered at once. */
-  readonly takesLong?: boolean;
   prepare(snapshot: Snapshot, args: Args, scope: Scope): Plan<Shared, Target>;
   /** A Fault is the node's failure. */
   work(shared: Shared, target: Target, task: Task): Promise<NodeResult<Value>>;

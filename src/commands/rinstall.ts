@@ -39,7 +39,6 @@ export const rinstall = perNode<typeof args, object, Target, { readonly power: s
   line: ({ state }) => (state === undefined ? [] : [withoutSecrets(state)]),
   select: selectNodes,
   outlivesClient: () => true,
-  takesLong: true,
   prepare(snapshot, { state }, { hardware }) {
     const states = statesOf(state);
     checkProvisioned(states);

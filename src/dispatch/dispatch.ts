@@ -62,6 +62,8 @@ export interface Request {
   readonly at?: string | undefined;
   /** Aborted when the client leaves. */
   readonly signal: () => AbortSignal;
+  /** The client does not wait for the end of the work. */
+  readonly detached: boolean;
   /** Hears of the run's id before anything else happens. */
   began(run: string): void;
 }
@@ -415,8 +417,8 @@ function runPerNode(call: Call<AnyPerNode>): Outcome {
   return { run, revision: snapshot.revision, snapshot, answer: { shape: 'stream', ...results } };
 }
 
-function outlivesClient({ command, args }: Request): boolean {
-  return command.kind === 'per-node' && (command as AnyPerNode).outlivesClient?.(args) === true;
+function outlivesClient({ command, args, detached }: Request): boolean {
+  return command.kind === 'per-node' && (detached || (command as AnyPerNode).outlivesClient?.(args) === true);
 }
 
 const isNotedFirst = ({ command }: Request): boolean => command.kind === 'per-node' && command.isNotedFirst === true;

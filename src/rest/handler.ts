@@ -8,11 +8,12 @@ import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf } from './entity-tags.ts';
 import type { Endpoint, Input } from './endpoint.ts';
-import { rowsAt } from './describe/rows.ts';
+import { canRespondAsync, rowsAt } from './describe/rows.ts';
 import { allResources } from './endpoints/definitions.ts';
 import { endpoints } from './endpoints/index.ts';
 import type { HttpRequest } from './http-request.ts';
 import { refuseSecrets } from './path-secrets.ts';
+import { prefers, respondAsync } from './prefer.ts';
 import { receive, type Received } from './receive.ts';
 import { refusalRecord } from './refusal-record.ts';
 import { faultOf, sendFault } from './reply.ts';
@@ -150,6 +151,7 @@ function makeCall(
     revision,
     precondition,
     signal: () => leftSignal(response),
+    detached: canRespondAsync({ command }) && prefers(request.headers['prefer'], respondAsync),
     began: (run) => {
       headers['X-Muster-Run'] = run;
     },

@@ -8,7 +8,6 @@ import type { WorkUnderWay } from '../dispatch/long.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
 import { sendEvents } from './event-stream.ts';
 import { drained } from './drained.ts';
-import { takesLong } from './describe/rows.ts';
 import { entityTag } from './entity-tags.ts';
 import type { HttpRequest } from './http-request.ts';
 import { streamOutcome, streamWork } from './ndjson.ts';
@@ -34,7 +33,7 @@ interface Sending {
 export function send(sending: Sending, ndjson: boolean): Promise<void> | undefined {
   const { route, request, response, headers, outcome, common, call } = sending;
   const { answer } = outcome;
-  if (takesLong(call) && prefers(request.headers['prefer'], respondAsync)) {
+  if (call.detached) {
     if (answer.shape === 'stream') goOn(sending, answer.results);
     return sendBegun(sending);
   }

@@ -148,6 +148,7 @@ const rootRequest: Omit<Request, 'command' | 'args'> = {
   dryRun: false,
   expectNodes: undefined,
   revision: undefined,
+  detached: false,
   began: () => undefined,
   signal: () => never,
 };

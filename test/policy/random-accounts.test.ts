@@ -16,7 +16,7 @@ import {
 } from './model/rules.ts';
 import { differences, membersOf, type World } from './model/state.ts';
 import { differ, forTwin, seenOf, type Twin, twinOf, undiffer } from './model/twin.ts';
-import { actedOutside, changedOutside, hostsOutside, readOutside, type Wrong } from './model/verdicts.ts';
+import { actedOutside, askedBy, changedOutside, hostsOutside, readOutside, type Wrong } from './model/verdicts.ts';
 import { groupNames, nodeNames, silentNode, worldOf } from './model/world.ts';
 
 /** For a long look: MUSTER_POLICY_RUNS=5000 MUSTER_POLICY_SEED=1 npm test -- test/policy/random-accounts.test.ts */
@@ -39,8 +39,9 @@ afterAll(async () => {
 });
 
 /** Commands that would wait for somebody who does not answer. */
-function takesLong({ row, lines }: Request, policy: Policy): boolean {
-  const asked = lines.map(({ line }) => ({ command: row.command.name, line }));
+function takesLong(request: Request, policy: Policy): boolean {
+  const { row } = request;
+  const asked = askedBy(request);
   if (['lsslp', 'bmcdiscover'].includes(row.command.name)) return asked.some((each) => mayAtAll(policy, each));
   const isHardware = row.command.kind === 'per-node' && !['xdsh', 'xdcp', 'updatenode'].includes(row.command.name);
   return isHardware && asked.some((each) => mayOn(policy, each, silentNode));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -187,6 +187,22 @@ describe('nodeshell', () => {
     await expect.poll(() => isAlive(pid)).toBe(false);
     const { results } = await world.server.ok('GET', `/runs/${begun.run}`);
     expect(results).toContainEqual({ node: 't1', error: 'The client left.', output: expect.anything() });
+  });
+
+  it('goes on without a client that would rather not wait, until it ends or is cancelled', async () => {
+    const headers = { Prefer: 'respond-async' };
+    const reply = await shell('t0,t3', sleepOn('t3'), {}, { headers });
+    const run = `/runs/${String(reply.headers['x-muster-run'])}`;
+    expect([reply.status, reply.text, reply.headers['location']]).toEqual([202, '', `/muster${run}`]);
+    const pid = await sleeperOf(3);
+    rmSync(join(world.lab.home(3), 'sleeper'));
+    await expect.poll(() => world.server.ok('GET', run)).toMatchObject({ state: 'running', nodes: 2, ok: 1 });
+    expect(isAlive(pid)).toBe(true);
+    await world.server.ok('DELETE', run);
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    await expect
+      .poll(() => world.server.ok('GET', run))
+      .toMatchObject({ ok: 1, failed: 1, finished: expect.anything() });
   });
 
   it('kills the command when the run is cancelled', async () => {

@@ -126,7 +126,7 @@ async function detach(
   const run = reply.headers['x-muster-run'];
   if (typeof run !== 'string') throw new UsageError('This is no work that could be left alone; leave --detach out.');
   stdout.line(run);
-  // What does not take long is waited for by the server, and done.
+  // A change of the database is no work that could be left.
   if (reply.status !== 202) stderr.line(`It has ended already: muster runs attach ${run} shows what came of it.`);
   return { ...nothing, left: true };
 }

@@ -24,7 +24,7 @@ const flags: Readonly<Record<string, keyof Omit<OwnOptions, 'format'>>> = {
 export const ownOptionsHelp = `Of muster's own:
   --format json|ndjson|csv|table|yaml   results as data
   --fold      equal results once, under the folded names of their nodes
-  --detach    print the number of the run and leave, if it takes long; "muster runs attach NUMBER" shows its results
+  --detach    print the number of the run and leave; "muster runs attach NUMBER" shows its results
   --dry-run   say what would be done
   --yes       do not ask, even if many nodes are concerned
   --curl      print the request as a call of curl instead of sending it`;

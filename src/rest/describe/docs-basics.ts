@@ -111,7 +111,7 @@ ${codeBox('Reply', examples.stream.map((line) => JSON.stringify(line)).join('\n'
   {
     id: 'longwork',
     title: 'Long work',
-    text: html`<p>Some endpoints do work that takes minutes. A plain request waits for its end. With
+    text: html`<p>Some endpoints do work that takes minutes, others work on many nodes. A plain request waits for its end. With
 <code>Prefer: respond-async</code> the status is 202 as soon as everything has been checked, and <code>Location</code> is the path of
 the run: <code>GET</code> shows its state (<code>running</code>, <code>finished</code>, <code>cancelled</code> or
 <code>interrupted</code>, if the service was killed), its progress, its last lines and, if it failed, the errors. With

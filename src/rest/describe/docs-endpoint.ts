@@ -6,7 +6,7 @@ import { attributesAnchor } from './docs-attributes.ts';
 import { errorTable } from './docs-errors.ts';
 import { type Html, html, nothing } from './html.ts';
 import { replies } from './reply-schemas.ts';
-import { canDryRun, operationId, takesLong } from './rows.ts';
+import { canDryRun, canRespondAsync, operationId } from './rows.ts';
 
 export const methodBadge = (method: string): Html =>
   html`<span class="method ${method.toLowerCase()}">${method}</span>`;
@@ -53,7 +53,7 @@ function facts(endpoint: Endpoint): Html {
     ...(needsToken ? ['Needs the header X-Auth-Token.'] : []),
     ...(only === undefined ? [] : [`Offered at ${only} only.`]),
     ...(bulk ? ['Takes large bodies.'] : []),
-    ...(takesLong(endpoint) ? ['Long work: takes Prefer: respond-async.'] : []),
+    ...(canRespondAsync(endpoint) ? ['Takes Prefer: respond-async.'] : []),
     ...(canDryRun(endpoint) ? ['Can be tried with dryRun=1.'] : []),
   ];
   return html`<dl>

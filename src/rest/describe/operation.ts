@@ -12,7 +12,7 @@ import {
   groupOf,
   operationId,
   requiresMembers,
-  takesLong,
+  canRespondAsync,
 } from './rows.ts';
 
 type HeaderName = keyof typeof responseHeaders;
@@ -143,7 +143,7 @@ function successes(endpoint: Endpoint): Record<number, object> {
 }
 
 const begun = (endpoint: Endpoint): Record<number, object> =>
-  takesLong(endpoint)
+  canRespondAsync(endpoint)
     ? {
         202: {
           description: 'With Prefer: respond-async: the work has begun; GET the run to see how it goes on. No body.',

@@ -1,5 +1,5 @@
 import type { Endpoint } from '../endpoint.ts';
-import { canDryRun, takesLong } from './rows.ts';
+import { canDryRun, canRespondAsync } from './rows.ts';
 
 /** Segments of paths, by name. */
 export const pathParameters: Readonly<Record<string, string>> = {
@@ -114,8 +114,8 @@ export const commonParameters: readonly CommonParameter[] = [
     schema: { type: 'string' },
     example: 'respond-async',
     description:
-      'For long work: with respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster: with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed. With errors=detailed, at /muster, an error body also has its kind and, in missing, the names that nothing has; it and the errors of nodes have, in reference, the words of the reference system where those are known.',
-    takenBy: (endpoint) => takesLong(endpoint) || endpoint.command.kind === 'per-node',
+      'With respond-async the reply does not wait for the end. Its status is 202, and Location is the path of the run. For work on nodes, at /muster, with handling=lenient the status is 200 and the body {"results": {node: ...}, "errors": {node: sentence}}, also if some nodes failed. With errors=detailed, at /muster, an error body also has its kind and, in missing, the names that nothing has; it and the errors of nodes have, in reference, the words of the reference system where those are known.',
+    takenBy: canRespondAsync,
   },
   {
     key: 'ifNoneMatch',

@@ -54,7 +54,7 @@ export const requiresMembers = ({ body }: Endpoint): boolean => {
 };
 
 /** Whoever would rather not wait for its end is answered at once. */
-export const takesLong = ({ command }: Pick<Endpoint, 'command'>): boolean =>
-  command.kind === 'long' || (command.kind === 'per-node' && command.takesLong === true);
+export const canRespondAsync = ({ command }: Pick<Endpoint, 'command'>): boolean =>
+  command.kind === 'long' || command.kind === 'per-node';
 
 export const canDryRun = ({ command }: Endpoint): boolean => command.kind === 'change';

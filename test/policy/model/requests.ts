@@ -17,8 +17,8 @@ export interface Request {
   readonly body?: unknown;
   /** Names that the caller has written down. */
   readonly mentions: readonly string[];
-  /** Argument lines, and the objects each is about where they differ. */
-  readonly lines: readonly { readonly line: string; readonly object?: string }[];
+  /** Argument lines, the objects each is about where they differ, and the command where it is not the row's. */
+  readonly lines: readonly { readonly line: string; readonly object?: string; readonly command?: string }[];
 }
 
 const typeOf: Readonly<Record<string, string>> = {
@@ -111,17 +111,23 @@ function definitionSetContent(method: Endpoint['method'], known: Known): fc.Arbi
     ),
     DELETE: fc.constantFrom<[Attributes, Attributes]>([{}, {}], [{ missing: 'skip' }, {}]),
   };
-  return fc.tuple(fc.array(each, { minLength: 1, maxLength: 2 }), options[method]!).map(([set, [members, flags]]) => ({
+  const some = fc.array(each, { minLength: 1, maxLength: 2 });
+  const removed = method === 'PUT' ? fc.oneof(fc.constant([]), some) : fc.constant([]);
+  return fc.tuple(some, removed, options[method]!).map(([set, gone, [members, flags]]) => ({
     body: {
       definitions: set.map(({ type, object, given }) => ({
         type,
         names: object,
         ...(method === 'DELETE' ? {} : { attributes: given }),
       })),
+      ...(gone.length > 0 && { remove: gone.map(({ type, object }) => ({ type, names: object })) }),
       ...members,
     },
-    mentions: set.flatMap(({ object, given }) => [object, ...mentionedIn(given)]),
-    lines: set.map(({ type, object, given }) => ({ object, line: lineOf(type, object, given, flags) })),
+    mentions: [...set, ...gone].flatMap(({ object, given }) => [object, ...mentionedIn(given)]),
+    lines: [
+      ...set.map(({ type, object, given }) => ({ object, line: lineOf(type, object, given, flags) })),
+      ...gone.map(({ type, object }) => ({ object, line: lineOf(type, object, {}), command: 'rmdef' })),
+    ],
   }));
 }
 

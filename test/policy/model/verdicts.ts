@@ -17,16 +17,19 @@ const ownWords = ({ path, body, query }: Request): string[] =>
     .split(/[\s",;{}[\]()=~/!|]+/)
     .filter((word) => word.length > 3);
 
+/** What the policy is asked for a request. */
+export const askedBy = ({ row, lines }: Pick<Request, 'row' | 'lines'>): Asked[] =>
+  lines.map(({ command = row.command.name, line }) => ({ command, line }));
+
 /** Names and values of nodes that the account may not read, and secrets of anybody. */
 export function readOutside(policy: Policy, letter: Letter, request: Request, reply: Reply): Wrong[] {
-  const { command } = request.row;
   const headers = Object.entries(reply.headers).map(([name, value]) => `${name}: ${String(value)}`);
   const whole = [reply.text, ...headers].join('\n');
   const wrong: Wrong[] = [];
   if (/s3[ab]-/.test(whole)) wrong.push('a secret is in the reply');
   const text = ownWords(request).reduce((rest, word) => rest.replaceAll(word, ' '), whole);
   const listing: Asked = { command: 'lsdef', line: '-t node' };
-  const asked = request.lines.map(({ line }) => ({ command: command.name, line }));
+  const asked = askedBy(request);
   const mayRead = (node: string): boolean =>
     mayOn(policy, listing, node) || asked.some((each) => mayOn(policy, each, node));
   const ruleText = policy.rules.map(({ range }) => JSON.stringify(range ?? '')).join(' ');
@@ -69,13 +72,12 @@ const trustOfSite = ['policy', 'passwd', 'site', 'nodegroup'];
 export function changedOutside(policy: Policy, request: Request, before: World, after: World): Wrong[] {
   const changes = differences(before, after).filter(({ table }) => table !== 'token');
   if (changes.length === 0) return [];
-  const command = request.row.command.name;
   if (request.query['dryRun'] !== undefined)
     return [`a dry run changed ${changes.map(({ table }) => table).join(', ')}`];
   const wrong: Wrong[] = [];
   const asks = (object?: string): Asked[] => {
     const own = request.lines.filter((each) => object !== undefined && each.object === object);
-    return (own.length > 0 ? own : request.lines).map(({ line }) => ({ command, line }));
+    return askedBy({ ...request, lines: own.length > 0 ? own : request.lines });
   };
   const may = (node: string): boolean => asks(node).some((asked) => mayOn(policy, asked, node));
   for (const node of new Set([...nodesIn(before), ...nodesIn(after)])) {
@@ -188,7 +190,7 @@ function takenOutside(before: World, after: World, may: (node: string) => boolea
 
 /** Machines that were spoken to without a right to do it. */
 export function actedOutside(policy: Policy, letter: Letter, request: Request, heard: readonly string[]): Wrong[] {
-  const asked = request.lines.map(({ line }) => ({ command: request.row.command.name, line }));
+  const asked = askedBy(request);
   const nodeAt = (address: string): string | undefined =>
     nodeNames.find((node) => [bmcOf(letter, node), addressOf(letter, node)].includes(address));
   return heard.flatMap((address) => {
@@ -203,7 +205,7 @@ export function actedOutside(policy: Policy, letter: Letter, request: Request, h
 /** Lines of the hosts file that were changed for others. */
 export function hostsOutside(policy: Policy, letter: Letter, request: Request, before: string, after: string): Wrong[] {
   if (before === after) return [];
-  const asked = request.lines.map(({ line }) => ({ command: request.row.command.name, line }));
+  const asked = askedBy(request);
   const lines = new Set(before.split('\n')).symmetricDifference(new Set(after.split('\n')));
   return nodeNames.flatMap((node) => {
     const concerned = [...lines].some((line) => isWord(line, node) || line.startsWith(`${addressOf(letter, node)} `));
