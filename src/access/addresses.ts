@@ -3,7 +3,7 @@ import { isIPv6, SocketAddress } from 'node:net';
 /** One spelling per address: IPv6 compressed and in lower case, IPv4 inside IPv6 as IPv4, no zone; other text in lower case. */
 export function canonicalAddress(text: string): string {
   const plain = text.trim().toLowerCase();
-  if (!isIPv6(plain)) return plain;
+  if (!plain.includes(':') || !isIPv6(plain)) return plain;
   const [address = ''] = plain.split('%', 1);
   const short = new SocketAddress({ address, family: 'ipv6' }).address;
   return short.startsWith('::ffff:') && short.includes('.') ? short.slice('::ffff:'.length) : short;

@@ -4,7 +4,7 @@ import { defineImages } from '../services/images/media/define-images.ts';
 import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
 import { optionWords } from '../services/images/media/options.ts';
 import { checkArch, parseName } from '../services/images/media/recognise.ts';
-import { realPlace } from '../services/images/paths.ts';
+import { realPlace } from '../services/images/real-paths.ts';
 import { installDirectory } from '../services/update/node-image.ts';
 import { long } from './long.ts';
 

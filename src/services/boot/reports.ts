@@ -67,10 +67,17 @@ const statusOf: Partial<Record<ReportStep, BootStatus>> = {
   failed: 'failed',
 };
 
+interface KeptBoot extends Boot {
+  readonly notes: BootNote[];
+  lastLine: string | undefined;
+  /** Whether there was more than its beginning. */
+  hasGoneOn: boolean;
+}
+
 /** Keeps what nodes do while they boot: what they fetch, and what they tell. */
 export class BootReports {
   readonly #status: Pick<NodeStatus, 'note'>;
-  readonly #boots = new Map<string, { began: Date; notes: BootNote[]; lastLine: string | undefined }>();
+  readonly #boots = new Map<string, KeptBoot>();
   readonly #foreign = new Map<string, ForeignAsker>();
   readonly #listeners = new Set<Listener>();
   /** What came before is not known. */
@@ -82,10 +89,12 @@ export class BootReports {
 
   note(node: string, note: BootNote): void {
     let boot = this.#boots.get(node);
-    if (!boot || (beginnings.has(note.step) && boot.notes.some(({ step }) => !beginnings.has(step)))) {
-      boot = { began: note.at, notes: [], lastLine: undefined };
+    const begins = beginnings.has(note.step);
+    if (!boot || (begins && boot.hasGoneOn)) {
+      boot = { began: note.at, notes: [], lastLine: undefined, hasGoneOn: false };
       this.#boots.set(node, boot);
     }
+    if (!begins) boot.hasGoneOn = true;
     boot.notes.push(note);
     // A node that goes on and on, such as an installer with its packages, keeps its beginning and its end.
     if (boot.notes.length > mostNotes) boot.notes.splice(mostNotes / 2, 1);

@@ -5,7 +5,7 @@ import { Fault } from '../../core/errors.ts';
 import { syncDirectory } from '../../core/files.ts';
 import type { StagingOptions, Work } from '../long-work/work.ts';
 import type { Act } from './manifest.ts';
-import { checkStillReal } from './paths.ts';
+import { checkStillReal } from './real-paths.ts';
 
 /** Bytes, less than which a program may have missed. */
 const scarce = 16 * 1024 * 1024;

@@ -1,58 +1,75 @@
-import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
+import {
+  anything,
+  integer,
+  listOf,
+  objectOf,
+  objectWith,
+  oneOf,
+  type Shaped,
+  text,
+  textLike,
+} from '../../core/shape.ts';
 
 /** Who did something to an image, and when. */
-const Act = Type.Object({ when: Type.String(), by: Type.String(), run: Type.String() });
+const act = objectOf({ when: text, by: text, run: text });
 /** A file that an image was made from. */
-const Used = Type.Object({ path: Type.String(), sha256: Type.String() });
-const Part = Type.Object({ file: Type.String(), sha256: Type.String(), size: Type.Integer() });
-const InstalledPackage = Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() });
+const used = objectOf({ path: text, sha256: text });
+const part = objectOf({ file: text, sha256: text, size: integer });
+const installedPackage = objectOf({ name: text, version: text, arch: text });
 
-const Pack = Type.Object({
-  id: Type.String({ pattern: /^[0-9a-f]{16}$/ }),
-  method: Type.String(),
-  compress: Type.String(),
+const pack = objectOf({
+  id: textLike(/^[0-9a-f]{16}$/),
+  method: text,
+  compress: text,
   /** The root, and the kernel and the initial RAM disk that belong to it; they lie in `packs/ID` under these names. */
-  parts: Type.Array(Part),
-  packages: Type.Integer(),
-  lists: Type.Array(Used),
-  made: Act,
+  parts: listOf(part),
+  packages: integer,
+  lists: listOf(used),
+  made: act,
 });
 
-const Manifest = Type.Object({
-  image: Type.String(),
-  osvers: Type.String(),
-  osarch: Type.String(),
-  profile: Type.String(),
-  made: Act,
-  source: Type.Object({
+const source = objectWith(
+  {
     /** `found`: the tree was there before muster, which never removes it. */
-    kind: Type.Enum(['packages', 'container', 'bundle', 'found']),
-    lists: Type.Array(Used),
+    kind: oneOf('packages', 'container', 'bundle', 'found'),
+    lists: listOf(used),
+  },
+  {
     /** Says whether anything has changed since; see fingerprint.ts. */
-    fingerprint: Type.Optional(Type.String()),
+    fingerprint: text,
     /** What the tree was built from, for the next build. */
-    recipe: Type.Optional(Type.Unknown()),
-    reference: Type.Optional(Type.String()),
+    recipe: anything,
+    reference: text,
     /** Of a container: its own and those of its layers. */
-    digest: Type.Optional(Type.String()),
-    layers: Type.Optional(Type.Array(Type.String())),
-  }),
-  packages: Type.Array(InstalledPackage),
-  runs: Type.Array(Type.Object({ command: Type.Array(Type.String()), made: Act })),
-  kernel: Type.Optional(Type.String()),
-  /** Files beside the manifest that muster made, such as `kernel`. */
-  files: Type.Array(Type.String({ pattern: /^[A-Za-z0-9][A-Za-z0-9._-]*$/ })),
-  packs: Type.Array(Pack),
-  /** The pack in use. */
-  current: Type.Optional(Type.String()),
-});
+    digest: text,
+    layers: listOf(text),
+  },
+);
 
-export type Act = Static<typeof Act>;
-export type Used = Static<typeof Used>;
-export type Part = Static<typeof Part>;
-export type Pack = Static<typeof Pack>;
-export type InstalledPackage = Static<typeof InstalledPackage>;
-export type Manifest = Static<typeof Manifest>;
+export const isManifest = objectWith(
+  {
+    image: text,
+    osvers: text,
+    osarch: text,
+    profile: text,
+    made: act,
+    source,
+    packages: listOf(installedPackage),
+    runs: listOf(objectOf({ command: listOf(text), made: act })),
+    /** Files beside the manifest that muster made, such as `kernel`. */
+    files: listOf(textLike(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
+    packs: listOf(pack),
+  },
+  {
+    kernel: text,
+    /** The pack in use. */
+    current: text,
+  },
+);
 
-export const isManifest = (value: unknown): value is Manifest => Check(Manifest, value);
+export type Act = Shaped<typeof act>;
+export type Used = Shaped<typeof used>;
+export type Part = Shaped<typeof part>;
+export type Pack = Shaped<typeof pack>;
+export type InstalledPackage = Shaped<typeof installedPackage>;
+export type Manifest = Shaped<typeof isManifest>;

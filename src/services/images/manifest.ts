@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncDirectory, writeFileAtomically } from '../../core/files.ts';
-import type { Manifest } from './manifest-schema.ts';
+import { isManifest, type Manifest } from './manifest-schema.ts';
 
 export type { Act, InstalledPackage, Manifest, Pack, Part, Used } from './manifest-schema.ts';
 
@@ -19,8 +19,6 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   const text = await readPlain(path);
   if (text === undefined) return undefined;
   const value = parsed(text);
-  // Loading what checks it takes longer than the rest of many a process; a new image has none to be checked.
-  const { isManifest } = await import('./manifest-schema.ts');
   if (!isManifest(value))
     throw new Fault('invalid', `${path} is not a manifest of muster. Put it back from a backup, or move it away.`);
   return value;

@@ -1,11 +1,11 @@
-import { lstatSync, realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
 import { installDirectory } from '../update/node-image.ts';
 import { manifestFile, packsName, treeName } from './manifest.ts';
+import { isBelow, lstat, realPathOf, realPlace } from './real-paths.ts';
 
 /** The operating system's own: whatever attributes and settings say, no image is put there. */
 const system = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib64', '/proc', '/root', '/run', '/sbin', '/sys', '/usr'];
@@ -92,15 +92,6 @@ function imageAround(path: string): string | undefined {
   return undefined;
 }
 
-/** For the process that does the work: a path that was judged before must still lead there. */
-export function checkStillReal(path: string): void {
-  if (realPlace(path) !== path || lstat(path)?.isSymbolicLink())
-    throw new Fault(
-      'invalid',
-      `${path} leads elsewhere now: a directory on the way was replaced by a link. Try again.`,
-    );
-}
-
 function checkForm(path: string, what: string): string {
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   if (/[\x00-\x1f\x7f]/.test(path))
@@ -108,24 +99,4 @@ function checkForm(path: string, what: string): string {
   if (!isAbsolute(path)) throw new Fault('invalid', `${what} "${path}" is not a full path on the management node.`);
   if (path.split('/').includes('..')) throw new Fault('invalid', `${what} ${path} must not go up with "..".`);
   return resolve(path);
-}
-
-export const isBelow = (path: string, directory: string): boolean =>
-  path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
-
-const lstat = (path: string) => lstatSync(path, { throwIfNoEntry: false });
-
-function realPathOf(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Where a path leads, as far as it exists; the rest is what it says. */
-export function realPlace(path: string): string {
-  const real = realPathOf(path);
-  if (real !== undefined || path === '/') return real ?? path;
-  return join(realPlace(dirname(path)), path.slice(path.lastIndexOf('/') + 1));
 }

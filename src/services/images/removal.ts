@@ -6,7 +6,7 @@ import type { Work } from '../long-work/work.ts';
 import { entryOf, type ImageJob, stagingFor, tellingDisk } from './image-job.ts';
 import { manifestFile, packsName, readManifestOf, treeName } from './manifest.ts';
 import { ownFiles } from './pack/kept-packs.ts';
-import { checkStillReal, isBelow } from './paths.ts';
+import { checkStillReal, isBelow } from './real-paths.ts';
 
 export interface Removed {
   readonly removed: readonly string[];

@@ -2,7 +2,8 @@ import { relative } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import { type PackageSource, parseSources } from '../../images/build/package-sources.ts';
-import { type ImagePaths, isBelow, realPlace } from '../../images/paths.ts';
+import type { ImagePaths } from '../../images/paths.ts';
+import { isBelow, realPlace } from '../../images/real-paths.ts';
 import type { NodeImage } from '../../update/node-image.ts';
 
 /** Where an installer gets packages from. */

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { isEnabled } from '../../../database/tables.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import { effectiveReader, listItems } from '../../../objects/effective.ts';
-import { isBelow } from '../../images/paths.ts';
+import { isBelow } from '../../images/real-paths.ts';
 import { installDirectory } from '../../update/node-image.ts';
 import type { NodeIndex } from '../node-index.ts';
 import { nodeAt } from './image-room.ts';

@@ -12,7 +12,7 @@ import { entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../ima
 import { readManifestOf } from '../manifest.ts';
 import { packDirectory } from '../pack/kept-packs.ts';
 import { partOf } from '../pack/pack.ts';
-import { checkStillReal } from '../paths.ts';
+import { checkStillReal } from '../real-paths.ts';
 import { type Bundle, bundleFile } from './bundle.ts';
 
 export interface ExportJob extends ImageJob {

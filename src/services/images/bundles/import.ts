@@ -7,7 +7,7 @@ import type { Work } from '../../long-work/work.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { actNow, entryOf, putInPlace, tellingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, manifestFile, type Pack, packsName, readManifest, writeManifest } from '../manifest.ts';
-import { checkStillReal } from '../paths.ts';
+import { checkStillReal } from '../real-paths.ts';
 import { fileAttributes, localAttributes, plainName } from './bundle.ts';
 import { type Contents, unpackBundle, type Unpacked } from './unpack.ts';
 

@@ -7,7 +7,7 @@ import { typeNamed } from '../../../objects/types.ts';
 import { hostArchitecture } from '../build/families.ts';
 import { describeImage, isBuiltMethod } from '../describe-image.ts';
 import type { Images } from '../images.ts';
-import { realPlace } from '../paths.ts';
+import { realPlace } from '../real-paths.ts';
 import { fileAttributes } from './bundle.ts';
 import type { ExportJob } from './export.ts';
 import type { ImportJob } from './import.ts';

@@ -9,7 +9,7 @@ import type { Credentials } from '../../../protocols/oci/authorizer.ts';
 import { plainName } from '../bundles/bundle.ts';
 import { describeDiskless, describeImage } from '../describe-image.ts';
 import type { Images } from '../images.ts';
-import { realPlace } from '../paths.ts';
+import { realPlace } from '../real-paths.ts';
 import { containerArchitecture, ownArchitecture } from './architectures.ts';
 import type { PullOptions } from './options.ts';
 import type { Pulled, PullJob } from './pull-job.ts';

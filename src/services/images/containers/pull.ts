@@ -11,7 +11,7 @@ import { findKernel, type Kernel } from '../build/kernel.ts';
 import { plainName } from '../bundles/bundle.ts';
 import { actNow, entryOf, stagingFor, tellingDisk, usualDirectory } from '../image-job.ts';
 import { type Manifest, readManifest, readManifestOf, treeName } from '../manifest.ts';
-import { checkStillReal } from '../paths.ts';
+import { checkStillReal } from '../real-paths.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { installedIn } from '../tree/installed.ts';
 import { inTree, makeDirectoryInTree, readInTree } from '../tree/tree-path.ts';

@@ -5,7 +5,7 @@ import { writeFileAtomically } from '../../../core/files.ts';
 import { openReal } from '../../../core/open-real.ts';
 import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
-import { checkStillReal } from '../paths.ts';
+import { checkStillReal } from '../real-paths.ts';
 import { linkTree } from '../tree/copy-tree.ts';
 import { buildTree, type Verification } from './build-tree.ts';
 import { mediumChecksums } from './checksums.ts';

@@ -18,7 +18,6 @@ import { stageRamdisk } from './stage-ramdisk.ts';
 import { checkDiskTools, keepingBoot } from './disk-tools.ts';
 import type { PackJob } from './pack-job.ts';
 import { packRoot } from './packed-root.ts';
-import { syncInto } from './sync-files.ts';
 
 /** Packs an image's tree for nodes. The tree itself stays as it is. */
 export const work = (job: PackJob, task: Work): Promise<Pack> =>
@@ -53,7 +52,10 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   else task.tell('Table passwd has no password for root (key system): nobody can log in with one.');
   await authorizeKey(root, job.key, time);
   await nameImage(root, image, before.made.when, time);
-  for (const line of await syncInto(root, job.sync, time)) task.tell(line);
+  if (job.sync.length > 0) {
+    const { syncInto } = await import('./sync-files.ts');
+    for (const line of await syncInto(root, job.sync, time)) task.tell(line);
+  }
   task.signal.throwIfAborted();
   const others = before.files.filter((name) => entryOf(join(directory, name)));
   for (const name of others) await link(join(directory, name), join(made, name));

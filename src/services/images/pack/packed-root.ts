@@ -1,5 +1,5 @@
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { writeAlong } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import type { PackJob } from './pack-job.ts';
 import { writeCpio } from './cpio-tree.ts';
@@ -24,17 +24,26 @@ async function squashfs(
 ): Promise<string> {
   const file = 'rootimg.sfs';
   const made = join(directory, file);
-  const written = writeAlong(made);
-  try {
-    await task.program('mksquashfs', [tree, made, ...squashfsOptions(compress)], {
-      // Times of files stay as they are; only the file system's own is fixed by it.
-      env: { SOURCE_DATE_EPOCH: String(time) },
-    });
-  } finally {
-    written();
-  }
+  const packed = task.program('mksquashfs', [tree, made, ...squashfsOptions(compress), '-mem', `${memory()}M`], {
+    // Times of files stay as they are; only the file system's own is fixed by it.
+    env: { SOURCE_DATE_EPOCH: String(time) },
+  });
+  await Promise.all([packed, writingAlong(made, packed)]);
   return file;
 }
+
+/** While the file is made, what is there of it goes to the disk. What that loads is loaded meanwhile too. */
+async function writingAlong(file: string, made: Promise<unknown>): Promise<void> {
+  const { writeAlong } = await import('../../../core/sync-file-system.ts');
+  const end = writeAlong(file);
+  await made.finally(end);
+}
+
+/**
+ * MiB for what is read and not yet written. By itself it takes a quarter of the machine's memory, and reads ahead until that is full;
+ * memory that is used again costs less. The bytes of the result do not depend on it.
+ */
+const memory = (): number => Math.min(64 + 32 * availableParallelism(), Math.floor(totalmem() / 4 / 1024 / 1024));
 
 /** Beyond level 9 zstd takes five times as long for a twentieth of the size. */
 export const squashfsOptions = (compress: string): string[] => [

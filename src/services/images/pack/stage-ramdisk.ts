@@ -1,6 +1,5 @@
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { exchange } from '../../../core/exchange.ts';
 import type { Work } from '../../long-work/work.ts';
 import { entryOf } from '../image-job.ts';
 
@@ -21,6 +20,8 @@ export async function stageRamdisk(
   await mkdir(made, { mode: 0o755 });
   await copyFile(join(from, 'kernel'), join(made, 'kernel'));
   await copyFile(join(from, initrd), join(made, 'initrd'));
+  // What it loads takes a while, of which there is enough while the root is packed.
+  const { exchange } = await import('../../../core/exchange.ts');
   return async () => {
     if (entryOf(place)) return exchange(made, place);
     await rename(made, place).catch((error: NodeJS.ErrnoException) => {
