@@ -60,8 +60,12 @@ export function bodyOf(
 
 const text = (value: unknown, form: JsonForm): string => `${jsonText(value, form)}\n`;
 
+/** Stands in JSON as it is. */
+const plainName = /^[\w.-]+$/;
+
+/** Most names are plain, and turning a text into JSON by itself takes longer than looking at it. */
 const oneObject = (name: string, textOf: (name: string) => string): string =>
-  `{${JSON.stringify(name)}:${textOf(name)}}\n`;
+  `{${plainName.test(name) ? `"${name}"` : JSON.stringify(name)}:${textOf(name)}}\n`;
 
 async function wholeListing(catalog: NodeCatalog, listing: Listing): Promise<Buffer[]> {
   const blocks: Buffer[] = [];
