@@ -1,21 +1,33 @@
 /** One listener for all who wait on a signal: with thousands of listeners, taking one off means walking through all of them. */
 export interface Abortable {
   aborted(): void;
+  /** Where it is among those who wait on its signal; kept here. */
+  place?: number;
 }
 
-const waiting = new WeakMap<AbortSignal, Set<Abortable>>();
+/** An array: a Set of few is laid out anew whenever its last one goes, and what it was laid out in before stays for long. */
+const waiting = new WeakMap<AbortSignal, Abortable[]>();
 
+/** Nobody waits on two signals at a time. */
 export function watchAbort(signal: AbortSignal, one: Abortable): void {
   let all = waiting.get(signal);
   if (all === undefined) {
-    const set = new Set<Abortable>();
-    all = set;
-    waiting.set(signal, set);
-    signal.addEventListener('abort', () => [...set].forEach((each) => each.aborted()), { once: true });
+    const list: Abortable[] = [];
+    all = list;
+    waiting.set(signal, list);
+    signal.addEventListener('abort', () => [...list].forEach((each) => each.aborted()), { once: true });
   }
-  all.add(one);
+  one.place = all.length;
+  all.push(one);
 }
 
 export function unwatchAbort(signal: AbortSignal, one: Abortable): void {
-  waiting.get(signal)?.delete(one);
+  const all = waiting.get(signal);
+  const { place } = one;
+  if (all === undefined || place === undefined || all[place] !== one) return;
+  const last = all.pop()!;
+  if (last !== one) {
+    all[place] = last;
+    last.place = place;
+  }
 }
