@@ -1,23 +1,27 @@
 /** One listener for all who wait on a signal: with thousands of listeners, taking one off means walking through all of them. */
 export interface Abortable {
   aborted(): void;
-  /** Where it is among those who wait on its signal; kept here. */
+  /** Where it is among those who wait on its signal, and how many came before it on any; kept here. */
   place?: number;
+  turn?: number;
 }
 
 /** An array: a Set of few is laid out anew whenever its last one goes, and what it was laid out in before stays for long. */
 const waiting = new WeakMap<AbortSignal, Abortable[]>();
 
-/** Nobody waits on two signals at a time. */
+let turns = 0;
+
+/** Nobody waits on two signals at a time. All are told in the order in which they came. */
 export function watchAbort(signal: AbortSignal, one: Abortable): void {
   let all = waiting.get(signal);
   if (all === undefined) {
     const list: Abortable[] = [];
     all = list;
     waiting.set(signal, list);
-    signal.addEventListener('abort', () => [...list].forEach((each) => each.aborted()), { once: true });
+    signal.addEventListener('abort', () => inOrder(list).forEach((each) => each.aborted()), { once: true });
   }
   one.place = all.length;
+  one.turn = turns++;
   all.push(one);
 }
 
@@ -31,3 +35,6 @@ export function unwatchAbort(signal: AbortSignal, one: Abortable): void {
     last.place = place;
   }
 }
+
+/** Whoever leaves is replaced by the last, so that the list is not in order. */
+const inOrder = (list: readonly Abortable[]): Abortable[] => list.toSorted((a, b) => a.turn! - b.turn!);
