@@ -3,13 +3,13 @@ export interface Abortable {
   aborted(): void;
   /** Where it is among those who wait on its signal, and how many came before it on any; kept here. */
   place?: number;
-  turn?: number;
+  arrival?: number;
 }
 
 /** An array: a Set of few is laid out anew whenever its last one goes, and what it was laid out in before stays for long. */
 const waiting = new WeakMap<AbortSignal, Abortable[]>();
 
-let turns = 0;
+let arrivals = 0;
 
 /** Nobody waits on two signals at a time. All are told in the order in which they came. */
 export function watchAbort(signal: AbortSignal, one: Abortable): void {
@@ -21,7 +21,7 @@ export function watchAbort(signal: AbortSignal, one: Abortable): void {
     signal.addEventListener('abort', () => inOrder(list).forEach((each) => each.aborted()), { once: true });
   }
   one.place = all.length;
-  one.turn = turns++;
+  one.arrival = arrivals++;
   all.push(one);
 }
 
@@ -37,4 +37,4 @@ export function unwatchAbort(signal: AbortSignal, one: Abortable): void {
 }
 
 /** Whoever leaves is replaced by the last, so that the list is not in order. */
-const inOrder = (list: readonly Abortable[]): Abortable[] => list.toSorted((a, b) => a.turn! - b.turn!);
+const inOrder = (list: readonly Abortable[]): Abortable[] => list.toSorted((a, b) => a.arrival! - b.arrival!);
