@@ -64,7 +64,8 @@ export async function* asTheyCome<Item, Result>(
       const batch = finished;
       finished = [];
       sent += batch.length;
-      yield* batch;
+      // `yield*` would wrap every result of the plain array in promises of its own.
+      for (const result of batch) yield result;
     }
   } finally {
     stopped = true;

@@ -54,8 +54,8 @@ export class Devices {
     );
   }
 
-  /** Works on a device by one of its capabilities, when its turn has come. */
-  async use<K extends keyof Capabilities, T>(
+  /** Works on a device by one of its capabilities, when its turn has come. What it cannot do at all is thrown at once. */
+  use<K extends keyof Capabilities, T>(
     target: DeviceTarget,
     needs: K,
     by: DeviceUser,
@@ -66,7 +66,7 @@ export class Devices {
   }
 
   /** The same for what changes nothing: readings of one device may be worked on together. */
-  async read<K extends keyof Capabilities, T>(
+  read<K extends keyof Capabilities, T>(
     target: DeviceTarget,
     needs: K,
     by: DeviceUser,

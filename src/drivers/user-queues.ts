@@ -2,10 +2,13 @@ export interface Waiting {
   readonly user: string;
 }
 
+/** What all queues have until something waits: most devices never have more than one command at a time. */
+const nobody = new Map<string, never[]>();
+
 /** Users take turns; what waits for one user comes in its order. */
 export class UserQueues<T extends Waiting> {
   /** In the order of the turns. */
-  readonly #users = new Map<string, T[]>();
+  #users: Map<string, T[]> = nobody;
   #size = 0;
 
   get size(): number {
@@ -13,6 +16,7 @@ export class UserQueues<T extends Waiting> {
   }
 
   add(one: T): void {
+    if (this.#users === nobody) this.#users = new Map();
     const own = this.#users.get(one.user);
     if (own) own.push(one);
     else this.#users.set(one.user, [one]);
@@ -20,6 +24,7 @@ export class UserQueues<T extends Waiting> {
   }
 
   next(): T | undefined {
+    if (this.#size === 0) return undefined;
     const [turn] = this.#users;
     if (!turn) return undefined;
     const [user, own] = turn;

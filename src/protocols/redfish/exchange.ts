@@ -99,12 +99,14 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    controller: Dispatcher.DispatchController,
     status: number,
     headers: Readonly<Record<string, string | string[] | undefined>>,
   ): void {
     this.#status = status;
     this.#headers = headers;
+    // The array has been in the parser since the last answer, so that it is old: what it holds would stay until a full collection.
+    if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0;
     if (status < 200 && ++this.#informational > mostInformational) {
       this.#fail(new Fault('garbled', `its service processor answers ${this.#what} with ${status} again and again.`));
     }
