@@ -71,8 +71,12 @@ export class ImagePaths {
 
   #checkOwn(real: string, what: string, path: string): void {
     const data = realPlace(this.#data);
-    if (real === '/' || system.some((directory) => isBelow(real, directory)))
-      throw new Fault('invalid', `${what} ${path} is a directory of the operating system; images never lie there.`);
+    const own = real === '/' ? real : system.find((directory) => isBelow(real, directory));
+    if (own !== undefined)
+      throw new Fault(
+        'invalid',
+        `${what} ${path} is in ${own}, which belongs to the operating system and is never used for images; put it below site.installdir.`,
+      );
     if (isBelow(data, real) || (isBelow(real, data) && !this.#isOpened(real, data)))
       throw new Fault('invalid', `${what} ${path} is part of muster's own data; choose another place.`);
   }
