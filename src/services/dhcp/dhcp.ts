@@ -168,8 +168,7 @@ export class Dhcp {
       if (!base) await server.retire();
       else {
         this.#keeper.doubt(server.family);
-        await this.#explained(server.configure(base, inConfiguration));
-        const pid = await server.pid();
+        const pid = await this.#explained(server.configure(base, inConfiguration));
         if (pid === undefined)
           messages.push(`${server.name} does not run; it serves ${server.files.configuration} when it is started.`);
         else {
@@ -227,9 +226,9 @@ export class Dhcp {
     this.#trouble = trouble;
   }
 
-  async #explained(work: Promise<void>): Promise<void> {
+  async #explained<T>(work: Promise<T>): Promise<T> {
     try {
-      await work;
+      return await work;
     } catch (error) {
       throw error instanceof KeaAway ? away(error, 'Try again.') : error;
     }

@@ -110,14 +110,18 @@ export class KeaServer {
     }
   }
 
-  /** Serves the configuration from now on, also after a restart; a server that does not run is started. */
-  async configure(base: Base, reservations: Iterable<Reservation>): Promise<void> {
-    if ((await this.pid()) !== undefined) {
+  /**
+   * Serves the configuration from now on, also after a restart; a server that does not run is started. Returns the process that has it.
+   * One that somebody else starts meanwhile may have read the file before, and is none.
+   */
+  async configure(base: Base, reservations: Iterable<Reservation>): Promise<number | undefined> {
+    const pid = await this.pid();
+    if (pid !== undefined) {
       const text = documentText(base, reservations);
       if (!(await this.#set(text))) await this.#persist(text);
       this.#base = base;
       this.#servesCopy = false;
-      return;
+      return pid;
     }
     const before = this.#written;
     await this.#persist(documentText(base, reservations));
@@ -130,6 +134,7 @@ export class KeaServer {
     }
     this.#base = base;
     this.#servesCopy = false;
+    return this.#daemon ? this.pid() : undefined;
   }
 
   /** Its networks are gone: it ends and is not started again. */
