@@ -98,6 +98,8 @@ export interface Database {
   /** The latest revision that was there at the time (milliseconds); undefined if the journal does not go back that far. */
   revisionAt(time: number): Promise<number | undefined>;
   readLog(query: LogQuery): Promise<Row[]>;
+  /** The keys of a table's rows in the order in which these were first stored. */
+  storedOrder(table: string): Promise<string[]>;
   prune(retention: Retention): Promise<void>;
   close(): Promise<void>;
 }

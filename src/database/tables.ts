@@ -84,8 +84,11 @@ export function keyOf(table: Table, row: Row): string {
   const { keys } = table;
   const first = row[keys[0]!] ?? '';
   if (keys.length === 1) return first;
-  return keys.map((column) => row[column] ?? '').join(keySeparator);
+  return joinKey(keys.map((column) => row[column] ?? ''));
 }
+
+/** The storage key of a row with these values in its key columns. */
+export const joinKey = (values: readonly string[]): string => values.join(keySeparator);
 
 /** The key columns of a storage key, with unset ones left out. */
 export function keyColumns(table: Table, key: string): Record<string, string> {

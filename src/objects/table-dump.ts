@@ -15,14 +15,17 @@ export interface TableDump {
   readonly rows: readonly Row[];
 }
 
-export const dumpTable = (snapshot: Snapshot, table: Table): TableDump => ({
-  columns: table.columns,
-  keys: table.keys,
-  rows: snapshot
-    .rows(table.name)
-    .values()
-    .map((row) => withValues(redactRow(table, row))),
-});
+/** `order` has the keys that are known in the order in which their rows were stored; others follow. */
+export function dumpTable(snapshot: Snapshot, table: Table, order: readonly string[]): TableDump {
+  const all = snapshot.rows(table.name);
+  const keys = new Set([...order, ...all.keys()]);
+  const rows: Row[] = [];
+  for (const key of keys) {
+    const row = all.get(key);
+    if (row) rows.push(withValues(redactRow(table, row)));
+  }
+  return { columns: table.columns, keys: table.keys, rows };
+}
 
 const withValues = (row: Row): Row => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== ''));
 

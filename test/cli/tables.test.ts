@@ -103,11 +103,19 @@ describe('tables on the command line', () => {
     const directory = join(scratch, 'dump');
     expect(await printed('dumpxCATdb', '-p', directory)).toBe('Backup Complete.\n');
     expect(readFileSync(join(directory, 'passwd.csv'), 'utf8')).toContain('"xcat","operator","********"');
-    const before = await server.ok('GET', '/tables/nodelist,nodehm,routes,site,passwd,policy/dump');
+    const contents = async () => {
+      const dump: Record<string, { rows: unknown[] }> = await server.ok(
+        'GET',
+        '/tables/nodelist,nodehm,routes,site,passwd,policy/dump',
+      );
+      return Object.entries(dump).map(([name, { rows }]) => [name, new Set(rows)]);
+    };
+    const before = await contents();
     await printed('noderm', 'n1');
     await printed('chtab', '-d', 'routename=lab', 'routes');
     expect(await printed('restorexCATdb', '-p', directory)).toBe('Restore of Database Complete.\n');
-    expect(await server.ok('GET', '/tables/nodelist,nodehm,routes,site,passwd,policy/dump')).toEqual(before);
+    // What was not gone keeps its place.
+    expect(await contents()).toEqual(before);
     const login = await server.call('POST', '/tokens', {
       token: null,
       body: { userName: 'operator', userPW: 'operates' },

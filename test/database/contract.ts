@@ -5,7 +5,7 @@ import type { JournalChanges } from '../../src/database/changeset.ts';
 import { type ChangeSet, type Database, JournalGap, WriteClash } from '../../src/database/database.ts';
 import { Snapshot } from '../../src/database/snapshot.ts';
 import { Store } from '../../src/database/store.ts';
-import { snapshotTables } from '../../src/database/tables.ts';
+import { keyOf, snapshotTables, tableNamed } from '../../src/database/tables.ts';
 import { clusterEdits, contents, draftOf } from '../harness/random-changes.ts';
 import { auditRecord, testOrigin } from '../harness/store.ts';
 
@@ -75,6 +75,25 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       for (let after = 0; after <= 4; after++) expect(await other.changesAfter(after)).toEqual(sets.slice(after));
       const { revision, sequence } = await loaded();
       expect([revision, sequence]).toEqual([2, 4]);
+    });
+
+    test('knows the order in which rows were stored: a changed row stays where it is, one that is added again comes last', async () => {
+      const rack = (node: string, value: string, before: Record<string, string> | null = null) =>
+        [node, before, before ? { rack: value } : { node, rack: value }] as const;
+      await write(
+        0,
+        set(1, { nodepos: [rack('rack1', 'r1'), rack('n10', 'r1')] }, 1),
+        set(2, { nodepos: [rack('n1', 'r2')] }, 2),
+      );
+      expect(await other.storedOrder('nodepos')).toEqual(['rack1', 'n10', 'n1']);
+      await write(2, set(3, { nodepos: [rack('n10', 'r9', { rack: 'r1' }), ['rack1', { node: 'rack1' }, null]] }, 3));
+      expect(await other.storedOrder('nodepos')).toEqual(['n10', 'n1']);
+      await write(3, set(4, { nodepos: [rack('rack1', 'r1')] }, 4));
+      expect(await other.storedOrder('nodepos')).toEqual(['n10', 'n1', 'rack1']);
+      const ports = ['2', '1'].map((port) => ({ node: 'n1', switch: 's1', port }));
+      const keys = ports.map((row) => keyOf(tableNamed('switch'), row));
+      await write(4, set(5, { switch: ports.map((row, at) => [keys[at]!, null, row]) }, 5));
+      expect(await other.storedOrder('switch')).toEqual(keys);
     });
 
     test('keeps what each row of a volatile change becomes, also where many become the same', async () => {

@@ -59,23 +59,28 @@ describe('what was written', () => {
 describe('the form of the database', () => {
   test('has every table with its columns', async () => {
     await opened(async () => {});
-    for (const { name, columns } of tables.values()) {
+    for (const { name, columns, log } of tables.values()) {
       const present = queryOutside(file, `select name from pragma_table_info('${name}')`).map((row) => row['name']);
-      expect(new Set(present), name).toEqual(new Set(columns));
+      expect(new Set(present), name).toEqual(new Set(log ? columns : [...columns, 'muster_ordinal']));
     }
   });
 
   test('gains the tables and columns that it lacks, and keeps what it has', async () => {
     await opened((store) => setSite(store, 'domain', 'a.b'));
-    outside(file, (database) => database.exec('drop table zone; alter table site drop column comments'));
+    outside(file, (database) =>
+      database.exec(
+        'drop table zone; alter table site drop column comments; alter table site drop column muster_ordinal',
+      ),
+    );
     await opened(async (store) => {
       expect(store.current.get('site', 'domain')).toEqual({ key: 'domain', value: 'a.b' });
       await store.change(testOrigin, () => [
         { table: 'zone', key: 'z', before: undefined, after: { zonename: 'z', comments: 'new' } },
-        { table: 'site', key: 'x', before: undefined, after: { key: 'x', comments: 'new' } },
+        { table: 'site', key: 'a', before: undefined, after: { key: 'a', comments: 'new' } },
       ]);
+      expect(await store.database.storedOrder('site')).toEqual(['domain', 'a']);
     });
-    expect(queryOutside(file, "select comments from zone union all select comments from site where key = 'x'")).toEqual(
+    expect(queryOutside(file, "select comments from zone union all select comments from site where key = 'a'")).toEqual(
       [{ comments: 'new' }, { comments: 'new' }],
     );
   });

@@ -70,6 +70,7 @@ export const silent = (database: Database): Database => ({
   oldestEntry: () => database.oldestEntry(),
   revisionAt: (time) => database.revisionAt(time),
   readLog: (query) => database.readLog(query),
+  storedOrder: (table) => database.storedOrder(table),
   prune: (retention) => database.prune(retention),
   close: () => database.close(),
 });

@@ -3,7 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { auditColumns } from '../audit-text.ts';
 import { tableNamed, tables } from '../tables.ts';
 import { auditTable, clientType } from './audit-log.ts';
-import { type AnyDatabase, journalTable, metaTable, sequenceTable } from './statements.ts';
+import { type AnyDatabase, journalTable, metaTable, ordinalColumn, sequenceTable } from './statements.ts';
 
 /** Steps that bring an older database to this program's form; never edited once released, only added to. */
 const migrations: Readonly<Record<string, Migration>> = {
@@ -129,6 +129,8 @@ async function createMissingTables(db: Kysely<AnyDatabase>): Promise<void> {
         if (columns.some((existing) => existing.name === column)) continue;
         await db.schema.alterTable(table.name).addColumn(column, 'text').execute();
       }
+      if (!table.log && !columns.some(({ name }) => name === ordinalColumn))
+        await db.schema.alterTable(table.name).addColumn(ordinalColumn, 'integer').execute();
       continue;
     }
     let creation = db.schema.createTable(table.name);
@@ -141,6 +143,7 @@ async function createMissingTables(db: Kysely<AnyDatabase>): Promise<void> {
     }
     if (!table.log) {
       creation = creation
+        .addColumn(ordinalColumn, 'integer')
         .addPrimaryKeyConstraint(`${table.name}_key`, table.keys as never[])
         .modifyEnd(sql`without rowid`);
     }

@@ -24,7 +24,7 @@ import {
   WriteClash,
 } from '../database.ts';
 import type { SortedMap } from '../sorted-map.ts';
-import { type Row, snapshotTables } from '../tables.ts';
+import { joinKey, type Row, snapshotTables } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
 import { JournalReader, journalOrigin } from './journal-reader.ts';
@@ -208,6 +208,11 @@ export class SqliteDatabase implements Database {
         Object.entries(row).flatMap(([column, value]) => (value === null ? [] : [[column, String(value)]])),
       ),
     );
+  }
+
+  async storedOrder(table: string): Promise<string[]> {
+    const keys = this.#reader.prepare(this.#statements.selectStoredOrder(table)).raw().all() as string[][];
+    return keys.map((values) => joinKey(values));
   }
 
   prune(retention: Retention): Promise<void> {

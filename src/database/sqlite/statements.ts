@@ -12,6 +12,9 @@ export const metaTable = 'muster_meta';
  */
 export const sequenceTable = 'muster_sequence';
 
+/** A row's position in the order in which the rows of its table were stored; rows of before it was kept have none, and come first. */
+export const ordinalColumn = 'muster_ordinal';
+
 /** SQL texts by shape, made once each by kysely; the parameters follow the order given here. */
 export class Statements {
   readonly #builder: Kysely<AnyDatabase>;
@@ -62,6 +65,19 @@ export class Statements {
     return this.#text(`s ${table} ${columns.join()}`, () => {
       let query = this.#builder.selectFrom(table).select([...columns]);
       for (const key of tableNamed(table).keys) query = query.orderBy(key);
+      return query.compile();
+    });
+  }
+
+  /** The keys of all rows in the order in which these were stored. */
+  selectStoredOrder(table: string): string {
+    return this.#text(`o ${table}`, () => {
+      const { keys } = tableNamed(table);
+      let query = this.#builder
+        .selectFrom(table)
+        .select([...keys])
+        .orderBy(ordinalColumn);
+      for (const key of keys) query = query.orderBy(key);
       return query.compile();
     });
   }

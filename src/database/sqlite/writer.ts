@@ -3,7 +3,7 @@ import type { JournalChanges, JournalRow, VolatileChanges } from '../changeset.t
 import type { Retention } from '../database.ts';
 import { tableNamed } from '../tables.ts';
 import { type AuditBlock, auditTable } from './audit-log.ts';
-import { journalTable, metaTable, sequenceTable, type Statements } from './statements.ts';
+import { journalTable, metaTable, ordinalColumn, sequenceTable, type Statements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'reverts', 'part', 'changes'];
 const auditBlockColumns = ['first', 'count', 'until', 'records'];
@@ -11,6 +11,9 @@ const sequenceColumns = ['sequence', 'total', 'revision', 'changes'];
 
 /** Rows of volatile changes, and change sets of the journal, that whoever follows may be behind. */
 const keptInSequence = 100_000;
+
+/** More rows than a change set adds: an ordinal is a change set's sequence times this, and the position in it. */
+const ordinalsPerSet = 1_000_000;
 
 /** A change set as JSON text: its parts with the journal's columns up to `reverts`, or how many rows it has and its `VolatileChanges`. */
 export type ChangeSetText = { readonly sequence: number } & (
@@ -66,9 +69,10 @@ export class Writer {
     return (this.#prepare(text).get() as { sequence: number; total: number } | undefined) ?? { sequence: 0, total: 0 };
   }
 
-  #writeJournalled({ journal, parts }: Extract<ChangeSetText, { parts: unknown }>): void {
+  #writeJournalled({ sequence, journal, parts }: Extract<ChangeSetText, { parts: unknown }>): void {
+    let ordinal = sequence * ordinalsPerSet;
     for (const [part, changes] of parts.entries()) {
-      this.#apply(JSON.parse(changes) as JournalChanges);
+      ordinal = this.#apply(JSON.parse(changes) as JournalChanges, ordinal);
       this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, part, changes]);
     }
   }
@@ -100,14 +104,18 @@ export class Writer {
     }
   }
 
-  #apply(changes: JournalChanges): void {
-    for (const table in changes) for (const row of changes[table]!) this.#applyRow(table, row);
+  /** Returns the ordinal after those of the rows it added. */
+  #apply(changes: JournalChanges, ordinal: number): number {
+    for (const table in changes) for (const row of changes[table]!) this.#applyRow(table, row, ordinal++);
+    return ordinal;
   }
 
-  #applyRow(table: string, [key, before, after]: JournalRow): void {
+  #applyRow(table: string, [key, before, after]: JournalRow, ordinal: number): void {
     if (after === null) this.#run(this.#statements.remove(table), keyValues(table, key));
-    else if (before === null) this.#run(this.#statements.insert(table, Object.keys(after)), Object.values(after));
-    else this.#updateOf(table, Object.keys(after)).run([...Object.values(after), ...keyValues(table, key)]);
+    else if (before === null) {
+      const insert = this.#statements.insert(table, [...Object.keys(after), ordinalColumn]);
+      this.#run(insert, [...Object.values(after), ordinal]);
+    } else this.#updateOf(table, Object.keys(after)).run([...Object.values(after), ...keyValues(table, key)]);
   }
 
   /** Thousands of rows change in the same columns, one after the other. */

@@ -39,7 +39,8 @@ export const dumps: Endpoint[] = [
     reply: 'object',
     returns: anyMembers('tables', dump),
     args: ({ params }) => ({ tables: splitList(params['tablelist']!) }),
-    summary: 'Tables as they are stored: their columns in order and all rows, those that are disabled too.',
+    summary:
+      'Tables as they are stored: their columns in order and all rows in the order in which they were stored, those that are disabled too.',
     example: {
       path: '/tables/routes/dump',
       reply: {

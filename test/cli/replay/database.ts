@@ -6,11 +6,11 @@ export type Contents = Readonly<Record<string, readonly Row[]>>;
 
 const watched = [...tables.values()].filter(({ log, name }) => !log && name !== 'token');
 
-/** All rows that a command may change, with the columns that have a value. */
+/** All rows that a command may change, as they are stored. */
 export async function contentsOf(server: TestServer): Promise<Contents> {
-  const all: Contents = await server.ok('GET', `/tables/${watched.map(({ name }) => name).join(',')}/rows`);
-  const set = (row: Row): Row => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== ''));
-  return Object.fromEntries(Object.entries(all).map(([name, rows]) => [name, rows.map(set)]));
+  const names = watched.map(({ name }) => name).join(',');
+  const all: Record<string, { rows: Row[] }> = await server.ok('GET', `/tables/${names}/dump`);
+  return Object.fromEntries(Object.entries(all).map(([name, { rows }]) => [name, rows]));
 }
 
 const textOf = (row: Row): string => JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -50,7 +50,9 @@ export async function restore(server: TestServer, contents: Contents): Promise<v
     const { removed = [], added = [] } = changed[name]!;
     const wanted = new Set(removed.map((row) => identity(name, row)));
     for (const row of added) if (!wanted.has(identity(name, row))) await server.ok('DELETE', rowPath(name, row));
-    for (const row of removed) {
+    const again = isPlain(name) ? storedAfter(contents[name]!, added, removed, (row) => identity(name, row)) : [];
+    for (const row of again) await server.ok('DELETE', rowPath(name, row));
+    for (const row of new Set([...removed, ...again].sort(byPosition(contents[name]!)))) {
       const { keys, columns } = tables.get(name)!;
       const values = columns
         .filter((column) => !keys.includes(column))
@@ -60,6 +62,22 @@ export async function restore(server: TestServer, contents: Contents): Promise<v
   }
   for (const [name, row] of secrets) await server.ok('PUT', rowPath(name, row), row);
 }
+
+/** Not what nodes, rights or the site itself live by. */
+const isPlain = (name: string): boolean => !['passwd', 'policy', 'nodelist', 'site'].includes(name);
+
+/** The rows that must be put again to come after one that is gone, as they were. */
+function storedAfter(stored: readonly Row[], added: readonly Row[], removed: readonly Row[], id: (row: Row) => string) {
+  const changed = new Set(added.map(id));
+  const gone = stored.findIndex((row) => removed.includes(row) && !changed.has(id(row)));
+  if (gone < 0) return [];
+  return stored.slice(gone + 1).filter((row) => !removed.includes(row) || changed.has(id(row)));
+}
+
+const byPosition =
+  (stored: readonly Row[]) =>
+  (a: Row, b: Row): number =>
+    stored.indexOf(a) - stored.indexOf(b);
 
 const rank = (order: readonly string[], name: string): number => {
   const index = order.indexOf(name);
