@@ -3,7 +3,7 @@ import { Fault, Unreachable } from '../core/errors.ts';
 import { UserQueues } from './user-queues.ts';
 
 export interface GovernorLimits {
-  /** Devices worked on at a time, over all users, that get on with their work. */
+  /** Devices worked on at a time, over all users, that get on with their work; fewer while they take long because we are busy. */
   readonly inFlight: number;
   /** Devices besides that take long or have been silent before. */
   readonly lingering: number;
@@ -30,6 +30,10 @@ const defaultLimits: GovernorLimits = {
 const slowCheck = 100;
 /** The part of its time this process may be at work for more to be begun: work may also take long because we are slow. */
 const busy = 0.7;
+
+/** Devices at a time before it is known how long they take, and how few there are at least: with fewer we would wait for them. */
+const inFlightAtFirst = 512;
+const leastInFlight = 128;
 
 /** The weight of one piece of work among the last ones, and how many times longer than these one may take before it takes long. */
 const lengthWeight = 1 / 64;
@@ -90,6 +94,7 @@ export class Governor {
   /** Oldest first. */
   readonly #slots = new Set<Slot>();
   #lingering = 0;
+  #allowed: number;
   /** Milliseconds that work which succeeds takes of late. */
   #usualLength = 0;
   #looking: NodeJS.Timeout | undefined;
@@ -101,6 +106,7 @@ export class Governor {
     load: () => number = loadMeter(),
   ) {
     this.#limits = { ...defaultLimits, ...limits };
+    this.#allowed = this.#allowedAtFirst();
     this.#now = now;
     this.#load = load;
   }
@@ -193,7 +199,8 @@ export class Governor {
   }
 
   #noteLength(length: number): void {
-    this.#usualLength += lengthWeight * (length - this.#usualLength);
+    const weight = this.#usualLength === 0 ? 1 : lengthWeight;
+    this.#usualLength += weight * (length - this.#usualLength);
   }
 
   #device(key: string): Device {
@@ -218,7 +225,7 @@ export class Governor {
 
   #hasSlot(device: Device): boolean {
     if (this.#lingersFromTheStart(device)) return true;
-    return this.#slots.size < this.#limits.inFlight && this.#ready.size === 0;
+    return this.#slots.size < this.#allowed && this.#ready.size === 0;
   }
 
   #lingersFromTheStart({ silent }: Device): boolean {
@@ -236,7 +243,7 @@ export class Governor {
 
   /** Starts what there are slots for. */
   #startReady(): void {
-    while (this.#slots.size < this.#limits.inFlight) {
+    while (this.#slots.size < this.#allowed) {
       const job = this.#ready.next();
       if (!job) return;
       job.start();
@@ -252,7 +259,9 @@ export class Governor {
   /** Takes the slots of those who take long, as long as somebody waits for one. */
   #freeSlots(): void {
     this.#looking = undefined;
-    if (this.#load() < busy) {
+    const isBusy = this.#load() >= busy;
+    this.#allowed = isBusy ? this.#allowedWhileBusy() : this.#limits.inFlight;
+    if (!isBusy) {
       // Where all work takes long, more of it at once would not be done sooner.
       const before = this.#now() - Math.max(this.#limits.slowAfter, slowerThanUsual * this.#usualLength);
       for (const slot of this.#slots) {
@@ -263,6 +272,19 @@ export class Governor {
       this.#startReady();
     }
     if (this.#ready.size > 0) this.#lookLater();
+    else this.#allowed = this.#allowedAtFirst();
+  }
+
+  #allowedAtFirst(): number {
+    return Math.min(this.#limits.inFlight, inFlightAtFirst);
+  }
+
+  /** What is in flight keeps memory: where it takes long only because we are slow, as much is done with less of it at once. */
+  #allowedWhileBusy(): number {
+    const { inFlight, slowAfter } = this.#limits;
+    if (this.#usualLength === 0) return this.#allowed;
+    const share = Math.min(1, slowAfter / this.#usualLength);
+    return Math.max(Math.ceil(inFlight * share), Math.min(inFlight, leastInFlight));
   }
 
   #next(key: string, device: Device): void {

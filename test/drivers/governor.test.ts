@@ -264,6 +264,36 @@ test('work that takes long because this process is busy keeps its slot', async (
   expect(started).toEqual(['d0', 'd1']);
 });
 
+test('where work takes long because this process is busy, less of it is in flight, and all again when it is not', async () => {
+  const { started, finish, work } = controlled();
+  let now = 0;
+  let load = 0.95;
+  const governor = new Governor(
+    { inFlight: 400, slowAfter: 1_000 },
+    () => now,
+    () => load,
+  );
+  const all = keys('d', 2_000).map((key) => governor.run(key, 'u', never, work(key)));
+  const underWay = (): number => started.length - ended;
+  let ended = 0;
+  const end = async (count: number): Promise<void> => {
+    for (const key of keys('d', ended + count).slice(ended)) finish.get(key)!();
+    await Promise.all(all.slice(ended, (ended += count)));
+    await wait(0);
+  };
+  expect(underWay()).toBe(400);
+  now += 2_000;
+  await end(300);
+  // Until it is looked at how things go, each that ends makes room for one.
+  expect(underWay()).toBe(400);
+  await wait(150);
+  await end(300);
+  expect(underWay()).toBeLessThan(250);
+  expect(underWay()).toBeGreaterThanOrEqual(128);
+  load = 0;
+  await expect.poll(underWay).toBeGreaterThanOrEqual(400);
+});
+
 test('where all work takes long, one piece of it keeps its slot as long as it takes no longer than that', async () => {
   const { started, finish, work } = controlled();
   let now = 0;
