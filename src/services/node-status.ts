@@ -7,8 +7,17 @@ import { siteValue } from '../objects/effective.ts';
 
 const delay = 200;
 
+/** The last second that was asked for, and its text. */
+let known = { second: 0, text: '' };
+
 /** The reference system's form of the time of a status: MM-DD-YYYY hh:mm:ss, local. */
 export function statusTime(date: Date): string {
+  const second = Math.floor(date.getTime() / 1_000);
+  if (second !== known.second) known = { second, text: timeText(date) };
+  return known.text;
+}
+
+function timeText(date: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = `${two(date.getMonth() + 1)}-${two(date.getDate())}-${date.getFullYear()}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;

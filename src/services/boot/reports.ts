@@ -56,6 +56,8 @@ type Listener = (node: string, note: BootNote) => void;
 /** What begins a boot: after anything else it is another one. */
 const beginnings: ReadonlySet<string> = new Set(['loader', 'script'] satisfies SeenStep[]);
 const mostNotes = 256;
+/** Left out of the middle at a time. */
+const notesCut = 64;
 
 const statusOf: Partial<Record<ReportStep, BootStatus>> = {
   writing: 'installing',
@@ -97,7 +99,7 @@ export class BootReports {
     if (!begins) boot.hasGoneOn = true;
     boot.notes.push(note);
     // A node that goes on and on, such as an installer with its packages, keeps its beginning and its end.
-    if (boot.notes.length > mostNotes) boot.notes.splice(mostNotes / 2, 1);
+    if (boot.notes.length > mostNotes + notesCut) boot.notes.splice(mostNotes / 2, notesCut);
     if (note.source === 'report') boot.lastLine = note.text ? `${note.step} ${note.text}` : note.step;
     const status = note.leadsTo ?? statusOf[note.step as ReportStep];
     if (status) this.#status.note(node, status);

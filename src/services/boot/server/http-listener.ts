@@ -40,6 +40,8 @@ export class HttpListener {
   readonly #server: Server;
   readonly #ofAddress = new Map<string, number>();
   readonly #scripts: ReturnType<typeof answerScripts> | undefined;
+  /** Where all connections come to; undefined: each has to be asked. */
+  #at: LocalAddress | undefined;
 
   private constructor(services: ListenerServices) {
     this.#services = services;
@@ -50,14 +52,19 @@ export class HttpListener {
         requestTimeout: 30_000,
         keepAliveTimeout: 15_000,
         connectionsCheckingInterval: 5_000,
+        // Scripts are one packet; for all else it is set when that is known.
+        noDelay: services.proxySecret !== undefined,
       },
       (request, response) => void this.#serve(request, response),
     );
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
     if (services.proxySecret !== undefined) return;
-    this.#scripts = answerScripts(this.#server, (path, socket) => this.#script(path, socket));
-    this.#server.on('connection', (socket) => this.#admit(socket));
+    this.#scripts = answerScripts(
+      this.#server,
+      (socket) => this.#admit(socket),
+      (path, socket) => this.#script(path, socket),
+    );
   }
 
   static async listen({ host, port }: ListenAddress, services: ListenerServices): Promise<HttpListener> {
@@ -66,6 +73,7 @@ export class HttpListener {
     try {
       server.listen({ host, port, ipv6Only: host.includes(':') });
       await once(server, 'listening');
+      listener.#at = oneAddress(listener.address);
     } catch (error) {
       const where = formatListen({ host, port });
       throw new Fault('unavailable', `Cannot serve boot files on ${where}: ${(error as Error).message}.`);
@@ -86,19 +94,16 @@ export class HttpListener {
     await closed;
   }
 
-  #admit(socket: Socket): void {
+  #admit(socket: Socket): (() => void) | undefined {
     const client = networkOf(socket.remoteAddress ?? '');
     const open = this.#ofAddress.get(client) ?? 0;
-    if (open >= this.#services.maxConnectionsPerAddress) {
-      socket.destroy();
-      return;
-    }
+    if (open >= this.#services.maxConnectionsPerAddress) return undefined;
     this.#ofAddress.set(client, open + 1);
-    socket.once('close', () => {
+    return () => {
       const left = this.#ofAddress.get(client)! - 1;
       if (left === 0) this.#ofAddress.delete(client);
       else this.#ofAddress.set(client, left);
-    });
+    };
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -116,7 +121,7 @@ export class HttpListener {
   async #script(path: string, socket: Socket): Promise<string | undefined> {
     const segments = path.slice(1).split('/');
     const { catalog, reports } = this.#services;
-    const who = askerAt(socket);
+    const who = this.#askerAt(socket);
     const found = await catalog.find(segments, who);
     if (found?.kind !== 'text') return undefined;
     const fetched = { at: new Date(), source: 'http', bytes: Buffer.byteLength(found.text), complete: true } as const;
@@ -124,9 +129,14 @@ export class HttpListener {
     return found.text;
   }
 
+  #askerAt(socket: Socket): Asker {
+    const { localAddress = '', localPort = 80 } = this.#at ?? socket;
+    return asker(socket.remoteAddress ?? '', localAddress, localPort, 'http');
+  }
+
   #askerOf({ socket, headers }: IncomingMessage): Asker {
     const { proxySecret } = this.#services;
-    if (proxySecret === undefined) return askerAt(socket);
+    if (proxySecret === undefined) return this.#askerAt(socket);
     const [secret, client, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
       String(headers[proxyHeaders[name]] ?? ''),
     );
@@ -207,8 +217,10 @@ export class HttpListener {
   }
 }
 
-const askerAt = ({ remoteAddress = '', localAddress = '', localPort = 80 }: Socket): Asker =>
-  asker(remoteAddress, localAddress, localPort, 'http');
+type LocalAddress = Pick<Socket, 'localAddress' | 'localPort'>;
+
+const oneAddress = ({ host, port }: ListenAddress): LocalAddress | undefined =>
+  host === '0.0.0.0' || host === '::' ? undefined : { localAddress: host, localPort: port };
 
 const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));

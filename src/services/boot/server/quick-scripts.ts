@@ -5,6 +5,9 @@ import { scriptRequest } from './script-request.ts';
 /** The text that a path leads to; undefined: whatever is there, it is left to the HTTP server. A failure is too. */
 export type FindScript = (path: string, socket: Socket) => Promise<string | undefined>;
 
+/** Lets a connection in and returns what to do when it is closed; undefined: it is not let in. */
+export type Admit = (socket: Socket) => (() => void) | undefined;
+
 /** Milliseconds that a connection may take to ask something. */
 const patience = 15_000;
 const rounds = 5_000;
@@ -15,7 +18,7 @@ type Take = (this: Server, socket: Socket) => void;
  * Answers requests for boot scripts by itself, at half of what a request costs in node:http: a rack that boots opens a connection for
  * each. What is not such a request, to the letter, goes to the HTTP server with all that was read of it.
  */
-export function answerScripts(server: Server, find: FindScript): { destroyAll(): void } {
+export function answerScripts(server: Server, admit: Admit, find: FindScript): { destroyAll(): void } {
   const takers = server.listeners('connection') as Take[];
   server.removeAllListeners('connection');
   const waiting = new Map<Socket, number>();
@@ -26,6 +29,11 @@ export function answerScripts(server: Server, find: FindScript): { destroyAll():
   server.on('close', () => clearInterval(sweep));
 
   server.on('connection', (socket: Socket) => {
+    const left = admit(socket);
+    if (!left) {
+      socket.destroy();
+      return;
+    }
     let unread: Buffer | undefined;
     /** Bytes of what is being answered; 0: nothing is. */
     let asked = 0;
@@ -33,6 +41,7 @@ export function answerScripts(server: Server, find: FindScript): { destroyAll():
     const handOver = (): void => {
       waiting.delete(socket);
       socket.off('data', take).off('end', end);
+      socket.setNoDelay(true);
       for (const taker of takers) taker.call(server, socket);
       if (unread) socket.unshift(unread);
     };
@@ -48,14 +57,17 @@ export function answerScripts(server: Server, find: FindScript): { destroyAll():
         return;
       }
       waiting.set(socket, Date.now());
-      const reply = head(Buffer.byteLength(text), keep) + text;
+      const length = Buffer.byteLength(text);
+      const reply = head(length, keep) + text;
+      const encoding = length === text.length ? 'latin1' : 'utf8';
       if (!keep || hasEnded) {
-        socket.end(reply);
-        // Closed when that is sent: the other side's end is not waited for.
-        socket.destroySoon();
+        socket.write(reply, encoding);
+        // The other side's end is not waited for. All of the request is read, so what is sent arrives.
+        if (socket.writableLength === 0) socket.destroy();
+        else socket.destroySoon();
         return;
       }
-      const isTaken = socket.write(reply);
+      const isTaken = socket.write(reply, encoding);
       // Who asks on without reading waits, and not for ever: nothing is kept for them beyond one answer.
       if (!isTaken) socket.pause().once('drain', () => socket.resume());
       // What came meanwhile waits for no further sign.
@@ -85,7 +97,10 @@ export function answerScripts(server: Server, find: FindScript): { destroyAll():
     socket.on('data', take);
     socket.on('end', end);
     socket.on('error', () => socket.destroy());
-    socket.once('close', () => waiting.delete(socket));
+    socket.on('close', () => {
+      waiting.delete(socket);
+      left();
+    });
   });
   return {
     destroyAll() {

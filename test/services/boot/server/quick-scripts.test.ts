@@ -12,11 +12,15 @@ it('who asks on without reading the answers is not listened to meanwhile', async
   const server = createServer();
   let asked = 0;
   let other: Socket | undefined;
-  const { destroyAll } = answerScripts(server, (_path, socket) => {
-    asked++;
-    other = socket;
-    return Promise.resolve(text);
-  });
+  const { destroyAll } = answerScripts(
+    server,
+    () => () => undefined,
+    (_path, socket) => {
+      asked++;
+      other = socket;
+      return Promise.resolve(text);
+    },
+  );
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
