@@ -53,8 +53,11 @@ export const requiresMembers = ({ body }: Endpoint): boolean => {
   return required !== undefined;
 };
 
-/** Whoever would rather not wait for its end is answered at once. */
-export const canRespondAsync = ({ command }: Pick<Endpoint, 'command'>): boolean =>
+/** Nodes, devices or programs do its work. */
+export const worksOutside = ({ command }: Pick<Endpoint, 'command'>): boolean =>
   command.kind === 'long' || command.kind === 'per-node';
+
+/** Whoever would rather not wait for the end of such work is answered at once. */
+export const canRespondAsync = worksOutside;
 
 export const canDryRun = ({ command }: Endpoint): boolean => command.kind === 'change';
