@@ -17,9 +17,9 @@ import { StandIn } from './protocols/ipmi/stand-in.ts';
 import { LocalFiles } from './services/remote/local-files.ts';
 
 /** Enough for the engine to compile what every session runs through; it takes as long as so many real ones. */
-const nodes = 320;
-/** Few, so that a request in between does not wait. */
-const perTurn = 8;
+const nodes = 512;
+/** Few enough that a request in between does not wait. */
+const perTurn = 32;
 const address = '127.0.0.1';
 const password = 'rehearsal';
 /** Get Chassis Status: no error, and off. */

@@ -48,11 +48,12 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.removedNodes.resume();
     context.hooks.resume();
     const housekeeping = startHousekeeping(context);
+    // Whoever asks meanwhile is served; whoever waits for the line finds all as fast as it will be.
+    if (config.hardware.rehearsal) await rehearse(context.log);
     const urls = servers.map((server) => `https://${formatListen(listening(server))}${musterRoot.prefix}`);
     process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     for (const server of plain)
       process.stdout.write(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);
-    if (config.hardware.rehearsal) void rehearse(context.log);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );

@@ -40,7 +40,7 @@ it.each([17, 3] as const)('is with a stand-in that keeps to the protocol, suite 
   }
 });
 
-it('is done after the start, beside what else there is to do', async () => {
+it('is done at the start', async () => {
   const muster = await startServer({ environment: { MUSTER_REHEARSAL: 'true', MUSTER_LOG_LEVEL: 'debug' } });
   try {
     expect((await muster.call('GET', '/health')).status).toBe(200);

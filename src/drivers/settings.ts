@@ -15,7 +15,7 @@ export const hardwareSettings = Type.Object({
   }),
   rehearsal: setting(
     Switch,
-    'rehearse IPMI sessions with a stand-in inside this process after the start, so that the first commands are no slower than later ones',
+    'rehearse IPMI sessions with a stand-in inside this process at the start, so that the first commands are no slower than later ones',
     { default: true, variable: 'MUSTER_REHEARSAL' },
   ),
   libvirtSocket: setting(Path, 'the socket of libvirt on hypervisors, here and elsewhere', {
