@@ -183,7 +183,8 @@ class Received {
   }
 
   take(): Buffer {
-    const bytes = this.#bytes.subarray(0, this.#length);
+    // What came in one piece is taken as it is: a view of it would cost as much as the rest of this.
+    const bytes = this.#length === this.#bytes.length ? this.#bytes : this.#bytes.subarray(0, this.#length);
     this.#bytes = nothing;
     this.#length = 0;
     return bytes;
