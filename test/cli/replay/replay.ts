@@ -14,6 +14,7 @@ const checkout = join(import.meta.dirname, '../../..');
 class Replayer {
   readonly #directory = mkdtempSync(join(tmpdir(), 'mw-'));
   readonly #child: ChildProcess;
+  readonly #gone: Promise<never>;
   #output = '';
 
   constructor() {
@@ -34,13 +35,15 @@ class Replayer {
     });
     for (const stream of [this.#child.stdout!, this.#child.stderr!])
       stream.on('data', (chunk: Buffer) => (this.#output += chunk.toString()));
+    this.#gone = once(this.#child, 'exit').then(() => {
+      throw new Error(`The place of the cases is gone:\n${this.#output}`);
+    });
+    // Whoever waits for an answer hears of it; at the end nobody does.
+    this.#gone.catch(() => undefined);
   }
 
   async #next(): Promise<Answer> {
-    const ended = once(this.#child, 'exit').then(() => {
-      throw new Error(`The place of the cases is gone:\n${this.#output}`);
-    });
-    return Promise.race([once(this.#child, 'message').then(([answer]) => answer as Answer), ended]);
+    return Promise.race([once(this.#child, 'message').then(([answer]) => answer as Answer), this.#gone]);
   }
 
   async ready(): Promise<void> {
