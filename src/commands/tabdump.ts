@@ -18,7 +18,7 @@ export const tabdump = query({
     for (const table of tables.map(tableNamed)) {
       dumps[table.name] = table.log
         ? { columns: table.columns, keys: table.keys, rows: await logRows(store, table, {}, undefined) }
-        : dumpTable(snapshot, table, await store.database.storedOrder(table.name));
+        : await dumpTable(snapshot, table, await store.database.storedOrder(table.name));
     }
     // Logs grow with every reading; nobody could say which one they have seen.
     const tagged = !tables.some((name) => tableNamed(name).log);

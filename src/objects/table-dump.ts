@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, mapInSlices, type Sliced } from '../core/slices.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
@@ -16,15 +16,14 @@ export interface TableDump {
 }
 
 /** `order` has the keys that are known in the order in which their rows were stored; others follow. */
-export function dumpTable(snapshot: Snapshot, table: Table, order: readonly string[]): TableDump {
+export async function dumpTable(snapshot: Snapshot, table: Table, order: readonly string[]): Promise<TableDump> {
   const all = snapshot.rows(table.name);
   const keys = new Set([...order, ...all.keys()]);
-  const rows: Row[] = [];
-  for (const key of keys) {
+  const rows = await mapInSlices([...keys], (key) => {
     const row = all.get(key);
-    if (row) rows.push(withValues(redactRow(table, row)));
-  }
-  return { columns: table.columns, keys: table.keys, rows };
+    return row ? [withValues(redactRow(table, row))] : [];
+  });
+  return { columns: table.columns, keys: table.keys, rows: rows.flat() };
 }
 
 const withValues = (row: Row): Row => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== ''));

@@ -94,6 +94,9 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       const keys = ports.map((row) => keyOf(tableNamed('switch'), row));
       await write(4, set(5, { switch: ports.map((row, at) => [keys[at]!, null, row]) }, 5));
       expect(await other.storedOrder('switch')).toEqual(keys);
+      const many = Array.from({ length: 2_500 }, (_, number) => `m${9_999 - number}`);
+      await write(5, set(6, { nodepos: many.map((node) => rack(node, 'r3')) }, 6));
+      expect(await other.storedOrder('nodepos')).toEqual(['n10', 'n1', 'rack1', ...many]);
     });
 
     test('keeps what each row of a volatile change becomes, also where many become the same', async () => {

@@ -24,7 +24,7 @@ import {
   WriteClash,
 } from '../database.ts';
 import type { SortedMap } from '../sorted-map.ts';
-import { joinKey, type Row, snapshotTables } from '../tables.ts';
+import { joinKey, type Row, snapshotTables, tableNamed } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
 import { JournalReader, journalOrigin } from './journal-reader.ts';
@@ -50,6 +50,7 @@ const watchInterval = 100;
 /** Change sets, and rows of them, that are read at once. */
 const setsPerPage = 1_000;
 const rowsPerPage = 100_000;
+const ordinalsPerPage = 1_000;
 
 const changesAfter = `
   select sequence, latest.changes as volatile, journal.*
@@ -211,8 +212,19 @@ export class SqliteDatabase implements Database {
   }
 
   async storedOrder(table: string): Promise<string[]> {
-    const keys = this.#reader.prepare(this.#statements.selectStoredOrder(table)).raw().all() as string[][];
-    return keys.map((values) => joinKey(values));
+    const stored = await inSlices(this.#ordinals(table));
+    return stored.sort((a, b) => a.ordinal - b.ordinal).map(({ key }) => key);
+  }
+
+  *#ordinals(table: string): Sliced<{ readonly ordinal: number; readonly key: string }[]> {
+    const page = this.#reader.prepare(this.#statements.selectOrdinals(table)).raw();
+    const found: { ordinal: number; key: string }[] = [];
+    for (let last = tableNamed(table).keys.map(() => ''); ; ) {
+      const rows = page.all(...last, ordinalsPerPage) as [number, ...string[]][];
+      for (const [ordinal, ...keys] of rows) found.push({ ordinal, key: joinKey((last = keys)) });
+      if (rows.length < ordinalsPerPage) return found;
+      yield;
+    }
   }
 
   prune(retention: Retention): Promise<void> {

@@ -69,17 +69,13 @@ export class Statements {
     });
   }
 
-  /** The keys of all rows in the order in which these were stored. */
-  selectStoredOrder(table: string): string {
-    return this.#text(`o ${table}`, () => {
-      const { keys } = tableNamed(table);
-      let query = this.#builder
-        .selectFrom(table)
-        .select([...keys])
-        .orderBy(ordinalColumn);
-      for (const key of keys) query = query.orderBy(key);
-      return query.compile();
-    });
+  /** The next rows in key order: their ordinals and keys. Parameters: the keys to start after, how many. */
+  selectOrdinals(table: string): string {
+    const keys = tableNamed(table)
+      .keys.map((key) => `"${key}"`)
+      .join();
+    const after = tableNamed(table).keys.map(() => '?');
+    return `select coalesce(${ordinalColumn}, 0), ${keys} from "${table}" where (${keys}) > (${after.join()}) order by ${keys} limit ?`;
   }
 
   /** Parameters: a number to start after, the values of `where`, how many. */
