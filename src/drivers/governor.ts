@@ -94,6 +94,7 @@ export class Governor {
   /** Oldest first. */
   readonly #slots = new Set<Slot>();
   #lingering = 0;
+  /** Devices that may be in flight now. */
   #allowed: number;
   /** Milliseconds that work which succeeds takes of late. */
   #usualLength = 0;

@@ -29,8 +29,8 @@ export function answerScripts(server: Server, admit: Admit, find: FindScript): {
   server.on('close', () => clearInterval(sweep));
 
   server.on('connection', (socket: Socket) => {
-    const left = admit(socket);
-    if (!left) {
+    const release = admit(socket);
+    if (!release) {
       socket.destroy();
       return;
     }
@@ -99,7 +99,7 @@ export function answerScripts(server: Server, admit: Admit, find: FindScript): {
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       waiting.delete(socket);
-      left();
+      release();
     });
   });
   return {
