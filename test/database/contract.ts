@@ -99,6 +99,24 @@ export function databaseContract(name: string, makePlace: () => Promise<Place>):
       expect(await other.storedOrder('nodepos')).toEqual(['n10', 'n1', 'rack1', ...many]);
     });
 
+    test('puts a row back where it was if a change set that takes back another adds it again', async () => {
+      const names = ['c', 'b', 'a'];
+      const added = names.map((key) => [key, null, { key }] as const);
+      const gone = ['b', { key: 'b' }, null] as const;
+      const back = set(3, { site: [['b', null, { key: 'b' }]] }, 3);
+      await write(0, set(1, { site: added }, 1), set(2, { site: [gone] }, 2));
+      await write(2, { ...back, journal: { ...back.journal!, reverts: 2 } });
+      expect(await other.storedOrder('site')).toEqual(names);
+      // By anybody else it is another row.
+      await write(3, set(4, { site: [gone] }, 4), set(5, { site: [['b', null, { key: 'b' }]] }, 5));
+      expect(await other.storedOrder('site')).toEqual(['c', 'a', 'b']);
+      await other.prune({ journalBefore: 8, auditBefore: 0, eventsBefore: 0 });
+      await write(5, set(6, { site: [['c', { key: 'c' }, null]] }, 6));
+      const late = set(7, { site: [['c', null, { key: 'c' }]] }, 7);
+      await write(6, { ...late, journal: { ...late.journal!, reverts: 6 } });
+      expect(await other.storedOrder('site')).toEqual(['c', 'a', 'b']);
+    });
+
     test('keeps what each row of a volatile change becomes, also where many become the same', async () => {
       const names = Array.from({ length: 50 }, (_, i) => `n${i}`);
       const rows = names.map((node) => [node, null, { node, appstatus: 'old' }] as const);

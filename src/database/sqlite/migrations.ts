@@ -3,7 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration';
 import { auditColumns } from '../audit-text.ts';
 import { tableNamed, tables } from '../tables.ts';
 import { auditTable, clientType } from './audit-log.ts';
-import { type AnyDatabase, journalTable, metaTable, ordinalColumn, sequenceTable } from './statements.ts';
+import { type AnyDatabase, journalTable, metaTable, ordinalColumn, removedTable, sequenceTable } from './statements.ts';
 
 /** Steps that bring an older database to this program's form; never edited once released, only added to. */
 const migrations: Readonly<Record<string, Migration>> = {
@@ -56,6 +56,19 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0004-reverts': {
     async up(db: Kysely<AnyDatabase>) {
       await db.schema.alterTable(journalTable).addColumn('reverts', 'integer').execute();
+    },
+  },
+  '0005-removed': {
+    async up(db: Kysely<AnyDatabase>) {
+      await db.schema
+        .createTable(removedTable)
+        .addColumn('name', 'text', (column) => column.notNull())
+        .addColumn('key', 'text', (column) => column.notNull())
+        .addColumn('time', 'integer', (column) => column.notNull())
+        .addColumn('ordinal', 'integer')
+        .addPrimaryKeyConstraint(`${removedTable}_key`, ['name', 'key'] as never[])
+        .modifyEnd(sql`without rowid`)
+        .execute();
     },
   },
 };

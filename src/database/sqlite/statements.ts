@@ -15,6 +15,9 @@ export const sequenceTable = 'muster_sequence';
 /** A row's position in the order in which the rows of its table were stored; rows of before it was kept have none, and come first. */
 export const ordinalColumn = 'muster_ordinal';
 
+/** Where rows stood that are gone, for as long as the journal may bring them back. */
+export const removedTable = 'muster_removed';
+
 /** SQL texts by shape, made once each by kysely; the parameters follow the order given here. */
 export class Statements {
   readonly #builder: Kysely<AnyDatabase>;
@@ -67,6 +70,12 @@ export class Statements {
       for (const key of tableNamed(table).keys) query = query.orderBy(key);
       return query.compile();
     });
+  }
+
+  /** Keeps where a row stands. Parameters: the table, the storage key, the time, the keys. */
+  noteRemoved(table: string): string {
+    const keys = tableNamed(table).keys.map((key) => `"${key}" = ?`);
+    return `insert or replace into ${removedTable} (name, key, time, ordinal) select ?, ?, ?, ${ordinalColumn} from "${table}" where ${keys.join(' and ')}`;
   }
 
   /** The next rows in key order: their ordinals and keys. Parameters: the keys to start after, how many. */

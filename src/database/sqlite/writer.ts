@@ -3,7 +3,7 @@ import type { JournalChanges, JournalRow, VolatileChanges } from '../changeset.t
 import type { Retention } from '../database.ts';
 import { tableNamed } from '../tables.ts';
 import { type AuditBlock, auditTable } from './audit-log.ts';
-import { journalTable, metaTable, ordinalColumn, sequenceTable, type Statements } from './statements.ts';
+import { journalTable, metaTable, ordinalColumn, removedTable, sequenceTable, type Statements } from './statements.ts';
 
 const journalColumns = ['revision', 'time', 'user', 'client', 'command', 'run', 'reverts', 'part', 'changes'];
 const auditBlockColumns = ['first', 'count', 'until', 'records'];
@@ -15,9 +15,27 @@ const keptInSequence = 100_000;
 /** More rows than a change set adds: an ordinal is a change set's sequence times this, and the position in it. */
 const ordinalsPerSet = 1_000_000;
 
-/** A change set as JSON text: its parts with the journal's columns up to `reverts`, or how many rows it has and its `VolatileChanges`. */
+/** The journal's columns up to `reverts`. */
+type JournalOrigin = readonly [
+  revision: number,
+  time: number,
+  user: string,
+  client: string,
+  command: string,
+  run: string,
+  reverts: number | null,
+];
+
+/** What becomes of a row that a change set adds or removes: `takesBack`, it may go where it was. */
+interface Place {
+  readonly ordinal: number;
+  readonly time: number;
+  readonly takesBack: boolean;
+}
+
+/** A change set as JSON text: its parts with where they come from, or how many rows it has and its `VolatileChanges`. */
 export type ChangeSetText = { readonly sequence: number } & (
-  | { readonly journal: readonly [revision: number, ...rest: unknown[]]; readonly parts: readonly string[] }
+  | { readonly journal: JournalOrigin; readonly parts: readonly string[] }
   | { readonly journal?: never; readonly rows: number; readonly changes: string }
 );
 
@@ -71,8 +89,11 @@ export class Writer {
 
   #writeJournalled({ sequence, journal, parts }: Extract<ChangeSetText, { parts: unknown }>): void {
     let ordinal = sequence * ordinalsPerSet;
+    const [, time] = journal;
+    const takesBack = journal[6] !== null;
     for (const [part, changes] of parts.entries()) {
-      ordinal = this.#apply(JSON.parse(changes) as JournalChanges, ordinal);
+      for (const [table, rows] of Object.entries(JSON.parse(changes) as JournalChanges))
+        for (const row of rows) this.#applyRow(table, row, { ordinal: ordinal++, time, takesBack });
       this.#run(this.#statements.insert(journalTable, journalColumns), [...journal, part, changes]);
     }
   }
@@ -98,24 +119,28 @@ export class Writer {
       [auditTable, 'until', 'first', auditBefore],
       ['eventlog', 'eventtime', 'recid', new Date(eventsBefore).toISOString()],
     ] as const;
+    this.#run(`delete from ${removedTable} where time < ?`, [journalBefore]);
     for (const [table, timeColumn, key, before] of limits) {
       const statement = this.#prepare(this.#statements.prune(table, timeColumn, key));
       while (statement.run(before, 1_000).changes > 0);
     }
   }
 
-  /** Returns the ordinal after those of the rows it added. */
-  #apply(changes: JournalChanges, ordinal: number): number {
-    for (const table in changes) for (const row of changes[table]!) this.#applyRow(table, row, ordinal++);
-    return ordinal;
+  #applyRow(table: string, [key, before, after]: JournalRow, { ordinal, time, takesBack }: Place): void {
+    if (after === null) {
+      this.#run(this.#statements.noteRemoved(table), [table, key, time, ...keyValues(table, key)]);
+      this.#run(this.#statements.remove(table), keyValues(table, key));
+    } else if (before === null) {
+      const insert = this.#statements.insert(table, [...Object.keys(after), ordinalColumn]);
+      const former = takesBack ? this.#former(table, key) : undefined;
+      this.#run(insert, [...Object.values(after), former ? former.ordinal : ordinal]);
+    } else this.#updateOf(table, Object.keys(after)).run([...Object.values(after), ...keyValues(table, key)]);
   }
 
-  #applyRow(table: string, [key, before, after]: JournalRow, ordinal: number): void {
-    if (after === null) this.#run(this.#statements.remove(table), keyValues(table, key));
-    else if (before === null) {
-      const insert = this.#statements.insert(table, [...Object.keys(after), ordinalColumn]);
-      this.#run(insert, [...Object.values(after), ordinal]);
-    } else this.#updateOf(table, Object.keys(after)).run([...Object.values(after), ...keyValues(table, key)]);
+  /** Where a row stood before it was removed. */
+  #former(table: string, key: string): { readonly ordinal: number | null } | undefined {
+    const text = `select ordinal from ${removedTable} where name = ? and key = ?`;
+    return this.#prepare(text).get(table, key) as { ordinal: number | null } | undefined;
   }
 
   /** Thousands of rows change in the same columns, one after the other. */
