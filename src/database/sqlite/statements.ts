@@ -18,7 +18,7 @@ export const ordinalColumn = 'muster_ordinal';
 /** Where rows stood that are gone, for as long as the journal may bring them back. */
 export const removedTable = 'muster_removed';
 
-/** SQL texts by shape, made once each by kysely; the parameters follow the order given here. */
+/** SQL texts by shape, made once each, by kysely where it can say it; the parameters follow the order given here. */
 export class Statements {
   readonly #builder: Kysely<AnyDatabase>;
   readonly #texts = new Map<string, string>();
@@ -74,8 +74,11 @@ export class Statements {
 
   /** Keeps where a row stands. Parameters: the table, the storage key, the time, the keys. */
   noteRemoved(table: string): string {
-    const keys = tableNamed(table).keys.map((key) => `"${key}" = ?`);
-    return `insert or replace into ${removedTable} (name, key, time, ordinal) select ?, ?, ?, ${ordinalColumn} from "${table}" where ${keys.join(' and ')}`;
+    return this.#text(`r ${table}`, () => {
+      const keys = tableNamed(table).keys.map((key) => `"${key}" = ?`);
+      const row = `select ?, ?, ?, ${ordinalColumn} from "${table}" where ${keys.join(' and ')}`;
+      return { sql: `insert or replace into ${removedTable} (name, key, time, ordinal) ${row}` };
+    });
   }
 
   /** The next rows in key order: their ordinals and keys. Parameters: the keys to start after, how many. */
@@ -110,7 +113,7 @@ export class Statements {
     );
   }
 
-  #text(shape: string, make: () => CompiledQuery): string {
+  #text(shape: string, make: () => Pick<CompiledQuery, 'sql'>): string {
     let text = this.#texts.get(shape);
     if (text === undefined) this.#texts.set(shape, (text = make().sql));
     return text;

@@ -89,8 +89,8 @@ export class Writer {
 
   #writeJournalled({ sequence, journal, parts }: Extract<ChangeSetText, { parts: unknown }>): void {
     let ordinal = sequence * ordinalsPerSet;
-    const [, time] = journal;
-    const takesBack = journal[6] !== null;
+    const [, time, , , , , reverts] = journal;
+    const takesBack = reverts !== null;
     for (const [part, changes] of parts.entries()) {
       for (const [table, rows] of Object.entries(JSON.parse(changes) as JournalChanges))
         for (const row of rows) this.#applyRow(table, row, { ordinal: ordinal++, time, takesBack });
