@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ export interface DirectWork extends Work {
   /** Every program that was run, with its arguments. */
   readonly programs: string[][];
   cancel(): void;
-  /** Removes the stagings, as the end of a run does. */
+  /** Removes mounts and stagings, as the end of a run does. */
   end(): void;
 }
 
@@ -31,7 +31,10 @@ export function directWork(
     lines,
     programs,
     cancel: () => abort.abort(),
-    end: () => stagings.forEach((path) => rmSync(path, { recursive: true, force: true })),
+    end() {
+      for (const words of programs) if (words[0] === 'mount') execFileSync('umount', ['--', words.at(-1)!]);
+      for (const path of stagings) rmSync(path, { recursive: true, force: true });
+    },
     tell: (line) => void lines.push(line),
     progress: () => {},
     async staging(beside) {

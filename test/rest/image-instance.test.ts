@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -208,7 +217,7 @@ describe('an image', () => {
     await server.ok('DELETE', `/runs/${run}`);
     await until(async () => (await server.ok('GET', `/runs/${run}`)).state !== 'running');
     expect(existsSync(join(installdir, 'netboot/rocky9', arch, 'compute'))).toBe(false);
-    expect(stagings(installdir)).toEqual([]);
+    await until(async () => stagings(installdir).length === 0);
   });
 
   test('whose building was killed with muster can be built again', async () => {
@@ -227,8 +236,8 @@ describe('an image', () => {
   });
 }, 600_000);
 
-const stagings = (top: string): string[] =>
-  readdirSync(top, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.muster-'));
+/** Directories may go while they are looked through. */
+const stagings = (top: string): string[] => globSync('**/.muster-*', { cwd: top });
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(50);

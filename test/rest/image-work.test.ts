@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -63,8 +72,8 @@ afterAll(async () => {
   for (const each of [data, installdir]) rmSync(each, { recursive: true });
 });
 
-const stagings = (): string[] =>
-  readdirSync(installdir, { recursive: true, encoding: 'utf8' }).filter((name) => /\.muster-[^/]*$/.test(name));
+/** Directories may go while they are looked through. */
+const stagings = (): string[] => globSync('**/.muster-*', { cwd: installdir });
 const stateOf = async (run: string): Promise<string> => (await server.ok('GET', `/runs/${run}`)).state;
 
 /** What a process has started. */
@@ -114,7 +123,7 @@ test('steps on several images are cancelled in the middle, killed with muster, a
   const states = await Promise.all(cancelled.map(stateOf));
   expect(states.filter((state) => state === 'cancelled').length, states.join()).toBeGreaterThanOrEqual(4);
   expect(states.filter((state) => !['cancelled', 'finished'].includes(state))).toEqual([]);
-  expect(stagings()).toEqual([]);
+  await expect.poll(stagings).toEqual([]);
 
   const killed = await heldInTheMiddle();
   server.child.kill('SIGKILL');
@@ -136,5 +145,5 @@ test('steps on several images are cancelled in the middle, killed with muster, a
   expect(await server.ok('GET', '/osimages/two')).toMatchObject({ two: { profile: 'two' } });
   expect(existsSync(join(installdir, 'netboot/debian12', osarch, 'two/rootimg.sfs'))).toBe(true);
   expect(existsSync(directoryOf('removed'))).toBe(false);
-  expect(stagings()).toEqual([]);
+  await expect.poll(stagings).toEqual([]);
 });

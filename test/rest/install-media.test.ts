@@ -34,7 +34,7 @@ test('POST /osimages copies a medium and defines its images', async () => {
   const reply = await copy({ iso });
   expect([reply.status, reply.text]).toEqual([201, '']);
   expect(readdirSync(tree)).toContain('.disk');
-  expect(readdirSync(installdir).sort()).toEqual(['debian.iso', 'debian12.12']);
+  await expect.poll(() => readdirSync(installdir).sort()).toEqual(['debian.iso', 'debian12.12']);
   const names = ['install', 'netboot', 'statelite'].map((method) => `debian12.12-x86_64-${method}-compute`);
   expect(await server.ok('GET', '/osimages')).toEqual(expect.arrayContaining(names));
   expect((await server.ok('GET', `/osimages/${names[1]}`))[names[1]!]).toMatchObject({
@@ -164,13 +164,14 @@ test('a kill in the middle leaves nothing half made, and the same command works 
   // Four gigabytes of nothing, which take a while to write.
   tampered.setExtent(tampered.record('ZZ.IMG;1'), { size: 0xffff_f800 }).save();
   truncateSync(iso, 2 ** 33);
-  await copy({ iso }, { headers: { Prefer: 'respond-async' } });
   const stagings = () => readdirSync(installdir).filter((name) => name.startsWith('.muster-'));
+  await expect.poll(stagings).toEqual([]);
+  await copy({ iso }, { headers: { Prefer: 'respond-async' } });
   while (stagings().length === 0) await pause(5);
   server.child.kill('SIGKILL');
   await new Promise((resolve) => server.child.once('exit', resolve));
   server = await startServer({ data });
-  expect(stagings()).toEqual([]);
+  await expect.poll(stagings).toEqual([]);
   expect(readdirSync(installdir)).not.toContain('rocky9.6');
   const whole = burn(installdir, 'rocky', anacondaTree('Rocky Linux', '9.6'));
   await server.ok('POST', '/osimages', { iso: whole });

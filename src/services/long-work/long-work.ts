@@ -60,6 +60,10 @@ export class LongWork {
     const kept: RunRecord[] = [];
     for (const record of records) {
       const { run, interrupted = Date.now(), stagings } = record;
+      if (record.done) {
+        this.#cleanUp(record, this.#stop.signal);
+        continue;
+      }
       if (interrupted < Date.now() - day && stagings.length === 0) {
         await removeRecord(this.#directory, run);
         continue;
@@ -69,7 +73,7 @@ export class LongWork {
         await found(marked);
         await writeRecord(this.#directory, marked);
       }
-      if (stagings.length > 0) this.#cleanUp(marked);
+      if (stagings.length > 0) this.#cleanUp(marked, this.#stop.signal);
       kept.push(marked);
     }
     return kept;
@@ -89,6 +93,7 @@ export class LongWork {
       log: this.#log,
       stop: this.#stop.signal,
       isIsolated: () => (this.#isolated ??= this.#tryIsolation()),
+      cleanUp: (record) => this.#cleanUp(record),
       slot: (user, signal, work) => this.#slotsOfUsers.take(user, signal, () => this.#slots.take(all, signal, work)),
     };
   }
@@ -102,12 +107,15 @@ export class LongWork {
     return problem === undefined;
   }
 
-  #cleanUp(record: RunRecord): void {
-    const { signal } = this.#stop;
-    const cleaning = Promise.all(record.stagings.map((path) => removeStaging(path, record.run, signal)))
-      .then(() => writeRecord(this.#directory, { ...record, stagings: [] }))
+  /** Until the signal says that it takes too long. */
+  #cleanUp(record: RunRecord, signal?: AbortSignal): void {
+    const { run, stagings, done } = record;
+    const cleaning = Promise.all(stagings.map((path) => removeStaging(path, run, signal)))
+      .then(() =>
+        done ? removeRecord(this.#directory, run) : writeRecord(this.#directory, { ...record, stagings: [] }),
+      )
       .catch((error: unknown) => {
-        if (!signal.aborted) this.#log.error({ err: error, run: record.run }, 'what a run left could not be removed');
+        if (!signal?.aborted) this.#log.error({ err: error, run }, 'what a run left could not be removed');
       })
       .finally(() => this.#cleaning.delete(cleaning));
     this.#cleaning.add(cleaning);

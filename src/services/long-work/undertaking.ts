@@ -26,6 +26,8 @@ export interface House {
   /** Aborted when muster stops. */
   readonly stop: AbortSignal;
   isIsolated(): Promise<boolean>;
+  /** Removes what a run has left, while nobody waits for it. */
+  cleanUp(record: RunRecord): void;
   slot<T>(user: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
 }
 
@@ -104,7 +106,7 @@ export class Undertaking {
     }
   }
 
-  /** Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. */
+  /** Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. Success is told before all is removed. */
   async end(isDone: boolean): Promise<void> {
     const { directory, log } = this.#house;
     const { run } = this.claim;
@@ -113,7 +115,11 @@ export class Undertaking {
       const record = await readRecord(directory, run);
       const removed = (signal?: AbortSignal): Promise<unknown> =>
         Promise.all(record.stagings.map((path) => removeStaging(path, run, signal)));
-      if (this.isStopped && !isDone) {
+      if (isDone) {
+        const done = { ...record, done: true } as const;
+        await writeRecord(directory, done);
+        this.#house.cleanUp(done);
+      } else if (this.isStopped) {
         const interrupted = { ...record, interrupted: Date.now() };
         await writeRecord(directory, interrupted);
         await removed(AbortSignal.timeout(patience));

@@ -8,7 +8,7 @@ const rootNames = ['rootimg.sfs', 'rootimg.cpio.gz', 'rootimg.cpio.xz'];
 
 export const packDirectory = (directory: string, { id }: Pick<Pack, 'id'>): string => join(directory, packsName, id);
 
-/** Keeps a new pack, whose parts lie in `made`, and puts it to use; older ones beyond `kept` go. */
+/** Keeps a new pack, whose parts lie in `made`, and puts it to use; older ones beyond `kept` go with the staging. */
 export async function keepPack(
   { directory, staging, made }: { directory: string; staging: string; made: string },
   manifest: Manifest,
@@ -32,7 +32,7 @@ export async function keepPack(
   });
   const known = new Set(packs.map(({ id }) => id));
   for (const name of readdirSync(join(directory, packsName)))
-    if (!known.has(name)) await rm(join(directory, packsName, name), { recursive: true });
+    if (!known.has(name)) await rename(join(directory, packsName, name), join(staging, `old-${name}`));
 }
 
 /**

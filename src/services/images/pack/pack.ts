@@ -41,7 +41,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
   const staging = await stagingFor(directory, task);
   const made = join(staging, 'pack');
   mkdirSync(made, { mode: 0o755 });
-  const { root, remove } = await changeableView(task, tree, staging);
+  const root = await changeableView(task, tree, staging);
   const before = known ?? (await adopted(job, task, tree));
   const time = epochOf(before.runs.at(-1)?.made ?? before.made);
   if (job.toDisk) checkDiskTools(image, root);
@@ -65,7 +65,7 @@ async function pack(job: PackJob, task: Work): Promise<Pack> {
     allOf(others.map((name) => partOf(made, name))),
     stageRamdisk(task, made, job.ramdisk, others),
   ]);
-  const [part] = await allOf([partOf(made, file), syncFile(join(made, file)), remove()]);
+  const [part] = await allOf([partOf(made, file), syncFile(join(made, file))]);
   const parts = [part, ...otherParts];
   const { method, compress, lists } = job;
   const id = createHash('sha256')

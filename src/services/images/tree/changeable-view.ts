@@ -3,15 +3,11 @@ import { basename, dirname, join } from 'node:path';
 import type { Work } from '../../long-work/work.ts';
 import { linkTree } from './copy-tree.ts';
 
-/** A tree in which files may be removed and replaced, never written to, while the original stays as it is. */
-export interface ChangeableView {
-  readonly root: string;
-  /** It would go with the staging, but then nothing else is left to do meanwhile. */
-  remove(): Promise<unknown>;
-}
-
-/** An overlay costs nothing, however many files there are. Where none can be mounted, it is a copy of hard links. */
-export async function changeableView(task: Work, tree: string, staging: string): Promise<ChangeableView> {
+/**
+ * A tree in which files may be removed and replaced, never written to, while the original stays as it is. It goes with the run and its
+ * staging. An overlay costs nothing, however many files there are. Where none can be mounted, it is a copy of hard links.
+ */
+export async function changeableView(task: Work, tree: string, staging: string): Promise<string> {
   return (await overlay(task, tree, staging)) ?? (await links(task, tree, staging));
 }
 
@@ -20,7 +16,7 @@ const plainPath = /^[\w./+@-]+$/;
 /** Of mount: it could not be mounted, say because the file system is none that an overlay can be on. */
 const failures = [0, 1, 32];
 
-async function overlay(task: Work, tree: string, staging: string): Promise<ChangeableView | undefined> {
+async function overlay(task: Work, tree: string, staging: string): Promise<string | undefined> {
   // Others would see the mount, and it would outlive this process.
   if (!task.hasOwnMounts || !plainPath.test(tree) || !plainPath.test(staging)) return undefined;
   const [view, upper, work] = ['view', 'changes', 'changing'].map((name) => join(staging, name)) as [
@@ -36,12 +32,11 @@ async function overlay(task: Work, tree: string, staging: string): Promise<Chang
     // Why not is nothing that whoever watches could mend or has to.
     output: () => undefined,
   });
-  if (code !== 0) return undefined;
-  return { root: join(view, basename(tree)), remove: () => task.program('umount', ['--', view]) };
+  return code === 0 ? join(view, basename(tree)) : undefined;
 }
 
-async function links(task: Work, tree: string, staging: string): Promise<ChangeableView> {
+async function links(task: Work, tree: string, staging: string): Promise<string> {
   const root = join(staging, 'root');
   await linkTree(task, tree, root);
-  return { root, remove: () => task.program('rm', ['-rf', '--one-file-system', '--', root]) };
+  return root;
 }
