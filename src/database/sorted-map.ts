@@ -78,7 +78,11 @@ export class SortedMap<V> {
   with(changes: ReadonlyMap<string, V | undefined>): SortedMap<V> {
     if (changes.size === 0) return this;
     const sorted = [...changes.keys()];
-    if (sorted.length > 1) sorted.sort(byText);
+    if (sorted.length === 1) {
+      const [key] = sorted as [string];
+      const replaced = this.#withOther(key, changes.get(key));
+      if (replaced) return replaced;
+    } else sorted.sort(byText);
     const blocks: Block<V>[] = [];
     let copied = 0;
     let size = this.size;
@@ -97,6 +101,21 @@ export class SortedMap<V> {
     }
     for (; copied < this.#blocks.length; copied++) blocks.push(this.#blocks[copied]!);
     return new SortedMap(blocks, size);
+  }
+
+  /** A copy in which a key that is there has another value: what most writes need, so it copies as little as possible. */
+  #withOther(key: string, value: V | undefined): SortedMap<V> | undefined {
+    const at = this.#blockIndex(key);
+    const block = this.#blocks[at];
+    if (value === undefined || !block) return undefined;
+    const { keys } = block;
+    const index = lowerBound(keys, key);
+    if (keys[index] !== key) return undefined;
+    const values = block.values.slice();
+    values[index] = value;
+    const blocks = this.#blocks.slice();
+    blocks[at] = { keys, values };
+    return new SortedMap(blocks, this.size);
   }
 
   /** The keys whose value differs between the two maps. Shared blocks are skipped without a look inside. */
