@@ -44,8 +44,11 @@ const firstSlice = 2;
 /** Steps that are taken without a look at the clock: most work has few, and has ended by then. */
 const firstSteps = 3;
 
-/** Does work that may take long; what has not ended soon goes on in slices, so that others get their turn in between. */
-export function inSlices<T>(work: Sliced<T>): T | Promise<T> {
+/**
+ * Does work that may take long; what has not ended soon goes on in slices, so that others get their turn in between. It fails when
+ * `isInVain` says after such a turn that nobody wants its result any more.
+ */
+export function inSlices<T>(work: Sliced<T>, isInVain?: () => boolean): T | Promise<T> {
   for (let taken = 0; taken < firstSteps; taken++) {
     const next = work.next();
     if (next.done) return next.value;
@@ -59,11 +62,12 @@ export function inSlices<T>(work: Sliced<T>): T | Promise<T> {
     }
   };
   const ended = step();
-  return ended ? ended.value : goOn(step);
+  return ended ? ended.value : goOn(step, isInVain);
 }
 
-async function goOn<T>(step: () => IteratorReturnResult<T> | undefined): Promise<T> {
+async function goOn<T>(step: () => IteratorReturnResult<T> | undefined, isInVain?: () => boolean): Promise<T> {
   for (;;) {
+    if (isInVain?.()) throw new Error('nobody wants it any more');
     const ended = await requestSlices.run(step);
     if (ended) return ended.value;
   }

@@ -27,6 +27,8 @@ export class Snapshot {
   /** Counts all of them. */
   readonly sequence: number;
   readonly #tables: readonly (TableVersion | undefined)[];
+  readonly #made: unknown[] = [];
+  static #caches = 0;
 
   private constructor(revision: number, sequence: number, tables: readonly (TableVersion | undefined)[]) {
     this.revision = revision;
@@ -38,6 +40,12 @@ export class Snapshot {
     const tables: TableVersion[] = [];
     for (const [name, rows] of contents) tables[slotOf(name)] = { rows, version: sequence };
     return new Snapshot(revision, sequence, tables);
+  }
+
+  /** Makes something of each snapshot once, and keeps it there: every write makes a snapshot, for which a weak map costs much more. */
+  static cached<V>(make: (snapshot: Snapshot) => V & {}): (snapshot: Snapshot) => V & {} {
+    const cache = Snapshot.#caches++;
+    return (snapshot) => (snapshot.#made[cache] ??= make(snapshot)) as V & {};
   }
 
   static readonly empty = Snapshot.of({ revision: 0, sequence: 0, tables: [] });

@@ -216,7 +216,7 @@ export class Store {
     const accept = (): (() => void) => () => this.#accept(pending);
     const refuse = (error: unknown) => () => pending.reject(error);
     try {
-      const computed = inSlices(this.#compute(pending, head));
+      const computed = inSlices(this.#compute(pending, head), () => this.#head !== head);
       return computed instanceof Promise ? computed.then(accept, refuse) : accept();
     } catch (error) {
       return refuse(error);
@@ -225,21 +225,11 @@ export class Store {
 
   *#compute(pending: Pending, head: Snapshot): Sliced<void> {
     const computed = pending.compute(head);
-    const changes = 'next' in computed ? yield* this.#whileNewest(head, computed) : computed;
+    const changes = 'next' in computed ? yield* computed : computed;
     pending.changes = encodeChanges(changes);
     yield;
     pending.journalled = !isVolatile(pending.changes);
     pending.after = changes.length > 0 ? head.apply(changes, head.revision + (pending.journalled ? 1 : 0)) : head;
-  }
-
-  /** Stops computing when it would be for nothing. */
-  *#whileNewest(head: Snapshot, computing: Sliced<readonly RowChange[]>): Sliced<readonly RowChange[]> {
-    for (;;) {
-      const next = computing.next();
-      if (next.done) return next.value;
-      yield;
-      if (this.#head !== head) return [];
-    }
   }
 
   #accept(pending: Pending): void {

@@ -1,7 +1,6 @@
 import { canonicalAddress } from '../access/addresses.ts';
-import { cachedBy } from '../core/cache.ts';
 import { ipText, parseIp } from '../core/ip.ts';
-import type { Snapshot } from '../database/snapshot.ts';
+import { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { EffectiveReader } from './effective.ts';
 import { clusterDomains, definedNames, domainAround } from './foreign-names.ts';
@@ -82,7 +81,7 @@ const leadClaim = (name: string): string => `name ${name.toLowerCase()}`;
 export const isNameClaim = (claim: string): boolean => claim.startsWith('name ');
 
 /** Names of hosts are the same in capital letters, and with a domain of the cluster. */
-const plainNames = cachedBy((snapshot: Snapshot) => {
+const plainNames = Snapshot.cached((snapshot) => {
   const domains = clusterDomains(snapshot);
   return (name: string): string => {
     const lower = name.toLowerCase().replace(/\.$/, '');

@@ -1,9 +1,8 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { sep } from 'node:path';
-import { cachedBy } from '../core/cache.ts';
 import { Fault } from '../core/errors.ts';
 import type { PatternAllowance } from '../core/patterns.ts';
-import type { Snapshot } from '../database/snapshot.ts';
+import { Snapshot } from '../database/snapshot.ts';
 import { type Table, tables } from '../database/tables.ts';
 import {
   type Cluster,
@@ -15,8 +14,6 @@ import {
 } from '../noderange/index.ts';
 import { effectiveReader, siteValue } from './effective.ts';
 import { allMembers, allNodes, groupExists, groupMembers, valuesOfAll, visibleNodes } from './groups.ts';
-
-const clusters = new WeakMap<Snapshot, { readonly rangeFiles: string | undefined; readonly cluster: Cluster }>();
 
 export interface RangeOptions {
   readonly verify?: boolean | undefined;
@@ -32,23 +29,20 @@ export interface RangeOptions {
 
 /** A snapshot as node ranges see it. */
 function clusterOf(snapshot: Snapshot, { rangeFiles, sees, hidden }: RangeOptions = {}): Cluster {
-  const cached = clusters.get(snapshot);
-  let cluster = cached?.rangeFiles === rangeFiles ? cached?.cluster : undefined;
-  if (!cluster) clusters.set(snapshot, { rangeFiles, cluster: (cluster = makeCluster(snapshot, rangeFiles)) });
+  let cluster = clusterIn(snapshot);
+  if (rangeFiles !== undefined) cluster = { ...cluster, file: (path) => readRangeFile(rangeFiles, path) };
   if (hidden) cluster = withHidden(snapshot, cluster);
   return sees ? seenBy(snapshot, cluster, sees) : cluster;
 }
 
-function makeCluster(snapshot: Snapshot, rangeFiles: string | undefined): Cluster {
-  const reader = effectiveReader(snapshot);
-  return {
-    hasNode: (name) => reader.nodeRow(name) !== undefined,
+const clusterIn = Snapshot.cached(
+  (snapshot): Cluster => ({
+    hasNode: (name) => effectiveReader(snapshot).nodeRow(name) !== undefined,
     group: (name) => groupMembers(snapshot, name),
     nodeNames: () => visibleNodes(snapshot),
     select: (criterion, patterns) => selectVisible(snapshot, criterion, patterns),
-    ...(rangeFiles === undefined ? {} : { file: (path: string) => readRangeFile(rangeFiles, path) }),
-  };
-}
+  }),
+);
 
 const withHidden = (snapshot: Snapshot, cluster: Cluster): Cluster => ({
   ...cluster,
@@ -80,7 +74,7 @@ export function expandRange(snapshot: Snapshot, text: string, options: RangeOpti
 }
 
 /** Nodes of rules by their ranges. */
-const ruleCache = cachedBy<Snapshot, Map<string, ReadonlySet<string>>>(() => new Map());
+const ruleCache = Snapshot.cached(() => new Map<string, ReadonlySet<string>>());
 
 /** The nodes a policy rule's range means: hidden ones and those that `excludenodes` keeps out of other ranges are among them. */
 export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<string> {

@@ -1,6 +1,6 @@
-import { cachedBy, cachedByText } from '../core/cache.ts';
+import { cachedByText } from '../core/cache.ts';
 import { redacted } from '../database/draft.ts';
-import type { Snapshot } from '../database/snapshot.ts';
+import { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, nodeTables, type Row, rowsOfNodePrefix, type Table } from '../database/tables.ts';
 import { substitute, substituteNics } from './substitution/index.ts';
 
@@ -29,19 +29,18 @@ export const listItems = cachedByText(20_000, (list): readonly string[] =>
 /** Reads nodes' effective values from one snapshot: own row first, then the groups in their order. */
 export class EffectiveReader {
   readonly snapshot: Snapshot;
-  /** The node tables that hold any row at all; most are empty in most clusters. */
-  readonly #inUse: readonly Table[];
+  #inUse: readonly Table[] | undefined;
   readonly #groupRows = new Map<string, Map<string, readonly Row[]>>();
   readonly #hierarchical: ReadonlyMap<string, string>;
 
   constructor(snapshot: Snapshot) {
     this.snapshot = snapshot;
-    this.#inUse = nodeTables.filter((table) => snapshot.rows(table.name).size > 0);
     this.#hierarchical = hierarchicalColumns(siteValue(snapshot, 'hierarchicalattrs') ?? '');
   }
 
+  /** The node tables that hold any row at all; most are empty in most clusters. */
   get tablesInUse(): readonly Table[] {
-    return this.#inUse;
+    return (this.#inUse ??= nodeTables.filter((table) => this.snapshot.rows(table.name).size > 0));
   }
 
   nodeRow(node: string): Row | undefined {
@@ -102,17 +101,17 @@ export class EffectiveReader {
   }
 }
 
-export const effectiveReader = cachedBy((snapshot: Snapshot) => new EffectiveReader(snapshot));
+export const effectiveReader = Snapshot.cached((snapshot) => new EffectiveReader(snapshot));
 
 /** site.hierarchicalattrs: `column[:delimiter]` items, separated by commas. */
-function hierarchicalColumns(text: string): Map<string, string> {
+const hierarchicalColumns = cachedByText(16, (text): ReadonlyMap<string, string> => {
   const columns = new Map<string, string>();
   for (const item of listItems(text)) {
     const [column, delimiter] = item.split(':', 2);
     columns.set(column!, delimiter || ',');
   }
   return columns;
-}
+});
 
 function mergeColumns(
   table: Table,

@@ -1,19 +1,13 @@
-import type { Snapshot } from '../database/snapshot.ts';
+import { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { type EffectiveReader, effectiveReader, siteValue } from './effective.ts';
 import { nicParts } from './node-attributes.ts';
 import { networksOf } from './networks.ts';
 
-const domainsOf = new WeakMap<Snapshot, ReadonlySet<string>>();
-
-export function clusterDomains(snapshot: Snapshot): ReadonlySet<string> {
-  let domains = domainsOf.get(snapshot);
-  if (!domains) {
-    const given = [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])];
-    domainsOf.set(snapshot, (domains = new Set(given.flatMap((domain) => domain?.toLowerCase() || []))));
-  }
-  return domains;
-}
+export const clusterDomains = Snapshot.cached((snapshot): ReadonlySet<string> => {
+  const given = [siteValue(snapshot, 'domain'), ...networksOf(snapshot).map(({ row }) => row['domain'])];
+  return new Set(given.flatMap((domain) => domain?.toLowerCase() || []));
+});
 
 /** The longest of the domains that a name in small letters lies in. */
 export function domainAround(name: string, domains: ReadonlySet<string>): string | undefined {

@@ -1,7 +1,6 @@
-import { cachedBy } from '../../../core/cache.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Draft } from '../../../database/draft.ts';
-import type { Snapshot } from '../../../database/snapshot.ts';
+import { Snapshot } from '../../../database/snapshot.ts';
 import { isEnabled, type Row } from '../../../database/tables.ts';
 import { expandRange, type RangeOptions } from '../../../objects/cluster.ts';
 import { effectiveReader, siteValue } from '../../../objects/effective.ts';
@@ -77,7 +76,7 @@ function nodesOf(snapshot: Snapshot, noderange: string, options?: RangeOptions):
 /** The node that the next unknown machine becomes. Many may ask before anything changes. */
 export const nextInOrder = (snapshot: Snapshot): string | undefined => nextOf(snapshot).node;
 
-const nextOf = cachedBy((snapshot: Snapshot): { readonly node: string | undefined } => {
+const nextOf = Snapshot.cached((snapshot): { readonly node: string | undefined } => {
   for (const { noderange } of openRanges(snapshot)) {
     const [node] = freeNodes(snapshot, noderange);
     if (node !== undefined) return { node };
