@@ -45,6 +45,7 @@ export class Undertaking {
   readonly #house: House;
   readonly #ended = Promise.withResolvers<void>();
   #record: RunRecord | undefined;
+  readonly #written = new Set<string>();
 
   constructor(house: House, claim: Claim, cancelled: AbortSignal) {
     this.claim = claim;
@@ -90,14 +91,13 @@ export class Undertaking {
     const isolated = await this.#house.isIsolated();
     const limits = new AbortController();
     const signal = AbortSignal.any([this.signal, limits.signal]);
-    const written = new Set<string>();
-    const stopLooking = look(written, settings.reserve, limits);
+    const stopLooking = look(this.#written, settings.reserve, limits);
     const late = setTimeout(
       () => limits.abort(tooLong(settings.seconds)),
       Math.min(settings.seconds * 1_000, longestTimer),
     );
     const order = { module: module.href, job, directory, record: this.#record!, reserve: settings.reserve, isolated };
-    const writesTo = (staging: string): unknown => written.add(dirname(staging));
+    const writesTo = (staging: string): unknown => this.#written.add(dirname(staging));
     try {
       return await doInChild(order, { signal, log, tell, writesTo });
     } finally {
@@ -106,7 +106,10 @@ export class Undertaking {
     }
   }
 
-  /** Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. Success is told before all is removed. */
+  /**
+   * Leaves nothing behind, whatever came of it. What muster's stop has interrupted stays on record. Who has made something need not wait
+   * until the rest is removed; who only moved things away may have done so for their room.
+   */
   async end(isDone: boolean): Promise<void> {
     const { directory, log } = this.#house;
     const { run } = this.claim;
@@ -115,11 +118,11 @@ export class Undertaking {
       const record = await readRecord(directory, run);
       const removed = (signal?: AbortSignal): Promise<unknown> =>
         Promise.all(record.stagings.map((path) => removeStaging(path, run, signal)));
-      if (isDone) {
+      if (isDone && this.#written.size > 0) {
         const done = { ...record, done: true } as const;
         await writeRecord(directory, done);
         this.#house.cleanUp(done);
-      } else if (this.isStopped) {
+      } else if (this.isStopped && !isDone) {
         const interrupted = { ...record, interrupted: Date.now() };
         await writeRecord(directory, interrupted);
         await removed(AbortSignal.timeout(patience));

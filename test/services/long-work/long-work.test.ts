@@ -92,6 +92,14 @@ describe('long work', () => {
     expect([readdirSync(join(data, 'place')), readdirSync(join(data, 'long-work'))]).toEqual([[], []]);
   });
 
+  test('that has only moved things away is done when their room is there', async () => {
+    const work = open();
+    mkdirSync(join(data, 'place'));
+    await toil(work, [{ staging: join(data, 'place'), movesOnly: true }]);
+    expect([readdirSync(join(data, 'place')), readdirSync(join(data, 'long-work'))]).toEqual([[], []]);
+    await work.close();
+  });
+
   test('keeps no dead processes that programs have left', async () => {
     const file = join(scratch, 'orphan');
     const gone = 'pid=$(cat "$0"); while [ -d "/proc/$pid" ]; do sleep 0.05; done; rm "$0"; echo gone';
