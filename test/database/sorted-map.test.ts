@@ -4,9 +4,9 @@ import { byText, SortedMap } from '../../src/database/sorted-map.ts';
 
 /** Keys of three lengths that share prefixes, so that changes meet within blocks and across their borders. */
 const key = fc.nat(2_000).map((n) => `n${String(n).padStart(n % 3, '0')}`);
-const change = fc.tuple(key, fc.option(fc.nat(3), { nil: undefined }));
+const entry = fc.tuple(key, fc.option(fc.nat(3), { nil: undefined }));
 /** One change takes a way of its own. */
-const changes = fc.oneof(fc.array(change, { maxLength: 400 }), fc.tuple(change));
+const changes = fc.oneof(fc.array(entry, { maxLength: 400 }), fc.tuple(entry));
 const steps = fc.array(changes, { maxLength: 6 });
 
 const entriesOf = (map: ReadonlyMap<string, number>) => [...map].sort(([a], [b]) => byText(a, b));
