@@ -1,7 +1,7 @@
 import {
-  globSync,
   copyFileSync,
   existsSync,
+  globSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -123,6 +123,8 @@ test('steps on several images are cancelled in the middle, killed with muster, a
   const states = await Promise.all(cancelled.map(stateOf));
   expect(states.filter((state) => state === 'cancelled').length, states.join()).toBeGreaterThanOrEqual(4);
   expect(states.filter((state) => !['cancelled', 'finished'].includes(state))).toEqual([]);
+  const ended = cancelled.filter((_, index) => states[index] === 'cancelled');
+  expect(stagings().filter((name) => ended.some((run) => name.includes(run)))).toEqual([]);
   await expect.poll(stagings).toEqual([]);
 
   const killed = await heldInTheMiddle();
