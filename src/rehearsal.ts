@@ -67,8 +67,8 @@ async function rehearsePower(): Promise<void> {
       const some = Array.from({ length: perTurn }, (_, index) => nameOf(first + index));
       const plan = { shared: { action: 'stat' }, target };
       const workplace = { means, files: new LocalFiles(), signal, tell: () => undefined };
-      for await (const result of workOn(rpower as never, 'muster', some, plan, workplace))
-        if ('error' in result) throw new Error(result.error);
+      for await (const results of workOn(rpower as never, 'muster', some, plan, workplace))
+        for (const result of results) if ('error' in result) throw new Error(result.error);
       await turn();
     }
   } finally {

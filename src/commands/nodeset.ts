@@ -41,13 +41,13 @@ export const nodeset = perNode({
     };
   },
   work: (_shared, target, { node }) => Promise.resolve({ node, value: target }),
-  async *finish(results, { state }, scope): AsyncIterable<NodeResult> {
+  async *finish(results, { state }, scope): AsyncIterable<readonly NodeResult[]> {
     if (state === undefined) {
       yield* results;
       return;
     }
     const { selection, run, caller } = scope;
     const origin = { user: caller.user, client: caller.client, command: 'nodeset', run };
-    yield* await setBootStates(scope, origin, selection.nodes ?? [], parseBootStates(state));
+    yield await setBootStates(scope, origin, selection.nodes ?? [], parseBootStates(state));
   },
 });

@@ -88,19 +88,29 @@ export const nodestat = perNode<typeof args, { readonly update: boolean }, Targe
       task.tell({ kind: 'sighting', status: seen.status, applications: applicationStatus(applications, running) });
     return { node, value: seen };
   },
-  async *finish(results, { power, update = false }, { hardware, snapshot, again }): AsyncIterable<NodeResult> {
+  async *finish(
+    results,
+    { power, update = false },
+    { hardware, snapshot, again },
+  ): AsyncIterable<readonly NodeResult[]> {
     const off: string[] = [];
-    for await (const result of results) {
-      if (!('value' in result)) yield result;
-      else if (power && result.value.status === away.status) off.push(result.node);
-      else yield { node: result.node, value: { nodestat: result.value.state } };
+    for await (const batch of results) {
+      yield batch.flatMap((result): NodeResult | [] => {
+        if (!('value' in result)) return result;
+        const { node, value } = result;
+        if (!power || value.status !== away.status) return { node, value: { nodestat: value.state } };
+        off.push(node);
+        return [];
+      });
     }
     if (off.length === 0) return;
     const targets = hardware.targets(snapshot, 'nodestat', 'power');
     const plan = { shared: { update }, target: async (node: string) => ({ power: await targets(node) }) };
-    for await (const result of again(off, plan)) {
-      const powerState = 'value' in result ? result.value.state : 'error' in result ? result.error : '';
-      yield { node: result.node, value: { nodestat: `${away.state}(${powerState})` } };
+    for await (const batch of again(off, plan)) {
+      yield batch.map((result) => {
+        const powerState = 'value' in result ? result.value.state : 'error' in result ? result.error : '';
+        return { node: result.node, value: { nodestat: `${away.state}(${powerState})` } };
+      });
     }
   },
 });

@@ -36,10 +36,10 @@ export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeV
   /** A Fault is the node's failure. */
   work(shared: Shared, target: Target, task: Task): Promise<NodeResult<Value>>;
   finish?(
-    results: AsyncIterable<NodeResult<Value>>,
+    results: AsyncIterable<readonly NodeResult<Value>[]>,
     args: Args,
     scope: FinishScope<Shared, Target, Value>,
-  ): AsyncIterable<NodeResult>;
+  ): AsyncIterable<readonly NodeResult[]>;
 }
 
 /** One whose data only it itself understands. */
@@ -88,7 +88,7 @@ export interface FinishScope<Shared, Target, Value> extends Scope {
   /** Aborted when the run is cancelled. */
   readonly cancelled: AbortSignal;
   /** Has more work done by the same command. */
-  again(nodes: readonly string[], plan: Plan<Shared, Target>): AsyncIterable<NodeResult<Value>>;
+  again(nodes: readonly string[], plan: Plan<Shared, Target>): AsyncIterable<readonly NodeResult<Value>[]>;
 }
 
 export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue>(
@@ -137,7 +137,7 @@ export function checkWord(word: string, known: readonly string[], what: string):
 }
 
 /** Works on a node by a capability of its hardware. */
-export async function useDevice<K extends keyof Capabilities, Value>(
+export function useDevice<K extends keyof Capabilities, Value>(
   target: DeviceTarget,
   needs: K,
   task: Task,
@@ -145,8 +145,6 @@ export async function useDevice<K extends keyof Capabilities, Value>(
   reads = false,
 ): Promise<NodeResult<Value>> {
   const { devices, node } = task;
-  return {
-    node,
-    value: await (reads ? devices.read(target, needs, task, work) : devices.use(target, needs, task, work)),
-  };
+  const used = reads ? devices.read(target, needs, task, work) : devices.use(target, needs, task, work);
+  return used.then((value) => ({ node, value }));
 }

@@ -57,7 +57,7 @@ export const rinstall = perNode<typeof args, object, Target, { readonly power: s
     );
     return { node: task.node, value: { power: state } };
   },
-  async *finish(_results, given, scope): AsyncIterable<NodeResult> {
+  async *finish(_results, given, scope): AsyncIterable<readonly NodeResult[]> {
     const { selection, boot, caller, snapshot } = scope;
     const states = statesOf(given.state);
     const plan = devicePlan(snapshot, scope.hardware);
@@ -70,7 +70,7 @@ export const rinstall = perNode<typeof args, object, Target, { readonly power: s
           await plan.target(node);
           claimed.set(node, boot.watcher.claim(node, caller.user, given.seconds));
         } catch (error) {
-          yield failureOf(node, error);
+          yield [failureOf(node, error)];
         }
       }
       const origin = { user: caller.user, client: caller.client, command: 'rinstall', run: scope.run };
@@ -114,7 +114,7 @@ async function provision(
   const { node } = watch;
   const began = Date.now();
   watch.begin(state);
-  for await (const result of again([node], plan)) if (!('value' in result)) return result;
+  for await (const [result] of again([node], plan)) if (result && !('value' in result)) return result;
   watch.poweredOn();
   if (!waits) return { node, value: { provision: 'powered on' } };
   await watch.end(cancelled);

@@ -13,23 +13,25 @@ interface Member {
 export const rscan = perNode({
   ...onHardware('rscan', 'subnodes', {}, (subnodes, _args, { signal }) => subnodes.list(signal)),
   line: () => ['-z'],
-  async *finish(results, _args, { selection }): AsyncIterable<NodeResult> {
+  async *finish(results, _args, { selection }): AsyncIterable<readonly NodeResult[]> {
     const related = relatedNames(selection.nodes ?? []);
     const sent = new Set<string>();
     const pending: Member[] = [];
-    for await (const result of results) {
-      if (!('value' in result)) yield result;
-      else {
+    for await (const batch of results) {
+      yield batch.flatMap((result) => {
+        if (!('value' in result)) return result;
         const holder = result.node;
-        for (const [name, value] of Object.entries(result.value)) {
+        return Object.entries(result.value).flatMap(([name, value]): NodeResult | [] => {
           if (!related.has(holder) && name.startsWith(`${holder}-`)) {
             sent.add(name);
-            yield { node: name, value };
-          } else pending.push({ holder, name, value });
-        }
-      }
+            return { node: name, value };
+          }
+          pending.push({ holder, name, value });
+          return [];
+        });
+      });
     }
-    yield* distinctlyNamed(pending, sent);
+    yield [...distinctlyNamed(pending, sent)];
   },
 });
 

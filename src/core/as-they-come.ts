@@ -2,7 +2,7 @@
 const usualBurst = 256;
 
 /**
- * Works on all items and yields results as they come. At most `width` items count as under way, those that have `begun` no more, so
+ * Works on all items and yields results as they come, those of a turn of the event loop together. At most `width` items count as under way, those that have `begun` no more, so
  * that it can also bound a queue elsewhere. At most `burst` are started in one turn of the event loop. A failure ends it all.
  */
 export async function* asTheyCome<Item, Result>(
@@ -10,7 +10,7 @@ export async function* asTheyCome<Item, Result>(
   width: number,
   work: (item: Item, begun: () => void) => Promise<Result>,
   burst = usualBurst,
-): AsyncIterable<Result> {
+): AsyncIterable<readonly Result[]> {
   let finished: Result[] = [];
   let broken: { readonly error: unknown } | undefined;
   let wake: (() => void) | undefined;
@@ -46,8 +46,7 @@ export async function* asTheyCome<Item, Result>(
       fill();
     };
     const finish = (result: Result): void => {
-      finished.push(result);
-      wake?.();
+      if (finished.push(result) === 1) wake?.();
       begun();
     };
     work(item, begun).then(finish, fail);
@@ -59,13 +58,12 @@ export async function* asTheyCome<Item, Result>(
   try {
     fill();
     for (let sent = 0; sent < items.length; ) {
-      if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = resolve));
+      if (finished.length === 0 && !broken) await new Promise<void>((resolve) => (wake = () => setImmediate(resolve)));
       if (broken) throw broken.error;
       const batch = finished;
       finished = [];
       sent += batch.length;
-      // `yield*` would wrap every result of the plain array in promises of its own.
-      for (const result of batch) yield result;
+      yield batch;
     }
   } finally {
     stopped = true;

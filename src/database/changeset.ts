@@ -25,8 +25,9 @@ export const ownOrigin = (command: string): Origin => ({ user: 'muster', client:
 
 const asking = new AsyncLocalStorage<Origin>();
 
-/** Does work for somebody; what is written on the way, however deep below, is written in their name. */
-export const onBehalfOf = <T>(origin: Origin, work: () => T): T => asking.run(origin, work);
+/** Gives what does work for somebody; what is written on the way, however deep below, is written in their name. */
+export const onBehalfOf = (origin: Origin): ReturnType<typeof AsyncLocalStorage.snapshot> =>
+  asking.run(origin, () => AsyncLocalStorage.snapshot());
 
 /** Whoever the work under way is done for, or muster itself. */
 export const originOfWork = (command: string): Origin => asking.getStore() ?? ownOrigin(command);

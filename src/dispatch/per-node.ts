@@ -20,7 +20,7 @@ export interface PerNodeServices extends CommandServices {
 
 /** Work begins when the first result is asked for. */
 export interface NodeResults {
-  readonly results: AsyncIterable<NodeResult>;
+  readonly results: AsyncIterable<readonly NodeResult[]>;
   /** Who takes output that is more than can be kept; said before the work begins. */
   passOutputTo(taker: PassOn): void;
 }
@@ -65,7 +65,8 @@ export function perNodeResults(
   };
   // A certificate or key that the work meets first is journalled under the caller's name.
   const { name, work } = command;
-  const ofCaller: typeof work = (...what) => onBehalfOf(origin, () => work(...what));
+  const forCaller = onBehalfOf(origin);
+  const ofCaller: typeof work = (...what) => forCaller(work, ...what);
   const again = (some: readonly string[], plan: Plan<unknown, unknown>) =>
     workOn({ name, work: ofCaller }, user, some, plan, workplace);
   const plan = command.prepare(snapshot, args, scope);
@@ -76,7 +77,7 @@ export function perNodeResults(
     cancelled: run.abort!.signal,
   });
   runs.start(run, nodes);
-  const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<NodeResult>);
+  const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<readonly NodeResult[]>);
   const results = noted(runs, run, finished, async () => {
     ended?.abort();
     await files.close();
@@ -105,18 +106,19 @@ function checkLoad(runs: Runs, user: string, nodes: number): void {
 async function* noted(
   runs: Runs,
   run: Run,
-  results: AsyncIterable<NodeResult>,
+  results: AsyncIterable<readonly NodeResult[]>,
   close: () => Promise<void>,
-): AsyncIterable<NodeResult> {
+): AsyncIterable<readonly NodeResult[]> {
   const verdict = new Verdict();
+  const note = (given: NodeResult): NodeResult => {
+    const result = 'error' in given ? { ...given, error: sentenceWithoutSecrets(given.error) } : given;
+    verdict.add(result);
+    runs.add(run, result);
+    return result;
+  };
   let ended = false;
   try {
-    for await (const given of results) {
-      const result = 'error' in given ? { ...given, error: sentenceWithoutSecrets(given.error) } : given;
-      verdict.add(result);
-      runs.add(run, result);
-      yield result;
-    }
+    for await (const batch of results) yield batch.map(note);
     ended = true;
   } finally {
     try {

@@ -26,7 +26,7 @@ export function workOn<Shared, Target, Value>(
   nodes: readonly string[],
   plan: Plan<Shared, Target>,
   { means, files, room, passOn, signal, tell }: Workplace,
-): AsyncIterable<NodeResult<Value>> {
+): AsyncIterable<readonly NodeResult<Value>[]> {
   const common = { ...means, command: command.name, user, signal, files, room, passOn };
   const work = async (node: string, begun: () => void): Promise<NodeResult<Value>> => {
     let kept: Promise<string | void>[] | undefined;

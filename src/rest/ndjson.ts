@@ -30,7 +30,8 @@ export async function streamOutcome(
     response.flushHeaders();
     answer.passOutputTo((node, stream, piece) => lines.write(JSON.stringify({ node, [stream]: piece })));
     const detailed = prefers(response.req.headers['prefer'], detailedErrors);
-    for await (const result of answer.results) await lines.write(JSON.stringify(shownResult(result, detailed)));
+    for await (const batch of answer.results)
+      for (const result of batch) await lines.write(JSON.stringify(shownResult(result, detailed)));
   } else await writeAnswer(lines, answer, snapshot, catalog, common);
   await lines.end(summaryOf(run));
 }

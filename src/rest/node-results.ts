@@ -17,17 +17,19 @@ type NodeSuccess = Exclude<NodeResult, NodeFailure>;
 
 /** All results of a command that works node by node as one answer; any error hides the rest, as the specification wants. */
 export async function collectStream(
-  results: AsyncIterable<NodeResult>,
+  results: AsyncIterable<readonly NodeResult[]>,
   { reply, together }: Pick<Endpoint, 'reply' | 'together'>,
   { blankBeforeLines }: Pick<Root, 'blankBeforeLines'>,
 ): Promise<Answer> {
   const successes = new Map<string, NodeSuccess>();
   const errors: { readonly node: string; readonly sentences: readonly string[] }[] = [];
   const verdict = new Verdict();
-  for await (const result of results) {
-    if ('error' in result) errors.push({ node: result.node, sentences: sentencesOf(result) });
-    else successes.set(result.node, result);
-    verdict.add(result);
+  for await (const batch of results) {
+    for (const result of batch) {
+      if ('error' in result) errors.push({ node: result.node, sentences: sentencesOf(result) });
+      else successes.set(result.node, result);
+      verdict.add(result);
+    }
   }
   if (verdict.kind) throw new Fault(verdict.kind, named(errors));
   if (reply === 'none') return { shape: 'none', messages: messagesIn(successes) };
@@ -47,9 +49,8 @@ const withBlanks = (lines: readonly string[]): string[] =>
   lines.flatMap((line) => (line.trim() === '' ? [] : ` ${line}`));
 
 /** The same for those who can read both: the results of nodes, and what went wrong with others. */
-export async function collectLenient(results: AsyncIterable<NodeResult>): Promise<Answer> {
-  const all: NodeResult[] = [];
-  for await (const result of results) all.push(result);
+export async function collectLenient(results: AsyncIterable<readonly NodeResult[]>): Promise<Answer> {
+  const all = (await Array.fromAsync(results)).flat();
   const found: [string, NodeValue][] = [];
   const errors: [string, string][] = [];
   for (const result of all.sort((a, b) => byText(a.node, b.node))) {

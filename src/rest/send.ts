@@ -83,7 +83,7 @@ function sendBegun({ route, response, headers, outcome }: Sending): undefined {
 }
 
 /** Results are noted in the run as they come; nobody else looks at them. */
-function goOn({ route, call }: Sending, results: AsyncIterable<NodeResult>): void {
+function goOn({ route, call }: Sending, results: AsyncIterable<readonly NodeResult[]>): void {
   const noted = async (): Promise<void> => {
     const each = results[Symbol.asyncIterator]();
     while (!(await each.next()).done);

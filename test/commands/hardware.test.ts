@@ -13,7 +13,7 @@ import type { Capabilities, Driver } from '../../src/drivers/capabilities.ts';
 import { Devices } from '../../src/drivers/devices.ts';
 import { Governor } from '../../src/drivers/governor.ts';
 import { Hardware } from '../../src/drivers/hardware.ts';
-import { memoryStore, type TestStore } from '../harness/store.ts';
+import { memoryStore, nodeResultsOf, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 /** What the hardware of the next test can do. */
@@ -48,11 +48,7 @@ async function resultsOf<Args>(command: Command<Args>, args: Args): Promise<Node
   const drivers = new Map([[driver.name, driver]]);
   const means = { devices: new Devices(drivers, new Governor()) };
   Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), means });
-  const { answer } = await cluster.run(command, args);
-  if (answer.shape !== 'stream') throw new Error(answer.shape);
-  const results: NodeResult[] = [];
-  for await (const result of answer.results) results.push(result);
-  return results;
+  return nodeResultsOf(await cluster.run(command, args));
 }
 
 describe('the nodes behind nodes', () => {

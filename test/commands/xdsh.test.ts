@@ -7,7 +7,7 @@ import type { Transport } from '../../src/protocols/ssh/transport.ts';
 import { RemoteNodes } from '../../src/services/remote/remote-nodes.ts';
 import { KeptOutput } from '../../src/services/remote/remote.ts';
 import { readShellRequest } from '../../src/services/remote/shell-request.ts';
-import { memoryStore, type TestStore } from '../harness/store.ts';
+import { memoryStore, nodeResultsOf, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 beforeAll(async () => {
@@ -38,9 +38,7 @@ function fakeNodes(slots: number, keptOutput: KeptOutput) {
 async function run(left: AbortSignal): Promise<NodeResult[]> {
   const shell = readShellRequest({ command: 'date' });
   const args = { range: 'n1-n4', shell, failsOnErrorOutput: false };
-  const { answer } = await cluster.run(xdsh, args, { signal: () => left });
-  if (answer.shape !== 'stream') throw new Error(answer.shape);
-  return Array.fromAsync(answer.results);
+  return nodeResultsOf(await cluster.run(xdsh, args, { signal: () => left }));
 }
 
 const kept = (results: readonly NodeResult[]): number =>

@@ -50,7 +50,7 @@ test('results come in the order they are there, no more at a time than the width
     running--;
     return delay;
   };
-  for await (const delay of asTheyCome([120, 5, 60], 2, work)) seen.push(delay);
+  for await (const delays of asTheyCome([120, 5, 60], 2, work)) seen.push(...delays);
   expect(seen).toEqual([5, 60, 120]);
   expect(most).toBe(2);
 });
@@ -68,7 +68,7 @@ test('a failure ends it, and so does a reader who leaves', async () => {
   };
   await expect(all()).rejects.toThrow('broken');
   expect(begun).toEqual([1, 2, 3]);
-  for await (const item of asTheyCome([10, 11, 12, 13], 1, work)) if (item === 10) break;
+  for await (const items of asTheyCome([10, 11, 12, 13], 1, work)) if (items.includes(10)) break;
   await pause(20);
   expect(begun).not.toContain(13);
 });

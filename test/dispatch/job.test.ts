@@ -28,7 +28,7 @@ import { ServiceProcessorTrust } from '../../src/services/service-processor-trus
 import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
 import type { SshKeys } from '../../src/services/ssh-keys.ts';
 import { filesDriver } from '../drivers/files/index.ts';
-import { memoryStore, scratchDirectory, testOrigin, type TestStore } from '../harness/store.ts';
+import { memoryStore, nodeResultsOf, scratchDirectory, testOrigin, type TestStore } from '../harness/store.ts';
 import { labAccounts } from '../lab/addresses.ts';
 import { type LightLab, startLightBmcs } from '../lab/light-bmc.ts';
 import { type RedfishLab, startRedfish } from '../lab/redfish.ts';
@@ -129,17 +129,14 @@ const shown = (results: readonly NodeResult[]): object[] =>
     a.node < b.node ? -1 : 1,
   );
 
-async function here<Args>(command: AnyPerNode<Args>, args: Args): Promise<NodeResult[]> {
-  const { answer } = await cluster.run(command, args);
-  if (answer.shape !== 'stream') throw new Error(answer.shape);
-  return Array.fromAsync(answer.results);
-}
+const here = async <Args>(command: AnyPerNode<Args>, args: Args): Promise<NodeResult[]> =>
+  nodeResultsOf(await cluster.run(command, args));
 
 /** The jobs that were sent, as text. */
 const sent: string[] = [];
 
 /** Has a job done by a process of its own and keeps the effects. */
-async function* workElsewhere(order: Order): AsyncIterable<NodeResult<unknown>> {
+async function* workElsewhere(order: Order): AsyncIterable<readonly NodeResult<unknown>[]> {
   const child = fork(join(import.meta.dirname, 'worker.ts'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   sent.push(order.job);
   child.send(order);
@@ -151,7 +148,7 @@ async function* workElsewhere(order: Order): AsyncIterable<NodeResult<unknown>> 
   if (!messages.some((message) => 'done' in message)) throw new Error('The worker has died.');
   for (const message of messages) {
     if ('effect' in message) await cluster.services.effects.apply(message.node, message.effect, testOrigin);
-    else if ('result' in message) yield message.result;
+    else if ('result' in message) yield [message.result];
   }
   await cluster.services.effects.flush();
 }
@@ -164,14 +161,18 @@ async function elsewhere<Args extends { readonly range: string }>(
   const nodes = knownNodes(snapshot, args.range, {});
   const caller = { user: 'root', client: '127.0.0.1', addresses: ['127.0.0.1'], hasFullRights: () => true };
   const scope: Scope = Object.assign(Object.create(cluster.services), { caller, selection: { nodes, objects: nodes } });
-  async function* again(some: readonly string[], plan: Plan<unknown, unknown>): AsyncIterable<NodeResult<unknown>> {
+  async function* again(
+    some: readonly string[],
+    plan: Plan<unknown, unknown>,
+  ): AsyncIterable<readonly NodeResult<unknown>[]> {
     const { job, failed } = await jobOf(command, 'root', some, plan);
-    yield* failed;
+    yield failed;
     yield* workElsewhere({ settings, keys, job: JSON.stringify(job) });
   }
   const results = again(nodes, command.prepare(snapshot, args, scope));
   const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), { snapshot, again });
-  return Array.fromAsync(command.finish?.(results, args, finishing) ?? (results as AsyncIterable<NodeResult>));
+  const finished = command.finish?.(results, args, finishing) ?? (results as AsyncIterable<readonly NodeResult[]>);
+  return (await Array.fromAsync(finished)).flat();
 }
 
 const shell = readShellRequest({ command: 'echo out; echo err >&2; exit 1', raw: '-z' });

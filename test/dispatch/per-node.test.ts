@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeArguments, noLine, selectNodes } from '../../src/commands/command.ts';
 import { perNode } from '../../src/commands/per-node.ts';
 import { Fault } from '../../src/core/errors.ts';
-import { memoryStore, type TestStore } from '../harness/store.ts';
+import type { Outcome } from '../../src/dispatch/dispatch.ts';
+import { memoryStore, nodeResultsOf, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 beforeAll(async () => {
@@ -28,10 +29,7 @@ const look = perNode({
   },
 });
 
-async function consume({ answer }: Awaited<ReturnType<TestStore['run']>>): Promise<number> {
-  if (answer.shape !== 'stream') throw new Error(answer.shape);
-  return (await Array.fromAsync(answer.results)).length;
-}
+const consume = async (outcome: Outcome): Promise<number> => (await nodeResultsOf(outcome)).length;
 
 describe('a command that works node by node', () => {
   test('is refused while the same user is at work on very many nodes', async () => {

@@ -88,7 +88,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
       return undefined;
     },
   });
-  for await (const result of results) send({ result });
+  for await (const batch of results) for (const result of batch) send({ result });
   await Promise.all([means.devices.close(), means.remote.close(), files.close()]);
   process.send!({ done: true } satisfies Message, () => process.disconnect());
 }

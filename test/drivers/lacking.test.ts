@@ -15,7 +15,7 @@ import { Devices } from '../../src/drivers/devices.ts';
 import { Governor } from '../../src/drivers/governor.ts';
 import { Hardware } from '../../src/drivers/hardware.ts';
 import { makeDrivers } from '../../src/drivers/registry.ts';
-import { memoryStore, type TestStore } from '../harness/store.ts';
+import { memoryStore, nodeResultsOf, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;
 const drivers = makeDrivers({
@@ -72,9 +72,7 @@ test.each(
     on(['kvm'], 'settings of the service processor', rspconfig, { attribute: 'ip' }),
   ].flat(),
 )('$name of mgt=$kind says that it has no $lacks, whatever else is not set', async ({ name, kind, lacks, run }) => {
-  const { answer } = await run();
-  if (answer.shape !== 'stream') throw new Error(answer.shape);
-  expect(await Array.fromAsync(answer.results)).toMatchObject([
+  expect(await nodeResultsOf(await run())).toMatchObject([
     { node: `of-${kind}`, error: `${name} is not possible: mgt "${kind}" has no ${lacks}.` },
   ]);
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SecretBox } from '../../src/access/secrets.ts';
 import type { Answer, AnyCommand, Command } from '../../src/commands/command.ts';
+import type { NodeResult } from '../../src/core/results.ts';
 import type { Origin } from '../../src/database/changeset.ts';
 import type { AuditRecord, Database } from '../../src/database/database.ts';
 import { type Columns, Draft, type Seal } from '../../src/database/draft.ts';
@@ -170,4 +171,10 @@ function plain(answer: Answer): unknown {
   if (answer.shape === 'text') return answer.text;
   if (answer.shape === 'events') throw new Error('not an answer: events');
   return Object.fromEntries(answer.names.map((name) => [name, answer.attributes(name)]));
+}
+
+/** All results of a command that works node by node, in the order they came. */
+export async function nodeResultsOf({ answer }: Outcome): Promise<NodeResult[]> {
+  if (answer.shape !== 'stream') throw new Error(answer.shape);
+  return (await Array.fromAsync(answer.results)).flat();
 }

@@ -37,8 +37,8 @@ export function redfishPower(target: Target, read: PowerReader = powered): Power
   };
 }
 
-async function powerState({ read }: Machine, signal: AbortSignal): Promise<string> {
-  return (await read(signal)).state;
+function powerState({ read }: Machine, signal: AbortSignal): Promise<string> {
+  return read(signal).then(({ state }) => state);
 }
 
 async function setPower(

@@ -1,6 +1,7 @@
 import type { Client, Dispatcher } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
-import { abortFault, onAbort } from './abort.ts';
+import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
+import { abortFault } from './abort.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
 export interface Message {
@@ -57,12 +58,12 @@ export function exchange(
   });
 }
 
-class Exchange implements Dispatcher.DispatchHandler {
+class Exchange implements Dispatcher.DispatchHandler, Abortable {
   readonly #message: Message;
   readonly #limits: ExchangeLimits;
   readonly #resolve: (reply: Reply) => void;
   readonly #reject: (error: Error) => void;
-  readonly #ignoreAbort: () => void;
+  readonly #signal: AbortSignal;
   #controller: Dispatcher.DispatchController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #failure: Fault | undefined;
@@ -83,7 +84,12 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#limits = limits;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#ignoreAbort = onAbort(signal, () => this.#fail(abortFault(signal)));
+    this.#signal = signal;
+    watchAbort(signal, this);
+  }
+
+  aborted(): void {
+    this.#fail(abortFault(this.#signal));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -154,7 +160,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   #end(): void {
     clearTimeout(this.#timer);
-    this.#ignoreAbort();
+    unwatchAbort(this.#signal, this);
     this.#limits.memory.release(this.#reserved);
     this.#reserved = 0;
   }

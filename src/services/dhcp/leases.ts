@@ -146,10 +146,8 @@ function isWrong({ address, mac }: RawLease, holders: ReadonlyMap<string, string
 
 async function leasesAmong(server: KeaServer, addresses: readonly string[]): Promise<RawLease[]> {
   if (addresses.length > few) return keaLeases(server);
-  const found: RawLease[] = [];
-  for await (const lease of asTheyCome(addresses, atOnce, (address) => keaLease(server, address)))
-    if (lease) found.push(lease);
-  return found;
+  const found = await Array.fromAsync(asTheyCome(addresses, atOnce, (address) => keaLease(server, address)));
+  return found.flat().filter((lease) => lease !== undefined);
 }
 
 async function endLeases({ family, control }: KeaServer, leases: readonly RawLease[]): Promise<void> {

@@ -7,7 +7,7 @@ import { rvitals } from '../../../src/commands/rvitals.ts';
 import { Devices } from '../../../src/drivers/devices.ts';
 import { Governor } from '../../../src/drivers/governor.ts';
 import { Hardware } from '../../../src/drivers/hardware.ts';
-import { memoryStore, type TestStore } from '../../harness/store.ts';
+import { memoryStore, nodeResultsOf, type TestStore } from '../../harness/store.ts';
 import { filesDriver } from './index.ts';
 
 const count = 40;
@@ -33,11 +33,8 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-const results = async <Args>(...[command, args]: Parameters<typeof cluster.run<Args>>) => {
-  const { answer } = await cluster.run(command, args);
-  if (answer.shape !== 'stream') throw new Error(answer.shape);
-  return Array.fromAsync(answer.results);
-};
+const results = async <Args>(...[command, args]: Parameters<typeof cluster.run<Args>>) =>
+  nodeResultsOf(await cluster.run(command, args));
 
 test('a driver that is no service processor reads its own attributes and takes several commands at once', async () => {
   expect(await results(rpower, { range: 'vm[0-39]', action: 'on' })).toEqual(
