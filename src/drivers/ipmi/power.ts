@@ -22,8 +22,8 @@ interface Work {
   seen: State | undefined;
 }
 
-async function readState(bmc: Bmc, signal: AbortSignal): Promise<State> {
-  return (await getChassisStatus(bmc.link, signal)).power ? 'on' : 'off';
+function readState(bmc: Bmc, signal: AbortSignal): Promise<State> {
+  return getChassisStatus(bmc.link, signal).then(({ power }) => (power ? 'on' : 'off'));
 }
 
 /** False if no answer came, and nobody knows whether the command was carried out. */

@@ -73,9 +73,18 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (this.#hold && wire.now() < this.#hold.until) return Promise.reject(this.#hold.fault);
     return new Promise((resolve, reject) => {
       const privilege = request.privilege ?? 'user';
-      const aborted = (): void => this.#abandon(job);
-      const times = { startedAt: 0, begunAt: 0, deadline: 0, renewed: false };
-      const job: Job = { request, privilege, signal, resolve, reject, aborted, ...times };
+      const job: Job = {
+        request,
+        privilege,
+        signal,
+        resolve,
+        reject,
+        aborted: () => this.#abandon(job),
+        startedAt: 0,
+        begunAt: 0,
+        deadline: 0,
+        renewed: false,
+      };
       watchAbort(signal, job);
       this.#queue.push(job);
       this.#next();

@@ -58,11 +58,27 @@ const higher: Readonly<Record<Privilege, Privilege | undefined>> = {
   administrator: undefined,
 };
 
-/** Sends again with a higher privilege if one is lacking, and after a pause if it is busy: nothing was done in either case. */
-export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
+/**
+ * Sends again with a higher privilege if one is lacking, and after a pause if it is busy: nothing was done in either case. Not async, as
+ * little as what is built on it: what async functions around each other cost is a good part of a warm reading.
+ */
+export function send(link: IpmiLink, request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse> {
+  return link
+    .request(request, signal)
+    .then((response) => (mayChange.has(response.code) ? sendAgain(link, request, response, signal) : response));
+}
+
+const mayChange: ReadonlySet<number> = new Set([completion.lacksPrivilege, completion.busy]);
+
+async function sendAgain(
+  link: IpmiLink,
+  request: IpmiRequest,
+  first: IpmiResponse,
+  signal: AbortSignal,
+): Promise<IpmiResponse> {
   let asked = request;
+  let response = first;
   for (let pauses = 0; ; ) {
-    const response = await link.request(asked, signal);
     const privilege = higher[asked.privilege ?? 'user'];
     const wait = busyPauses[pauses];
     if (response.code === completion.lacksPrivilege && privilege !== undefined) asked = { ...asked, privilege };
@@ -70,20 +86,22 @@ export async function send(link: IpmiLink, request: IpmiRequest, signal: AbortSi
       await pause(wait, signal);
       pauses++;
     } else return response;
+    response = await link.request(asked, signal);
   }
 }
 
 /** The data of a successful answer; any other completion code is a Fault. `what` follows "refused". */
-export async function ask(
+export function ask(
   link: IpmiLink,
   request: IpmiRequest,
   what: string,
   signal: AbortSignal,
   own?: Readonly<Record<number, string>>,
 ): Promise<Buffer> {
-  const response = await send(link, request, signal);
-  if (response.code !== completion.ok) throw refusal(what, response.code, own);
-  return response.data;
+  return send(link, request, signal).then(({ code, data }) => {
+    if (code !== completion.ok) throw refusal(what, code, own);
+    return data;
+  });
 }
 
 /** IPMI 2.0 31.4 and 33.11: a new reservation cancels the one before, so asking twice makes the first answer worthless. */

@@ -38,7 +38,7 @@ export function decodeChassisStatus(data: Buffer): ChassisStatus {
   const power = byteAt(data, 0);
   const events = byteAt(data, 1);
   const misc = byteAt(data, 2);
-  const happened = powerEvents.filter((_, bit) => events & (1 << bit));
+  const happened = events === 0 ? [] : powerEvents.filter((_, bit) => events & (1 << bit));
   return {
     power: (power & 0x01) !== 0,
     overload: (power & 0x02) !== 0,
@@ -55,10 +55,10 @@ export function decodeChassisStatus(data: Buffer): ChassisStatus {
   };
 }
 
-export async function getChassisStatus(link: IpmiLink, signal: AbortSignal): Promise<ChassisStatus> {
-  return decodeChassisStatus(
-    await ask(link, { netfn: chassis, command: commands.getStatus }, 'Get Chassis Status', signal),
-  );
+const getStatus = { netfn: chassis, command: commands.getStatus };
+
+export function getChassisStatus(link: IpmiLink, signal: AbortSignal): Promise<ChassisStatus> {
+  return ask(link, getStatus, 'Get Chassis Status', signal).then(decodeChassisStatus);
 }
 
 /** Never repeated by the link: a repeated reset is a second reset. */
