@@ -73,7 +73,7 @@ export class Connection {
   readonly where: string;
   readonly #around: Surroundings;
   readonly #identity: Identity;
-  /** The nodes that have had requests here, with how many they have now. */
+  /** The nodes that have requests here, with how many. */
   readonly #asking = new Map<string, number>();
   #client: Client | undefined;
   #authority: Authority | undefined;
@@ -226,7 +226,9 @@ export class Connection {
         }
       }
     } finally {
-      this.#asking.set(key, this.#asking.get(key)! - 1);
+      const left = this.#asking.get(key)! - 1;
+      if (left === 0) this.#asking.delete(key);
+      else this.#asking.set(key, left);
       this.#inFlight--;
       this.#lastUse = performance.now();
     }
@@ -252,16 +254,12 @@ export class Connection {
     return this.#client;
   }
 
-  *#nodesAsking(): Iterable<string> {
-    for (const [key, requests] of this.#asking) if (requests > 0) yield key;
-  }
-
   #newClient(): Client {
     const { address: host, transport = 'tls' } = this.endpoint;
     const { trust, limits, pace } = this.#around;
     const waiting = { timeout: limits.connectTimeout, pace };
     const at = { host, port: portOf(this.endpoint) };
-    const accept = (shown: string) => this.#identity.show(shown, this.#nodesAsking());
+    const accept = (shown: string) => this.#identity.show(shown, this.#asking.keys());
     const isPlain = transport === 'http';
     return new Client(`${isPlain ? 'http' : 'https'}://${this.where}`, {
       connect: isPlain ? plainConnector(at, waiting) : trustingConnector(at, transport, trust.ca, waiting, accept),
