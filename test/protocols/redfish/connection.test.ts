@@ -157,6 +157,23 @@ describe('nodes behind one service', () => {
     expect(await powerOf(3, { node: 'b' })).toBe('Off');
   });
 
+  it('are looked at too if they ask again while others learn a new certificate', async () => {
+    for (const node of ['b', 'a']) await powerOf(3, { node });
+    await lab.fault(3, { newCertificate: true });
+    trust.fingerprints.delete('a');
+    const [learning, kept] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    trust.learn = () => {
+      learning.resolve();
+      return kept.promise;
+    };
+    const a = powerOf(3, { node: 'a' });
+    await learning.promise;
+    const b = powerOf(3, { node: 'b' });
+    const outcomes = Promise.allSettled([a, b]);
+    kept.resolve();
+    expect((await outcomes)[1]).toMatchObject({ reason: { message: expect.stringMatching(/stored for b/) } });
+  });
+
   it('are each their own system', async () => {
     const link = (path: string) => ({ '@odata.id': path });
     const bodies: Record<string, unknown> = {

@@ -2,6 +2,7 @@ import type { Trust } from '../../../src/protocols/redfish/client.ts';
 
 export interface MemoryTrust extends Trust {
   readonly fingerprints: Map<string, string>;
+  learn: Trust['learn'];
 }
 
 export function memoryTrust(ca?: string): MemoryTrust {
