@@ -352,7 +352,8 @@ function weightOf(value: unknown): number {
   if (typeof value === 'string') return perText + value.length;
   if (typeof value !== 'object' || value === null) return 0;
   let weight = perObject;
+  if (Array.isArray(value)) for (const member of value) weight += perMember + weightOf(member);
   // What is weighed has no members but its own. A list of them would cost more than the rest.
-  for (const name in value) weight += perMember + weightOf((value as Readonly<Record<string, unknown>>)[name]);
+  else for (const name in value) weight += perMember + weightOf((value as Readonly<Record<string, unknown>>)[name]);
   return weight;
 }

@@ -49,10 +49,11 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
     if (root.strict && !accepted.json && !accepted.ndjson && !isPlain(endpoint)) {
       throw new Fault('not-acceptable', 'The Accept header admits neither application/json nor application/x-ndjson.');
     }
-    const turn = endpoint.method === 'GET' ? undefined : bursts.turn();
-    if (turn) await turn;
     const arrived = receive({ route, request, response, held });
     const received = arrived instanceof Promise ? await arrived : arrived;
+    // Only those who are known wait, who have just so many requests at a time, and their bodies are here: a client may leave meanwhile.
+    const turn = endpoint.method === 'GET' ? undefined : bursts.turn();
+    if (turn) await turn;
     const { identity, common } = received;
     user = identity.user;
     if (root.tellsDetails && request.headers['prefer'] !== undefined) headers['X-Muster-Server'] = serverName;

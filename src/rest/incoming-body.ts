@@ -66,9 +66,8 @@ export class IncomingBody {
         stop();
       };
       const end = (): void => resolve(true);
-      const cut = (): void => {
-        if (!request.complete) reject(new Fault('malformed', 'The request ended before its body was complete.'));
-      };
+      // Also of a client that has sent all of it and left: what was not taken by then is gone.
+      const cut = (): void => reject(new Fault('malformed', 'The request ended before its body was complete.'));
       if (request.readableEnded) return end();
       if (request.destroyed) return cut();
       request.on('data', hand).on('end', end).on('error', cut).on('close', cut).resume();
