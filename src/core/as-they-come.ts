@@ -2,8 +2,9 @@
 const usualBurst = 256;
 
 /**
- * Works on all items and yields results as they come, those of a turn of the event loop together. At most `width` items count as under way, those that have `begun` no more, so
- * that it can also bound a queue elsewhere. At most `burst` are started in one turn of the event loop. A failure ends it all.
+ * Works on all items and yields results as they come, those of a turn of the event loop together. At most `width` items count as
+ * under way, those that have `begun` no more, so that it can also bound a queue elsewhere. At most `burst` are started in one turn
+ * of the event loop. A failure ends it all.
  */
 export async function* asTheyCome<Item, Result>(
   items: readonly Item[],
