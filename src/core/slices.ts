@@ -79,9 +79,15 @@ const pieceTime = 0.5;
 /** Things that are done between two looks at the clock, which costs as much as small ones do; fewer where they take long. */
 const mostUnwatched = 16;
 
-/** Does something with each of many. */
-export function* eachInSlices<T>(items: Iterable<T>, work: (item: T) => void): Sliced<void> {
+/** Does something with each of many. Where there is but one, as in most requests, there is nothing to yield for. */
+export function eachInSlices<T>(items: Iterable<T>, work: (item: T) => void): Iterable<void> {
   const list = Array.isArray(items) ? (items as readonly T[]) : [...items];
+  if (list.length > 1) return piecesOf(list, work);
+  for (const item of list) work(item);
+  return [];
+}
+
+function* piecesOf<T>(list: readonly T[], work: (item: T) => void): Iterable<void> {
   for (let from = 0; (from = workOnPiece(list, from, work)) < list.length; ) yield;
 }
 

@@ -106,7 +106,16 @@ const charactersPerPart = 1_000_000;
 const charactersPerValue = 16;
 
 /** One part as a rule; a change set too large for one text is kept in several. */
-export function* splitChanges(changes: JournalChanges): Generator<JournalChanges, void, void> {
+export const splitChanges = (changes: JournalChanges): Iterable<JournalChanges> =>
+  isOnePart(changes) ? [changes] : partsOf(changes);
+
+function isOnePart(changes: JournalChanges): boolean {
+  let room = charactersPerPart;
+  for (const table in changes) room = fittingRows(changes[table]!, 0, room).room;
+  return room > 0 && room < charactersPerPart;
+}
+
+function* partsOf(changes: JournalChanges): Generator<JournalChanges, void, void> {
   let part: Record<string, readonly JournalRow[]> = {};
   let room = charactersPerPart;
   for (const table in changes) {

@@ -71,8 +71,13 @@ export class Snapshot {
   apply(changes: readonly RowChange[], revision: number): Snapshot {
     const sequence = this.sequence + 1;
     const next = [...this.#tables];
-    for (const [table, rows] of changesByTable(changes)) {
-      next[slotOf(table)] = { rows: this.rows(table).with(rows), version: sequence };
+    const [first] = changes;
+    if (first && changes.length === 1) {
+      const { table, key, after } = first;
+      next[slotOf(table)] = { rows: this.rows(table).withOne(key, after), version: sequence };
+    } else {
+      for (const [table, rows] of changesByTable(changes))
+        next[slotOf(table)] = { rows: this.rows(table).with(rows), version: sequence };
     }
     return new Snapshot(revision, sequence, next);
   }

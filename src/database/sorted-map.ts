@@ -77,12 +77,7 @@ export class SortedMap<V> {
   /** A copy in which the given keys have the given values; undefined removes the key. */
   with(changes: ReadonlyMap<string, V | undefined>): SortedMap<V> {
     if (changes.size === 0) return this;
-    const sorted = [...changes.keys()];
-    if (sorted.length === 1) {
-      const [key] = sorted as [string];
-      const replaced = this.#withOther(key, changes.get(key));
-      if (replaced) return replaced;
-    } else sorted.sort(byText);
+    const sorted = [...changes.keys()].sort(byText);
     const blocks: Block<V>[] = [];
     let copied = 0;
     let size = this.size;
@@ -103,14 +98,13 @@ export class SortedMap<V> {
     return new SortedMap(blocks, size);
   }
 
-  /** A copy in which a key that is there has another value: what most writes need, so it copies as little as possible. */
-  #withOther(key: string, value: V | undefined): SortedMap<V> | undefined {
+  /** The same for one key. Another value for one that is there is what most writes need, so it copies as little as possible. */
+  withOne(key: string, value: V | undefined): SortedMap<V> {
     const at = this.#blockIndex(key);
     const block = this.#blocks[at];
-    if (value === undefined || !block) return undefined;
-    const { keys } = block;
+    const keys = block?.keys ?? [];
     const index = lowerBound(keys, key);
-    if (keys[index] !== key) return undefined;
+    if (value === undefined || !block || keys[index] !== key) return this.with(new Map([[key, value]]));
     const values = block.values.slice();
     values[index] = value;
     const blocks = this.#blocks.slice();

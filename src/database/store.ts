@@ -19,6 +19,7 @@ type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowCha
 
 interface Committed {
   readonly revision: number;
+  /** The newest on disk, of which the change is part. */
   readonly snapshot: Snapshot;
 }
 
@@ -30,7 +31,9 @@ interface Pending {
   readonly reject: (error: unknown) => void;
   changes: JournalChanges;
   journalled: boolean;
-  after: Snapshot;
+  /** Of the snapshot after it. That itself is not kept: of those that are written together only the last is needed. */
+  revision: number;
+  sequence: number;
 }
 
 interface PendingAudit {
@@ -129,7 +132,8 @@ export class Store {
         reject,
         changes: {},
         journalled: false,
-        after: this.#head,
+        revision: 0,
+        sequence: 0,
       };
       this.#uncomputed.push(pending);
       this.#computeNext();
@@ -213,27 +217,30 @@ export class Store {
   }
 
   #settled(pending: Pending, head: Snapshot): (() => void) | Promise<() => void> {
-    const accept = (): (() => void) => () => this.#accept(pending);
+    const accept = (after: Snapshot) => () => this.#accept(pending, after);
     const refuse = (error: unknown) => () => pending.reject(error);
     try {
       const computed = inSlices(this.#compute(pending, head), () => this.#head !== head);
-      return computed instanceof Promise ? computed.then(accept, refuse) : accept();
+      return computed instanceof Promise ? computed.then(accept, refuse) : accept(computed);
     } catch (error) {
       return refuse(error);
     }
   }
 
-  *#compute(pending: Pending, head: Snapshot): Sliced<void> {
+  /** The snapshot after it. */
+  *#compute(pending: Pending, head: Snapshot): Sliced<Snapshot> {
     const computed = pending.compute(head);
     const changes = 'next' in computed ? yield* computed : computed;
     pending.changes = encodeChanges(changes);
     yield;
     pending.journalled = !isVolatile(pending.changes);
-    pending.after = changes.length > 0 ? head.apply(changes, head.revision + (pending.journalled ? 1 : 0)) : head;
+    return changes.length > 0 ? head.apply(changes, head.revision + (pending.journalled ? 1 : 0)) : head;
   }
 
-  #accept(pending: Pending): void {
-    this.#head = pending.after;
+  #accept(pending: Pending, after: Snapshot): void {
+    pending.revision = after.revision;
+    pending.sequence = after.sequence;
+    this.#head = after;
     this.#queue.push(pending);
     this.#schedule();
   }
@@ -273,15 +280,15 @@ export class Store {
 
   async #writeBatch(): Promise<void> {
     const batch = this.#queue;
+    const after = this.#head;
     const audits = this.#audits;
     const laterAudits = this.#laterAudits.take();
     this.#queue = [];
     this.#audits = [];
     const time = Date.now();
     const sets: ChangeSet[] = [];
-    for (const { origin, changes, after, journalled } of batch) {
+    for (const { origin, changes, journalled, sequence, revision } of batch) {
       if (Object.keys(changes).length === 0) continue;
-      const { sequence, revision } = after;
       sets.push({ sequence, changes, journal: journalled ? { ...origin, revision, time } : undefined });
     }
     const audit = laterAudits.concat(audits.map(({ text }) => text));
@@ -299,10 +306,9 @@ export class Store {
     this.#batches++;
     this.#sets += sets.length;
     this.#writeTime += performance.now() - began;
-    for (const { resolve, after } of batch) resolve({ revision: after.revision, snapshot: after });
+    for (const { resolve, revision } of batch) resolve({ revision, snapshot: after });
     for (const { resolve } of audits) resolve();
-    const last = batch.at(-1);
-    if (last) this.#feed.publish(last.after, sets);
+    if (batch.length > 0) this.#feed.publish(after, sets);
   }
 
   /** After a clash all waiting change sets are computed anew on the newer state; after a failure those of the batch fail. */

@@ -179,6 +179,8 @@ function* admit(
   const isUnlimited = command.free || (isAlways(command.name) && (command.also?.(request.args) ?? []).every(isAlways));
   const limited = isUnlimited ? services : viewOf(services, judges, permission);
   const permits: Permits = (about) => judges.every((each) => permitsOf(each, permission)(about));
+  // Not assigned to a property where it is written: V8 takes such functions for lasting ones, and keeps all they know for a long time.
+  const permitsIn = (past: Snapshot): Permits => permitsOf(judgeOf(past, judge), permission);
   let selection = noSelection;
   try {
     const selected = command.select?.(snapshot, request.args, limited, permits, request.user) ?? noSelection;
@@ -205,7 +207,7 @@ function* admit(
   scope.caller = caller;
   scope.selection = selection;
   scope.permits = permits;
-  scope.permitsIn = (past) => permitsOf(judgeOf(past, judge), permission);
+  scope.permitsIn = permitsIn;
   scope.signal = request.signal;
   return scope;
 }
@@ -326,8 +328,9 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     : request;
   let answer: Answer = { shape: 'none' };
   const compute = function* (head: Snapshot): Sliced<RowChange[]> {
-    const scope = yield* admit({ ...call, request: prepared }, head);
+    const scope = yield* admit(prepared === request ? call : { ...call, request: prepared }, head);
     const draft = new Draft(head, seal);
+    const after = (): Snapshot => draft.snapshot();
     try {
       const planned = command.plan(draft, prepared.args, scope);
       answer = 'shape' in planned ? planned : yield* planned;
@@ -342,13 +345,14 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
     for (const name of command.free ? [] : [command.name, ...others]) {
       const isOwn = (question: Question): boolean => (question.command ?? command.name) === name;
       const questions = others.length > 0 ? scope.questions.filter(isOwn) : scope.questions;
-      yield* checkConsequences(head, () => draft.snapshot(), changes, { ...permission, command: name }, questions);
+      const asked = name === permission.command ? permission : { ...permission, command: name };
+      yield* checkConsequences(head, after, changes, asked, questions);
     }
-    checkStillGoverned(changes, () => draft.snapshot());
-    yield* checkPatterns(changes, () => draft.snapshot());
+    checkStillGoverned(changes, after);
+    yield* checkPatterns(changes, after);
     if (changes.length > 0) {
       const { sees } = scope.ranges;
-      const circumstances = { before: head, after: () => draft.snapshot(), drivers: services.hardware.kinds, sees };
+      const circumstances = { before: head, after, drivers: services.hardware.kinds, sees };
       const notes = [...(('notes' in answer && answer.notes) || []), ...(yield* notesOn(changes, circumstances))];
       if (notes.length > 0) run.notes = notes.map(sentenceWithoutSecrets);
     }

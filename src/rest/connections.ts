@@ -3,6 +3,7 @@ import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { networkOf } from '../access/addresses.ts';
+import type { GuardedResponse } from './guarded-response.ts';
 
 /** Connections of all clients together, unless one address alone may have more than half of it. Each takes some 60 KiB. */
 const usualTotal = 4_096;
@@ -22,7 +23,7 @@ interface Connection {
   /** As it came from the network; the other one is what is inside it, once both sides have agreed on keys. */
   readonly raw: Socket;
   inside: Socket | undefined;
-  /** The last one. */
+  /** The last one, until it is sent. */
   response: ServerResponse | undefined;
   /** Bytes that had come when it was asked for. */
   readBefore: number;
@@ -59,10 +60,11 @@ export class Connections {
       if (isPlain) this.#noteInside(socket);
     });
     server.on('secureConnection', (socket: TLSSocket) => this.#noteInside(socket));
-    server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+    server.on('request', ({ socket }: IncomingMessage, response: GuardedResponse) => {
       const connection = this.#bySocket.get(socket);
       if (!connection) return;
       connection.response = response;
+      response.carrier = connection;
       if (!connection.isAuthenticated) connection.readBefore = socket.bytesRead;
     });
     const timer = setInterval(() => this.#boundBegun(), interval).unref();

@@ -1,4 +1,5 @@
 import { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** Nothing may run, load or be framed but what `allowed` names. */
 export function pagePolicy(allowed = ''): string {
@@ -46,6 +47,8 @@ function guardsBeside(headers: object): string {
 export class GuardedResponse extends ServerResponse implements HeaderStore {
   /** Headers that are lines already, guards among them. */
   lines: string | undefined = undefined;
+  /** Knows it as the one under way until it is sent. */
+  carrier: { response: ServerResponse | undefined } | undefined = undefined;
 
   /** Sends a whole reply. Names of headers are ours; their values are looked at all at once. */
   reply(status: number, headers: Readonly<Record<string, string | number>>, body: string): void {
@@ -60,6 +63,12 @@ export class GuardedResponse extends ServerResponse implements HeaderStore {
     this.statusCode = status;
     // Node adds the length by itself. What is ASCII is the same in both encodings, and node writes Latin-1 sooner.
     this.end(body, Buffer.byteLength(body) === body.length ? 'latin1' : 'utf8');
+  }
+
+  /** Node calls it when all is sent. What waits for its next request need not keep the last. */
+  override detachSocket(socket: Socket): void {
+    super.detachSocket(socket);
+    if (this.carrier?.response === this) this.carrier.response = undefined;
   }
 
   // oxlint-disable-next-line no-underscore-dangle -- node has no other way to add lines

@@ -65,9 +65,15 @@ export class IncomingBody {
         }
         stop();
       };
-      const end = (): void => resolve(true);
-      // Also of a client that has sent all of it and left: what was not taken by then is gone.
-      const cut = (): void => reject(new Fault('malformed', 'The request ended before its body was complete.'));
+      let isWhole = false;
+      const end = (): void => {
+        isWhole = true;
+        resolve(true);
+      };
+      // Also of a client that has sent all of it and left: what was not taken by then is gone. Every request is closed in the end.
+      const cut = (): void => {
+        if (!isWhole) reject(new Fault('malformed', 'The request ended before its body was complete.'));
+      };
       if (request.readableEnded) return end();
       if (request.destroyed) return cut();
       request.on('data', hand).on('end', end).on('error', cut).on('close', cut).resume();

@@ -6,9 +6,12 @@ import { type AddressInfo, connect as connectPlain } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ensureCertificates, loadCredentials } from '../../src/rest/certificates.ts';
 import { Connections } from '../../src/rest/connections.ts';
+import { GuardedResponse } from '../../src/rest/guarded-response.ts';
 
 describe('limits follow what may be open', () => {
   test.each([
@@ -33,11 +36,13 @@ describe('three connections, one of each address', () => {
   afterAll(() => rmSync(data, { recursive: true }));
   beforeEach(async () => {
     connections = new Connections(1, 6);
-    server = createServer(loadCredentials({ data, tls: undefined }), (request, response) => {
+    const credentials = loadCredentials({ data, tls: undefined });
+    const made = createServer({ ...credentials, ServerResponse: GuardedResponse }, (request, response) => {
       if (request.url === '/known') connections.noteKnown(request.socket);
       if (request.url === '/slow') unanswered.push(response);
       else response.end();
     });
+    server = made as unknown as Server;
     connections.watch(server);
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -100,6 +105,24 @@ describe('three connections, one of each address', () => {
     done!.end();
     await once(done!, 'close');
     await from(5);
+  });
+
+  test('a reply that is sent is not kept with its connection', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    let reply: WeakRef<ServerResponse> | undefined;
+    server.once('request', (_request, response: ServerResponse) => {
+      reply = new WeakRef(response);
+    });
+    await ask(await from(2), '/known');
+    await expect
+      .poll(() => {
+        collect();
+        return reply?.deref();
+      })
+      .toBeUndefined();
+    expect(reply).toBeDefined();
+    expect(goneOf()).toEqual([false]);
   });
 
   test('one address gets no second one', async () => {
