@@ -19,7 +19,6 @@ type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowCha
 
 interface Committed {
   readonly revision: number;
-  /** The newest on disk, of which the change is part. */
   readonly snapshot: Snapshot;
 }
 
@@ -27,13 +26,16 @@ interface Pending {
   readonly origin: Origin;
   readonly compute: Compute;
   readonly audit: AuditRecord | undefined;
-  readonly resolve: (committed: Committed) => void;
+  readonly committed: (revision: number, after: Snapshot | undefined) => void;
   readonly reject: (error: unknown) => void;
   changes: JournalChanges;
   journalled: boolean;
-  /** Of the snapshot after it. That itself is not kept: of those that are written together only the last is needed. */
+  /** Of the snapshot after it. */
   revision: number;
   sequence: number;
+  /** That itself, which takes up much more than the change: only for who wants it. */
+  after: Snapshot | undefined;
+  readonly keepsAfter: boolean;
 }
 
 interface PendingAudit {
@@ -41,6 +43,8 @@ interface PendingAudit {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
+
+const unbegun = { changes: {}, journalled: false, revision: 0, sequence: 0, after: undefined } as const;
 
 /** How long what nobody waits for may wait: audit records of reads, and another try after a failure. */
 const laterDelay = 500;
@@ -122,22 +126,23 @@ export class Store {
   }
 
   /** Computes a change set on the newest state; resolves when it is on disk. Volatile columns alone get no journal entry and no revision. */
-  change(origin: Origin, compute: Compute, audit?: AuditRecord): Promise<Committed> {
+  change(origin: Origin, compute: Compute): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      const pending: Pending = {
-        origin,
-        compute,
-        audit,
-        resolve,
-        reject,
-        changes: {},
-        journalled: false,
-        revision: 0,
-        sequence: 0,
-      };
-      this.#uncomputed.push(pending);
-      this.#computeNext();
+      const committed: Pending['committed'] = (revision, after) => resolve({ revision, snapshot: after! });
+      this.#begin({ ...unbegun, origin, compute, audit: undefined, committed, reject, keepsAfter: true });
     });
+  }
+
+  /** The same with a record, for who needs no more than the revision. */
+  commit(origin: Origin, compute: Compute, audit: AuditRecord | undefined): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#begin({ ...unbegun, origin, compute, audit, committed: resolve, reject, keepsAfter: false });
+    });
+  }
+
+  #begin(pending: Pending): void {
+    this.#uncomputed.push(pending);
+    this.#computeNext();
   }
 
   /** Resolves when the record is on disk. */
@@ -198,20 +203,21 @@ export class Store {
   #computeNext(): void {
     while (!this.#computing && this.#uncomputed.length > 0) {
       const head = this.#head;
-      const computed = this.#settled(this.#uncomputed[0]!, head);
+      const first = this.#uncomputed[0]!;
+      const computed = this.#settled(first, head);
       if (computed instanceof Promise) {
         this.#computing = computed.then((settle) => {
           this.#computing = undefined;
-          this.#take(head, settle);
+          this.#take(first, head, settle);
           return this.#computeNext();
         });
-      } else this.#take(head, computed);
+      } else this.#take(first, head, computed);
     }
   }
 
-  /** What to do with the first of them, unless what it was computed on is no longer what it will be written on. */
-  #take(head: Snapshot, settle: () => void): void {
-    if (this.#head !== head) return;
+  /** Settles the first of them, unless others come before it now or what it was computed on is no longer what it will be written on. */
+  #take(first: Pending, head: Snapshot, settle: () => void): void {
+    if (this.#head !== head || this.#uncomputed[0] !== first) return;
     this.#uncomputed.shift();
     settle();
   }
@@ -240,6 +246,7 @@ export class Store {
   #accept(pending: Pending, after: Snapshot): void {
     pending.revision = after.revision;
     pending.sequence = after.sequence;
+    if (pending.keepsAfter) pending.after = after;
     this.#head = after;
     this.#queue.push(pending);
     this.#schedule();
@@ -306,7 +313,7 @@ export class Store {
     this.#batches++;
     this.#sets += sets.length;
     this.#writeTime += performance.now() - began;
-    for (const { resolve, revision } of batch) resolve({ revision, snapshot: after });
+    for (const { committed, revision, after: own } of batch) committed(revision, own);
     for (const { resolve } of audits) resolve();
     if (batch.length > 0) this.#feed.publish(after, sets);
   }

@@ -366,9 +366,9 @@ async function runChange(call: Call<Change<unknown>>): Promise<Outcome> {
   const reverts = command.reverts?.(request.args);
   const origin = { user: request.user, client: request.client, command: command.name, run: run.id, reverts };
   const audit = services.audit ? auditRecord(request, 'Allowed') : undefined;
-  const { revision, snapshot } = await store.change(origin, compute, audit);
+  const revision = await store.commit(origin, compute, audit);
   run.messages = 'messages' in answer ? answer.messages : undefined;
-  return { run, revision, snapshot, answer };
+  return { run, revision, snapshot: store.current, answer };
 }
 
 /** Noted in the audit log before anything is touched. */
