@@ -76,7 +76,12 @@ export class SortedMap<V> {
 
   /** A copy in which the given keys have the given values; undefined removes the key. */
   with(changes: ReadonlyMap<string, V | undefined>): SortedMap<V> {
-    if (changes.size === 0) return this;
+    if (changes.size > 1) return this.#merged(changes);
+    for (const [key, value] of changes) return this.withOne(key, value);
+    return this;
+  }
+
+  #merged(changes: ReadonlyMap<string, V | undefined>): SortedMap<V> {
     const sorted = [...changes.keys()].sort(byText);
     const blocks: Block<V>[] = [];
     let copied = 0;
@@ -104,7 +109,7 @@ export class SortedMap<V> {
     const block = this.#blocks[at];
     const keys = block?.keys ?? [];
     const index = lowerBound(keys, key);
-    if (value === undefined || !block || keys[index] !== key) return this.with(new Map([[key, value]]));
+    if (value === undefined || !block || keys[index] !== key) return this.#merged(new Map([[key, value]]));
     const values = block.values.slice();
     values[index] = value;
     const blocks = this.#blocks.slice();

@@ -30,6 +30,18 @@ const stored = (key: string) => queryOutside(cluster.file, `select value from si
 const journal = () => queryOutside(cluster.file, 'select * from muster_journal order by revision');
 const unavailable = expect.objectContaining({ name: 'Fault', kind: 'unavailable' });
 
+/** Batches with audit records are not written before that. */
+const withRecordsAfter = (moment: Promise<void>) =>
+  memoryStore({
+    around: (database) => ({
+      ...silent(database),
+      write: async (batch) => {
+        if (batch.audit.length > 0) await moment;
+        return database.write(batch);
+      },
+    }),
+  });
+
 describe('change sets', () => {
   test('resolve with their own revision when they are on disk and can be read', async () => {
     const before = cluster.current.revision;
@@ -285,15 +297,7 @@ test('each change set is settled once, also if records cannot be written while o
   await cluster.close();
   let fail: (error: Error) => void = () => undefined;
   const failing = new Promise<void>((_, reject) => (fail = reject));
-  cluster = await memoryStore({
-    around: (database) => ({
-      ...silent(database),
-      write: async (batch) => {
-        if (batch.audit.length > 0) await failing;
-        return database.write(batch);
-      },
-    }),
-  });
+  cluster = await withRecordsAfter(failing);
   const lost = expect(cluster.store.audit(record)).rejects.toEqual(unavailable);
   await new Promise(setImmediate);
   const empty = cluster.store.change(testOrigin, () => []);
@@ -390,15 +394,7 @@ describe('when somebody else commits in between', () => {
     await cluster.close();
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    cluster = await memoryStore({
-      around: (database) => ({
-        ...silent(database),
-        write: async (batch) => {
-          if (batch.audit.length > 0) await held;
-          return database.write(batch);
-        },
-      }),
-    });
+    cluster = await withRecordsAfter(held);
     const onlyOnce = (head: Snapshot) => {
       if (head.get('site', 'counter')) throw new Error('taken');
       return increment(head);
