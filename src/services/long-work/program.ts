@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { accessSync, constants } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -28,9 +27,8 @@ export async function runProgram(
 ): Promise<ProgramResult> {
   const { signal } = place;
   signal.throwIfAborted();
-  const program = await findProgram(file);
-  signal.throwIfAborted();
-  const child = start(program, args, options, place.isolated);
+  // At once: what its caller does meanwhile may keep this process busy for a while.
+  const child = start(findProgram(file), args, options, place.isolated);
   const kill = (): boolean => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   const last: string[] = [];
@@ -52,16 +50,20 @@ export async function runProgram(
   }
 }
 
-async function findProgram(file: string): Promise<string> {
+function findProgram(file: string): string {
   const places = isAbsolute(file) ? [file] : fixedEnvironment['PATH']!.split(':').map((place) => join(place, file));
-  for (const place of places) {
-    const isThere = await access(place, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return place;
-  }
+  const found = places.find(isExecutable);
+  if (found !== undefined) return found;
   throw new Fault('unavailable', `The program ${file} is missing on this machine; install it and try again.`);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function start(

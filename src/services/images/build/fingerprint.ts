@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import type { GenJob, Recipe } from './gen-job.ts';
@@ -8,6 +9,7 @@ import { applets, ramdiskScripts } from './ramdisk-scripts.ts';
 
 const patience = 30_000;
 const longestIndex = 4 * 1024 * 1024;
+const pieceSize = 1 << 20;
 
 /** Says of a tree what it was made from: the recipe, and the state of the repositories at that time. */
 export interface Fingerprint {
@@ -41,9 +43,25 @@ export async function hashFile(path: string): Promise<string> {
   const entry = statSync(path, { throwIfNoEntry: false });
   if (!entry) return '';
   if (!entry.isFile()) throw new Fault('invalid', `${path} is not a file.`);
+  const file = await open(path);
+  try {
+    return await hashOfContent(file);
+  } finally {
+    await file.close();
+  }
+}
+
+/** While one piece is hashed the next is read. */
+async function hashOfContent(file: FileHandle): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
-  return hash.digest('hex');
+  let [spare, reading] = [Buffer.allocUnsafe(pieceSize), file.read(Buffer.allocUnsafe(pieceSize), 0, pieceSize)];
+  for (;;) {
+    const { bytesRead, buffer } = await reading;
+    if (bytesRead === 0) return hash.digest('hex');
+    reading = file.read(spare, 0, pieceSize);
+    hash.update(buffer.subarray(0, bytesRead));
+    spare = buffer;
+  }
 }
 
 async function hashUrl(url: string, signal: AbortSignal): Promise<string> {
