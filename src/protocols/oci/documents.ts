@@ -1,76 +1,74 @@
-import { type Static, type TSchema, Type } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { Fault } from '../../core/errors.ts';
+import {
+  count,
+  listOf,
+  nullOr,
+  objectOf,
+  objectWith,
+  oneOf,
+  recordOf,
+  type Shape,
+  type Shaped,
+  text,
+  textLike,
+  textUpTo,
+} from '../../core/shape.ts';
 
 /** No image has that many; each costs a request. */
 const mostLayers = 1_000;
 /** Of a manifest, an index or a configuration. */
 export const mostDocumentBytes = 4 << 20;
 
-const Digest = Type.String({ pattern: '^sha256:[0-9a-f]{64}$' });
-const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
+const digest = textLike(/^sha256:[0-9a-f]{64}$/);
+/** Of a member of an archive. */
+const path = textLike(/^[^]{1,1024}$/);
 
-export const Descriptor = Type.Object({
-  mediaType: Type.String({ maxLength: 255 }),
-  digest: Digest,
-  size: Size,
-  platform: Type.Optional(
-    Type.Object({
-      os: Type.Optional(Type.String({ maxLength: 64 })),
-      architecture: Type.Optional(Type.String({ maxLength: 64 })),
-      variant: Type.Optional(Type.String({ maxLength: 64 })),
-    }),
-  ),
-  annotations: Type.Optional(Type.Record(Type.String(), Type.String())),
-});
-export type Descriptor = Static<typeof Descriptor>;
-
-const Manifest = Type.Object({
-  schemaVersion: Type.Literal(2),
-  mediaType: Type.Optional(Type.String()),
-  config: Descriptor,
-  layers: Type.Array(Descriptor, { maxItems: mostLayers }),
-});
-export type Manifest = Static<typeof Manifest>;
-
-const Index = Type.Object({
-  schemaVersion: Type.Literal(2),
-  mediaType: Type.Optional(Type.String()),
-  manifests: Type.Array(Descriptor, { maxItems: 10_000 }),
-});
-export type Index = Static<typeof Index>;
-
-const Configuration = Type.Object({
-  architecture: Type.String({ minLength: 1, maxLength: 64 }),
-  os: Type.String({ maxLength: 64 }),
-  rootfs: Type.Object({ type: Type.Literal('layers'), diff_ids: Type.Array(Digest, { maxItems: mostLayers }) }),
-});
-export type Configuration = Static<typeof Configuration>;
-
-const DockerArchive = Type.Array(
-  Type.Object({
-    Config: Type.String({ minLength: 1, maxLength: 1_024 }),
-    RepoTags: Type.Optional(Type.Union([Type.Null(), Type.Array(Type.String({ maxLength: 1_024 }))])),
-    Layers: Type.Array(Type.String({ minLength: 1, maxLength: 1_024 }), { maxItems: mostLayers }),
-  }),
-  { maxItems: 1_000 },
+const descriptor = objectWith(
+  { mediaType: textUpTo(255), digest, size: count },
+  {
+    platform: objectWith({}, { os: textUpTo(64), architecture: textUpTo(64), variant: textUpTo(64) }),
+    annotations: recordOf(text),
+  },
 );
-export type DockerArchive = Static<typeof DockerArchive>;
+export type Descriptor = Shaped<typeof descriptor>;
 
-export const parseManifest = documentParser(Manifest, 'manifest');
-export const parseIndex = documentParser(Index, 'index');
-export const parseConfiguration = documentParser(Configuration, 'configuration');
-export const parseDockerArchive = documentParser(DockerArchive, 'manifest.json');
+const manifest = objectWith(
+  { schemaVersion: oneOf(2), config: descriptor, layers: listOf(descriptor, mostLayers) },
+  { mediaType: text },
+);
+export type Manifest = Shaped<typeof manifest>;
+
+const index = objectWith({ schemaVersion: oneOf(2), manifests: listOf(descriptor, 10_000) }, { mediaType: text });
+export type Index = Shaped<typeof index>;
+
+const configuration = objectOf({
+  architecture: textLike(/^[^]{1,64}$/),
+  os: textUpTo(64),
+  rootfs: objectOf({ type: oneOf('layers'), diff_ids: listOf(digest, mostLayers) }),
+});
+export type Configuration = Shaped<typeof configuration>;
+
+const dockerArchive = listOf(
+  objectWith({ Config: path, Layers: listOf(path, mostLayers) }, { RepoTags: nullOr(listOf(textUpTo(1_024))) }),
+  1_000,
+);
+export type DockerArchive = Shaped<typeof dockerArchive>;
+
+export const parseManifest = documentParser(manifest, 'manifest');
+export const parseIndex = documentParser(index, 'index');
+export const parseConfiguration = documentParser(configuration, 'configuration');
+export const parseDockerArchive = documentParser(dockerArchive, 'manifest.json');
+
+const longestPlace = 100;
 
 /** `where`: of what, for sentences. */
-function documentParser<S extends TSchema>(schema: S, what: string): (bytes: Buffer, where: string) => Static<S> {
-  const checked = Compile(schema);
+function documentParser<T>(shape: Shape<T>, what: string): (bytes: Buffer, where: string) => T {
   return (bytes, where) => {
     const document = jsonOf(bytes, `The ${what} of ${where}`);
-    const [problem] = checked.Errors(document);
-    if (!problem) return document as Static<S>;
-    const place = problem.instancePath.replaceAll('/', '.').slice(1) || 'it';
-    throw new Fault('garbled', `The ${what} of ${where} is not valid: ${place} ${problem.message}.`);
+    const wrong: string[] = [];
+    if (shape(document, wrong)) return document;
+    const place = wrong.join('.').slice(0, longestPlace) || 'it';
+    throw new Fault('garbled', `The ${what} of ${where} is not valid: ${place} is missing or not what OCI asks for.`);
   };
 }
 

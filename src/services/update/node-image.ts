@@ -4,6 +4,7 @@ import { objectExists, storedAttribute } from '../../objects/definitions.ts';
 import { type EffectiveReader, listItems, siteValue } from '../../objects/effective.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { typeNamed } from '../../objects/types.ts';
+import { platformOf } from '../images/build/families.ts';
 
 /** The operating system image of a node, as far as keeping the node up to date needs it. */
 export interface NodeImage {
@@ -72,10 +73,4 @@ export function listFiles(
   const plain = names.filter((name) => !name.includes('/'));
   const found = plain.map((name) => join(directory, `${name}.${ending}`)).find((path) => existsSync(path));
   return found === undefined ? [] : [found];
-}
-
-/** `rhels8.6` is of platform rh, `debian12` of debian. */
-export function platformOf(os: string): string {
-  const letters = /^[A-Za-z]+/.exec(os)?.[0] ?? os;
-  return /^rh(el|els|as|hpc)?$/.test(letters) ? 'rh' : letters;
 }

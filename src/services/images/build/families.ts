@@ -33,6 +33,12 @@ export function familyOf(osvers: string): Family {
   );
 }
 
+/** `rhels8.6` is of platform rh, `debian12` of debian. */
+export function platformOf(os: string): string {
+  const letters = /^[A-Za-z]+/.exec(os)?.[0] ?? os;
+  return /^rh(el|els|as|hpc)?$/.test(letters) ? 'rh' : letters;
+}
+
 /** The digits of `rhels9.2`. */
 export const versionOf = (osvers: string): string => /[\d.]+$/.exec(osvers)?.[0] ?? '';
 

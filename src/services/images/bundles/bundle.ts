@@ -1,6 +1,15 @@
-import { type Static, Type } from 'typebox';
-import { Check } from 'typebox/value';
 import { Fault } from '../../../core/errors.ts';
+import {
+  count,
+  listOf,
+  objectOf,
+  objectWith,
+  oneOf,
+  recordOf,
+  type Shaped,
+  text,
+  textLike,
+} from '../../../core/shape.ts';
 
 /** The first member of a bundle. */
 export const bundleFile = 'muster-bundle.json';
@@ -9,38 +18,38 @@ export const mostMembers = 10_000;
 /** A name that can be part of a path. */
 export const plainName = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
 
-const Bundle = Type.Object({
-  format: Type.Literal(1),
-  image: Type.String(),
-  /** The image's attributes; those that name files have the names of members. */
-  attributes: Type.Record(Type.String(), Type.String()),
-  /** What else is in it. */
-  members: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      sha256: Type.String({ pattern: /^[0-9a-f]{64}$/ }),
-      size: Type.Integer({ minimum: 0 }),
-      /** The attribute that names it; absent: it is a part of the packed image. */
-      attribute: Type.Optional(Type.String()),
-    }),
-  ),
-  /** Of the packed image. */
-  pack: Type.Optional(
-    Type.Object({ method: Type.String(), compress: Type.String(), when: Type.String(), by: Type.String() }),
-  ),
-  packages: Type.Array(Type.Object({ name: Type.String(), version: Type.String(), arch: Type.String() })),
-  kernel: Type.Optional(Type.String()),
-});
-export type Bundle = Static<typeof Bundle>;
+const isBundle = objectWith(
+  {
+    format: oneOf(1),
+    image: text,
+    /** The image's attributes; those that name files have the names of members. */
+    attributes: recordOf(text),
+    /** What else is in it. */
+    members: listOf(
+      objectWith(
+        { name: text, sha256: textLike(/^[0-9a-f]{64}$/), size: count },
+        /** The attribute that names it; absent: it is a part of the packed image. */
+        { attribute: text },
+      ),
+    ),
+    packages: listOf(objectOf({ name: text, version: text, arch: text })),
+  },
+  {
+    /** Of the packed image. */
+    pack: objectOf({ method: text, compress: text, when: text, by: text }),
+    kernel: text,
+  },
+);
+export type Bundle = Shaped<typeof isBundle>;
 
-export function parseBundle(text: string, what: string): Bundle {
+export function parseBundle(json: string, what: string): Bundle {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(json);
   } catch (error) {
     throw new Fault('invalid', `${what}: ${bundleFile} is no JSON.`, { cause: error });
   }
-  if (Check(Bundle, value)) return value;
+  if (isBundle(value)) return value;
   const { format } = (value ?? {}) as { format?: unknown };
   const reason =
     typeof format === 'number' && format > 1

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { shippedImageFiles } from '../../shipped-files.ts';
-import { type NodeImage, platformOf } from '../../update/node-image.ts';
-import { familyOf } from '../build/families.ts';
+import type { NodeImage } from '../../update/node-image.ts';
+import { familyOf, platformOf } from '../build/families.ts';
 import type { Family } from './release.ts';
 
 export type Method = 'install' | 'netboot';
