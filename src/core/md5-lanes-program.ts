@@ -1,4 +1,5 @@
-// A WebAssembly module that does MD5 (RFC 1321) for four texts at once: every value is a vector of four numbers, one of each text.
+// A WebAssembly module that does MD5 (RFC 1321) for eight texts at once: every value is a vector of four numbers, one of each text of a
+// group.
 
 /** Numbers in the form that WebAssembly has for them; the sign counts. */
 function number(value: number): number[] {
@@ -45,31 +46,42 @@ const shuffle = (numbers: readonly number[]): number[] => [
 ];
 
 const four = [0, 1, 2, 3];
+/**
+ * Each step needs the one before it, and a processor can do more at once than one chain of them asks for: so two groups of four texts go
+ * side by side.
+ */
+const groups = [0, 1];
+export const laneCount = 4 * groups.length;
+
 /** What the function is called with, and its locals. */
 const [state, blocks, texts] = [0, 1, 2];
-const [sums, before, words, spare] = [6, 10, 14, 30];
-const vectors = 28;
+const locals = texts + laneCount;
+/** Of a group: its sums, what they were before the block, the words of the block, and some to spare. */
+const [sums, before, words, spare, vectors] = [0, 4, 8, 24, 28];
+const local = (group: number, which: number): number => locals + group * vectors + which;
+const eachSum = (code: (group: number, sum: number) => readonly number[]): number[] =>
+  groups.flatMap((group) => four.flatMap((sum) => code(group, sum)));
 
 /** Four words of each text become four vectors of a word each. */
-function readWords(first: number): number[] {
-  const into = words + first;
-  const pairs = (from: number, a: number, b: number, which: readonly number[], to: number): number[] => [
-    ...get(from + a),
-    ...get(from + b),
+function readWords(group: number, first: number): number[] {
+  const [into, from] = [local(group, words + first), local(group, spare)];
+  const pairs = (of: number, a: number, b: number, which: readonly number[], to: number): number[] => [
+    ...get(of + a),
+    ...get(of + b),
     ...shuffle(which),
     ...set(to),
   ];
   return [
-    ...four.flatMap((text) => [...get(texts + text), ...load(4 * first), ...set(spare + text)]),
-    ...pairs(spare, 0, 1, [0, 4, 1, 5], into),
-    ...pairs(spare, 2, 3, [0, 4, 1, 5], into + 1),
-    ...pairs(spare, 0, 1, [2, 6, 3, 7], into + 2),
-    ...pairs(spare, 2, 3, [2, 6, 3, 7], into + 3),
-    ...pairs(into, 0, 1, [0, 1, 4, 5], spare),
-    ...pairs(into, 0, 1, [2, 3, 6, 7], spare + 1),
-    ...pairs(into, 2, 3, [0, 1, 4, 5], spare + 2),
-    ...pairs(into, 2, 3, [2, 3, 6, 7], spare + 3),
-    ...four.flatMap((each) => [...get(spare + each), ...set(into + each)]),
+    ...four.flatMap((text) => [...get(texts + 4 * group + text), ...load(4 * first), ...set(from + text)]),
+    ...pairs(from, 0, 1, [0, 4, 1, 5], into),
+    ...pairs(from, 2, 3, [0, 4, 1, 5], into + 1),
+    ...pairs(from, 0, 1, [2, 6, 3, 7], into + 2),
+    ...pairs(from, 2, 3, [2, 6, 3, 7], into + 3),
+    ...pairs(into, 0, 1, [0, 1, 4, 5], from),
+    ...pairs(into, 0, 1, [2, 3, 6, 7], from + 1),
+    ...pairs(into, 2, 3, [0, 1, 4, 5], from + 2),
+    ...pairs(into, 2, 3, [2, 3, 6, 7], from + 3),
+    ...four.flatMap((each) => [...get(from + each), ...set(into + each)]),
   ];
 }
 
@@ -104,42 +116,51 @@ const rounds: readonly [Round, Round, Round, Round] = [
   },
 ];
 
-function steps(): number[] {
-  const code: number[] = [];
-  for (let step = 0; step < 64; step++) {
-    const { mix, word, turns } = rounds[step >> 4]!;
-    const [a, b, c, d] = four.map((each) => sums + ((each + 64 - step) % 4)) as [number, number, number, number];
-    const sine = Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32);
-    const turn = turns[step % 4]!;
-    code.push(...get(a), ...get(words + word(step)), ...add, ...constant(sine), ...add, ...mix(b, c, d));
-    code.push(...tee(a), ...integer(turn), ...shiftLeft, ...get(a), ...integer(32 - turn), ...shiftRight, ...or);
-    code.push(...get(b), ...add, ...set(a));
-  }
-  return code;
+function step(group: number, number: number): number[] {
+  const { mix, word, turns } = rounds[number >> 4]!;
+  const [a, b, c, d] = four.map((each) => local(group, sums + ((each + 64 - number) % 4))) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  const sine = Math.floor(Math.abs(Math.sin(number + 1)) * 2 ** 32);
+  const turn = turns[number % 4]!;
+  return [
+    ...[...get(a), ...get(local(group, words + word(number))), ...add, ...constant(sine), ...add, ...mix(b, c, d)],
+    ...[...tee(a), ...integer(turn), ...shiftLeft, ...get(a), ...integer(32 - turn), ...shiftRight, ...or],
+    ...[...get(b), ...add, ...set(a)],
+  ];
 }
 
 const body = [
-  ...listed([[vectors, types.vector]]),
-  ...four.flatMap((each) => [...get(state), ...load(16 * each), ...set(sums + each)]),
+  ...listed([[groups.length * vectors, types.vector]]),
+  ...eachSum((group, sum) => [...get(state), ...load(64 * group + 16 * sum), ...set(local(group, sums + sum))]),
   ...loop,
-  ...[0, 4, 8, 12].flatMap(readWords),
-  ...four.flatMap((each) => [...get(sums + each), ...set(before + each)]),
-  ...steps(),
-  ...four.flatMap((each) => [...get(sums + each), ...get(before + each), ...add, ...set(sums + each)]),
-  ...four.flatMap((text) => [...get(texts + text), ...integer(64), ...plus, ...set(texts + text)]),
+  ...groups.flatMap((group) => [0, 4, 8, 12].flatMap((first) => readWords(group, first))),
+  ...eachSum((group, sum) => [...get(local(group, sums + sum)), ...set(local(group, before + sum))]),
+  ...Array.from({ length: 64 }, (_, number) => groups.flatMap((group) => step(group, number))).flat(),
+  ...eachSum((group, sum) => {
+    const it = local(group, sums + sum);
+    return [...get(it), ...get(local(group, before + sum)), ...add, ...set(it)];
+  }),
+  ...Array.from({ length: laneCount }, (_, text) => texts + text).flatMap((text) => [
+    ...[...get(text), ...integer(64), ...plus, ...set(text)],
+  ]),
   ...get(blocks),
   ...integer(1),
   ...minus,
   ...tee(blocks),
   ...branchIf,
   ...end,
-  ...four.flatMap((each) => [...get(state), ...get(sums + each), ...store(16 * each)]),
+  ...eachSum((group, sum) => [...get(state), ...get(local(group, sums + sum)), ...store(64 * group + 16 * sum)]),
   ...end,
 ];
 
 /**
- * It imports a memory `env.memory` and exports `update(state, blocks, text0, text1, text2, text3)`, all but `blocks` addresses: goes on
- * with so many blocks, at least one, of the four texts. The state is the four sums, of each the numbers of the four texts.
+ * It imports a memory `env.memory` and exports `update(state, blocks, text0, ..., text7)`, all but `blocks` addresses: goes on with so
+ * many blocks, at least one, of the eight texts. The state is that of the groups, of each the four sums, of each the numbers of the four
+ * texts.
  */
 export const md5LanesProgram = Uint8Array.from([
   0,
@@ -148,7 +169,7 @@ export const md5LanesProgram = Uint8Array.from([
   0,
   0,
   0,
-  ...section(1, [[types.function, ...listed(Array.from({ length: 6 }, () => [types.integer])), 0]]),
+  ...section(1, [[types.function, ...listed(Array.from({ length: locals }, () => [types.integer])), 0]]),
   ...section(2, [[...named('env'), ...named('memory'), types.memory, 0, 1]]),
   ...section(3, [[0]]),
   ...section(7, [[...named('update'), 0, 0]]),

@@ -1,4 +1,4 @@
-import { md5LanesProgram } from './md5-lanes-program.ts';
+import { laneCount, md5LanesProgram } from './md5-lanes-program.ts';
 
 interface Memory {
   readonly buffer: ArrayBuffer;
@@ -14,13 +14,14 @@ declare const WebAssembly: {
   ) => { readonly exports: Readonly<Record<string, unknown>> };
 };
 
-type Update = (state: number, blocks: number, ...texts: [number, number, number, number]) => void;
+type Update = (state: number, blocks: number, ...texts: readonly number[]) => void;
 
 const block = 64;
 const page = 65_536;
 const first = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476];
-/** Bytes of the numbers of a state. */
-const stateSize = 64;
+/** Numbers of a sum in four lanes side by side, and bytes of those of all lanes. */
+const together = 4;
+const stateSize = 16 * laneCount;
 /** The end of a text takes up to two blocks. */
 const endSize = 2 * block;
 
@@ -33,8 +34,8 @@ interface Lane {
 }
 
 /**
- * MD5 of four texts at once, which takes a third of the time of one after the other. The bytes of a text are put into the buffer of its
- * lane, piece by piece.
+ * MD5 of eight texts at once, which takes 0.4 of the time of one after the other, or less. The bytes of a text are put into the buffer of
+ * its lane, piece by piece.
  */
 export class Md5Lanes {
   /** Of each lane, for the next piece of its text. */
@@ -46,7 +47,7 @@ export class Md5Lanes {
 
   /** Whether the processor can do it. */
   static readonly isPossible: boolean = WebAssembly.validate(md5LanesProgram);
-  static readonly count = 4;
+  static readonly count = laneCount;
 
   /** `size` is that of a buffer, in whole blocks of 64 bytes. */
   constructor(size: number) {
@@ -66,7 +67,7 @@ export class Md5Lanes {
   /** A lane begins a new text. */
   begin(lane: number): void {
     this.#lanes[lane]!.length = 0;
-    for (const [at, value] of first.entries()) this.#state[Md5Lanes.count * at + lane] = value;
+    for (const [at, value] of first.entries()) this.#state[numberAt(at, lane)] = value;
   }
 
   /** So many bytes are in the buffer of a lane, whole blocks unless they are the last of its text. */
@@ -84,12 +85,11 @@ export class Md5Lanes {
 
   /** Hashes as much as all busy lanes have. */
   hash(): void {
-    const [a, b, c, d] = this.#lanes as [Lane, Lane, Lane, Lane];
     const blocks = Math.min(...this.#lanes.flatMap((lane) => (lane.blocks > 0 ? lane.blocks : [])));
     if (blocks === Infinity) return;
     // What a lane without a text has in its buffer is hashed too, and counts for nothing.
     for (const lane of this.#lanes) if (lane.blocks === 0) lane.next = lane.begin;
-    this.#update(0, blocks, a.next, b.next, c.next, d.next);
+    this.#update(0, blocks, ...this.#lanes.map(({ next }) => next));
     for (const lane of this.#lanes) {
       if (lane.blocks === 0) continue;
       lane.blocks -= blocks;
@@ -100,7 +100,7 @@ export class Md5Lanes {
   /** The sum of a text that was put and hashed to its end. */
   digest(lane: number): string {
     const sum = Buffer.alloc(16);
-    for (const at of first.keys()) sum.writeUInt32LE(this.#state[Md5Lanes.count * at + lane]!, 4 * at);
+    for (const at of first.keys()) sum.writeUInt32LE(this.#state[numberAt(at, lane)]!, 4 * at);
     return sum.toString('hex');
   }
 
@@ -113,3 +113,7 @@ export class Md5Lanes {
     return end;
   }
 }
+
+/** Where a number of a lane's sum is in the state. */
+const numberAt = (number: number, lane: number): number =>
+  together * (first.length * Math.floor(lane / together) + number) + (lane % together);
