@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import * as commands from '../../../src/commands/index.ts';
+
+const lister = join(import.meta.dirname, '../../lab/loaded-modules.mjs');
+const works = Object.values(commands).flatMap((command) =>
+  command.kind === 'long' ? [[command.name, command.module.href] as const] : [],
+);
+
+/** Libraries that take longer to load than a short run takes to do all it does, and what leads to them. */
+const slow = ['/node_modules/typebox/', '/node_modules/re2js/', '/src/database/', '/src/objects/'];
+
+describe('the process of a long command loads nothing that serves requests', () => {
+  test.each(works)('%s', async (_, module) => {
+    const { stdout } = await promisify(execFile)(process.execPath, [lister, module]);
+    const loaded = JSON.parse(stdout) as string[];
+    expect(loaded).toContain(module);
+    expect(loaded.filter((url) => slow.some((part) => url.includes(part)))).toEqual([]);
+  });
+});
