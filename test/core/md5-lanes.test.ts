@@ -4,7 +4,7 @@ import { Md5Lanes } from '../../src/core/md5-lanes.ts';
 
 const size = 256;
 
-/** The sums of texts of which four at a time are hashed, the next one wherever a lane is free. */
+/** The sums of texts of which eight at a time are hashed, the next one wherever a lane is free. */
 function sumsOf(texts: readonly Buffer[]): string[] {
   const lanes = new Md5Lanes(size);
   const sums: string[] = [];

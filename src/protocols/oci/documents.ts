@@ -68,7 +68,10 @@ function documentParser<T>(shape: Shape<T>, what: string): (bytes: Buffer, where
     const wrong: string[] = [];
     if (shape(document, wrong)) return document;
     const place = wrong.join('.').slice(0, longestPlace) || 'it';
-    throw new Fault('garbled', `The ${what} of ${where} is not valid: ${place} is missing or not what OCI asks for.`);
+    throw new Fault(
+      'garbled',
+      `The ${what} of ${where} is not valid: ${place} is missing, too long or of a form that muster does not read.`,
+    );
   };
 }
 

@@ -152,8 +152,16 @@ describe('a container image in a file', () => {
       [file('c.json', config(tar([]))), manifest({ Config: 'c.json', Layers: [] })],
     ],
     ['no JSON', 'manifest.json of it is not JSON', [file('manifest.json', '{')]],
-    ['a manifest that is none', 'is not valid: it is missing or not what OCI asks for', [file('manifest.json', '{}')]],
-    ['a configuration of a number', 'is not valid: 0.Config is missing', [manifest({ Config: 1, Layers: [] })]],
+    [
+      'a manifest that is none',
+      'is not valid: it is missing, too long or of a form that muster does not read.',
+      [file('manifest.json', '{}')],
+    ],
+    [
+      'a configuration of a number',
+      'is not valid: 0.Config is missing, too long',
+      [manifest({ Config: 1, Layers: [] })],
+    ],
     [
       'an index that is none',
       'is not valid',

@@ -8,12 +8,16 @@ const lister = join(import.meta.dirname, '../../lab/loaded-modules.mjs');
 const works = Object.values(commands).flatMap((command) =>
   command.kind === 'long' ? [[command.name, command.module.href] as const] : [],
 );
+const each = [
+  'what all begin with',
+  new URL('../../../src/services/long-work/child.ts', import.meta.url).href,
+] as const;
 
 /** Libraries that take longer to load than a short run takes to do all it does, and what leads to them. */
 const slow = ['/node_modules/typebox/', '/node_modules/re2js/', '/src/database/', '/src/objects/'];
 
 describe('the process of a long command loads nothing that serves requests', () => {
-  test.each(works)('%s', async (_, module) => {
+  test.each([each, ...works])('%s', async (_, module) => {
     const { stdout } = await promisify(execFile)(process.execPath, [lister, module]);
     const loaded = JSON.parse(stdout) as string[];
     expect(loaded).toContain(module);

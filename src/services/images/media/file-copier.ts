@@ -11,7 +11,7 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
 // What stays in the processor's cache is hashed and written for less.
 const bufferSize = 65_536;
 /** Of larger files there are few, and the last one would keep a lane busy for long while the others have nothing to do. */
-const largestTogether = 8 * 1_048_576;
+const largestTogether = 4 * 1_048_576;
 
 class Stopped extends Error {}
 
@@ -130,21 +130,25 @@ export class FileCopier {
   }
 }
 
-/** Which of the files are hashed at once. */
+/**
+ * Which of the files are hashed at once: the small ones last, since the lanes become empty one by one at the end. With most lanes empty,
+ * one after the other is faster.
+ */
 function shared(files: readonly FileToCopy[]): {
   readonly together: readonly FileToCopy[];
   readonly others: readonly FileToCopy[];
 } {
-  const isSmall = ({ extents }: FileToCopy): boolean =>
-    extents.reduce((sum, { length }) => sum + length, 0) <= largestTogether;
   const together = Md5Lanes.isPossible
-    ? files.filter((file) => file.checksum?.algorithm === 'md5' && isSmall(file))
+    ? files.filter((file) => file.checksum?.algorithm === 'md5' && sizeOf(file) <= largestTogether)
     : [];
-  // With most lanes empty, one after the other is faster.
-  if (together.length < Md5Lanes.count / 2) return { together: [], others: files };
+  together.sort((a, b) => sizeOf(b) - sizeOf(a));
+  const rest = together.length % Md5Lanes.count;
+  if (rest < Md5Lanes.count / 2) together.length -= rest;
   const taken = new Set(together);
   return { together, others: files.filter((file) => !taken.has(file)) };
 }
+
+const sizeOf = ({ extents }: FileToCopy): number => extents.reduce((sum, { length }) => sum + length, 0);
 
 /** A file on its way. */
 class Copy {
