@@ -117,7 +117,8 @@ describe.skipIf(!canRun)('a blank machine becomes a running node by REST calls a
     await world.killAndRestart();
     await reaches(inMemory, 'booted');
     await expect.poll(() => statusOf(inMemory)).toBe('booted');
-    expect(await shell(inMemory, 'hostname; findmnt -no FSTYPE /')).toBe(`${inMemory}\noverlay`);
+    const journal = 'systemctl is-active systemd-journald';
+    expect(await shell(inMemory, `hostname; findmnt -no FSTYPE /; ${journal}`)).toBe(`${inMemory}\noverlay\nactive`);
   });
 
   it('with files that it keeps on its disk, has from a server, or loses when it boots anew', async () => {

@@ -17,6 +17,7 @@ interface Loader {
 /** The netboot installer has them too, and is there for machines of every architecture. */
 const ofInstaller = (arch: string, file: string): string =>
   `/usr/lib/debian-installer/images/12/${arch}/text/debian-installer/${arch}/${file}`;
+const armShim = ['/usr/lib/shim/shimaa64.efi.signed', ofInstaller('arm64', 'bootnetaa64.efi')];
 const fromSource = 'build it from the source of iPXE, and put it into the directory of boot.directory';
 const ofYourOwn =
   'no package has one; put a loader for these machines under this name into the directory of boot.directory';
@@ -37,7 +38,8 @@ const loaders: readonly Loader[] = [
   },
   {
     name: 'ipxe-arm64.efi',
-    places: ['/usr/lib/ipxe/ipxe-arm64.efi'],
+    // Debian 12 has none. The shim does as well: it loads GRUB from beside its own name, whatever that is.
+    places: ['/usr/lib/ipxe/ipxe-arm64.efi', ...armShim],
     remedy: 'ipxe of Debian 13 or newer has it; put its ipxe-arm64.efi into the directory of boot.directory',
     for: 'arm64 machines with UEFI',
   },
@@ -55,7 +57,7 @@ const loaders: readonly Loader[] = [
   },
   {
     name: 'shimaa64.efi',
-    places: ['/usr/lib/shim/shimaa64.efi.signed', ofInstaller('arm64', 'bootnetaa64.efi')],
+    places: armShim,
     remedy: 'apt install debian-installer-12-netboot-arm64',
     for: 'arm64 machines with Secure Boot',
   },
