@@ -62,8 +62,9 @@ static void reset(lmc_data_t *mc)
 
     note(mc, "reset", 1);
     device = use_boot_flags(mc);
-    if (options.qmp[0] && qmp_boot_order(options.qmp, device == BOOT_NETWORK)) note(mc, "qmpfailed", 1);
-    hardware(mc, HW_OP_RESET);
+    /* Machines of some architectures have no service processor inside that could reset them. */
+    if (!options.qmp[0]) hardware(mc, HW_OP_RESET);
+    else if (qmp_reset(options.qmp, device == BOOT_NETWORK)) note(mc, "qmpfailed", 1);
 }
 
 static void identify(lmc_data_t *mc, unsigned seconds, int forced)

@@ -4,7 +4,7 @@
  *   dcmi.c      DCMI 1.5: power reading and limit, asset tag, controller id, temperature
  *   suite17.c   cipher suite 17: RAKP-HMAC-SHA256, HMAC-SHA256-128, AES-CBC-128
  *   lan.c       SNMP community and destinations
- *   qmp.c       the boot order of a running QEMU
+ *   qmp.c       reset of a running QEMU, and its boot order
  *   wire.c      defects of the stock answers mended; delay, loss and other faults per BMC
  * One process has many BMCs; each is a management controller (MC), known by its IPMB address.
  * Every change of state is appended to the state file as "IPMB key=value".
@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
     char statefile[512];
     char bootnow[512]; /* told the boot device at every start */
-    char qmp[512];     /* the control socket of the machine; told the boot device before a reset */
+    char qmp[512];     /* the control socket of the machine, by which it is reset */
     int vm;            /* power is a virtual machine that ipmi_sim starts */
     int refuse_suite0;
     unsigned delay_ms, loss_percent;
@@ -67,7 +67,7 @@ void answer(unsigned char *r, unsigned int *len, unsigned char code);
 int is_on(lmc_data_t *mc);
 void chassis_start(void);
 void chassis_attach(lmc_data_t *mc);
-int qmp_boot_order(const char *path, int network_first);
+int qmp_reset(const char *path, int network_first);
 void dcmi_start(void);
 void suite17_start(void);
 void wire_start(void);
