@@ -135,6 +135,9 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'zypper', program: 'zypper', why: 'installs packages on nodes' },
   ...labPackages,
   ...bootPackages,
+  ...(process.arch === 'arm64'
+    ? [{ name: 'gcc-i686-linux-gnu', program: 'i686-linux-gnu-gcc', why: 'compiles guests of virtual machines' }]
+    : []),
   { name: 'ovmf', program: '/usr/share/ovmf/OVMF.fd', why: 'machines with UEFI' },
   { name: 'postgresql', program: '/usr/lib/postgresql', why: "holds Kea's host table", optional: true },
   {

@@ -4,6 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { askGuest } from '../lab/libvirt/telling.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
+// QEMU does all processors of a PC in one thread there, and libvirt then refuses another one for a machine that runs.
+const canAddCpu = process.arch !== 'arm64';
+if (!canAddCpu) console.warn('A processor more for a virtual machine that runs is left out: libvirt cannot on arm64.');
+/** Those of m1 while it runs. */
+const cpus = canAddCpu ? '2' : '1';
+
 describe('virtual machines that are changed', { timeout: 120_000 }, () => {
   let world: VmWorld;
   let images: string;
@@ -62,19 +68,19 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
     unheeded = refusal('m2', { memorysize: '16' });
     const first = expect.stringMatching(/:2M$/);
     await seen().toMatchObject({ mem: '96M', cpus: '1', disks: [first, '00000000:4M'] });
-    await change('m1', { memorysize: '64', cpucount: '2', adddisk: '16M', resizedisk: 'vdc=6M' });
+    await change('m1', { memorysize: '64', cpucount: cpus, adddisk: '16M', resizedisk: 'vdc=6M' });
     await seen().toEqual({
       mem: '64M',
-      cpus: '2',
+      cpus,
       disks: [first, '00000000:16M', '00000000:6M'],
     });
     for (const xml of [await definition('m1'), await definition('m1', '--inactive')]) {
       expect(xml).toContain("<currentMemory unit='KiB'>65536</currentMemory>");
-      expect(xml).toContain("current='2'>3</vcpu>");
+      expect(xml).toContain(`current='${cpus}'>3</vcpu>`);
       expect(sources(xml).sort()).toEqual(['m1.vda.qcow2', 'm1.vdb.qcow2', 'm1.vdc.qcow2']);
     }
     expect(await sizeOf('m1.vdc.qcow2')).toBe(6);
-    expect(await attributes('m1')).toMatchObject({ vmcpus: '2', vmmemory: '64' });
+    expect(await attributes('m1')).toMatchObject({ vmcpus: cpus, vmmemory: '64' });
     await askGuest(world.lab, 'm1', 'MARK');
     await change('m1', { memorysize: '80', purgedisk: 'vdb' });
     await seen().toMatchObject({ mem: '80M', disks: [first, '4d41524b:6M'] });
@@ -99,7 +105,7 @@ describe('virtual machines that are changed', { timeout: 120_000 }, () => {
       'm2: it is on, and disks of the model ide come and go only while it is off: switch it off first.',
     );
     expect([await definition('m1'), await definition('m1', '--inactive'), disks()]).toEqual(before);
-    expect(await attributes('m1')).toMatchObject({ vmcpus: '2', vmmemory: '80' });
+    expect(await attributes('m1')).toMatchObject({ vmcpus: cpus, vmmemory: '80' });
   });
 
   it.each(['on', 'off'])('are as before when libvirt dies meanwhile: %s', async (power) => {

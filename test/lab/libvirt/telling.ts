@@ -11,13 +11,15 @@ const source = join(import.meta.dirname, 'telling');
 
 /** Places that the boot sector and the linker agree on. */
 const linking = ['-m,elf_i386', '-Ttext=0x7c00', '--oformat=binary', '-e,boot', '--build-id=none', '-z,noexecstack'];
+/** The guests are PCs on every machine. */
+const compiler = process.arch === 'arm64' ? 'i686-linux-gnu-gcc' : 'gcc';
 const plain = ['-ffreestanding', '-fno-pic', '-fno-stack-protector', '-fno-asynchronous-unwind-tables'];
 
 /** A raw disk of 1 MiB with a guest that tells what it has, see telling/guest.c. */
 async function makeTellingDisk(file: string): Promise<void> {
   const words = ['-m32', '-march=i686', '-Os', '-mgeneral-regs-only', '-nostdlib', '-static', ...plain];
   const linker = linking.map((word) => `-Wl,${word}`);
-  await run('gcc', [...words, ...linker, '-o', file, join(source, 'boot.S'), join(source, 'guest.c')]);
+  await run(compiler, [...words, ...linker, '-o', file, join(source, 'boot.S'), join(source, 'guest.c')]);
   await truncate(file, 1 << 20);
 }
 
