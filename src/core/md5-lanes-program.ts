@@ -58,13 +58,13 @@ const [state, blocks, texts] = [0, 1, 2];
 const locals = texts + laneCount;
 /** Of a group: its sums, what they were before the block, the words of the block, and some to spare. */
 const [sums, before, words, spare, vectors] = [0, 4, 8, 24, 28];
-const local = (group: number, which: number): number => locals + group * vectors + which;
+const vectorOf = (group: number, which: number): number => locals + group * vectors + which;
 const eachSum = (code: (group: number, sum: number) => readonly number[]): number[] =>
   groups.flatMap((group) => four.flatMap((sum) => code(group, sum)));
 
 /** Four words of each text become four vectors of a word each. */
 function readWords(group: number, first: number): number[] {
-  const [into, from] = [local(group, words + first), local(group, spare)];
+  const [into, from] = [vectorOf(group, words + first), vectorOf(group, spare)];
   const pairs = (of: number, a: number, b: number, which: readonly number[], to: number): number[] => [
     ...get(of + a),
     ...get(of + b),
@@ -116,36 +116,44 @@ const rounds: readonly [Round, Round, Round, Round] = [
   },
 ];
 
-function step(group: number, number: number): number[] {
-  const { mix, word, turns } = rounds[number >> 4]!;
-  const [a, b, c, d] = four.map((each) => local(group, sums + ((each + 64 - number) % 4))) as [
+function codeOfStep(group: number, step: number): number[] {
+  const { mix, word, turns } = rounds[step >> 4]!;
+  const [a, b, c, d] = four.map((each) => vectorOf(group, sums + ((each + 64 - step) % 4))) as [
     number,
     number,
     number,
     number,
   ];
-  const sine = Math.floor(Math.abs(Math.sin(number + 1)) * 2 ** 32);
-  const turn = turns[number % 4]!;
-  return [
-    ...[...get(a), ...get(local(group, words + word(number))), ...add, ...constant(sine), ...add, ...mix(b, c, d)],
-    ...[...tee(a), ...integer(turn), ...shiftLeft, ...get(a), ...integer(32 - turn), ...shiftRight, ...or],
-    ...[...get(b), ...add, ...set(a)],
+  const sine = Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32);
+  const turn = turns[step % 4]!;
+  const sum = [
+    ...get(a),
+    ...get(vectorOf(group, words + word(step))),
+    ...add,
+    ...constant(sine),
+    ...add,
+    ...mix(b, c, d),
   ];
+  const turned = [...tee(a), ...integer(turn), ...shiftLeft, ...get(a), ...integer(32 - turn), ...shiftRight, ...or];
+  return [...sum, ...turned, ...get(b), ...add, ...set(a)];
 }
 
 const body = [
   ...listed([[groups.length * vectors, types.vector]]),
-  ...eachSum((group, sum) => [...get(state), ...load(64 * group + 16 * sum), ...set(local(group, sums + sum))]),
+  ...eachSum((group, sum) => [...get(state), ...load(64 * group + 16 * sum), ...set(vectorOf(group, sums + sum))]),
   ...loop,
   ...groups.flatMap((group) => [0, 4, 8, 12].flatMap((first) => readWords(group, first))),
-  ...eachSum((group, sum) => [...get(local(group, sums + sum)), ...set(local(group, before + sum))]),
-  ...Array.from({ length: 64 }, (_, number) => groups.flatMap((group) => step(group, number))).flat(),
+  ...eachSum((group, sum) => [...get(vectorOf(group, sums + sum)), ...set(vectorOf(group, before + sum))]),
+  ...Array.from({ length: 64 }, (_, step) => groups.flatMap((group) => codeOfStep(group, step))).flat(),
   ...eachSum((group, sum) => {
-    const it = local(group, sums + sum);
-    return [...get(it), ...get(local(group, before + sum)), ...add, ...set(it)];
+    const it = vectorOf(group, sums + sum);
+    return [...get(it), ...get(vectorOf(group, before + sum)), ...add, ...set(it)];
   }),
   ...Array.from({ length: laneCount }, (_, text) => texts + text).flatMap((text) => [
-    ...[...get(text), ...integer(64), ...plus, ...set(text)],
+    ...get(text),
+    ...integer(64),
+    ...plus,
+    ...set(text),
   ]),
   ...get(blocks),
   ...integer(1),
@@ -153,7 +161,7 @@ const body = [
   ...tee(blocks),
   ...branchIf,
   ...end,
-  ...eachSum((group, sum) => [...get(state), ...get(local(group, sums + sum)), ...store(64 * group + 16 * sum)]),
+  ...eachSum((group, sum) => [...get(state), ...get(vectorOf(group, sums + sum)), ...store(64 * group + 16 * sum)]),
   ...end,
 ];
 
