@@ -6,10 +6,12 @@ import { isInstalled } from '../../scripts/packages.ts';
 import { machineArch } from '../lab/netboot/machine.ts';
 import { type BootWorld, machineName, startBootWorld } from '../lab/netboot/world.ts';
 
-// iPXE for arm64 is not in Debian 12.
-const canRun = machineArch === 'x86_64' && isInstalled('qemu-system-x86_64');
+const isPc = machineArch === 'x86_64';
+const canRun = isPc && isInstalled('qemu-system-x86_64');
 if (!canRun)
-  console.warn('The test with a UEFI machine that boots from its disk is left out: QEMU could not be installed.');
+  console.warn(
+    `The test with a UEFI machine that boots from its disk is left out: ${isPc ? 'QEMU could not be installed' : 'Debian 12 has no iPXE for arm64'}.`,
+  );
 
 const mark = 'STARTED-FROM-DISK';
 /** Software emulation on a machine that does other things too. */
