@@ -51,7 +51,8 @@ const four = [0, 1, 2, 3];
  * side by side.
  */
 const groups = [0, 1];
-export const laneCount = 4 * groups.length;
+export const groupSize = four.length;
+export const laneCount = groupSize * groups.length;
 
 /** What the function is called with, and its locals. */
 const [state, blocks, texts] = [0, 1, 2];
@@ -72,7 +73,7 @@ function readWords(group: number, first: number): number[] {
     ...set(to),
   ];
   return [
-    ...four.flatMap((text) => [...get(texts + 4 * group + text), ...load(4 * first), ...set(from + text)]),
+    ...four.flatMap((text) => [...get(texts + groupSize * group + text), ...load(4 * first), ...set(from + text)]),
     ...pairs(from, 0, 1, [0, 4, 1, 5], into),
     ...pairs(from, 2, 3, [0, 4, 1, 5], into + 1),
     ...pairs(from, 0, 1, [2, 6, 3, 7], into + 2),

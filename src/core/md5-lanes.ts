@@ -1,4 +1,4 @@
-import { laneCount, md5LanesProgram } from './md5-lanes-program.ts';
+import { groupSize, laneCount, md5LanesProgram } from './md5-lanes-program.ts';
 
 interface Memory {
   readonly buffer: ArrayBuffer;
@@ -19,8 +19,7 @@ type Update = (state: number, blocks: number, ...texts: readonly number[]) => vo
 const block = 64;
 const page = 65_536;
 const first = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476];
-/** Numbers of a sum in four lanes side by side, and bytes of those of all lanes. */
-const together = 4;
+/** Bytes of the sums of all lanes. */
 const stateSize = 16 * laneCount;
 /** The end of a text takes up to two blocks. */
 const endSize = 2 * block;
@@ -116,4 +115,4 @@ export class Md5Lanes {
 
 /** Where a number of a lane's sum is in the state. */
 const numberAt = (number: number, lane: number): number =>
-  together * (first.length * Math.floor(lane / together) + number) + (lane % together);
+  groupSize * (first.length * Math.floor(lane / groupSize) + number) + (lane % groupSize);

@@ -15,7 +15,7 @@ const act = objectOf({ when: text, by: text, run: text });
 /** A file that an image was made from. */
 const used = objectOf({ path: text, sha256: text });
 const part = objectOf({ file: text, sha256: text, size: integer });
-const installedPackage = objectOf({ name: text, version: text, arch: text });
+export const installedPackage = objectOf({ name: text, version: text, arch: text });
 
 const pack = objectOf({
   id: textLike(/^[0-9a-f]{16}$/),

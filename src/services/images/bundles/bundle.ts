@@ -10,6 +10,7 @@ import {
   text,
   textLike,
 } from '../../../core/shape.ts';
+import { installedPackage } from '../manifest-schema.ts';
 
 /** The first member of a bundle. */
 export const bundleFile = 'muster-bundle.json';
@@ -32,7 +33,7 @@ const isBundle = objectWith(
         { attribute: text },
       ),
     ),
-    packages: listOf(objectOf({ name: text, version: text, arch: text })),
+    packages: listOf(installedPackage),
   },
   {
     /** Of the packed image. */

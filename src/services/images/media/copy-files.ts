@@ -98,7 +98,7 @@ function* requestsFor(files: readonly FileToCopy[], whole: WholeSum | undefined)
   let bytes = 0;
   for (const file of files) {
     batch.push(file);
-    for (const { length } of file.extents) bytes += length;
+    bytes += file.size;
     if (bytes < batchBytes && batch.length < batchFiles) continue;
     yield { kind: 'files', files: batch };
     batch = [];

@@ -5,6 +5,7 @@ import type { WholeSum } from './whole-sum.ts';
 /** A file that is to be written. */
 export interface FileToCopy {
   readonly path: string;
+  readonly size: number;
   readonly extents: readonly Extent[];
   readonly isExecutable: boolean;
   readonly time: number;

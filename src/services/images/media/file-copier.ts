@@ -139,16 +139,14 @@ function shared(files: readonly FileToCopy[]): {
   readonly others: readonly FileToCopy[];
 } {
   const together = Md5Lanes.isPossible
-    ? files.filter((file) => file.checksum?.algorithm === 'md5' && sizeOf(file) <= largestTogether)
+    ? files.filter((file) => file.checksum?.algorithm === 'md5' && file.size <= largestTogether)
     : [];
-  together.sort((a, b) => sizeOf(b) - sizeOf(a));
+  together.sort((a, b) => b.size - a.size);
   const rest = together.length % Md5Lanes.count;
   if (rest < Md5Lanes.count / 2) together.length -= rest;
   const taken = new Set(together);
   return { together, others: files.filter((file) => !taken.has(file)) };
 }
-
-const sizeOf = ({ extents }: FileToCopy): number => extents.reduce((sum, { length }) => sum + length, 0);
 
 /** A file on its way. */
 class Copy {

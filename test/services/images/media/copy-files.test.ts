@@ -36,6 +36,7 @@ const piece = (number: number): Buffer => content.subarray(number * 100, number 
 function file(number: number, summed: Buffer = piece(number)): FileToCopy {
   return {
     path: `file-${number}`,
+    size: 1_000,
     extents: [{ position: number * 100, length: 1_000 }],
     isExecutable: false,
     time: 0,
@@ -77,7 +78,8 @@ function assembled(number: number, sizes: readonly number[], algorithm: Algorith
   const extents = sizes.map((length, place) => ({ position: (number + place) * 10, length }));
   const bytes = Buffer.concat(extents.map(({ position, length }) => content.subarray(position, position + length)));
   const checksum = algorithm && { algorithm, digest: createHash(algorithm).update(bytes).digest('hex') };
-  return { path: `file-${number}`, extents, isExecutable: number % 2 === 0, time: number, checksum };
+  const place = { path: `file-${number}`, size: bytes.length, extents };
+  return { ...place, isExecutable: number % 2 === 0, time: number, checksum };
 }
 
 const sizes: readonly (readonly number[])[] = [
