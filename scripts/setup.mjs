@@ -1,4 +1,4 @@
-// Brings node_modules in line with package-lock.json and makes sure node_modules/.bin/node is Node 24 or newer.
+// Brings node_modules in line with package-lock.json, makes sure node_modules/.bin/node is Node 24 or newer, and builds dist/.
 // Runs before everything else, on whatever Node the machine has, so: plain JavaScript, nothing but built-ins.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -178,20 +178,19 @@ function setup() {
   }
 }
 
-/** Makes the bundle that bin/muster runs, where it is not made from the sources as they are. Without one it runs these. */
-function bundleClient() {
-  const program = join(checkout, 'scripts/client-bundle.ts');
-  const made = readOrNothing(join(checkout, '.cache/client/sources.json'));
-  const isCurrent = ([file, time]) => statSync(join(checkout, file), { throwIfNoEntry: false })?.mtimeMs === time;
-  if (!existsSync(program) || (made !== undefined && Object.entries(JSON.parse(made)).every(isCurrent))) return;
-  const { status, stderr } = spawnSync(runtime, [program], { encoding: 'utf8' });
-  if (status !== 0 && !/EACCES|EROFS/.test(stderr))
-    say(`the command line starts slower, without its bundle: ${stderr}`);
+/** Makes dist/ from the sources as they are. */
+function build() {
+  const { status, stderr } = spawnSync(runtime, [join(checkout, 'scripts/build.ts')], { encoding: 'utf8' });
+  if (status === 0) return;
+  const reason = /EACCES|EROFS/.test(stderr)
+    ? `${checkout} cannot be written by this user; let its owner run bin/muster once`
+    : stderr.trim();
+  throw new SetupError(`dist/ could not be built: ${reason}. MUSTER_SOURCES=1 runs the sources instead.`);
 }
 
 try {
   setup();
-  bundleClient();
+  build();
 } catch (error) {
   say(error instanceof SetupError ? error.message : `setup failed: ${error.message}`);
   process.exitCode = 1;

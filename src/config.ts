@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { type StaticDecode, Type } from 'typebox';
+import { home } from './core/home.ts';
 import { logLevels } from './core/log.ts';
 import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
 import { hardwareSettings } from './drivers/settings.ts';
@@ -16,13 +17,11 @@ import { longWorkSettings } from './services/long-work/settings.ts';
 import { remoteSettings } from './services/remote/settings.ts';
 import { type Environment, type Flags, loadSettings, unknownVariables } from './load-settings.ts';
 
-const checkout = join(import.meta.dirname, '..');
-
 /** Every setting there is. */
 export const allSettings = Type.Object({
   data: setting(Path, 'where everything persistent lives', {
     flag: 'dir',
-    default: join(checkout, 'var'),
+    default: join(home, 'var'),
     defaultText: '`var/` in the checkout',
   }),
   listen: setting(ListenAddresses, 'where to listen', { flag: 'host:port', default: ['127.0.0.1:8443'] }),

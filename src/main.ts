@@ -1,3 +1,4 @@
+import './core/source-lines.ts';
 import { Command, Option } from 'commander';
 import { enableCompileCache } from 'node:module';
 import { Type } from 'typebox';

@@ -1,3 +1,4 @@
+import '../core/source-lines.ts';
 import { builtin } from './builtin.ts';
 import { Client } from './client.ts';
 import { commands } from './commands/index.ts';

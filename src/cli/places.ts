@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { home as installed } from '../core/home.ts';
 import { builtin } from './builtin.ts';
-import { checkout } from './checkout.ts';
 import { UsageError } from './client-errors.ts';
 
 const { existsSync, readFileSync } = builtin('node:fs');
@@ -85,7 +85,7 @@ export function findPlace(env: Env): Place {
 const sockets = (env: Env): string[] => [
   ...(env['MUSTER_SOCKET'] ? [env['MUSTER_SOCKET']] : []),
   ...(env['MUSTER_DATA'] ? [join(env['MUSTER_DATA'], 'muster.sock')] : []),
-  join(checkout, 'var/muster.sock'),
+  join(installed, 'var/muster.sock'),
   '/run/muster/muster.sock',
 ];
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { defineImages } from '../services/images/media/define-images.ts';
 import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
@@ -40,7 +41,7 @@ export const copycds = long<typeof args, MediumJob, MediumMade>({
       overwrites: nonoverwrite !== true,
     };
   },
-  module: new URL('../services/images/media/copy-medium.ts', import.meta.url),
+  module: programFile('services/images/media/copy-medium'),
   plan(draft, made, _, { ranges }) {
     if (!made.inspected) defineImages(draft, made, ranges);
   },

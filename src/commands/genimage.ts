@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import type { GenMade } from '../services/images/build/gen.ts';
 import type { GenJob } from '../services/images/build/gen-job.ts';
 import { planGen } from '../services/images/build/plan-gen.ts';
@@ -18,6 +19,6 @@ export const genimage = long<typeof args, GenJob, GenMade>({
   subject: imageSubject,
   prepare: (snapshot, { image, anew = false }, { images, caller }) =>
     planGen(snapshot, images, image, { by: caller.user, anew }),
-  module: new URL('../services/images/build/gen.ts', import.meta.url),
+  module: programFile('services/images/build/gen'),
   answer: ({ did, packages }) => ({ shape: 'none', messages: [`${did}, ${packages} packages`] }),
 });

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import type { Exported, ExportJob } from '../services/images/bundles/export.ts';
 import { planExport } from '../services/images/bundles/plan-bundle.ts';
 import { imageArgument, imageSubject, selectImage } from './image.ts';
@@ -17,6 +18,6 @@ export const imgexport = long<typeof args, ExportJob, Exported>({
   subject: imageSubject,
   prepare: (snapshot, { image, destination }, { images, caller }) =>
     planExport(snapshot, images, image, { by: caller.user, destination }),
-  module: new URL('../services/images/bundles/export.ts', import.meta.url),
+  module: programFile('services/images/bundles/export'),
   answer: ({ file, size, sha256 }) => ({ shape: 'none', messages: [`${file}: ${size} bytes, SHA-256 ${sha256}`] }),
 });

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import { createObject } from '../objects/define.ts';
 import { objectExists } from '../objects/definitions.ts';
 import { typeNamed } from '../objects/types.ts';
@@ -27,7 +28,7 @@ export const imgimport = long<typeof args, ImportJob, Imported>({
   ],
   subject: ({ file }) => `bundle ${file}`,
   prepare: (snapshot, given, { images, caller }) => planImport(snapshot, images, given, caller.user),
-  module: new URL('../services/images/bundles/import.ts', import.meta.url),
+  module: programFile('services/images/bundles/import'),
   plan(draft, { image, attributes }, _args, { ranges }) {
     if (objectExists(draft.base, osimage, image))
       throw new Fault(

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import { pullWords } from '../services/images/containers/options.ts';
 import { defineImage, planPull } from '../services/images/containers/plan-pull.ts';
 import type { Pulled, PullJob } from '../services/images/containers/pull-job.ts';
@@ -28,6 +29,6 @@ export const imgpull = long<typeof args, PullJob, Pulled>({
   line: ({ name, oci, file, options }) => [oci ?? file ?? '', name, ...pullWords(options)],
   subject: ({ name }) => `image ${name}`,
   prepare: (snapshot, request, { images, caller }) => planPull(snapshot, images, request, caller.user),
-  module: new URL('../services/images/containers/pull.ts', import.meta.url),
+  module: programFile('services/images/containers/pull'),
   plan: (draft, made, _, { ranges }) => defineImage(draft, made, ranges),
 });

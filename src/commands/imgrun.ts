@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import { describeImage } from '../services/images/describe-image.ts';
 import type { RunJob, RunMade } from '../services/images/build/run.ts';
 import { imageArgument, imageSubject, selectImage } from './image.ts';
@@ -21,6 +22,6 @@ export const imgrun = long<typeof args, RunJob, RunMade>({
     command,
     network,
   }),
-  module: new URL('../services/images/build/run.ts', import.meta.url),
+  module: programFile('services/images/build/run'),
   answer: ({ lines }) => ({ shape: 'list', items: lines }),
 });

@@ -14,7 +14,7 @@ export interface Long<Args, Job = unknown, Made = unknown> extends CommandBase<A
   subject(args: Args): string;
   prepare(snapshot: Snapshot, args: Args, scope: Scope): Job | Promise<Job>;
   /** Exports `work`, see WorkModule. */
-  readonly module: URL;
+  readonly module: string;
   plan?(draft: Draft, made: Made, args: Args, scope: Scope): void;
   answer?(made: Made, args: Args): Answer;
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import type { Pack } from '../services/images/manifest.ts';
 import type { PackJob } from '../services/images/pack/pack-job.ts';
 import { planPack } from '../services/images/pack/plan-pack.ts';
@@ -31,7 +32,7 @@ export const packimage = long<typeof args, PackJob, Pack>({
       syncFiles: !noSyncFiles,
       sources: remote.sources,
     }),
-  module: new URL('../services/images/pack/pack.ts', import.meta.url),
+  module: programFile('services/images/pack/pack'),
   answer: ({ id, parts }) => ({
     shape: 'none',
     messages: [`pack ${id}`, ...parts.map(({ file, sha256 }) => `${file} ${sha256}`)],

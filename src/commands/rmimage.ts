@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import { describeImage } from '../services/images/describe-image.ts';
 import type { ImageJob } from '../services/images/image-job.ts';
 import type { Removed } from '../services/images/removal.ts';
@@ -14,7 +15,7 @@ export const rmimage = long<typeof args, ImageJob, Removed>({
   select: selectImage,
   subject: imageSubject,
   prepare: (snapshot, { image }, { images, caller }) => describeImage(snapshot, images, image, caller.user).job,
-  module: new URL('../services/images/removal.ts', import.meta.url),
+  module: programFile('services/images/removal'),
   answer: ({ removed, left }) => ({
     shape: 'none',
     messages: [`removed: ${removed.join(', ')}`, ...(left.length > 0 ? [`left: ${left.join(', ')}`] : [])],

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { programFile } from '../core/home.ts';
 import { describeImage } from '../services/images/describe-image.ts';
 import type { Pack } from '../services/images/manifest.ts';
 import type { RollbackJob } from '../services/images/pack/rollback.ts';
@@ -21,6 +22,6 @@ export const rollbackimage = long<typeof args, RollbackJob, Pack>({
     ...describeImage(snapshot, images, image, caller.user).job,
     ...(pack === undefined ? {} : { pack }),
   }),
-  module: new URL('../services/images/pack/rollback.ts', import.meta.url),
+  module: programFile('services/images/pack/rollback'),
   answer: ({ id, made }) => ({ shape: 'none', messages: [`pack ${id} of ${made.when}`] }),
 });

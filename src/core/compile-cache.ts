@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { home } from './home.ts';
 
-/** Where Node keeps what it has compiled. Stripping types and compiling all modules anew would take most of the time of a start. */
-export const compileCache = join(import.meta.dirname, '../..', '.cache', 'compile');
+/** Where Node keeps what it has compiled. Compiling all modules anew would take most of the time of a start. */
+export const compileCache = join(home, '.cache', 'compile');

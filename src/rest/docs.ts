@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { home } from '../core/home.ts';
 import { attributesAnchor, attributeTable, describedTypes } from './describe/docs-attributes.ts';
 import { basics } from './describe/docs-basics.ts';
 import { codeBox, endpointArticle, methodBadge, prettyJson, shownPath } from './describe/docs-endpoint.ts';
@@ -11,9 +13,9 @@ import { pagePolicy } from './guarded-response.ts';
 import { type PublicPath, publicPaths } from './public-paths.ts';
 import type { Root } from './roots.ts';
 
-const part = (name: string): string => readFileSync(new URL(`./describe/${name}`, import.meta.url), 'utf8');
-const style = part('docs.css');
-const script = part('docs.js');
+const part = (name: string): string => readFileSync(join(home, 'share/reference-page', name), 'utf8');
+const style = part('page.css');
+const script = part('page.js');
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 

@@ -7,7 +7,7 @@ import type { Namespace } from '../lab/netns.ts';
 import { Client, type CallOptions, type Reply } from './client.ts';
 
 const checkout = join(import.meta.dirname, '../..');
-const main = join(checkout, 'src/main.ts');
+const main = join(checkout, 'dist/main.js');
 
 export const rootPassword = 'cluster';
 

@@ -33,7 +33,7 @@ export async function startService(
   data: string,
   { environment = {}, under = [] }: StartOptions = {},
 ): Promise<Service> {
-  const args = [join(checkout, 'src/main.ts'), '--data', data, '--listen', '127.0.0.1:0'];
+  const args = [join(checkout, 'dist/main.js'), '--data', data, '--listen', '127.0.0.1:0'];
   const [program, ...rest] = [...under, process.execPath, ...args];
   const child = spawn(program!, rest, {
     // Whatever a test defines, nothing leaves this machine.

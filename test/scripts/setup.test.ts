@@ -26,6 +26,7 @@ beforeEach(() => {
   mkdirSync(join(checkout, 'scripts'));
   mkdirSync(join(checkout, 'fake'));
   copyFileSync(join(import.meta.dirname, '../../scripts/setup.mjs'), join(checkout, 'scripts/setup.mjs'));
+  writeFileSync(join(checkout, 'scripts/build.ts'), '');
   lock('1.0.0');
   npm(`rm -rf node_modules; sleep 0.3; mkdir -p node_modules/a node_modules/.bin
     cp package-lock.json node_modules/.package-lock.json; ln -s ${process.execPath} node_modules/.bin/node`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { checkout } from '../checkout.ts';
+import { home } from '../../core/home.ts';
 import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { asksHelp } from '../nodes/range-words.ts';
@@ -13,7 +13,7 @@ export const command: CliCommand = {
   usage,
   async run({ argv, stdout }) {
     if (argv.some(asksHelp)) return told({ stdout }, usage);
-    const muster = join(checkout, 'bin/muster');
+    const muster = join(home, 'bin/muster');
     return told(
       { stdout },
       [

@@ -1,12 +1,12 @@
 import { lstatSync, mkdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkout } from '../checkout.ts';
+import { home } from '../../core/home.ts';
 import { UsageError } from '../client-errors.ts';
 import type { CliCommand } from '../invocation.ts';
 import { parseOptions } from '../options.ts';
 import { commands } from './index.ts';
 
-const program = join(checkout, 'bin/muster');
+const program = join(home, 'bin/muster');
 
 export const command: CliCommand = {
   usage: `Usage: muster links DIR

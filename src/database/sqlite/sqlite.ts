@@ -2,6 +2,7 @@ import { Kysely, SqliteDialect } from 'kysely';
 import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
 import { compileCache } from '../../core/compile-cache.ts';
+import { programFile } from '../../core/home.ts';
 import { inSlices, type Sliced } from '../../core/slices.ts';
 import {
   groupVolatile,
@@ -86,7 +87,7 @@ export class SqliteDatabase implements Database {
   }
 
   static async open(file: string): Promise<SqliteDatabase> {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = new Worker(programFile('database/sqlite/worker'), {
       workerData: { file },
       // A thread has the cache only if its environment names it.
       env: { ...process.env, NODE_COMPILE_CACHE: compileCache },

@@ -1,3 +1,4 @@
+import '../../core/source-lines.ts';
 import { Kysely, SqliteDialect } from 'kysely';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Retention } from '../database.ts';

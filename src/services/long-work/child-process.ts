@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { compileCache } from '../../core/compile-cache.ts';
 import { Fault, type FaultData } from '../../core/errors.ts';
+import { programFile } from '../../core/home.ts';
 import type { Logger } from '../../core/log.ts';
 import { childCommand, fixedEnvironment } from './isolation.ts';
 import type { Batch, FromChild, Order, ToChild } from './messages.ts';
@@ -14,7 +14,7 @@ export interface ChildWatcher {
   writesTo(directory: string): void;
 }
 
-const program = join(import.meta.dirname, 'child.ts');
+const program = programFile('services/long-work/child');
 /** Milliseconds that work has to end by itself when it is told to. */
 const patience = 3_000;
 const keptComplaints = 16_384;

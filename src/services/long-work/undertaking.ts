@@ -86,7 +86,7 @@ export class Undertaking {
   }
 
   /** Has the module do the job in a process of its own. */
-  async do(module: URL, job: unknown, tell: (batch: Batch) => void): Promise<unknown> {
+  async do(module: string, job: unknown, tell: (batch: Batch) => void): Promise<unknown> {
     const { settings, directory, log } = this.#house;
     const isolated = await this.#house.isIsolated();
     const limits = new AbortController();
@@ -96,7 +96,7 @@ export class Undertaking {
       () => limits.abort(tooLong(settings.seconds)),
       Math.min(settings.seconds * 1_000, longestTimer),
     );
-    const order = { module: module.href, job, directory, record: this.#record!, reserve: settings.reserve, isolated };
+    const order = { module, job, directory, record: this.#record!, reserve: settings.reserve, isolated };
     const writesTo = (staging: string): unknown => this.#written.add(dirname(staging));
     try {
       return await doInChild(order, { signal, log, tell, writesTo });

@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../core/files.ts';
+import { home } from '../../core/home.ts';
 
-const shipped = join(import.meta.dirname, '../../../share/postscripts');
+const shipped = join(home, 'share/postscripts');
 const mark = '# Shipped with muster';
 
 /** Puts the scripts that lists of the reference system count on into the directory of the scripts. What the site has there stays. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Type } from 'typebox';
 import { long } from '../../../src/commands/long.ts';
 import { Fault } from '../../../src/core/errors.ts';
@@ -17,7 +18,7 @@ export const toil = long({
     if (name === 'forbidden') throw new Fault('invalid', 'Toil must not be called forbidden.');
     return { steps: given };
   },
-  module: new URL('work.ts', import.meta.url),
+  module: join(import.meta.dirname, 'work.ts'),
   plan(draft, { profile }: Made, { name }) {
     if (profile !== undefined) draft.merge('osimage', name, { imagename: name, profile });
   },

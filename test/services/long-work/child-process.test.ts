@@ -16,7 +16,7 @@ afterAll(() => rmSync(scratch, { recursive: true }));
 const log = pino({ level: 'silent' });
 const about = { command: 'toil', user: 'anna', client: '', range: '', line: '', request: '', started: 0, stagings: [] };
 const order = (steps: readonly Step[]): Order => ({
-  module: new URL('../../lab/toil/work.ts', import.meta.url).href,
+  module: join(import.meta.dirname, '../../lab/toil/work.ts'),
   job: { steps },
   directory: join(scratch, 'records'),
   record: { ...about, run: 'r' },
@@ -51,7 +51,7 @@ test('where namespaces cannot be made, work is done without, and ends with all t
 });
 
 test('work begins with what was compiled before, and so do its threads', async () => {
-  const module = new URL('../../lab/toil/compile-caches.ts', import.meta.url).href;
+  const module = join(import.meta.dirname, '../../lab/toil/compile-caches.ts');
   const caches = await doInChild(
     { ...order([]), module },
     { signal: new AbortController().signal, log, tell: () => undefined, writesTo: () => undefined },

@@ -10,7 +10,7 @@ import { until } from '../../harness/processes.ts';
 import { scratchDirectory } from '../../harness/store.ts';
 import type { Made, Step } from '../../lab/toil/work.ts';
 
-const module = new URL('../../lab/toil/work.ts', import.meta.url);
+const module = join(import.meta.dirname, '../../lab/toil/work.ts');
 const scratch = scratchDirectory();
 /** A file system that nobody else writes to. */
 const memory = mkdtempSync('/dev/shm/muster-test-');

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import * as commands from '../../../src/commands/index.ts';
 
 const lister = join(import.meta.dirname, '../../lab/loaded-modules.mjs');
 const works = Object.values(commands).flatMap((command) =>
-  command.kind === 'long' ? [[command.name, command.module.href] as const] : [],
+  command.kind === 'long' ? [[command.name, pathToFileURL(command.module).href] as const] : [],
 );
 const each = [
   'what all begin with',

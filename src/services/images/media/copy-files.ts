@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../../../core/errors.ts';
+import { programFile } from '../../../core/home.ts';
 import type { CopyNote, CopyOrder, CopyPlaces, CopyRequest, FileToCopy } from './copying.ts';
 import { FileCopier } from './file-copier.ts';
 import type { WholeSum } from './whole-sum.ts';
@@ -67,7 +68,7 @@ async function copyHere({ name, progress }: Copying, places: CopyPlaces, request
 }
 
 async function copyInThread({ name, progress }: Copying, places: CopyPlaces, requests: CopyRequest[]): Promise<void> {
-  const worker = new Worker(new URL('./copy-thread.ts', import.meta.url), { workerData: places });
+  const worker = new Worker(programFile('services/images/media/copy-thread'), { workerData: places });
   const exit = new Promise((resolve) => worker.once('exit', resolve));
   const order = (what: CopyOrder): void => worker.postMessage(what);
   try {

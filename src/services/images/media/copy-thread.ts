@@ -1,3 +1,4 @@
+import '../../../core/source-lines.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { CopyNote, CopyOrder, CopyPlaces, CopyRequest } from './copying.ts';
 import { FileCopier } from './file-copier.ts';

@@ -1,0 +1,109 @@
+// Makes dist/: all that muster starts as a process or thread, as JavaScript that needs no other package than `unbundled`. Run by
+// setup.mjs. A build is known by its content and lies in a directory of its own, so that a running server keeps the one it was started from.
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { rolldown } from 'rolldown';
+import { builtName } from '../src/core/home.ts';
+
+/** Modules that something starts with, by their paths in src. */
+export const programs = [
+  'main',
+  'cli/main',
+  'database/sqlite/worker',
+  'services/long-work/child',
+  'services/images/build/gen',
+  'services/images/build/run',
+  'services/images/bundles/export',
+  'services/images/bundles/import',
+  'services/images/containers/pull',
+  'services/images/media/copy-medium',
+  'services/images/media/copy-thread',
+  'services/images/pack/pack',
+  'services/images/pack/rollback',
+  'services/images/removal',
+];
+
+/** Packages, and a scope of them, that stay in node_modules because they load native code by the place where they lie. */
+export const unbundled = ['better-sqlite3', 'koffi', '@koromix'];
+
+/** Native code that packages try to load and do without: faster ciphers of ssh2, another client of PostgreSQL. */
+const optionalParts = [/\.node$/, 'cpu-features', 'pg-native'];
+
+const checkout = join(import.meta.dirname, '..');
+const builds = join(checkout, '.cache/builds');
+/** Milliseconds for which a build is kept that a server may still run from. */
+const kept = 7 * 24 * 3_600_000;
+
+/** Every file of the build by its name. */
+async function bundle(): Promise<Map<string, string>> {
+  const input = Object.fromEntries(
+    programs.map((module) => [builtName(module).slice(0, -'.js'.length), join(checkout, `src/${module}.ts`)]),
+  );
+  const made = await rolldown({
+    input,
+    platform: 'node',
+    external: [/^node:/, ...unbundled, ...optionalParts],
+    checks: { ineffectiveDynamicImport: false },
+    // Packages in CommonJS that ask where they lie.
+    transform: { define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' } },
+  });
+  const { output } = await made.generate({
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    sourcemap: true,
+    // Stack traces name files as somebody who reads the sources looks for them.
+    sourcemapPathTransform: (source, map) => relative(checkout, resolve(dirname(map), source)),
+    comments: { legal: false },
+  });
+  await made.close();
+  return new Map(output.map((file) => [file.fileName, file.type === 'chunk' ? file.code : String(file.source)]));
+}
+
+function write(files: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256');
+  for (const [name, text] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) hash.update(`${name}\0${text}\0`);
+  const directory = join(builds, hash.digest('hex').slice(0, 16));
+  if (existsSync(directory)) return directory;
+  const staging = `${directory}.${process.pid}`;
+  mkdirSync(staging, { recursive: true });
+  for (const [name, text] of files) writeFileSync(join(staging, name), text);
+  renameSync(staging, directory);
+  return directory;
+}
+
+/** `began`: what changes while it is read counts as newer than the build. */
+function pointTo(directory: string, began: Date): void {
+  writeFileSync(join(directory, 'made'), '');
+  utimesSync(join(directory, 'made'), began, began);
+  const link = join(checkout, `dist.${process.pid}`);
+  rmSync(link, { force: true });
+  symlinkSync(relative(checkout, directory), link);
+  renameSync(link, join(checkout, 'dist'));
+}
+
+function removeOld(current: string): void {
+  for (const name of readdirSync(builds)) {
+    const directory = join(builds, name);
+    const made = statSync(directory, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (directory !== current && Date.now() - made > kept) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+if (import.meta.main) {
+  const began = new Date();
+  const directory = write(await bundle());
+  pointTo(directory, began);
+  removeOld(directory);
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The build has every file in one directory, with all modules as JavaScript. */
+const isBuilt = import.meta.filename.endsWith('.js');
+
+/** The directory that muster is installed in: a checkout, or what a package has unpacked. */
+export const home = isBuilt ? closestPackage(import.meta.dirname) : join(import.meta.dirname, '../..');
+
+function closestPackage(directory: string): string {
+  for (let at = directory; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, 'package.json'))) return at;
+  throw new Error(`No directory above ${directory} has a package.json; muster is not installed completely.`);
+}
+
+/**
+ * The file of a module that a process or thread starts with, by its path in src without extension. From the build it is a file of the
+ * same build, so that a running server never starts a part of a newer one. `scripts/build.ts` lists these modules.
+ */
+export const programFile = (module: string): string =>
+  isBuilt ? join(import.meta.dirname, builtName(module)) : join(home, 'src', `${module}.ts`);
+
+export const builtName = (module: string): string => `${module.replaceAll('/', '-')}.js`;

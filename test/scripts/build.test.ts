@@ -1,0 +1,105 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { builtName } from '../../src/core/home.ts';
+import { unbundled } from '../../scripts/build.ts';
+import { startServer } from '../harness/server.ts';
+import { scratchDirectory } from '../harness/store.ts';
+
+const checkout = join(import.meta.dirname, '../..');
+let copy: string;
+
+beforeAll(() => {
+  mkdirSync(join(checkout, '.cache'), { recursive: true });
+  copy = mkdtempSync(join(checkout, '.cache/build-test-'));
+  for (const each of ['src', 'scripts', 'bin', 'share', 'package.json', 'package-lock.json'])
+    cpSync(join(checkout, each), join(copy, each), { recursive: true });
+  symlinkSync(join(checkout, 'node_modules'), join(copy, 'node_modules'));
+});
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+function muster(words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const env = { PATH: process.env['PATH']!, HOME: copy, ...environment };
+  const { stdout, stderr } = spawnSync(join(copy, 'bin/muster'), words, { env, encoding: 'utf8' });
+  return stdout + stderr;
+}
+
+function change(file: string, from: string, to: string): void {
+  const path = join(copy, file);
+  const text = readFileSync(path, 'utf8');
+  expect(text).toContain(from);
+  writeFileSync(path, text.replace(from, to));
+  // Whatever the resolution of times here.
+  const soon = Date.now() / 1_000 + 5;
+  utimesSync(path, soon, soon);
+}
+
+const unknown = 'There is no command';
+
+it('a changed source is built again, and the build before stays for those who run it', { timeout: 120_000 }, () => {
+  expect(muster(['nosuch'])).toContain(unknown);
+  const before = realpathSync(join(copy, 'dist'));
+  change('src/cli/main.ts', unknown, 'CHANGED TEXT');
+  expect(muster(['nosuch'])).toContain('CHANGED TEXT');
+  expect(realpathSync(join(copy, 'dist'))).not.toBe(before);
+  expect(readFileSync(join(before, 'cli-main.js'), 'utf8')).toContain(unknown);
+  change('src/cli/main.ts', 'CHANGED TEXT', unknown);
+});
+
+it('the same sources give the same build', { timeout: 120_000 }, () => {
+  const build = () => {
+    execFileSync(process.execPath, [join(copy, 'scripts/build.ts')]);
+    return readlinkSync(join(copy, 'dist'));
+  };
+  expect(build()).toBe(build());
+});
+
+it('MUSTER_SOURCES=1 runs the sources', { timeout: 120_000 }, () => {
+  change('src/cli/main.ts', unknown, 'FROM THE SOURCES');
+  expect(muster(['nosuch'], { MUSTER_SOURCES: '1' })).toContain('FROM THE SOURCES');
+  change('src/cli/main.ts', 'FROM THE SOURCES', unknown);
+});
+
+it('a stack trace of the build names source and line', { timeout: 120_000 }, () => {
+  const crash = "if (process.argv.includes('--crash')) throw new Error('crashed');";
+  change('src/main.ts', 'const program = new Command', `${crash}\nconst program = new Command`);
+  const lines = readFileSync(join(copy, 'src/main.ts'), 'utf8').split('\n');
+  expect(muster(['--crash'])).toContain(`at src/main.ts:${lines.indexOf(crash) + 1}:`);
+});
+
+it('every module that a process or thread starts with is a file of the build', () => {
+  const sources = readdirSync(join(checkout, 'src'), { recursive: true, encoding: 'utf8' });
+  const started = sources
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [...readFileSync(join(checkout, 'src', file), 'utf8').matchAll(/programFile\('([^']+)'\)/g)])
+    .map(([, module]) => module!);
+  expect(started).toContain('database/sqlite/worker');
+  for (const module of started) expect(existsSync(join(checkout, 'dist', builtName(module)))).toBe(true);
+});
+
+it('the build runs without node_modules, but for the packages with native code', async () => {
+  // Outside of the checkout, whose node_modules would be found.
+  const installed = scratchDirectory();
+  cpSync(realpathSync(join(checkout, 'dist')), join(installed, 'dist'), { recursive: true });
+  for (const each of ['share', 'package.json'])
+    cpSync(join(checkout, each), join(installed, each), { recursive: true });
+  for (const each of unbundled)
+    cpSync(join(checkout, 'node_modules', each), join(installed, 'node_modules', each), { recursive: true });
+  const server = await startServer({ main: join(installed, 'dist/main.js') });
+  expect(await server.ok('GET', '/nodes')).toEqual([]);
+  await server.stop();
+});
