@@ -38,7 +38,7 @@ export interface MusterOptions {
   readonly allCores?: boolean;
 }
 
-export const main = join(import.meta.dirname, '..', 'src', 'main.ts');
+export const main = join(import.meta.dirname, '..', 'dist', 'main.js');
 
 /** What `npm start` tells Node. */
 const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
