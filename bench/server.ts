@@ -40,11 +40,8 @@ export interface MusterOptions {
 
 export const main = join(import.meta.dirname, '..', 'dist', 'main.js');
 
-/** What `npm start` tells Node. */
-const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
-  scripts: { start: string };
-};
-const nodeOptions = scripts.start.split(' ').filter((word) => word.startsWith('--'));
+/** What bin/muster tells Node. */
+const nodeOptions = readFileSync(join(import.meta.dirname, '../bin/muster'), 'utf8').match(/--max-[a-z-]+=\d+/g) ?? [];
 
 export async function startMuster(options: MusterOptions = {}): Promise<Muster> {
   const { data = newDirectory(), program = main, env = {}, node = [], allCores = false } = options;
