@@ -54,6 +54,8 @@ async function bundle(): Promise<Map<string, string>> {
     input,
     platform: 'node',
     external: [/^node:/, ...unbundled, ...optionalParts],
+    // This and `minify` would remove calls that are made for the error they may throw, such as decodeURIComponent of what a client sent.
+    treeshake: false,
     checks: { ineffectiveDynamicImport: false },
     // Packages in CommonJS that ask where they lie.
     transform: { define: { __dirname: 'import.meta.dirname', __filename: 'import.meta.filename' } },
@@ -62,6 +64,7 @@ async function bundle(): Promise<Map<string, string>> {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
+    minify: false,
     sourcemap: true,
     // Stack traces name files as somebody who reads the sources looks for them.
     sourcemapPathTransform: (source, map) => relative(checkout, resolve(dirname(map), source)),
