@@ -52,6 +52,7 @@ export const clonevm = perNode({
     ...(force ? ['-f'] : []),
   ],
   outlivesClient: () => true,
+  actsOn: ({ frommaster }) => (frommaster === undefined ? [] : [{ kind: 'master', name: frommaster }]),
   select(snapshot, given, services) {
     const selection = selectNodes(snapshot, given, services);
     const count = selection.nodes?.length ?? 0;

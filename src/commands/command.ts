@@ -117,6 +117,15 @@ export interface Question {
   readonly command?: string;
 }
 
+/** Something that a request acts on besides the nodes it selects. */
+export type ActionTarget =
+  /** A machine that muster logs in to: a node is judged like the selected ones, anything else needs a rule without a noderange. */
+  | { readonly kind: 'host'; readonly name: string }
+  /** An address that the machine of the selected node gets: another node's needs rights on that node. */
+  | { readonly kind: 'address'; readonly address: string }
+  /** A master of virtual machines: its maker's, or opened by a rule. */
+  | { readonly kind: 'master'; readonly name: string };
+
 export const noSelection: Selection = { objects: undefined, nodes: undefined };
 export const everyNode: Selection = { objects: undefined, nodes: undefined, every: true };
 
@@ -232,8 +241,8 @@ export interface CommandBase<Args> {
   questions?(snapshot: Snapshot, args: Args): Sliced<readonly Question[]> | undefined;
   /** What is read on the way, for which the policy is asked whether the caller may list it. */
   reads?(snapshot: Snapshot, args: Args): Question | undefined;
-  /** The address that it gives to the machine it selects; another's is refused to those who have no rights on that node. */
-  takes?(args: Args): string | undefined;
+  /** What it acts on besides the nodes it selects; each is judged before anything is done. */
+  actsOn?(args: Args): readonly ActionTarget[];
   /** The tables that a reading of what it changes shows. */
   tablesShown?(args: Args): readonly string[];
   /** Undefined: it touches no object of the cluster. */

@@ -33,7 +33,10 @@ export const rspconfig = perNode({
   ),
   line: ({ attribute, set }) => (set ? shownSettings(set) : [withoutSecrets(attribute)]),
   outlivesClient: ({ set }) => set !== undefined,
-  takes: ({ set = {} }) => newAddress(set),
+  actsOn({ set = {} }) {
+    const address = newAddress(set);
+    return address === undefined ? [] : [{ kind: 'address', address }];
+  },
   select(snapshot, given, services) {
     const selection = selectNodes(snapshot, given, services);
     const address = newAddress(given.set ?? {});

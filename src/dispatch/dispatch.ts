@@ -26,7 +26,7 @@ import { notesOn } from '../objects/notes.ts';
 import { checkPatterns } from '../objects/pattern-check.ts';
 import { policyOf } from '../objects/policy.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
-import { checkConsequences, checkStillGoverned, checkTaken } from './consequences.ts';
+import { checkConsequences, checkStillGoverned } from './consequences.ts';
 import { discreetly } from './discreet.ts';
 import { beginLong, type LongServices, type WorkUnderWay } from './long.ts';
 import { checkCouldBeAllowed, checkPermission, type Permission, permitsOf, sight } from './permission.ts';
@@ -34,6 +34,7 @@ import { type NodeResults, perNodeResults, type PerNodeServices } from './per-no
 import { peerNames } from './peer-names.ts';
 import type { Run, RunEnd } from './runs.ts';
 import { shortened } from './shortened.ts';
+import { checkTarget } from './targets.ts';
 
 /** One request for a command, from wherever it came. */
 export interface Request {
@@ -192,8 +193,8 @@ function* admit(
   if (read) checkPermission(snapshot, { ...permission, command: 'lsdef', ...read }, read.nodes);
   const whole: Question[] = [{ words: request.words, nodes: selection.nodes, every: selection.every }];
   const questions = isUnlimited ? whole : yield* askPolicy({ request, command, permission }, snapshot, whole, judges);
-  const address = command.takes?.(request.args);
-  if (address !== undefined) checkTaken(snapshot, permission, selection.nodes ?? [], address, questions);
+  const targets = isUnlimited ? [] : (command.actsOn?.(request.args) ?? []);
+  for (const target of targets) checkTarget(judge, { permission, nodes: selection.nodes ?? [], questions }, target);
   checkExpectation(request.expectNodes, selection);
   const exists = (selection.objects?.length ?? 0) > 0;
   request.precondition?.(snapshot, command.tablesShown?.(request.args), exists);

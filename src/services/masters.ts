@@ -22,6 +22,10 @@ export function masterNamed(snapshot: Snapshot, name: string): MasterRecord | un
   return { name, storage, storageModel: storagemodel, xml: snapshot.get('kvm_masterdata', name)?.['xml'] };
 }
 
+/** Whether the account has made the master. */
+export const isOwnMaster = (snapshot: Snapshot, name: string, user: string): boolean =>
+  snapshot.get('vmmaster', name)?.['originator'] === user;
+
 /** Keeps what a master is, and what the node is that it was made of. */
 export async function keepMaster(
   store: Store,
