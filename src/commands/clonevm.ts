@@ -5,6 +5,7 @@ import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { atLength, type DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
+import { groupExists } from '../objects/groups.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { masterNamed, type MasterRecord } from '../services/masters.ts';
 import { nodeArguments, selectNodes } from './command.ts';
@@ -39,6 +40,7 @@ function refuseTaken(snapshot: Snapshot, name: string): void {
   if (snapshot.get('vmmaster', name)) throw new Fault('invalid', `There is a master ${name} already.`);
   if (snapshot.get('nodelist', name))
     throw new Fault('invalid', `${name} is a node, whose disks would have the same names.`);
+  if (groupExists(snapshot, name)) throw new Fault('invalid', `${name} is a group; give the master another name.`);
 }
 
 /** Makes masters of virtual machines, and virtual machines from masters. */

@@ -42,6 +42,8 @@ export const rmigrate = perNode({
   },
   async work({ target }: { readonly target: string }, { device, destination }: Target, task) {
     const tell = (sentence: string): void => task.tell({ kind: 'progress', sentence });
+    // A muster that dies meanwhile knows afterwards where it may be.
+    task.tell({ kind: 'migrating', to: target });
     const { said, hasMoved } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
       machine.migrate(destination.access, tell, task.signal),
     );

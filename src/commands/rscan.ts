@@ -11,9 +11,14 @@ interface Member {
 
 /** The nodes behind a chassis, one object each: sent at once if its name can be no other's, else when all have answered. */
 export const rscan = perNode({
-  ...onHardware('rscan', 'subnodes', {}, (subnodes, _args, { signal }) => subnodes.list(signal)),
+  ...onHardware('rscan', 'subnodes', {}, async (subnodes, _args, { signal }) => ({
+    members: await subnodes.list(signal),
+    areMachines: subnodes.areMachines === true,
+  })),
   line: () => ['-z'],
-  async *finish(results, _args, { selection }): AsyncIterable<readonly NodeResult[]> {
+  async *finish(results, _args, { selection, snapshot, permits }): AsyncIterable<readonly NodeResult[]> {
+    // Of the machines of a hypervisor only those are shown that the rules cover; one that is no node by rules without a noderange.
+    const isCovered = (name: string): boolean => permits(snapshot.get('nodelist', name) ? { nodes: [name] } : {});
     const related = relatedNames(selection.nodes ?? []);
     const sent = new Set<string>();
     const pending: Member[] = [];
@@ -21,7 +26,9 @@ export const rscan = perNode({
       yield batch.flatMap((result) => {
         if (!('value' in result)) return result;
         const holder = result.node;
-        return Object.entries(result.value).flatMap(([name, value]): NodeResult | [] => {
+        const { members, areMachines } = result.value;
+        return Object.entries(members).flatMap(([name, value]): NodeResult | [] => {
+          if (areMachines && !isCovered(name)) return [];
           if (!related.has(holder) && name.startsWith(`${holder}-`)) {
             sent.add(name);
             return { node: name, value };

@@ -18,6 +18,8 @@ export type Effect =
       readonly mac?: string | undefined;
       readonly master?: string | undefined;
     }
+  /** Its virtual machine is being moved to another hypervisor. */
+  | { readonly kind: 'migrating'; readonly to: string }
   /** Its virtual machine is on another hypervisor now. */
   | { readonly kind: 'migrated'; readonly to: string }
   /** A master was made of its virtual machine. */

@@ -1,5 +1,5 @@
 /** What there are events of. */
-export const eventKinds = ['change', 'status', 'power', 'run'] as const;
+export const eventKinds = ['change', 'status', 'power', 'run', 'notice'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
 /** A run as it is at one moment. */

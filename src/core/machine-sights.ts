@@ -10,8 +10,10 @@ export interface MachineSight {
 
 /** Whoever wants to know what happens on a hypervisor, whoever brings it about. */
 export interface HypervisorListener {
-  /** All its machines, whenever it is connected to anew. `id` is the same for all names that one hypervisor has. */
-  listed(id: string, machines: readonly MachineSight[]): void;
+  /** All its machines, whenever it is connected to anew. `place` is where the connection leads: names with the same place are one hypervisor. */
+  listed(place: string, machines: readonly MachineSight[]): void;
+  /** Whether what happens to a machine of that name is of interest. */
+  wants(name: string): boolean;
   /** A machine was switched on or off, and not by moving it. */
   switched(name: string, to: 'on' | 'off'): void;
   /** A machine as it is now; undefined: there is none of that name any more. */

@@ -118,6 +118,8 @@ export interface ServiceProcessor {
 export interface Subnodes {
   /** The nodes behind a chassis or management module, by name, with their attributes. */
   list(signal: AbortSignal): Promise<Readonly<Record<string, Readonly<Record<string, string>>>>>;
+  /** They are machines of their own and no parts of the node: who may run a command on it may not know of all of them. */
+  readonly areMachines?: boolean;
 }
 
 export interface MachineRequest {

@@ -6,6 +6,7 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { nodeType } from '../objects/types.ts';
+import { endMove, noteMove } from './machines/moves.ts';
 
 export interface ChangedAttributes {
   readonly cpus?: string | undefined;
@@ -46,6 +47,15 @@ const withoutDisks = (vmstorage: string, deleted: readonly string[]): string =>
     .filter((place) => !deleted.includes(place.split('=', 1)[0]!.trim()))
     .join('|');
 
+/** Its virtual machine is on its way to another hypervisor. */
+export async function keepMove(store: Store, origin: Origin, node: string, target: string): Promise<void> {
+  await store.change(origin, (head) => {
+    const draft = new Draft(head);
+    if (effectiveReader(head).nodeRow(node)) noteMove(draft, node, target);
+    return draft.changes();
+  });
+}
+
 /** The hypervisor that it is on now, as the node's own value. */
 export async function keepHost(store: Store, origin: Origin, node: string, vmhost: string): Promise<void> {
   try {
@@ -53,6 +63,7 @@ export async function keepHost(store: Store, origin: Origin, node: string, vmhos
       const draft = new Draft(head);
       if (effectiveReader(head).nodeRow(node)) {
         assign(draft, { type: nodeType, name: node, attributes: { vmhost }, mode: 'set', fresh: false });
+        endMove(draft, node);
       }
       return draft.changes();
     });

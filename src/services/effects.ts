@@ -9,7 +9,7 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeType } from '../objects/types.ts';
-import { keepChange, keepHost } from './changed-machine.ts';
+import { keepChange, keepHost, keepMove } from './changed-machine.ts';
 import { keepIdentity } from './made-machine.ts';
 import { keepMaster } from './masters.ts';
 import type { NodeStatus } from './node-status.ts';
@@ -55,6 +55,8 @@ export class Effects {
         return this.#follow(node, effect.from, effect.to, origin);
       case 'machine':
         return keepIdentity(this.#services.store, origin, node, effect);
+      case 'migrating':
+        return keepMove(this.#services.store, origin, node, effect.to);
       case 'migrated':
         return keepHost(this.#services.store, origin, node, effect.to);
       case 'master':

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { Fault, type FaultData } from '../core/errors.ts';
+import { Fault, type FaultData, unlessFault } from '../core/errors.ts';
 import { parseIp } from '../core/ip.ts';
 import type { Store } from '../database/store.ts';
 import { managementNode } from '../objects/management-node.ts';
@@ -51,6 +51,14 @@ export class HypervisorLinks {
     return certificates === undefined || 'sentences' in target
       ? target
       : { tls: { name: host, address: target.address } };
+  }
+
+  placeOf(way: unknown): string {
+    const known = way as HypervisorWay;
+    if (known === null) return 'here';
+    if ('tls' in known) return known.tls.address;
+    const { address, port, jump } = unlessFault(known);
+    return [address, port, ...(jump === undefined ? [] : ['behind', jump.address])].join(' ');
   }
 
   async open(way: unknown, signal: AbortSignal): Promise<Duplex> {

@@ -1,3 +1,4 @@
+import { Fault } from '../core/errors.ts';
 import type { Origin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -35,6 +36,12 @@ export async function keepMaster(
 ): Promise<void> {
   await store.change(origin, (head) => {
     const draft = new Draft(head);
+    // Somebody else may have been faster, somewhere else.
+    if (head.get('vmmaster', name))
+      throw new Fault(
+        'invalid',
+        `There is a master ${name} by now, which stays as it is; the disks that were made are in ${storage}: delete them.`,
+      );
     const reader = effectiveReader(head);
     const known = { os: 'os', arch: 'arch', profile: 'profile', nics: 'vmnics' };
     const ofNode = Object.entries(known).flatMap(([column, attribute]) => {

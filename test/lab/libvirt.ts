@@ -45,6 +45,8 @@ export interface LibvirtOptions {
   readonly address?: string;
   /** Where it takes TLS as well, with certificates of that directory. It is in the network of this machine then. */
   readonly tls?: { readonly address: string; readonly certificates: string };
+  /** What it says its own UUID is; absent: a new one. */
+  readonly hostUuid?: string;
   /** The network that it is in, where that is not one of its own. */
   readonly namespace?: Namespace;
 }
@@ -58,9 +60,10 @@ key_file = "${join(certificates, 'serverkey.pem')}"
 
 const daemonConfiguration = ({
   tls,
+  hostUuid = randomUUID(),
 }: LibvirtOptions): string => `${tls ? tlsConfiguration(tls) : 'listen_tls = 0\n'}auth_unix_rw = "none"
 unix_sock_rw_perms = "0700"
-host_uuid = "${randomUUID()}"
+host_uuid = "${hostUuid}"
 log_outputs = "3:stderr"
 `;
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { addUser } from '../harness/users.ts';
 import { askGuest } from '../lab/libvirt/telling.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
@@ -147,8 +148,59 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     if (node === 'c1') expect(await world.lab.virsh('domstate', 'c1')).toBe(state === 'on' ? 'running' : 'shut off');
   });
 
+  it('are made from masters of the same account, or from those that a rule opens', async () => {
+    const { server } = world;
+    const token = await addUser(server, 'op');
+    const cloneAs = (body: object) => server.call('POST', '/nodes/c5/vmclone', { token, body });
+    const rule = (priority: string, given: object) =>
+      server.ok('PUT', `/policy/${priority}`, { name: 'op', rule: 'allow', commands: 'clonevm', ...given });
+    const remove = () => server.ok('DELETE', '/nodes/c5/vm', { purge: 'yes', force: 'yes' });
+    const refusedBecause = (name: string): string =>
+      `User "op" may not use the master "${name}": this account has not made it, so this needs a policy rule for clonevm without a noderange, or one whose parameters name it, such as "-b ${name}".`;
+    await rule('2', { noderange: 'c4-c5' });
+    await rule('3', { noderange: 'c5', parameters: '-b \\w+' });
+    // Whether it exists makes no difference.
+    for (const frommaster of ['gold', 'brass']) {
+      const { status, json } = await cloneAs({ frommaster });
+      expect([status, json.error]).toEqual([403, [refusedBecause(frommaster)]]);
+    }
+    expect(files('c5')).toEqual([]);
+    await rule('3', { noderange: 'c5', parameters: '-b gold( |$)' });
+    expect((await cloneAs({ frommaster: 'gold' })).status).toBe(201);
+    expect((await cloneAs({ frommaster: 'silver' })).json.error).toEqual([refusedBecause('silver')]);
+    expect((await cloneAs({ tomaster: 'gold' })).json.error).toEqual(['There is a master gold already.']);
+    expect((await cloneAs({ tomaster: 'mine' })).status).toBe(201);
+    expect(await rowOf('vmmaster', 'mine')).toMatchObject({ name: 'mine', originator: 'op' });
+    await remove();
+    await server.ok('DELETE', '/policy/3');
+    expect((await cloneAs({ frommaster: 'mine' })).status).toBe(201);
+    await remove();
+    expect((await cloneAs({ frommaster: 'gold' })).json.error).toEqual([refusedBecause('gold')]);
+    await rule('2', { noderange: '' });
+    expect((await cloneAs({ frommaster: 'gold' })).status).toBe(201);
+    await remove();
+    await server.ok('DELETE', '/policy/2');
+  });
+
+  it('do not become masters under a name that somebody else has taken meanwhile', async () => {
+    const { server } = world;
+    await power('c1', 'off');
+    const reply = server.call('POST', '/nodes/c1/vmclone', { body: { tomaster: 'race' } });
+    await expect.poll(() => files('race').length, { timeout: 60_000, interval: 5 }).toBeGreaterThan(0);
+    await server.ok('PUT', '/tables/vmmaster/rows/name=race', { storage: 'dir:///elsewhere', originator: 'op' });
+    const { status, json } = await reply;
+    expect([status, json.error]).toEqual([
+      403,
+      [
+        `c1: There is a master race by now, which stays as it is; the disks that were made are in dir://${images}: delete them.`,
+      ],
+    ]);
+    expect(await rowOf('vmmaster', 'race')).toEqual({ name: 'race', storage: 'dir:///elsewhere', originator: 'op' });
+  });
+
   it('say what is wrong', async () => {
     expect(await refusal('c1', { tomaster: 'gold' })).toBe('There is a master gold already.');
+    expect(await refusal('c1', { tomaster: 'vms' })).toBe('vms is a group; give the master another name.');
     expect(await refusal('c1', { tomaster: 'c2' })).toBe('c2 is a node, whose disks would have the same names.');
     expect(await refusal('c1,c2', { tomaster: 'x' })).toBe('a master is made of one node, and these are 2.');
     expect(await refusal('c5', { frommaster: 'brass' })).toBe(

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStream } from '../hardware/stream.ts';
+import { addUser } from '../harness/users.ts';
 import { startVmWorld, type VmWorld } from './world.ts';
 
 describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
@@ -103,6 +104,27 @@ describe('virtual machines on libvirt', { timeout: 120_000 }, () => {
     const { v1, v2 } = await world.server.ok('GET', '/nodes/far/subnodes');
     expect(v1).toMatchObject({ mgt: 'kvm', vmhost: 'far', power: 'off' });
     expect(v2).toMatchObject({ uuid: '00000000-1111-2222-3333-444444444444', power: 'on' });
+  });
+
+  it('are listed only to those whose rules cover them; machines that are no nodes only by a rule without a noderange', async () => {
+    const { server } = world;
+    await world.makeByHand('stranger');
+    const token = await addUser(server, 'op');
+    const listed = async (node: string) =>
+      Object.keys(await server.ok('GET', `/nodes/${node}/subnodes`, undefined, { token })).sort();
+    const rule = (noderange: string) =>
+      server.ok('PUT', '/policy/2', { name: 'op', rule: 'allow', commands: 'rscan', noderange });
+    await server.ok('PUT', '/policy/3', { name: 'op', rule: 'allow', commands: 'lsdef,nodels' });
+    await rule('v1');
+    expect(await listed('v1')).toEqual(['v1']);
+    await rule('v2,far');
+    expect(await listed('far')).toEqual(['v2']);
+    await rule('');
+    expect(await listed('v1')).toEqual(expect.arrayContaining(['stranger', 'v1', 'v2']));
+    await server.ok('PUT', '/policy/1.5', { name: 'op', rule: 'deny', commands: 'rscan', noderange: 'v2' });
+    expect(await listed('v1')).toEqual(['stranger', 'v1']);
+    await world.lab.virsh('undefine', 'stranger');
+    for (const priority of ['1.5', '2', '3']) await server.ok('DELETE', `/policy/${priority}`);
   });
 
   it('say what is wrong with them', async () => {

@@ -29,6 +29,7 @@ describe('machines that somebody else works on', { timeout: 120_000 }, () => {
     server = await startServer({
       config: `[hardware]\naccelerator = "qemu"\nlibvirtSocket = ${JSON.stringify(here.socket)}\nlibvirtCertificates = ${JSON.stringify(certificates)}\n`,
     });
+    await Promise.all([define(here, 'w1', { uuid }), define(there, 'w2')]);
     const machine = { groups: 'vms', mgt: 'kvm' };
     await server.ok('PUT', '/nodes', {
       hv2: { groups: 'all', ip: '127.138.0.2', hosttype: 'kvm' },
@@ -39,7 +40,6 @@ describe('machines that somebody else works on', { timeout: 120_000 }, () => {
       w3: { groups: 'all', mgt: 'kvm', vmhost: 'mute' },
       w4: { groups: 'all', mgt: 'kvm', vmhost: 'other' },
     });
-    await Promise.all([define(here, 'w1', { uuid }), define(there, 'w2')]);
   });
   afterAll(async () => {
     await server?.stop();

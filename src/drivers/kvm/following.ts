@@ -2,7 +2,6 @@ import { Fault } from '../../core/errors.ts';
 import type { HypervisorListener, MachineSight } from '../../core/machine-sights.ts';
 import { pause, unlessAborted } from '../../core/waiting.ts';
 import { domainStatistics, type LifecycleEvent, statistics } from '../../protocols/libvirt/calls/domains.ts';
-import { hostUuid } from '../../protocols/libvirt/calls/session.ts';
 import { domainStates, lifecycles, startReasons, stopReasons } from '../../protocols/libvirt/domain.ts';
 import type { Hypervisor } from './hypervisor.ts';
 
@@ -39,16 +38,17 @@ export async function followHypervisor(
   }
 }
 
-async function listOf(hypervisor: Hypervisor, signal: AbortSignal): Promise<[id: string, MachineSight[]]> {
-  const { connection } = hypervisor;
-  const id = await hostUuid(connection, { signal });
+async function listOf(
+  { connection, place }: Hypervisor,
+  signal: AbortSignal,
+): Promise<[place: string, MachineSight[]]> {
   const all = await domainStatistics(connection, statistics.state, [], { signal });
   const machines = all.map(({ domain: { name, uuid }, values }) => ({
     name,
     uuid,
     isOn: isOn(Number(values.get('state.state'))),
   }));
-  return [id ?? hypervisor.host, machines];
+  return [place, machines];
 }
 
 /**
@@ -72,6 +72,7 @@ function teller(
     listener.changed(name, domain && { name, uuid: domain.uuid, isOn: isOn(state!) });
   };
   return (event) => {
+    if (!listener.wants(event.domain.name)) return;
     const to = switchedTo(event);
     if (to) listener.switched(event.domain.name, to);
     look(event).catch((error: unknown) => {

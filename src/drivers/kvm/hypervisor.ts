@@ -8,10 +8,14 @@ import { MachineStates } from './machine-states.ts';
 import type { HypervisorWays } from './ways.ts';
 
 const driverUri = 'qemu:///system';
+/** Machines that are remembered: a hypervisor may tell of any number. */
+const mostKnown = 50_000;
 
 /** A hypervisor that is connected to, with the machines that are known there by name. */
 export class Hypervisor {
   readonly host: string;
+  /** Where it is; the same for all its names. */
+  readonly place: string;
   readonly connection: LibvirtConnection;
   /** Work on a pool, one at a time: libvirt does not look at what is in a pool while something is being made there. */
   readonly pools = new NamedSlots(1);
@@ -24,14 +28,15 @@ export class Hypervisor {
   readonly states = new MachineStates(this);
   readonly #listeners = new Set<(event: LifecycleEvent) => void>();
 
-  private constructor(host: string, connection: LibvirtConnection) {
+  private constructor(host: string, place: string, connection: LibvirtConnection) {
     this.host = host;
+    this.place = place;
     this.connection = connection;
   }
 
   static async open(ways: HypervisorWays, host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
     const connection = new LibvirtConnection(await ways.open(way, signal), { where: host });
-    const hypervisor = new Hypervisor(host, connection);
+    const hypervisor = new Hypervisor(host, ways.placeOf(way), connection);
     try {
       await openDriver(connection, driverUri, { signal });
       await followDomains(connection, (event) => hypervisor.#heard(event), { signal });
@@ -53,12 +58,17 @@ export class Hypervisor {
     for (const listener of this.#listeners) listener(event);
   }
 
+  remember(domain: Domain): void {
+    if (this.known.size >= mostKnown) this.known.clear();
+    this.known.set(domain.name, domain);
+  }
+
   /** Looked up once; what happens to a machine makes it be looked up again. */
   async find(name: string, signal: AbortSignal): Promise<Domain | undefined> {
     const known = this.known.get(name);
     if (known) return known;
     const found = await findDomain(this.connection, { name }, { signal });
-    if (found) this.known.set(name, found);
+    if (found) this.remember(found);
     return found;
   }
 

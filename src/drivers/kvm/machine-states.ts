@@ -47,7 +47,7 @@ export class MachineStates {
     const told = await domainStatistics(connection, statistics.state, areNamed ? asked : [], { signal: always });
     const states = new Map<string, number>();
     for (const { domain, values } of told) {
-      known.set(domain.name, domain);
+      this.#hypervisor.remember(domain);
       states.set(domain.name, Number(values.get('state.state')));
     }
     // Another one may have the name by now.

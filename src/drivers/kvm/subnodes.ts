@@ -6,6 +6,7 @@ import { stateOf } from './power.ts';
 /** The machines of a hypervisor, whoever has made them. */
 export function kvmSubnodes({ access, hypervisors }: Machine): Subnodes {
   return {
+    areMachines: true,
     async list(signal) {
       const host = access.host ?? access.node;
       const { connection } = await hypervisors.at(host, access.way, signal);

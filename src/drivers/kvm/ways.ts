@@ -7,6 +7,8 @@ export const defaultSocket = '/run/libvirt/libvirt-sock';
 export interface HypervisorWays {
   /** Found where the database is; a Fault says why there is none. */
   find(host: string): Promise<unknown>;
+  /** Where it leads, by what muster knows. What a hypervisor says of itself, such as its UUID, any other can say too. */
+  placeOf(way: unknown): string;
   /** A stream to the libvirt daemon there. */
   open(way: unknown, signal: AbortSignal): Promise<Duplex>;
 }
@@ -14,5 +16,6 @@ export interface HypervisorWays {
 /** Every hypervisor is this machine. */
 export const onlyHere = (socket = defaultSocket): HypervisorWays => ({
   find: async () => null,
+  placeOf: () => socket,
   open: () => openSocket(socket),
 });

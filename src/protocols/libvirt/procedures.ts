@@ -1,7 +1,6 @@
 /** The calls of libvirt's program `remote` that are used, by its numbers. */
 export const procedures = {
   connectOpen: 1,
-  connectGetCapabilities: 7,
   domainGetXml: 14,
   domainLookupByName: 23,
   domainLookupByUuid: 24,

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { EventKind } from '../../core/event-kinds.ts';
 import type { ChangeSet } from '../../database/database.ts';
 import type { Store } from '../../database/store.ts';
 import type { Entries } from './entries.ts';
@@ -23,6 +24,8 @@ interface Newcomer {
   readonly sink: Sink;
 }
 
+/** What the store does not know. */
+const unstored: readonly EventKind[] = ['run', 'power', 'notice'];
 /** Entries that are told in one go. */
 const atOnce = 100;
 
@@ -80,11 +83,11 @@ export async function catchUp(
     await wait(0);
   }
 
-  /** Tells what is no longer among the entries, and goes on where they begin. Runs and power states are known there alone. */
+  /** Tells what is no longer among the entries, and goes on where they begin. Runs, power states and notices are known there alone. */
   async function tellFromStore(): Promise<void> {
     const { kinds } = view.wish;
     if (at > known.sequence()) tellGap(lostAll);
-    else if (kinds.includes('run') || kinds.includes('power')) tellGap(lostSome);
+    else if (unstored.some((kind) => kinds.includes(kind))) tellGap(lostSome);
     const lives = new NodeLives();
     if (view.isLimited) for await (const set of setsAfter(known, at)) if (set) lives.note(set);
     for await (const set of setsAfter(known, at)) {

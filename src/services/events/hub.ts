@@ -103,6 +103,11 @@ export class EventHub {
     if (this.isHeard) this.#gathering.power(node, power);
   }
 
+  /** Tells whoever hears of these nodes what needs somebody's attention. */
+  notice(nodes: readonly string[], message: string): void {
+    if (this.isHeard) this.#add({ what: 'notice', time: Date.now(), nodes, message });
+  }
+
   run(news: RunNews, targets: readonly string[] | undefined): void {
     if (!this.isHeard) return;
     this.#gathering.forgetRun(news.run);

@@ -4,7 +4,7 @@ import type { NodeLives } from './node-lives.ts';
 import type { Test, Told, View } from './view.ts';
 
 export const lostSome =
-  'muster was started anew or it was too long ago: runs and power states since your last event are not known. Changes and status follow.';
+  'muster was started anew or it was too long ago: runs, power states and notices since your last event are not known. Changes and status follow.';
 export const lostAll =
   'What happened since your last event is no longer known as a whole. Read anew what you keep; events go on from here.';
 export const wentWrong = 'Something went wrong inside muster; connect again.';

@@ -27,6 +27,7 @@ export interface Wish {
 export type Happening = { readonly time: number | undefined } & (
   | { readonly what: 'set'; readonly set: ChangeSet }
   | { readonly what: 'power'; readonly nodes: readonly string[]; readonly power: string }
+  | { readonly what: 'notice'; readonly nodes: readonly string[]; readonly message: string }
   | { readonly what: 'run'; readonly news: RunNews; readonly targets: readonly string[] | undefined }
   | { readonly what: 'gap'; readonly message: string }
 );
@@ -124,7 +125,9 @@ export class View {
       case 'gap':
         return [{ kind: 'gap', data: gapData(happening.message) }];
       case 'power':
-        return kinds.includes('power') ? this.#power(happening, wasOther) : [];
+        return kinds.includes('power') ? this.#ofNodes(happening, { power: happening.power }, wasOther) : [];
+      case 'notice':
+        return kinds.includes('notice') ? this.#ofNodes(happening, { message: happening.message }, wasOther) : [];
       case 'run':
         return kinds.includes('run') && this.#hearsOf(happening.news, happening.targets)
           ? [{ kind: 'run', data: JSON.stringify({ kind: 'run', ...timeOf(happening.time), ...happening.news }) }]
@@ -143,11 +146,15 @@ export class View {
     return this.#chosen === undefined || targets?.some((node) => this.#chosen!.has(node)) === true;
   }
 
-  #power({ nodes, power, time }: Extract<Happening, { what: 'power' }>, wasOther: Test): Told[] {
+  #ofNodes(
+    { what: kind, nodes, time }: Extract<Happening, { what: 'power' | 'notice' }>,
+    said: Readonly<Record<string, string>>,
+    wasOther: Test,
+  ): Told[] {
     const seen = this.isWhole ? nodes : nodes.filter((node) => this.#isSeen(node) && !wasOther(node));
     return inParts(seen).map((part) => ({
-      kind: 'power',
-      data: JSON.stringify({ kind: 'power', ...timeOf(time), power, nodes: part }),
+      kind,
+      data: JSON.stringify({ kind, ...timeOf(time), ...said, nodes: part }),
     }));
   }
 

@@ -1,16 +1,33 @@
+import { Fault } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled } from '../../database/tables.ts';
+import { expandRange } from '../../objects/cluster.ts';
 import { effectiveReader, listItems } from '../../objects/effective.ts';
-import { allMembers, ownersNamed } from '../../objects/groups.ts';
+import { ownersNamed } from '../../objects/groups.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { isPattern } from '../../objects/substitution/index.ts';
+import { targetsOfMoves } from './moves.ts';
 
 const columns = { vmhost: 'host', migrationdest: 'migrationdest' } as const;
 
+/** Hypervisors that one migrationdest may stand for. */
+const mostNamed = 10_000;
+
+/** The hypervisors that a text of vmhost or migrationdest stands for: a node range, in which names that are no nodes count as well. */
+export function hypervisorsNamed(snapshot: Snapshot, text: string): readonly string[] {
+  try {
+    return expandRange(snapshot, text, { verify: false, hidden: true, limit: mostNamed }).nodes;
+  } catch (error) {
+    // An address, such as one of IPv6, is no range.
+    if (error instanceof Fault) return listItems(text);
+    throw error;
+  }
+}
+
 /**
- * The hypervisors that the definitions name: by the attributes vmhost and migrationdest of machines, the latter a list of names and
- * groups, and by a hosttype of their own.
+ * The hypervisors that the definitions name: by the attributes vmhost and migrationdest of machines, by a hosttype of their own, and by
+ * moves that muster has begun.
  */
 export function* hypervisorsIn(snapshot: Snapshot): Sliced<ReadonlySet<string>> {
   const reader = effectiveReader(snapshot);
@@ -29,10 +46,10 @@ export function* hypervisorsIn(snapshot: Snapshot): Sliced<ReadonlySet<string>> 
       }
     }
   }
-  const hosts = new Set<string>();
-  for (const item of [...seen].flatMap(listItems)) {
-    const members = allMembers(snapshot, item);
-    for (const host of members.length > 0 ? members : [item]) hosts.add(host);
+  const hosts = new Set(targetsOfMoves(snapshot));
+  for (const text of seen) {
+    for (const host of text === '' ? [] : hypervisorsNamed(snapshot, text)) hosts.add(host);
+    yield;
   }
   for (const [name, row] of snapshot.rows('hypervisor').entries()) {
     if (row['type'] !== 'kvm' || !isEnabled(row)) continue;

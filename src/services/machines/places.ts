@@ -9,31 +9,66 @@ export interface Sight {
 /** A hypervisor as it was seen last. */
 export interface HypervisorSight {
   /** The same for all names that one hypervisor has; undefined until it was connected to. */
-  readonly id: string | undefined;
+  readonly place: string | undefined;
   readonly machines: ReadonlyMap<string, Sight>;
 }
 
+/** What the definitions say of a machine. */
+export interface DefinedMachine {
+  readonly name: string;
+  /** The hypervisor it belongs to. */
+  readonly home: string;
+  readonly uuid: string | undefined;
+  /** Whether it may move to that hypervisor. */
+  mayMoveTo(host: string): boolean;
+}
+
+export interface Whereabouts {
+  /** The hypervisor it has moved to; undefined: none that is believed. */
+  readonly movedTo: string | undefined;
+  /** Hypervisors that have a machine with its name and UUID though nothing lets it move there. */
+  readonly doubtful: readonly string[];
+}
+
+interface Claim {
+  readonly host: string;
+  readonly place: string | undefined;
+  readonly isOn: boolean;
+}
+
+const atHomeAlone: Whereabouts = { movedTo: undefined, doubtful: [] };
+
 /**
- * Where a machine is that may have been moved: the hypervisor it is on, if that is not its home. Only the same machine counts, by its
- * UUID, and it must be clear: one that runs at home is at home, and of two places elsewhere none is taken.
+ * Where a machine is that may have been moved. Any hypervisor can make a machine with another's name and UUID, so only those that the
+ * machine may move to are believed, and only once its home was asked. It must be clear, too: one that runs at home is at home, and of
+ * two places elsewhere none is taken.
  */
-export function placeOf(
-  name: string,
-  home: string,
-  uuid: string | undefined,
+export function whereabouts(
+  { name, home, uuid, mayMoveTo }: DefinedMachine,
   sights: ReadonlyMap<string, HypervisorSight>,
-): string | undefined {
+): Whereabouts {
   const house = sights.get(home);
-  if (house?.id === undefined) return undefined;
-  const atHome = house.machines.get(name);
+  const atHome = house?.machines.get(name);
   const itself = uuid ?? atHome?.uuid;
-  if (itself === undefined || (atHome?.isThere && atHome.isOn)) return undefined;
-  const elsewhere = [...sights].flatMap(([host, { id, machines }]) => {
+  if (house?.place === undefined || itself === undefined) return atHomeAlone;
+  const claims = [...sights].flatMap(([host, { place, machines }]): Claim | [] => {
     const sight = machines.get(name);
-    return id !== house.id && sight?.isThere && sight.uuid === itself ? [{ host, id, isOn: sight.isOn }] : [];
+    return place !== house.place && sight?.isThere && sight.uuid === itself ? { host, place, isOn: sight.isOn } : [];
   });
-  const running = elsewhere.filter(({ isOn }) => isOn);
-  const found = running.length > 0 || atHome?.isThere ? running : elsewhere;
+  if (claims.length === 0) return atHomeAlone;
+  const possible = claims.filter(({ host }) => mayMoveTo(host));
+  const movedTo = atHome?.isThere && atHome.isOn ? undefined : onlyOne(possible, atHome?.isThere === true);
+  const isSomewhere = atHome?.isThere === true || movedTo !== undefined;
+  // What is off elsewhere may be left over from an earlier move.
+  const doubtful = claims.filter(
+    ({ place, isOn }) => (isOn || !isSomewhere) && !possible.some((each) => each.place === place),
+  );
+  return { movedTo, doubtful: doubtful.map(({ host }) => host) };
+}
+
+function onlyOne(claims: readonly Claim[], isAtHome: boolean): string | undefined {
+  const running = claims.filter(({ isOn }) => isOn);
+  const found = running.length > 0 || isAtHome ? running : claims;
   const [first] = found;
-  return first && found.every(({ id }) => id === first.id) ? first.host : undefined;
+  return first && found.every(({ place }) => place === first.place) ? first.host : undefined;
 }

@@ -12,13 +12,18 @@ import { type EffectiveReader, effectiveReader } from '../../objects/effective.t
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import { nodeType } from '../../objects/types.ts';
 import type { NodeStatus } from '../node-status.ts';
-import { hypervisorsIn } from './hypervisors.ts';
-import { type HypervisorSight, placeOf, type Sight } from './places.ts';
+import { DoubtfulClaims } from './doubtful-claims.ts';
+import { hypervisorsIn, hypervisorsNamed } from './hypervisors.ts';
+import { endMove, moveUnderWay } from './moves.ts';
+import { type HypervisorSight, type Sight, type Whereabouts, whereabouts } from './places.ts';
 
 export interface WatchServices {
   readonly store: Store;
   readonly status: Pick<NodeStatus, 'note'>;
-  readonly events: { power(node: string, power: string): void };
+  readonly events: {
+    power(node: string, power: string): void;
+    notice(nodes: readonly string[], message: string): void;
+  };
   readonly log: Logger;
   readonly hypervisors: { follow(host: string, listener: HypervisorListener): () => void };
 }
@@ -26,13 +31,16 @@ export interface WatchServices {
 /** Milliseconds after which definitions that have changed are looked at, and machines that may have moved. */
 const lookDelay = 500;
 const settleDelay = 1_000;
+/** Machines of a hypervisor that are remembered though they are no nodes: they may become some. */
+const mostStrangers = 10_000;
+const longestName = 255;
 
 const statusOf = { on: 'powering-on', off: 'powering-off' } as const;
 /** What a machine that is off may be said to be. Whatever else is said of it was true before. */
 const restingStatuses: readonly string[] = ['', 'defined', 'unreachable', 'noping', 'failed', statusOf.off];
 
 interface Followed extends HypervisorSight {
-  id: string | undefined;
+  place: string | undefined;
   readonly machines: Map<string, Sight>;
   /** The log has told that it is not connected to. */
   isLost: boolean;
@@ -41,12 +49,14 @@ interface Followed extends HypervisorSight {
 
 /**
  * Follows all hypervisors that the definitions name, so that `status` and `vmhost` of nodes are true when somebody else switches or
- * moves their machines.
+ * moves their machines. A hypervisor is believed about the machines that belong to it. That it has the machine of another is believed
+ * only if that machine may move to it; else it is told, and nothing changes.
  */
 export class MachineWatch {
   readonly #services: WatchServices;
   readonly #followed = new Map<string, Followed>();
   readonly #unsettled = new Set<string>();
+  readonly #doubts: DoubtfulClaims;
   #looking: NodeJS.Timeout | undefined;
   #settling: NodeJS.Timeout | undefined;
   #unsubscribe: (() => void) | undefined;
@@ -54,6 +64,7 @@ export class MachineWatch {
 
   constructor(services: WatchServices) {
     this.#services = services;
+    this.#doubts = new DoubtfulClaims(services);
   }
 
   resume(): void {
@@ -91,15 +102,21 @@ export class MachineWatch {
       this.#followed.delete(host);
     }
     for (const host of wanted) if (!this.#followed.has(host)) this.#follow(host);
+    // A definition may have confirmed what was doubtful.
+    const reader = effectiveReader(current);
+    for (const node of this.#doubts.nodes) if (!reader.nodeRow(node)) this.#doubts.forget(node);
+    this.#settleSoon(this.#doubts.nodes);
   }
 
   #follow(host: string): void {
-    const followed: Followed = { id: undefined, machines: new Map(), isLost: false, end: () => undefined };
+    const followed: Followed = { place: undefined, machines: new Map(), isLost: false, end: () => undefined };
     this.#followed.set(host, followed);
     followed.end = this.#services.hypervisors.follow(host, {
-      listed: (id, machines) => void this.#list(host, followed, id, machines).catch((error) => this.#failed(error)),
+      listed: (place, machines) =>
+        void this.#list(host, followed, place, machines).catch((error) => this.#failed(error)),
+      wants: (name) => this.#isKept(followed, name),
       switched: (name, to) => {
-        if (!this.#isAt(this.#reader, name, followed.id, host)) return;
+        if (!this.#isAt(this.#reader, name, followed.place, host)) return;
         this.#services.status.note(name, statusOf[to]);
         this.#services.events.power(name, to);
       },
@@ -115,11 +132,11 @@ export class MachineWatch {
     return effectiveReader(this.#services.store.current);
   }
 
-  async #list(host: string, followed: Followed, id: string, machines: readonly MachineSight[]): Promise<void> {
+  async #list(host: string, followed: Followed, place: string, machines: readonly MachineSight[]): Promise<void> {
     const { log, status } = this.#services;
     if (followed.isLost) log.info({ hypervisor: host }, 'the hypervisor is followed again');
     followed.isLost = false;
-    followed.id = id;
+    followed.place = place;
     const names = new Set([...followed.machines.keys(), ...machines.map(({ name }) => name)]);
     const listed = new Map(machines.map((machine) => [machine.name, machine]));
     for (const name of names) this.#keep(followed, name, listed.get(name));
@@ -127,7 +144,7 @@ export class MachineWatch {
     const reader = this.#reader;
     // Nobody has told what happened before.
     await mapInSlices(machines, ({ name, isOn }) => {
-      if (!this.#isAt(reader, name, id, host)) return;
+      if (!this.#isAt(reader, name, place, host)) return;
       const said = reader.nodeRow(name)?.['status'] ?? '';
       if (isOn && said === statusOf.off) status.note(name, statusOf.on);
       if (!isOn && !restingStatuses.includes(said)) status.note(name, statusOf.off);
@@ -141,21 +158,33 @@ export class MachineWatch {
   }
 
   /** One that is gone is remembered while it is a node: somewhere else it may be known again. */
-  #keep({ machines }: Followed, name: string, machine: MachineSight | undefined): void {
+  #keep(followed: Followed, name: string, machine: MachineSight | undefined): void {
+    const { machines } = followed;
     const before = machines.get(name);
+    if (machine && !this.#isKept(followed, name)) return;
     if (machine) machines.set(name, { uuid: machine.uuid, isOn: machine.isOn, isThere: true });
     else if (before && this.#reader.nodeRow(name)) machines.set(name, { ...before, isOn: false, isThere: false });
     else machines.delete(name);
   }
 
+  #isKept({ machines }: Followed, name: string): boolean {
+    return (
+      machines.has(name) ||
+      this.#reader.nodeRow(name) !== undefined ||
+      (machines.size < mostStrangers && name.length <= longestName)
+    );
+  }
+
   /** Whether the node is a machine whose home is this hypervisor, by whichever of its names. */
-  #isAt(reader: EffectiveReader, name: string, id: string | undefined, host: string): boolean {
+  #isAt(reader: EffectiveReader, name: string, place: string | undefined, host: string): boolean {
     const home = homeOf(reader, name);
-    return home !== undefined && (home === host || (id !== undefined && this.#followed.get(home)?.id === id));
+    return home !== undefined && (home === host || (place !== undefined && this.#followed.get(home)?.place === place));
   }
 
   #settleSoon(names: Iterable<string>): void {
-    for (const name of names) this.#unsettled.add(name);
+    const reader = this.#reader;
+    for (const name of names) if (reader.nodeRow(name)) this.#unsettled.add(name);
+    if (this.#unsettled.size === 0) return;
     this.#settling ??= setTimeout(() => {
       this.#settling = undefined;
       this.#settle().catch((error: unknown) => this.#failed(error));
@@ -168,7 +197,13 @@ export class MachineWatch {
     const names = [...this.#unsettled];
     this.#unsettled.clear();
     const reader = this.#reader;
-    const moved = (await mapInSlices(names, (name) => (this.#moved(reader, name) ? [name] : []))).flat();
+    const seen = await mapInSlices(names, (name) => ({
+      name,
+      home: homeOf(reader, name),
+      ...this.#whereabouts(reader, name),
+    }));
+    this.#doubts.note(seen);
+    const moved = seen.filter(({ movedTo }) => movedTo !== undefined).map(({ name }) => name);
     if (moved.length === 0) return;
     let told: string[] = [];
     await store.change(ownOrigin('machine-moved'), (head) => {
@@ -176,21 +211,26 @@ export class MachineWatch {
       const draft = new Draft(head);
       const newest = effectiveReader(head);
       for (const name of moved) {
-        const vmhost = this.#moved(newest, name);
+        const { movedTo: vmhost } = this.#whereabouts(newest, name);
         if (vmhost === undefined) continue;
         told.push(`${name} is on ${vmhost} now`);
         assign(draft, { type: nodeType, name, attributes: { vmhost }, mode: 'set', fresh: false });
+        endMove(draft, name);
       }
       return draft.changes();
     });
     for (const sentence of told) log.info(`a virtual machine was moved: ${sentence}`);
   }
 
-  #moved(reader: EffectiveReader, name: string): string | undefined {
+  #whereabouts(reader: EffectiveReader, name: string): Whereabouts {
     const home = homeOf(reader, name);
-    if (home === undefined) return undefined;
+    if (home === undefined) return { movedTo: undefined, doubtful: [] };
+    const { snapshot } = reader;
     const uuid = reader.row(tableNamed('vpd'), name)?.['uuid']?.toLowerCase();
-    return placeOf(name, home, uuid, this.#followed);
+    const mayMoveTo = (host: string): boolean =>
+      moveUnderWay(snapshot, name) === host ||
+      hypervisorsNamed(snapshot, nodeAttribute(reader, name, 'migrationdest') ?? '').includes(host);
+    return whereabouts({ name, home, uuid, mayMoveTo }, this.#followed);
   }
 
   #failed(error: unknown): void {

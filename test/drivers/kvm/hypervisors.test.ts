@@ -12,6 +12,7 @@ function hypervisorsWith(open: () => Promise<Duplex>, timeout?: number) {
   const streams: Promise<Duplex>[] = [];
   const ways = {
     find: async () => null,
+    placeOf: () => 'lab',
     open: () => {
       const stream = open();
       streams.push(stream);

@@ -9,7 +9,7 @@ import {
   listDomains,
   statistics,
 } from '../../../src/protocols/libvirt/calls/domains.ts';
-import { hostUuid, openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
+import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
 import {
   createVolume,
   deleteVolume,
@@ -47,11 +47,9 @@ export async function converse(connection: LibvirtConnection) {
   const path = await volumePath(connection, volume, options);
   await deleteVolume(connection, volume, options);
   const gone = await findVolume(connection, pool!, 'v1', options);
-  const host = await hostUuid(connection, options);
   const room = await poolRoom(connection, pool!, options);
   const shape = await poolXml(connection, pool!, options);
   return {
-    host,
     room,
     shape,
     domain,

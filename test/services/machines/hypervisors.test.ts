@@ -41,6 +41,18 @@ test.each([
     { vm: [{ node: 'b1', host: 'hv1', migrationdest: 'hv2,hypervisors' }] },
     ['hv1', 'hv2', 'hv5', 'hv6'],
   ],
+  ['a range of places to migrate to', { vm: [{ node: 'b1', migrationdest: 'hv[5-6],hv8' }] }, ['hv5', 'hv6', 'hv8']],
+  ['an address', { vm: [{ node: 'b1', host: 'fd00::1' }] }, ['fd00::1']],
+  [
+    'moves under way',
+    {
+      vmmove: [
+        { node: 'a1', target: 'hv9', begun: new Date().toISOString() },
+        { node: 'a2', target: 'hv8', begun: '2026-01-01T00:00:00.000Z' },
+      ],
+    },
+    ['hv9'],
+  ],
   [
     'hypervisors themselves',
     {

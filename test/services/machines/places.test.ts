@@ -1,18 +1,23 @@
 import { expect, test } from 'vitest';
-import { type HypervisorSight, placeOf, type Sight } from '../../../src/services/machines/places.ts';
+import { type HypervisorSight, type Sight, whereabouts } from '../../../src/services/machines/places.ts';
 
 const here: Sight = { uuid: 'u1', isOn: false, isThere: true };
 const running: Sight = { ...here, isOn: true };
 const gone: Sight = { ...here, isThere: false };
 const stranger: Sight = { ...running, uuid: 'u2' };
 
-const seen = (sights: Readonly<Record<string, Sight | undefined>>, ids: Readonly<Record<string, string>> = {}) =>
+const seen = (sights: Readonly<Record<string, Sight | undefined>>, places: Readonly<Record<string, string>> = {}) =>
   new Map(
     Object.entries(sights).map(([host, sight]): [string, HypervisorSight] => [
       host,
-      { id: ids[host] ?? host, machines: new Map(sight ? [['m', sight]] : []) },
+      { place: places[host] ?? host, machines: new Map(sight ? [['m', sight]] : []) },
     ]),
   );
+
+/** A machine whose home is `a` and that may move to `b`, `c` and `d`. */
+const found = (sights: ReadonlyMap<string, HypervisorSight>, uuid: string | undefined = 'u1') =>
+  whereabouts({ name: 'm', home: 'a', uuid, mayMoveTo: (host) => ['b', 'c', 'd'].includes(host) }, sights);
+const nobody = { movedTo: undefined, doubtful: [] };
 
 test.each([
   ['runs at home', { a: running, b: here }, undefined],
@@ -23,22 +28,41 @@ test.each([
   ['is gone from home and in two places', { a: gone, b: here, c: here }, undefined],
   ['runs in one of two places elsewhere', { a: gone, b: here, c: running }, 'c'],
   ['has the name of another machine elsewhere', { a: gone, b: stranger }, undefined],
-])('a machine that %s is found', (_what, sights, place) => {
-  expect(placeOf('m', 'a', 'u1', seen(sights))).toBe(place);
+])('a machine that %s is found', (_what, sights, movedTo) => {
+  expect(found(seen(sights))).toEqual({ movedTo, doubtful: [] });
+});
+
+test.each([
+  ['is off at home', { a: here, x: running }, { movedTo: undefined, doubtful: ['x'] }],
+  ['runs at home', { a: running, x: running }, { movedTo: undefined, doubtful: ['x'] }],
+  ['is gone from home', { a: gone, x: here }, { movedTo: undefined, doubtful: ['x'] }],
+  ['was never seen at home', { a: undefined, x: running }, { movedTo: undefined, doubtful: ['x'] }],
+  ['is at home, and off where it may not be', { a: here, x: here }, nobody],
+  ['has moved, and is off where it may not be', { a: gone, b: running, x: here }, { movedTo: 'b', doubtful: [] }],
+  ['has moved, and runs where it may not be', { a: gone, b: running, x: running }, { movedTo: 'b', doubtful: ['x'] }],
+  ['has moved off, and runs where it may not be', { a: gone, b: here, x: running }, { movedTo: 'b', doubtful: ['x'] }],
+  ['has only its name where it may not be', { a: here, x: stranger }, nobody],
+])('a hypervisor that a machine may not move to is not believed: one that %s', (_what, sights, expected) => {
+  expect(found(seen(sights))).toEqual(expected);
 });
 
 test('a machine without a UUID of its own is known by the one it had at home', () => {
-  expect(placeOf('m', 'a', undefined, seen({ a: gone, b: running }))).toBe('b');
-  expect(placeOf('m', 'a', undefined, seen({ a: undefined, b: running }))).toBeUndefined();
+  const byHome = (sights: Readonly<Record<string, Sight | undefined>>) =>
+    whereabouts({ name: 'm', home: 'a', uuid: undefined, mayMoveTo: () => true }, seen(sights)).movedTo;
+  expect(byHome({ a: gone, b: running })).toBe('b');
+  expect(byHome({ a: undefined, b: running })).toBeUndefined();
 });
 
 test('two names of one hypervisor are one place', () => {
-  const ids = { a: 'x', b: 'x', c: 'y', d: 'y' };
-  expect(placeOf('m', 'a', 'u1', seen({ a: gone, b: running }, ids))).toBeUndefined();
-  expect(placeOf('m', 'a', 'u1', seen({ a: gone, c: running, d: running }, ids))).toBe('c');
+  const places = { a: 'x', b: 'x', c: 'y', d: 'y', e: 'y' };
+  expect(found(seen({ a: gone, b: running }, places))).toEqual(nobody);
+  expect(found(seen({ a: gone, c: running, d: running, e: running }, places))).toEqual({ movedTo: 'c', doubtful: [] });
 });
 
 test('nothing is known as long as its home was not seen', () => {
-  const sights = new Map([...seen({ b: running }), ['a', { id: undefined, machines: new Map() }]] as const);
-  expect(placeOf('m', 'a', 'u1', sights)).toBeUndefined();
+  const sights = new Map<string, HypervisorSight>([
+    ...seen({ b: running, x: running }),
+    ['a', { place: undefined, machines: new Map() }],
+  ]);
+  expect(found(sights)).toEqual(nobody);
 });

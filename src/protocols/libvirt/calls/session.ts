@@ -2,7 +2,6 @@ import type { CallOptions, LibvirtConnection } from '../connection.ts';
 import { LibvirtFault } from '../faults.ts';
 import { authentications, features, procedures } from '../procedures.ts';
 import { XdrWriter } from '../xdr-writer.ts';
-import { elementAt, readXml, textOf } from '../xml.ts';
 
 const mostAuthentications = 20;
 
@@ -21,10 +20,4 @@ export async function openDriver(connection: LibvirtConnection, uri: string, opt
   await connection.call(procedures.connectOpen, name.optional(uri, (text) => name.string(text)).uint(0), options);
   const asked = new XdrWriter().int(features.keepalive);
   if ((await connection.call(procedures.connectSupportsFeature, asked, options)).bool()) connection.watchLife();
-}
-
-/** What tells a hypervisor from all others, whatever it is called; undefined where the driver does not tell. */
-export async function hostUuid(connection: LibvirtConnection, options: CallOptions): Promise<string | undefined> {
-  const reply = await connection.call(procedures.connectGetCapabilities, new XdrWriter(), options);
-  return textOf(elementAt(readXml(reply.string()), 'host', 'uuid'));
 }
