@@ -192,7 +192,7 @@ describe('who was cut off', () => {
     const second = await EventClient.open(other, { after: first.lastEventId! });
     await second.ready();
     expect(second.events.map(({ event }) => event)).toEqual(['gap', 'change', 'status']);
-    expect(second.events[0]!.data.message).toContain('runs and power');
+    expect(second.events[0]!.data.message).toContain('runs, power states and notices');
     const third = await EventClient.open(other, { after: first.lastEventId!, query: { kinds: 'change' } });
     await third.ready();
     expect(third.events.map(({ event }) => event)).toEqual(['change']);

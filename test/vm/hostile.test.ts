@@ -70,7 +70,8 @@ describe('a hypervisor that claims machines of another', { timeout: 120_000 }, (
   }
 
   it('is not looked at for the machines of their own', async () => {
-    for (const node of ['v1', 'v2', 'v3', 'v4']) await expect.poll(() => attribute(node, 'status'), patience).toBe('powering-off');
+    for (const node of ['v1', 'v2', 'v3', 'v4'])
+      await expect.poll(() => attribute(node, 'status'), patience).toBe('powering-off');
   });
 
   it('is believed about neither vmhost nor status, also if it says that it is the same host', async () => {

@@ -44,6 +44,7 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
   it('go on running elsewhere, on disks that both hypervisors have', async () => {
     expect(await migrate('k1', 'far')).toEqual({ k1: { vmmigrate: 'migrated to far' } });
     expect([await everywhere(), await hostOf('k1')]).toEqual([[['k2'], ['k1']], 'far']);
+    expect(await world.server.ok('GET', '/tables/vmmove/rows/node=k1')).toEqual({ vmmove: [{ node: 'k1' }] });
     expect(await world.far.virsh('domstate', 'k1')).toBe('running');
     expect(await world.far.virsh('dominfo', 'k1')).toMatch(/Persistent:\s+yes/);
     await lastDisk(world.far, 'k1').toBe('4b310000:4M');
@@ -140,6 +141,8 @@ describe('virtual machines that move', { timeout: 180_000 }, () => {
     await expect
       .poll(async () => (await shown()).underWay?.k2, { timeout: 60_000, interval: 50 })
       .toMatch(/^\d+ MB of \d+ MB are there$/);
+    const { vmmove } = await world.server.ok('GET', '/tables/vmmove/rows/node=k2');
+    expect(vmmove).toEqual([{ node: 'k2', target: 'far', begun: expect.stringMatching(/Z$/) }]);
     await world.server.ok('DELETE', `/runs/${stream.run}`);
     await expect.poll(async () => (await shown()).state, { timeout: 60_000 }).toBe('finished');
     expect((await shown()).results).toEqual([

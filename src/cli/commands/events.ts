@@ -10,7 +10,7 @@ const usage = `Usage: muster events [NODERANGE] [--kinds KINDS] [--after ID] [--
 
 Tells what happens as it happens, until Ctrl-C. When the connection breaks off it is made again, and what came meanwhile is told.
 
-  --kinds KINDS     only these, separated by commas: change, status, power, run
+  --kinds KINDS     only these, separated by commas: change, status, power, run, notice
   --after ID        begin with what came after this event; with --format ndjson each line has its id
   --seconds N       end after so many seconds
   --format ndjson   one JSON object per line`;

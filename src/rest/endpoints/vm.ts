@@ -125,7 +125,7 @@ export const vm: Endpoint[] = [
     }),
     summary: 'Make a master of a virtual machine, or virtual machines from a master.',
     description:
-      'A master is a whole copy of the disks of a machine, which stays as it is; tables vmmaster and kvm_masterdata keep what it is. Machines made from it are defined as their attributes say and stay off; where these say nothing of processors and memory, they have those of the machine that the master was made of.',
+      'A master is a whole copy of the disks of a machine, which stays as it is; tables vmmaster and kvm_masterdata keep what it is. Machines made from it are defined as their attributes say and stay off; where these say nothing of processors and memory, they have those of the machine that the master was made of. A master may be used by the account that made it, by a rule without a noderange, and by one whose parameters name it.',
     example: {
       body: { tomaster: 'gold' },
       reply: { n1: { vmclone: 'Cloning of n1.hda.qcow2 complete (clone uses 2 MB for a disk size of 8 MB)' } },
@@ -138,7 +138,7 @@ export const vm: Endpoint[] = [
     args: (input) => ({ ...nodesOf(input), target: targetIn(input) }),
     summary: 'Move virtual machines to another hypervisor.',
     description:
-      'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. How far it is stands in the run.',
+      'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. How far it is stands in the run. The right is needed on the machines and on the hypervisor; for a target that is no node, by a rule without a noderange.',
     example: { body: { target: 'hv2' }, reply: { n1: { vmmigrate: 'migrated to hv2' } } },
   }),
   endpoint('GET /nodes/{noderange}/snapshots', {
