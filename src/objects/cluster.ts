@@ -87,6 +87,10 @@ export function rangeOfRule(snapshot: Snapshot, text: string): ReadonlySet<strin
   return nodes;
 }
 
+/** The names that a range stands for in a definition: those that are no nodes count, and so do nodes that other ranges leave out. */
+export const namesInRange = (snapshot: Snapshot, text: string, limit: number): readonly string[] =>
+  expand(text, clusterOf(snapshot, { hidden: true }), { verify: false, limit }).nodes;
+
 /** The nodes of a range in which every name must be known. */
 export function knownNodes(snapshot: Snapshot, text: string, options: RangeOptions = {}): string[] {
   const { nodes, missed } = expandRange(snapshot, text, { mostUnknown: mostUnknownNames, ...options });

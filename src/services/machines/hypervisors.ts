@@ -2,7 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Sliced } from '../../core/slices.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled } from '../../database/tables.ts';
-import { expandRange } from '../../objects/cluster.ts';
+import { namesInRange } from '../../objects/cluster.ts';
 import { effectiveReader, listItems } from '../../objects/effective.ts';
 import { ownersNamed } from '../../objects/groups.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
@@ -17,7 +17,7 @@ const mostNamed = 10_000;
 /** The hypervisors that a text of vmhost or migrationdest stands for: a node range, in which names that are no nodes count as well. */
 export function hypervisorsNamed(snapshot: Snapshot, text: string): readonly string[] {
   try {
-    return expandRange(snapshot, text, { verify: false, hidden: true, limit: mostNamed }).nodes;
+    return namesInRange(snapshot, text, mostNamed);
   } catch (error) {
     // An address, such as one of IPv6, is no range.
     if (error instanceof Fault) return listItems(text);

@@ -6,7 +6,7 @@ import { hypervisorsIn } from '../../../src/services/machines/hypervisors.ts';
 
 function snapshotOf(tables: Readonly<Record<string, readonly Row[]>>): Snapshot {
   const changes = Object.entries(tables).flatMap(([table, rows]) =>
-    rows.map((after) => ({ table, key: after['node']!, before: undefined, after })),
+    rows.map((after) => ({ table, key: (after['node'] ?? after['key'])!, before: undefined, after })),
   );
   return Snapshot.empty.apply(changes, 1);
 }
@@ -42,6 +42,11 @@ test.each([
     ['hv1', 'hv2', 'hv5', 'hv6'],
   ],
   ['a range of places to migrate to', { vm: [{ node: 'b1', migrationdest: 'hv[5-6],hv8' }] }, ['hv5', 'hv6', 'hv8']],
+  [
+    'a machine whose hypervisor other ranges leave out',
+    { vm: [{ node: 'b1', host: 'hv5' }], site: [{ key: 'excludenodes', value: 'hv5' }] },
+    ['hv5'],
+  ],
   ['an address', { vm: [{ node: 'b1', host: 'fd00::1' }] }, ['fd00::1']],
   [
     'moves under way',
