@@ -1,4 +1,5 @@
 import { Fault } from '../core/errors.ts';
+import { isNodeName } from '../core/object-names.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
@@ -7,7 +8,7 @@ import { cleanRow } from './clean-row.ts';
 import type { ImportFaults } from './import-faults.ts';
 import { textLines } from './text-lines.ts';
 import { isPriority } from '../access/policy.ts';
-import { checkGroupName, checkObjectName, isNodeName } from '../objects/names.ts';
+import { checkGroupName, checkObjectName } from '../objects/names.ts';
 import { nodeType } from '../objects/types.ts';
 
 type MutableRow = Record<string, string>;

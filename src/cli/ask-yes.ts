@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { oneLine } from './control-characters.ts';
 import type { Invocation } from './invocation.ts';
 
 /** Asks a person. Where there is none to ask it is agreed to: scripts are never asked. */
@@ -16,7 +17,7 @@ export async function asked(question: string): Promise<boolean> {
     lines.once('SIGINT', () => lines.close());
   });
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), gone]);
+    const answer = await Promise.race([lines.question(`${oneLine(question)} [y/N] `), gone]);
     return /^y(es)?$/i.test(answer.trim());
   } finally {
     lines.close();

@@ -34,7 +34,7 @@ export class Refused extends Error {
     this.status = status;
     this.errorcode = typeof body.errorcode === 'number' ? body.errorcode : 1;
     this.kind = typeof body.kind === 'string' ? body.kind : '';
-    this.sentences = sentences.length > 0 ? sentences : [`The server answered with status ${status}.`];
+    this.sentences = sentences.length > 0 ? sentences : [unexplained(status)];
     this.missing = texts(body.missing);
     this.reference = texts(body.reference);
   }
@@ -49,6 +49,11 @@ export class Refused extends Error {
     return this.kind === 'unauthenticated' || this.kind === 'denied' || this.status === 401;
   }
 }
+
+const unexplained = (status: number): string =>
+  status < 400
+    ? `The server answered with a redirect (status ${status}), which is not followed. Give the address of muster itself.`
+    : `The server answered with status ${status}.`;
 
 /** A reply that ended too early, or is none of ours. */
 export class Garbled extends Error {}

@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import { bareSocket } from './bare-socket.ts';
 import { builtin } from './builtin.ts';
 import { Garbled, NotReached, Refused } from './client-errors.ts';
-import type { Place } from './places.ts';
+import { lineBatches } from './line-batches.ts';
+import { notTrusted, type Place } from './places.ts';
 import { type ByteListener, type ByteStream, Wire, type WireReply } from './wire.ts';
 
 export interface CallOptions {
@@ -94,14 +95,14 @@ export class Client {
   async call(method: Method, at: string, options: CallOptions = {}): Promise<Reply> {
     const reply = await this.#request(method, at, 'application/json', options);
     const text = await textOf(reply, this.place.shown);
-    if (reply.status >= 400) throw this.#refusedBy(at, reply, text);
+    if (!isDone(reply)) throw this.#refusedBy(at, reply, text);
     return { status: reply.status, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
   }
 
   /** The same as a stream of lines. */
   async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
     const reply = await this.#request(method, at, 'application/x-ndjson', options);
-    if (reply.status >= 400) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
+    if (!isDone(reply)) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
     const run = reply.headers['x-muster-run'];
     const lines = reply.headers['content-type']?.includes('ndjson')
       ? linesOf(reply, this.place.shown)
@@ -112,7 +113,7 @@ export class Client {
   /** The bytes of a stream of server-sent events. */
   async events(at: string, options: CallOptions = {}): Promise<AsyncIterable<Buffer>> {
     const reply = await this.#request('GET', at, 'text/event-stream', options);
-    if (reply.status >= 400) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
+    if (!isDone(reply)) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
     return bytesOf(reply, this.place.shown);
   }
 
@@ -156,12 +157,15 @@ export class Client {
       return reply;
     } catch (error) {
       if (options.signal?.aborted || error instanceof TypeError) throw error;
-      throw new NotReached(place.shown, reasonOf(error as Error));
+      throw new NotReached(place.shown, reasonOf(error as Error, place));
     }
   }
 }
 
 const keepAliveAfter = 30_000;
+
+/** A redirect is no answer: what it leads to is not the server that is trusted. */
+const isDone = ({ status }: WireReply): boolean => status < 300;
 
 function connect(place: Place, listener: ByteListener): ByteStream {
   const bare = place.socket === undefined ? undefined : bareSocket(place.socket, listener);
@@ -186,6 +190,8 @@ function socketOf({ protocol, host, port, socket: file, ca }: Place): Socket {
           host,
           port,
           ...(net.isIP(host) === 0 ? { servername: host } : {}),
+          // Whatever the environment says to other programs.
+          rejectUnauthorized: true,
           // The one that was agreed to at login may be the server's own, where it shows no other.
           ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
         });
@@ -195,7 +201,7 @@ function socketOf({ protocol, host, port, socket: file, ca }: Place): Socket {
 
 /** What is cancelled has not failed. */
 const brokenOff = (place: string, error: Error): Error =>
-  error.name === 'AbortError' ? error : new NotReached(place, reasonOf(error));
+  error.name === 'AbortError' || error instanceof Garbled ? error : new NotReached(place, reasonOf(error));
 
 async function* bytesOf(reply: WireReply, place: string): AsyncGenerator<Buffer> {
   try {
@@ -205,10 +211,18 @@ async function* bytesOf(reply: WireReply, place: string): AsyncGenerator<Buffer>
   }
 }
 
+/** No text can be much longer. */
+const longestReply = 500_000_000;
+
 async function textOf(reply: WireReply, place: string): Promise<string> {
   const chunks: Buffer[] = [];
+  let left = longestReply;
   try {
-    for await (const chunk of reply.body) chunks.push(chunk);
+    for await (const chunk of reply.body) {
+      left -= chunk.length;
+      if (left < 0) throw new Garbled('The server sent a reply of more than 500 MB; ask for less at a time.');
+      chunks.push(chunk);
+    }
   } catch (error) {
     throw brokenOff(place, error as Error);
   }
@@ -229,13 +243,9 @@ function refusedBy(reply: WireReply, text: string): Refused {
 }
 
 async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamLine> {
-  let rest = '';
   let ended = false;
-  const decoder = new TextDecoder();
   try {
-    for await (const chunk of reply.body) {
-      const pieces = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-      rest = pieces.pop()!;
+    for await (const pieces of lineBatches(reply.body)) {
       for (const piece of pieces) {
         // Empty ones only show that the server is still at it.
         if (piece === '') continue;
@@ -245,7 +255,6 @@ async function* linesOf(reply: WireReply, place: string): AsyncGenerator<StreamL
       }
     }
   } catch (error) {
-    if (error instanceof Garbled) throw error;
     throw brokenOff(place, error as Error);
   }
   if (!ended) throw new NotReached(place, 'the connection broke off before everything had arrived');
@@ -270,11 +279,19 @@ const reasons: Readonly<Record<string, string>> = {
   EPROTO: 'what answers there does not speak TLS',
   ERR_SSL_WRONG_VERSION_NUMBER: 'what answers there does not speak TLS',
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted; muster login shows it and asks',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted; muster login shows it and asks',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted; muster login shows it and asks',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted; muster login shows it and asks',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
-const reasonOf = (error: Error & { code?: string }): string => reasons[error.code ?? ''] ?? error.message;
+const untrusted = new Set([
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
+function reasonOf({ code = '', message }: Error & { code?: string }, place?: Place): string {
+  if (place && untrusted.has(code)) return notTrusted(place);
+  return reasons[code] ?? message;
+}

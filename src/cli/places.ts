@@ -100,11 +100,30 @@ export function placeOf(url: string, env: Env, context: Context | undefined): Pl
   const protocol = parsed.protocol === 'http:' ? 'http:' : 'https:';
   const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1');
   const port = Number(parsed.port || (protocol === 'http:' ? 80 : defaultPort));
-  const ca = env['MUSTER_CA'] ? readFileSync(env['MUSTER_CA'], 'utf8') : context?.ca;
+  if (protocol === 'http:' && token && !isThisMachine(host))
+    throw new UsageError(`The token would travel to ${host} in clear text: give the server as https://${host}.`);
+  const ca = env['MUSTER_CA'] ? authorityIn(env['MUSTER_CA']) : context?.ca;
   return { protocol, host, port, shown: `${parsed.hostname}:${port}`, ...common, ...(ca === undefined ? {} : { ca }) };
 }
 
-function sameServer(one: string, other: string): boolean {
+const isThisMachine = (host: string): boolean => /^(localhost|127(\.\d+){3}|::1)$/.test(host);
+
+/** A file without any would mean the authorities of this machine. */
+function authorityIn(file: string): string {
+  const text = readFileSync(file, 'utf8');
+  if (!/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text))
+    throw new UsageError(`MUSTER_CA: there is no certificate in ${file}.`);
+  return text;
+}
+
+/** What to say, and to do, where a certificate is not from the authority that is believed. */
+export const notTrusted = ({ ca, shown }: Place): string =>
+  ca === undefined
+    ? 'its certificate is not trusted; muster login shows it and asks'
+    : 'its certificate is not from the authority that was accepted at login or that MUSTER_CA names, so nothing was sent. Either the ' +
+      `server has a new authority, or another machine answers in its place; muster login https://${shown} tells what to do`;
+
+export function sameServer(one: string, other: string): boolean {
   try {
     const [a, b] = [placeOf(one, {}, undefined), placeOf(other, {}, undefined)];
     // What was told to a server by TLS is not sent to it without.

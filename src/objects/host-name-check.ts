@@ -1,6 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import { parseIp } from '../core/ip.ts';
-import { isNodeName } from './names.ts';
+import { isNodeName } from '../core/object-names.ts';
 
 const label = /^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$/;
 const reserved = /^(localhost|ip6-[a-z]+|broadcasthost)(\.|$)/i;

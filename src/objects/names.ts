@@ -1,11 +1,9 @@
 import { Fault } from '../core/errors.ts';
+import { groupName, longestNodeName, nodeName } from '../core/object-names.ts';
 import { checkText } from '../database/checks.ts';
 import { expandSyntactic } from '../noderange/index.ts';
 import type { ObjectType } from './types.ts';
 
-const nodeName = /^[A-Za-z0-9_][A-Za-z0-9_-]*$/;
-const groupName = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
-const maximumNodeName = 63;
 const maximumName = 255;
 
 const inReference = (name: string) => ({
@@ -23,8 +21,6 @@ export function checkObjectName(type: ObjectType, name: string): void {
   else checkOtherName(type, name);
 }
 
-export const isNodeName = (name: string): boolean => nodeName.test(name) && name.length <= maximumNodeName;
-
 function checkNodeName(name: string): void {
   if (name.includes('.'))
     throw new Fault('invalid', `"${name}" is not a node name: a node name has no ".".`, inReference(name));
@@ -35,10 +31,10 @@ function checkNodeName(name: string): void {
       inReference(name),
     );
   }
-  if (name.length > maximumNodeName) {
+  if (name.length > longestNodeName) {
     throw new Fault(
       'invalid',
-      `"${name.slice(0, 20)}..." is not a node name: it is longer than ${maximumNodeName} characters.`,
+      `"${name.slice(0, 20)}..." is not a node name: it is longer than ${longestNodeName} characters.`,
       inReference(name),
     );
   }

@@ -1,11 +1,11 @@
 import { Fault } from '../core/errors.ts';
+import { isNodeName } from '../core/object-names.ts';
 import { atOnce, type Sliced } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
 import { listItems } from './effective.ts';
 import { ownersNamed } from './groups.ts';
-import { isNodeName } from './names.ts';
 import { groupType, nodeType, type ObjectType } from './types.ts';
 
 /** The objects a path names, apart by whether they exist. */

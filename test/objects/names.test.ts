@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/core/errors.ts';
-import { checkGroupName, checkObjectName, isNodeName } from '../../src/objects/names.ts';
+import { isNodeName } from '../../src/core/object-names.ts';
+import { checkGroupName, checkObjectName } from '../../src/objects/names.ts';
 import { nodeType, typeNamed } from '../../src/objects/types.ts';
 
 describe('a node', () => {

@@ -140,7 +140,9 @@ async function live({ client }: Invocation, name: string, before: readonly strin
 const isPlain = (name: string): boolean => /^[\p{L}\p{N}_.,:@%+=/-]+$/u.test(name);
 
 const beginning = (names: readonly string[], text: string): string[] =>
-  names.filter((name) => name.startsWith(text) && isPlain(name)).slice(0, most);
+  names
+    .filter((name) => name.startsWith(text) && isPlain(name) && (text !== '' || !name.startsWith('-')))
+    .slice(0, most);
 
 /** The last name of a list; what stands before it stays. */
 function pieces(names: readonly string[], text: string): string[] {

@@ -1,46 +1,70 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
 import { path } from '../client.ts';
+import { Garbled } from '../client-errors.ts';
 import { csvText, type Dump } from '../csv.ts';
 import { helpAndVersion, helpOrVersion, usageError } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
 import { errorLine } from '../lines.ts';
+import { type CheckedName, tableFromServer } from '../names-from-server.ts';
 import { parseOptions } from '../options.ts';
+import { checkFree, InTheWay, type ServerFiles, writeServerFile } from '../server-files.ts';
 
 /** Not dumped unless -a asks for them: they are large, and no restore takes them. Tokens are worth nothing elsewhere. */
 const logs = ['auditlog', 'eventlog'];
 const never = ['token'];
 
 export const command: CliCommand = {
-  usage: `Usage: dumpxCATdb [-a] [-V] -p DIRECTORY
+  usage: `Usage: dumpxCATdb [-a] [-V] [--replace] -p DIRECTORY
        dumpxCATdb -h | --help | -v | --version
 
 Writes every table to a file TABLE.csv in the directory, all as they are at one moment. Secrets are not among it: muster backup on the
 management node keeps everything.
 
-  -a   the logs too
-  -V   names each table`,
+  -a          the logs too
+  -V          names each table
+  --replace   replaces files of these names that are there already`,
   async run(invocation) {
     const { argv, client, stdout, stderr } = invocation;
-    const options = parseOptions(argv, { a: 'flag', V: 'flag', 'path|p': 'value', ...helpAndVersion });
+    const options = parseOptions(argv, { a: 'flag', V: 'flag', replace: 'flag', 'path|p': 'value', ...helpAndVersion });
     const code = helpOrVersion(invocation, command.usage, options);
     if (code !== undefined) return code;
     const directory = options.value('path');
     if (directory === undefined) return usageError(invocation, command.usage);
     const left = options.flag('a') ? never : [...never, ...logs];
-    const tables = ((await client.get('/tables')) as string[]).filter((name) => !left.includes(name));
-    const dumps = (await client.get(path('tables', tables.join(','), 'dump'))) as Record<string, Dump>;
+    const tables = ((await client.get('/tables')) as string[])
+      .map(tableFromServer)
+      .filter((name) => !left.includes(name));
+    const dumps = dumpsOf(tables, await client.get(path('tables', tables.join(','), 'dump')));
+    const files: ServerFiles = { directory, after: '.csv', replace: options.flag('replace'), mode: 0o600 };
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      for (const [table, dump] of Object.entries(dumps)) {
+      // Half a dump beside half of another would be restored as one.
+      for (const [table] of dumps) checkFree(files, table);
+      for (const [table, dump] of dumps) {
         if (options.flag('V')) stdout.line(`Dumping table: ${table}`);
-        writeFileSync(join(directory, `${table}.csv`), csvText(dump), { mode: 0o600 });
+        writeServerFile(files, table, csvText(dump));
       }
     } catch (error) {
-      stderr.line(errorLine(`The tables cannot be written to ${directory}: ${(error as Error).message}`));
+      const { message } = error as Error;
+      stderr.line(
+        errorLine(error instanceof InTheWay ? message : `The tables cannot be written to ${directory}: ${message}`),
+      );
       return 1;
     }
     stdout.line('Backup Complete.');
     return 0;
   },
 };
+
+/** Those that were asked for, and all of them. */
+function dumpsOf(tables: readonly CheckedName[], reply: unknown): readonly (readonly [CheckedName, Dump])[] {
+  const dumps = new Map(Object.entries(reply as Record<string, Dump>));
+  const found = tables.map((table) => {
+    const dump = dumps.get(table);
+    if (!dump) throw new Garbled(`The server did not send the table ${table}, so nothing was written.`);
+    return [table, dump] as const;
+  });
+  if (dumps.size > found.length)
+    throw new Garbled('The server sent tables that nobody asked for, so nothing was written.');
+  return found;
+}

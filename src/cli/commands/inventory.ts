@@ -1,4 +1,4 @@
-import { allNodes, membersByGroup, type NodeAttributes } from '../cluster.ts';
+import { addressOf, allNodes, membersByGroup, type NodeAttributes } from '../cluster.ts';
 import { path } from '../client.ts';
 import { UsageError } from '../client-errors.ts';
 import { told } from '../familiar.ts';
@@ -46,7 +46,7 @@ const asText = (value: string): Variable => (value.includes('{') ? { __ansible_u
 
 /** Names of variables have neither dots nor dashes. */
 const variables = (attributes: NodeAttributes): Record<string, Variable> => ({
-  ...(attributes['ip'] ? { ansible_host: asText(attributes['ip']) } : {}),
+  ...(addressOf(attributes) === undefined ? {} : { ansible_host: addressOf(attributes)! }),
   ...Object.fromEntries(
     Object.entries(attributes)
       .filter(([, value]) => value !== hidden)

@@ -2,13 +2,14 @@ import { X509Certificate } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { askSecret } from '../ask.ts';
 import { Client } from '../client.ts';
-import { NotReached, UsageError } from '../client-errors.ts';
+import { Garbled, NotReached, UsageError } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { asked } from '../ask-yes.ts';
 import { certificateOf } from '../own/certificates.ts';
 import { operandsOf, ownCommand } from '../own/own-command.ts';
 import { changeContexts } from '../own/write-contexts.ts';
-import { type Context, contextsFile, type Place, placeOf, readContexts } from '../places.ts';
+import { shellWord } from '../shell-word.ts';
+import { type Context, type Place, placeOf, readContexts, sameServer } from '../places.ts';
 
 const usage = `Usage: muster login URL [--user NAME] [--context NAME] [--fingerprint SHA256] [--password-stdin]
 
@@ -30,9 +31,15 @@ export const command: CliCommand = ownCommand(
     const bare = placeFor(url, env);
     const name = options.value('context') ?? bare.shown;
     const before = readContexts(env).contexts;
-    const known = Object.hasOwn(before, name) ? before[name] : undefined;
-    const same = known && placeOf(known.url, {}, undefined).shown === bare.shown ? known : undefined;
-    const ca = await trusted(invocation, bare, same, options.value('fingerprint'));
+    // Whatever it is called: a server that was accepted under another name is not accepted anew.
+    const sameOnes = Object.keys(before).filter((each) => sameServer(before[each]!.url, url));
+    const known = sameOnes.includes(name) ? name : sameOnes[0];
+    const ca = await trusted(
+      invocation,
+      bare,
+      known === undefined ? undefined : { name: known, ca: before[known]!.ca },
+      options.value('fingerprint'),
+    );
     const user = options.value('user') ?? userInfo().username;
     const userPW = options.flag('password-stdin')
       ? (await stdin.text()).replace(/\r?\n$/, '')
@@ -43,6 +50,7 @@ export const command: CliCommand = ownCommand(
     try {
       const { body } = await client.call('POST', '/tokens', { body: { userName: user, userPW } });
       ({ token } = body as { token: typeof token });
+      if (typeof token?.id !== 'string') throw new Garbled('The server sent no token; is it muster?');
     } finally {
       client.close();
     }
@@ -69,32 +77,42 @@ function placeFor(url: string, env: Invocation['env']): Place {
   return place;
 }
 
-/** The authority to believe; undefined where those of this machine vouch for the server. */
+/** A context of this server; without an authority if those of this machine were enough at its login. */
+interface Known {
+  readonly name: string;
+  readonly ca: string | undefined;
+}
+
+/** The authority to believe; undefined where those of this machine are enough. Nothing was sent to the server yet. */
 async function trusted(
-  { env, stdout, terminal }: Invocation,
+  { stdout, terminal }: Invocation,
   place: Place,
-  known: Context | undefined,
+  known: Known | undefined,
   expected: string | undefined,
 ): Promise<string | undefined> {
   const pinned = place.ca ?? known?.ca;
   const { top, trusted: isTrusted, reason } = await certificateOf({ ...place, ...(pinned ? { ca: pinned } : {}) });
   const fingerprint = top.fingerprint256;
-  if (isTrusted && (expected === undefined || hex(expected) === hex(fingerprint))) return pinned;
+  if (expected !== undefined && hex(expected) !== hex(fingerprint))
+    throw new NotReached(place.shown, `its certificate authority has another fingerprint: ${fingerprint}`);
+  if (isTrusted) return pinned ?? (expected === undefined ? undefined : top.toString());
   if (reason === 'CERT_HAS_EXPIRED') throw new NotReached(place.shown, 'its certificate has expired');
   if (reason === 'ERR_TLS_CERT_ALTNAME_INVALID')
     throw new NotReached(place.shown, 'its certificate is for another name');
-  if (pinned !== undefined) {
-    const old = new X509Certificate(pinned).fingerprint256;
+  if (place.ca !== undefined)
     throw new NotReached(
       place.shown,
-      `its certificate authority has changed, or somebody stands between: it was ${old}, and is ${fingerprint}. ` +
-        `If it was changed on purpose, remove what is known of it (muster logout${known ? ' --forget' : ''}; it is in ${contextsFile(env)}) and log in again`,
+      `its certificate is not from the authority in MUSTER_CA: that is ${fingerprintOf(place.ca)}, and the server shows ${fingerprint}. No password was sent`,
+    );
+  if (known) {
+    const old = known.ca === undefined ? 'one that this machine trusts' : fingerprintOf(known.ca);
+    throw new NotReached(
+      place.shown,
+      `its certificate authority has changed, or another machine answers in its place: it was ${old}, and is ${fingerprint}. No password was sent. ` +
+        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${shellWord(known.name)}" and log in again`,
     );
   }
-  if (expected !== undefined) {
-    if (hex(expected) !== hex(fingerprint))
-      throw new NotReached(place.shown, `its certificate authority has another fingerprint: ${fingerprint}`);
-  } else {
+  if (expected === undefined) {
     if (!terminal.stdin || !terminal.stdout)
       throw new UsageError(
         `The certificate authority of ${place.shown} is not known, and there is no terminal to ask at. Its fingerprint is ${fingerprint}; compare it, and give it with --fingerprint.`,
@@ -108,6 +126,8 @@ async function trusted(
   }
   return top.toString();
 }
+
+const fingerprintOf = (pem: string): string => new X509Certificate(pem).fingerprint256;
 
 const hex = (fingerprint: string): string =>
   fingerprint

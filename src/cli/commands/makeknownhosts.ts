@@ -1,15 +1,19 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
-import { path } from '../client.ts';
+import { dirname, join } from 'node:path';
+import { writeFileAtomically } from '../../core/files.ts';
+import { type Client, path } from '../client.ts';
 import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
-import { errorLine, referenceVersion } from '../lines.ts';
+import { type HostLine, hostLines, isAbout, linesOfNode, markOf } from '../known-hosts.ts';
+import { errorLine, referenceVersion, warningLine } from '../lines.ts';
+import { nodeFromServer } from '../names-from-server.ts';
 import { asksHelp, asksVersion } from '../nodes/range-words.ts';
 
 const usage = `Usage: makeknownhosts NODERANGE [-r]
 
-  Writes the host keys of nodes that muster knows to ~/.ssh/known_hosts; -r takes them out.`;
+  Writes the host keys of nodes that muster knows to ~/.ssh/known_hosts; -r takes them out. Lines that muster did not write, or
+  wrote for another server, stay as they are, and a node that has one gets no other key.`;
 
 export const command: CliCommand = {
   usage,
@@ -22,45 +26,72 @@ export const command: CliCommand = {
       return 1;
     }
     const nodes = (await client.get(path('nodes', range, 'attrs', 'ip'))) as Record<string, { ip?: string }>;
+    const names = Object.keys(nodes).map(nodeFromServer);
     const removes = argv.includes('-r') || argv.includes('--remove');
-    const directory = join(env['HOME'] || homedir(), '.ssh');
-    const file = join(directory, 'known_hosts');
+    const file = realFile(join(env['HOME'] || homedir(), '.ssh', 'known_hosts'));
     const before = textOf(file);
     if (removes && before === undefined) return 0;
-    const kept = (before ?? '').split('\n').filter((line) => line !== '' && !isOf(line, nodes));
-    const added = removes ? [] : await keysOf(client, nodes);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeFileSync(file, [...kept, ...added].map((line) => `${line}\n`).join(''), { mode: 0o600 });
-    return 0;
+    const lines = hostLines(before ?? '');
+    const mark = markOf(client.place.socket === undefined ? client.place.shown : 'local');
+    const others = lines.filter(({ comment }) => comment !== mark);
+    const keys = removes ? new Map<string, string>() : await keysOf(client);
+    const refused = new Set<string>();
+    const added = names.flatMap((node) => {
+      const hostkey = keys.get(node);
+      if (hostkey === undefined) return [];
+      const { lines: made, warning, error } = linesOfNode({ node, ip: nodes[node]!.ip, hostkey }, others, mark);
+      if (warning !== undefined) stderr.line(warningLine(warning, client.server));
+      if (error === undefined) return made;
+      stderr.line(errorLine(error, client.server));
+      refused.add(node);
+      return [];
+    });
+    if (removes)
+      for (const [host, { number }] of linesAbout(names, others))
+        stderr.line(
+          warningLine(`Line ${number} of ${file} stays: muster did not write it. ssh-keygen -R ${host} removes it.`),
+        );
+    const wanted = names.filter((name) => !refused.has(name));
+    const gone = new Set(lines.filter((line) => line.comment === mark && wanted.some((name) => isAbout(line, name))));
+    const kept = lines.filter((line) => !gone.has(line)).map(({ text }) => text);
+    const after = [...kept, ...added].map((line) => `${line}\n`).join('');
+    if (gone.size + added.length > 0 && after !== before) write(file, after);
+    return refused.size > 0 ? 1 : 0;
   },
 };
 
+const linesAbout = (names: readonly string[], lines: readonly HostLine[]): readonly (readonly [string, HostLine])[] =>
+  names.flatMap((name) => lines.filter((line) => isAbout(line, name)).map((line) => [name, line] as const));
+
+/** Many keep their files elsewhere, with a link to them: the link stays. */
+function realFile(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return file;
+    throw error;
+  }
+}
+
+/** Each byte is a character, so that what is not ours goes back as it was. */
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readFileSync(file, 'latin1');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** The names before the key are those of one host. */
-const isOf = (line: string, nodes: Readonly<Record<string, unknown>>): boolean =>
-  line
-    .split(' ', 1)[0]!
-    .split(',')
-    .some((name) => Object.hasOwn(nodes, name));
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const there = statSync(file, { throwIfNoEntry: false });
+  writeFileAtomically(file, Buffer.from(text, 'latin1'), there ? there.mode & 0o777 : 0o600, there);
+}
 
-async function keysOf(
-  client: Parameters<CliCommand['run']>[0]['client'],
-  nodes: Readonly<Record<string, { readonly ip?: string }>>,
-): Promise<string[]> {
+async function keysOf(client: Client): Promise<Map<string, string>> {
   const { sshhostkey = [] } = (await client.get('/tables/sshhostkey/rows')) as {
     sshhostkey?: { readonly node: string; readonly hostkey?: string }[];
   };
-  return sshhostkey.flatMap(({ node, hostkey }) => {
-    if (!hostkey || !Object.hasOwn(nodes, node)) return [];
-    const names = [node, nodes[node]!.ip].filter(Boolean).join(',');
-    return hostkey.split(/[\n;]+/).map((key) => `${names} ${key.trim()}`);
-  });
+  return new Map(sshhostkey.flatMap(({ node, hostkey }) => (hostkey ? [[node, hostkey] as const] : [])));
 }

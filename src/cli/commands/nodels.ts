@@ -3,6 +3,7 @@ import { criterionOf, matches, columnNamed, tellUnknownColumn } from '../columns
 import { helpAndVersion, helpOrVersion } from '../familiar.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { nodeLine } from '../lines.ts';
+import { nodeFromServer } from '../names-from-server.ts';
 import { parseOptions } from '../options.ts';
 
 export const command: CliCommand = {
@@ -73,7 +74,8 @@ function rangeOf(word: string): string {
 
 async function names({ client }: Invocation, range: string, hidden: string | undefined): Promise<string[]> {
   const at = range === '' && hidden === undefined ? '/nodes' : path('nodes', range || everyNode, 'nodels');
-  return ((await client.get(at, { query: { hidden } })) as string[]).sort();
+  // Scripts and ClusterShell put them on command lines.
+  return ((await client.get(at, { query: { hidden } })) as string[]).map(nodeFromServer).sort();
 }
 
 /** Those of the words' columns, each once; the word of a table stands for all of its columns. */

@@ -1,4 +1,4 @@
-import { allNodes, membersByGroup, type NodeAttributes } from '../cluster.ts';
+import { addressOf, allNodes, membersByGroup, type NodeAttributes } from '../cluster.ts';
 import { UsageError } from '../client-errors.ts';
 import { told } from '../familiar.ts';
 import type { CliCommand } from '../invocation.ts';
@@ -29,8 +29,9 @@ type Nodes = Readonly<Record<string, NodeAttributes>>;
 function nodeLines(nodes: Nodes, withAddresses: boolean): string[] {
   const alike = new Map<string, string[]>();
   for (const [node, attributes] of Object.entries(nodes)) {
-    const { ip = '', cpucount = '', memory = '' } = attributes;
-    const address = withAddresses && ip !== '' ? [`NodeAddr=${ip}`] : [];
+    const { cpucount = '', memory = '' } = attributes;
+    const ip = withAddresses ? addressOf(attributes) : undefined;
+    const address = ip === undefined ? [] : [`NodeAddr=${ip}`];
     const megabytes = megabytesIn(memory);
     const described = [
       ...address,

@@ -12,10 +12,10 @@ import { parseOptions } from '../options.ts';
 const usage = `Usage: xdcp NODERANGE FILE... PLACE
        xdcp NODERANGE -R DIRECTORY... PLACE
        xdcp NODERANGE -F SYNCLIST
-       xdcp NODERANGE -P FILE... DIRECTORY
+       xdcp NODERANGE -P [--replace] FILE... DIRECTORY
 
   Copies files of the management node to nodes. -F: those of a synclist, as far as they differ. -P: files of the nodes to DIRECTORY
-  here, each with ._NODE behind its name.`;
+  here, each with ._NODE behind its name; files that are there already are replaced only with --replace.`;
 
 export const command: CliCommand = {
   usage,
@@ -41,6 +41,7 @@ export const command: CliCommand = {
       'o|node-options': 'value',
       'i|rootimg': 'value',
       'c|cleanup': 'flag',
+      replace: 'flag',
     });
     if (options.flag('V')) return told({ stdout }, `Version ${referenceVersion}\n`);
     const [range, ...operands] = options.operands;
@@ -55,10 +56,10 @@ export const command: CliCommand = {
       return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, own));
     }
     const target = operands.pop()!;
-    if (operands.length === 0) return told({ stdout }, usage, 1);
+    if (operands.length === 0 || (options.flag('replace') && !options.flag('P'))) return told({ stdout }, usage, 1);
     if (options.flag('P')) {
       const { pull } = await import('../nodes/pull.ts');
-      return pull(invocation, range, operands, target, own);
+      return pull(invocation, range, operands, { directory: target, replace: options.flag('replace') }, own);
     }
     return copy(invocation, range, operands, target, own);
   },

@@ -26,6 +26,9 @@ export function unreached({ node, error, output, reference }: StreamLine): strin
   return typeof reference === 'string' ? `ssh: connect to host ${node} port 22: ${reference}` : error;
 }
 
+/** A longer line is printed in pieces: it may have no end. */
+const longestLine = 1_048_576;
+
 /**
  * Large outputs come in pieces before the line of their node. Keeps those, so that lines are printed whole; what is left at the end
  * of a node belongs to it too.
@@ -37,7 +40,9 @@ export class Pieces {
   lines(node: string, stream: 'stdout' | 'stderr', piece: string): string[] {
     const key = `${stream} ${node}`;
     const lines = ((this.#kept.get(key) ?? '') + piece).split('\n');
-    this.#kept.set(key, lines.pop()!);
+    const rest = lines.pop()!;
+    if (rest.length > longestLine) lines.push(rest);
+    this.#kept.set(key, rest.length > longestLine ? '' : rest);
     return lines;
   }
 

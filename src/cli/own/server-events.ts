@@ -1,3 +1,6 @@
+import { Garbled } from '../client-errors.ts';
+import { lineBatches, longestLine } from '../line-batches.ts';
+
 /** A block of server-sent events. */
 export interface ServerEvent {
   readonly id: string | undefined;
@@ -7,18 +10,18 @@ export interface ServerEvent {
 }
 
 export async function* serverEvents(body: AsyncIterable<Buffer>): AsyncGenerator<ServerEvent> {
-  const decoder = new TextDecoder();
-  let rest = '';
   let [id, event, data]: [string | undefined, string, string[]] = [undefined, '', []];
-  for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop()!;
+  let size = 0;
+  for await (const lines of lineBatches(body)) {
     for (const line of lines) {
       if (line === '') {
         if (id !== undefined || data.length > 0) yield { id, event, data: data.join('\n') };
         [id, event, data] = [undefined, '', []];
+        size = 0;
         continue;
       }
+      size += line.length + 1;
+      if (size > longestLine) throw new Garbled('The server sends an event without an end; is it muster?');
       const colon = line.indexOf(':');
       const value = line.slice(colon + 1).replace(/^ /, '');
       const field = colon < 0 ? line : line.slice(0, colon);

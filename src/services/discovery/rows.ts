@@ -1,4 +1,4 @@
-import { isNodeName } from '../../objects/names.ts';
+import { isNodeName } from '../../core/object-names.ts';
 import { byText } from '../../database/sorted-map.ts';
 import { type Device, portsOf } from './device.ts';
 import { type Kind, kinds } from './kinds.ts';

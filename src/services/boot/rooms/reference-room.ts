@@ -1,7 +1,7 @@
 import { dotted } from '../../../core/ip.ts';
+import { isNodeName } from '../../../core/object-names.ts';
 import { tableNamed } from '../../../database/tables.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
-import { isNodeName } from '../../../objects/names.ts';
 import { normalMac } from '../../dhcp/reservations.ts';
 import type { BootEntry } from '../boot-entry.ts';
 import type { BootOrder } from '../boot-order.ts';

@@ -1,0 +1,47 @@
+import { closeSync, lstatSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomically } from '../core/files.ts';
+import type { CheckedName } from './names-from-server.ts';
+
+/** Where the user wants files, each with a name of the server's in its own. */
+export interface ServerFiles {
+  readonly directory: string;
+  readonly before?: string;
+  readonly after?: string;
+  /** The user agreed that files which are there already are replaced. */
+  readonly replace: boolean;
+  readonly mode: number;
+}
+
+/** A file is in the way. The message says which, and what to do. */
+export class InTheWay extends Error {}
+
+export const serverFile = ({ directory, before = '', after = '' }: ServerFiles, name: CheckedName): string =>
+  join(directory, `${before}${name}${after}`);
+
+/** Refuses if something is there that must not be replaced. */
+export function checkFree(files: ServerFiles, name: CheckedName): void {
+  const file = serverFile(files, name);
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (there && !there.isFile())
+    throw new InTheWay(`${file} is there already and is no plain file. Remove it, or name another directory.`);
+  if (there && !files.replace)
+    throw new InTheWay(`${file} is there already. Name another directory, or replace it with --replace.`);
+}
+
+/** The only way in which the command line writes files that a server named: into this directory, through no link, over nothing unasked. */
+export function writeServerFile(files: ServerFiles, name: CheckedName, content: string | Uint8Array): void {
+  checkFree(files, name);
+  const file = serverFile(files, name);
+  if (files.replace) return writeFileAtomically(file, content, files.mode);
+  // Fails for whatever has come there since, a link too.
+  const handle = openSync(file, 'wx', files.mode);
+  try {
+    writeFileSync(handle, content);
+  } catch (error) {
+    rmSync(file, { force: true });
+    throw error;
+  } finally {
+    closeSync(handle);
+  }
+}
