@@ -6,12 +6,11 @@ import { temporaryDirectory } from '../harness/server.ts';
 import { jsonAnswer, type RawRequest, type RawTls, rawTls } from '../lab/raw-tls.ts';
 import { certificateMaker } from '../lab/redfish/certificate.ts';
 
-/** Beginnings of paths below /muster, and what is answered there: JSON, lines, or the bytes of a whole answer. */
-export type Answers = Readonly<Record<string, object | readonly Line[] | string>>;
-type Line = Readonly<Record<string, unknown>>;
+/** Beginnings of paths below /muster, and what is answered there: JSON, or the bytes of a whole answer. */
+export type Answers = Readonly<Record<string, object | string>>;
 
-/** A stream of lines with its summary; any other list is JSON. */
-export const stream = (...lines: readonly Line[]): string => {
+/** The bytes of a stream of lines, with its summary. */
+export const stream = (...lines: readonly object[]): string => {
   const all = [...lines, { summary: { nodes: lines.length, ok: lines.length, failed: 0 } }];
   const text = all.map((line) => `${JSON.stringify(line)}\n`).join('');
   return `HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
@@ -52,18 +51,14 @@ export async function hostileServer(rough?: (socket: TLSSocket) => void): Promis
 export class Victim {
   readonly root = temporaryDirectory();
   readonly home = join(this.root, 'above/home');
-  readonly #env: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
 
   constructor({ url, certificate }: HostileServer, files: Tree = {}) {
     mkdirSync(join(this.home, 'here'), { recursive: true });
     const authority = join(this.root, 'ca.pem');
     writeFileSync(authority, certificate);
     for (const [name, text] of Object.entries(files)) this.put(name, text);
-    this.#env = { HOME: this.home, MUSTER_URL: url, MUSTER_TOKEN: 'secret-token', MUSTER_CA: authority };
-  }
-
-  get env(): Readonly<Record<string, string>> {
-    return this.#env;
+    this.env = { HOME: this.home, MUSTER_URL: url, MUSTER_TOKEN: 'secret-token', MUSTER_CA: authority };
   }
 
   put(name: string, text: string): void {
@@ -78,7 +73,7 @@ export class Victim {
     return ended(
       muster,
       words.map((word) => word.replace('HOME', this.home)),
-      this.#env,
+      this.env,
     );
   }
 

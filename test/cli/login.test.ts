@@ -48,9 +48,17 @@ describe('muster login', { timeout: 90_000 }, () => {
     expect([code, screen]).toEqual([0, expect.not.stringContaining('fingerprint')]);
   });
 
+  it('knows the authority of a server by whatever name it is called', async () => {
+    const words = ['login', url(), '--user', 'root', '--context', 'again'];
+    const { code, screen } = await terminal(words, answers.slice(1));
+    expect([code, screen]).toEqual([0, expect.not.stringContaining('fingerprint')]);
+    expect((await run(['logout', '--context', 'again', '--forget'])).code).toBe(0);
+    expect((await run(['contexts', 'here'])).code).toBe(0);
+  });
+
   it('sends no password where the authority is not agreed to', async () => {
     const words = ['login', url(), '--user', 'root', '--context', 'other'];
-    const { code, screen } = await terminal(words, [['[y/N] ', '\r']]);
+    const { code, screen } = await atTerminal(words, { HOME: temporaryDirectory() }, [['[y/N] ', '\r']]);
     expect([code, screen]).toEqual([3, expect.stringContaining('was not agreed to')]);
     expect(screen).not.toContain('Password');
   });
@@ -63,11 +71,13 @@ describe('muster login', { timeout: 90_000 }, () => {
 
   it('is possible in scripts, with a fingerprint', async () => {
     const words = ['login', url(), '--user', 'root', '--context', 'script', '--password-stdin'];
-    const refused = await run(words, {}, `${rootPassword}\n`);
+    const stranger = { HOME: temporaryDirectory() };
+    const refused = await run(words, stranger, `${rootPassword}\n`);
     expect(refused.code).toBe(2);
     const fingerprint = /fingerprint is ([0-9A-F:]{95});/.exec(refused.stderr)![1]!;
     const other = fingerprint.replace(/^../, (byte) => (byte === '00' ? '11' : '00'));
-    expect((await run([...words, '--fingerprint', other], {}, rootPassword)).code).toBe(3);
+    for (const env of [stranger, {}])
+      expect((await run([...words, '--fingerprint', other], env, rootPassword)).code).toBe(3);
     const done = await run(
       [...words, '--fingerprint', fingerprint.replaceAll(':', '').toLowerCase()],
       {},

@@ -19,6 +19,10 @@ describe('the token of a login', () => {
 
   it('is not sent without TLS', () => {
     expect(tokenFor('http://mn:8443')).toBeUndefined();
+    const given = (url: string) => findPlace({ XDG_CONFIG_HOME: home, MUSTER_URL: url, MUSTER_TOKEN: 'given' }).token;
+    expect(() => given('http://mn:8080')).toThrow('The token would travel to mn in clear text');
+    expect(given('http://127.0.0.1:8080')).toBe('given');
+    expect(given('http://[::1]:8080')).toBe('given');
   });
 });
 
@@ -27,6 +31,11 @@ describe('the server to ask', () => {
     const env = { XDG_CONFIG_HOME: temporaryDirectory(), MUSTER_CONTEXT: 'nosuch' };
     expect(() => findPlace(env)).toThrow('MUSTER_CONTEXT: there is no context "nosuch"');
     expect(findPlace({ ...env, MUSTER_URL: 'https://mn:8443' }).shown).toBe('mn:8443');
+  });
+
+  it('is not judged by the authorities of this machine where MUSTER_CA has none', () => {
+    const env = { XDG_CONFIG_HOME: temporaryDirectory(), MUSTER_URL: 'https://mn:8443', MUSTER_CA: '/dev/null' };
+    expect(() => findPlace(env)).toThrow('MUSTER_CA: there is no certificate in /dev/null.');
   });
 
   it('is not guessed from a file that cannot be read', () => {

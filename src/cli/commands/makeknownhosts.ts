@@ -55,7 +55,9 @@ export const command: CliCommand = {
     const gone = new Set(lines.filter((line) => line.comment === mark && wanted.some((name) => isAbout(line, name))));
     const kept = lines.filter((line) => !gone.has(line)).map(({ text }) => text);
     const after = [...kept, ...added].map((line) => `${line}\n`).join('');
-    if (gone.size + added.length > 0 && after !== before) write(file, after);
+    // Without a newline at its end the file is not what would be written, though nothing is to be changed.
+    const isSame = gone.size + added.length === 0 || after === before;
+    if (before === undefined || !isSame) write(file, after);
     return refused.size > 0 ? 1 : 0;
   },
 };

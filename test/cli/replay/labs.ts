@@ -40,7 +40,7 @@ export class Sshds {
   #nodes: ChildProcess | undefined;
 
   async ready(server: TestServer): Promise<void> {
-    for (const file of ['/tmp/hello.sh', '/tmp/synced.sh']) rmSync(file, { force: true });
+    for (const file of ['/tmp/hello.sh', '/tmp/hello.sh._n1', '/tmp/synced.sh']) rmSync(file, { force: true });
     if (this.#nodes) return;
     this.#nodes = fork(join(import.meta.dirname, 'nodes.ts'), {
       execPath: 'ip',
