@@ -16,8 +16,10 @@ export interface ServerFiles {
 /** A file is in the way. The message says which, and what to do. */
 export class InTheWay extends Error {}
 
-export const serverFile = ({ directory, before = '', after = '' }: ServerFiles, name: CheckedName): string =>
-  join(directory, `${before}${name}${after}`);
+export const serverFile = (
+  { directory, before = '', after = '' }: Omit<ServerFiles, 'replace'>,
+  name: CheckedName,
+): string => join(directory, `${before}${name}${after}`);
 
 /** Refuses if something is there that must not be replaced. */
 export function checkFree(files: ServerFiles, name: CheckedName): void {

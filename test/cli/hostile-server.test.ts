@@ -142,10 +142,10 @@ const cases: readonly Case[] = [
     said: 'here/site.csv is there already and is no plain file',
   },
   {
-    what: 'a new dump over an old one, replaced when the user says so',
-    words: [...dumped, '--replace'],
+    what: 'a new dump over an old one',
+    words: dumped,
     answers: { '/tables/': { site: dump('new') }, '/tables': ['site'] },
-    files: { 'here/site.csv': 'old' },
+    files: { 'here/site.csv': '#key\n"old"\n' },
     code: 0,
     said: 'Backup Complete.',
     written: { 'here/site.csv': '#key\n"new"\n' },

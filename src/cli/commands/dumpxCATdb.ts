@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { path } from '../client.ts';
 import { Garbled } from '../client-errors.ts';
 import { csvText, type Dump } from '../csv.ts';
@@ -7,7 +7,7 @@ import type { CliCommand } from '../invocation.ts';
 import { errorLine } from '../lines.ts';
 import { type CheckedName, tableFromServer } from '../names-from-server.ts';
 import { parseOptions } from '../options.ts';
-import { checkFree, InTheWay, type ServerFiles, writeServerFile } from '../server-files.ts';
+import { checkFree, InTheWay, serverFile, type ServerFiles, writeServerFile } from '../server-files.ts';
 
 /** Not dumped unless -a asks for them: they are large, and no restore takes them. Tokens are worth nothing elsewhere. */
 const logs = ['auditlog', 'eventlog'];
@@ -17,12 +17,12 @@ export const command: CliCommand = {
   usage: `Usage: dumpxCATdb [-a] [-V] [--replace] -p DIRECTORY
        dumpxCATdb -h | --help | -v | --version
 
-Writes every table to a file TABLE.csv in the directory, all as they are at one moment. Secrets are not among it: muster backup on the
-management node keeps everything.
+Writes every table to a file TABLE.csv in the directory, all as they are at one moment, in place of those of an earlier dump. Secrets are
+not among it: muster backup on the management node keeps everything.
 
   -a          the logs too
   -V          names each table
-  --replace   replaces files of these names that are there already`,
+  --replace   replaces files of these names even if they are no dumps of tables`,
   async run(invocation) {
     const { argv, client, stdout, stderr } = invocation;
     const options = parseOptions(argv, { a: 'flag', V: 'flag', replace: 'flag', 'path|p': 'value', ...helpAndVersion });
@@ -35,14 +35,18 @@ management node keeps everything.
       .map(tableFromServer)
       .filter((name) => !left.includes(name));
     const dumps = dumpsOf(tables, await client.get(path('tables', tables.join(','), 'dump')));
-    const files: ServerFiles = { directory, after: '.csv', replace: options.flag('replace'), mode: 0o600 };
+    const place = { directory, after: '.csv', mode: 0o600 };
+    const filesFor = (table: CheckedName): ServerFiles => ({
+      ...place,
+      replace: options.flag('replace') || isDump(serverFile(place, table)),
+    });
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
       // Half a dump beside half of another would be restored as one.
-      for (const [table] of dumps) checkFree(files, table);
+      for (const [table] of dumps) checkFree(filesFor(table), table);
       for (const [table, dump] of dumps) {
         if (options.flag('V')) stdout.line(`Dumping table: ${table}`);
-        writeServerFile(files, table, csvText(dump));
+        writeServerFile(filesFor(table), table, csvText(dump));
       }
     } catch (error) {
       const { message } = error as Error;
@@ -55,6 +59,10 @@ management node keeps everything.
     return 0;
   },
 };
+
+/** Whether a file was dumped before: the columns of a table stand in its first line, after a #. */
+const isDump = (file: string): boolean =>
+  lstatSync(file, { throwIfNoEntry: false })?.isFile() === true && readFileSync(file, 'latin1').startsWith('#');
 
 /** Those that were asked for, and all of them. */
 function dumpsOf(tables: readonly CheckedName[], reply: unknown): readonly (readonly [CheckedName, Dump])[] {
