@@ -81,7 +81,9 @@ export async function openContext(config: Config): Promise<Context> {
       );
     }
     const box = SecretBox.open(secretKeyFile(config.data));
-    const store = await Store.open(await SqliteDatabase.open(databaseFile(config.data)), (error) =>
+    const database = await SqliteDatabase.open(databaseFile(config.data), box);
+    if (database.newlySealed.length > 0) log.warn(sealedNow(database.newlySealed));
+    const store = await Store.open(database, (error) =>
       log.error({ err: error }, 'what others have changed could not be read'),
     );
     const seal = sealer(box);
@@ -90,7 +92,7 @@ export async function openContext(config: Config): Promise<Context> {
     const hosts = await openHosts(config, log);
     const machine = thisMachine(() => hosts.resolve());
     const keys = openSshKeys(config.data);
-    const remote = new Remote(config.remote, { data: config.data, hosts, keys });
+    const remote = new Remote(config.remote, { data: config.data, hosts, keys, box });
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
     const nodes = openRemoteNodes(config.remote, keys, hostKeys);
     const {
@@ -181,6 +183,10 @@ export async function openContext(config: Config): Promise<Context> {
     throw error;
   }
 }
+
+const sealedNow = (names: readonly string[]): string =>
+  `The site attributes ${names.join(', ')} have names of secrets: they are encrypted now and shown as ********. ` +
+  "Postscripts get them only where an image's environvar names them. Older backups have them in clear text: change these secrets.";
 
 function boundedConnections({ limits: { maxConnectionsPerAddress: wanted } }: Config, log: Logger): Connections {
   const files = fileLimit();

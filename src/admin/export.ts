@@ -4,6 +4,7 @@ import type { SecretBox } from '../access/secrets.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { redacted } from '../database/draft.ts';
+import { replacingSecrets } from '../database/secret-columns.ts';
 import type { Store } from '../database/store.ts';
 import { type Row, type Table, tables } from '../database/tables.ts';
 import { csvHeader, csvLine } from './csv.ts';
@@ -85,7 +86,8 @@ async function writeTable(store: Store, table: Table, file: string, shown: Shown
     let chunk = csvHeader(table.columns);
     for await (const rows of pages(store, table)) {
       for (const row of rows) {
-        chunk += csvLine(table.columns.map((column) => field(table, column, row[column], shown)));
+        const told = replacingSecrets(table, row, (column, value) => shown(table, column, value));
+        chunk += csvLine(table.columns.map((column) => told[column]));
         count++;
         if (chunk.length < chunkLength) continue;
         writeFileSync(handle, chunk);
@@ -98,10 +100,6 @@ async function writeTable(store: Store, table: Table, file: string, shown: Shown
   } finally {
     closeSync(handle);
   }
-}
-
-function field(table: Table, column: string, value: string | undefined, shown: Shown): string | undefined {
-  return value && table.secret.has(column) ? shown(table, column, value) : value;
 }
 
 async function* pages(store: Store, table: Table): AsyncGenerator<readonly Row[]> {

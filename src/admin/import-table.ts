@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import { isNodeName } from '../core/object-names.ts';
 import { type Draft, redacted } from '../database/draft.ts';
+import { secretColumns } from '../database/secret-columns.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
 import { type CsvRecord, csvRecords } from './csv.ts';
@@ -107,7 +108,8 @@ function importRow(draft: Draft, table: Table, row: MutableRow, line: number, im
   if (earlier !== undefined) throw new Fault('invalid', `The row has the same key as the one on line ${earlier}.`);
   imported.keys.set(key, line);
   const stored = draft.base.get(table.name, key);
-  for (const column of table.secret) if (row[column] === redacted && !stored?.[column]) imported.lostSecrets++;
+  for (const column of secretColumns(table, row))
+    if (row[column] === redacted && !stored?.[column]) imported.lostSecrets++;
   draft.merge(table.name, key, stored ? { ...allUnset(table), ...row } : row);
 }
 

@@ -30,7 +30,7 @@ export async function withStore<T>(
       }
     }
     const box = SecretBox.open(join(dataDir, members.key));
-    const store = await openStore(join(dataDir, members.database));
+    const store = await openStore(join(dataDir, members.database), box);
     try {
       return await work({ store, box, seal: sealer(box) });
     } finally {
@@ -41,8 +41,8 @@ export async function withStore<T>(
   }
 }
 
-async function openStore(file: string): Promise<Store> {
-  const database = await SqliteDatabase.open(file);
+async function openStore(file: string, box: SecretBox): Promise<Store> {
+  const database = await SqliteDatabase.open(file, box);
   try {
     return await Store.open(database);
   } catch (error) {

@@ -22,7 +22,7 @@ export const setAttribs = change({
       Type.String({ description: 'the password in columns as an account stores it; made by prepare' }),
     ),
   }),
-  line: ({ table, keys, columns }) => [table, shownKeys(table, keys), ...shownColumns(table, columns)],
+  line: ({ table, keys, columns }) => [table, shownKeys(table, keys), ...shownColumns(table, columns, keys)],
   async prepare(args) {
     const { password } = args.columns;
     if (args.table !== 'passwd' || password === undefined || password === 'NULL') return args;

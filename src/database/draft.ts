@@ -2,6 +2,7 @@ import { Fault } from '../core/errors.ts';
 import type { RowChange } from './changeset.ts';
 import { checkText, checkValue } from './checks.ts';
 import type { Snapshot } from './snapshot.ts';
+import { secretColumns } from './secret-columns.ts';
 import { type GoesWith, keyOf, type Row, snapshotTables, type Table, tableNamed } from './tables.ts';
 
 /** What a secret column shows on every read; writing it back leaves the stored value as it is. */
@@ -44,13 +45,15 @@ export class Draft {
       if (value === undefined || (value === '' && table.keys.includes(column))) delete row[column];
       else if (value !== before?.[column]) row[column] = value;
     }
+    const secret = secretColumns(table, row);
+    const known = before && storedAlike(table, before, secret, columns) ? before : undefined;
     for (const column in columns) {
       const value = row[column];
-      if (value === undefined || value === before?.[column]) continue;
-      if (table.secret.has(column)) {
+      if (value === undefined || value === known?.[column]) continue;
+      if (secret.has(column)) {
         if (value === redacted) {
-          if (before?.[column] === undefined) delete row[column];
-          else row[column] = before[column];
+          if (known?.[column] === undefined) delete row[column];
+          else row[column] = known[column];
         } else if (value !== '') {
           if (!this.#seal) throw new Error(`${table.name}.${column} is secret, and this change set has no seal.`);
           checkText(value, `${table.name}.${column}`);
@@ -110,6 +113,20 @@ const unknownColumn = (table: Table, column: string): Fault =>
   new Fault('invalid', `Table "${table.name}" has no column "${column}"; it has ${table.columns.join(', ')}.`, {
     missing: [`${table.name}.${column}`],
   });
+
+/** Whether the row keeps its secrets in the same columns. A value cannot follow it to a name under which it is stored in another form. */
+function storedAlike(table: Table, before: Row, secret: ReadonlySet<string>, given: Columns): boolean {
+  const wasSecret = secretColumns(table, before);
+  if (wasSecret === secret) return true;
+  for (const column of wasSecret.symmetricDifference(secret)) {
+    if (!before[column] || (column in given && given[column] !== redacted)) continue;
+    throw new Fault(
+      'invalid',
+      `Table "${table.name}": by one of the two names the ${column} is a secret, by the other it is not. Give the ${column} together with the new name.`,
+    );
+  }
+  return false;
+}
 
 function sameRow(a: Row | undefined, b: Row | undefined): boolean {
   if (a === b) return true;

@@ -13,12 +13,22 @@ export interface Table {
   /** Set on tables whose rows belong to a node or to a group. */
   readonly nodeColumn: string | undefined;
   readonly secret: ReadonlySet<string>;
+  readonly namesSecrets: NamesSecrets | undefined;
   readonly volatile: ReadonlySet<string>;
   /** Columns that decide whom muster trusts, such as where secrets go. A rule limited to a node range does not cover them by itself. */
   readonly trust: ReadonlySet<string>;
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;
   readonly goesWith: GoesWith | undefined;
+}
+
+/** Of a table whose rows have names that people choose: the column of the name, and those that hold a secret where the name says so. */
+interface NamesSecrets {
+  readonly name: string;
+  readonly values: ReadonlySet<string>;
+  /** Names that are those of secrets though they do not sound so, and the other way round. */
+  readonly always: readonly string[];
+  readonly never: readonly string[];
 }
 
 /** Says which rows of another table the rows of this one live by: those it narrows to, with the same value in the column. */
@@ -33,6 +43,7 @@ interface TableEntry {
   keys: string[];
   nodeColumn?: string;
   secret?: string[];
+  namesSecrets?: { name: string; values: string[]; always: string[]; never: string[] };
   volatile?: string[];
   trust?: string[] | true;
   log?: boolean;
@@ -50,6 +61,10 @@ function makeTable(name: string, entry: TableEntry): Table {
     keys,
     nodeColumn,
     secret: new Set(entry.secret),
+    namesSecrets: entry.namesSecrets && {
+      ...entry.namesSecrets,
+      values: new Set([...(entry.secret ?? []), ...entry.namesSecrets.values]),
+    },
     volatile: new Set(entry.volatile),
     trust: trustColumns(entry),
     log: entry.log ?? false,

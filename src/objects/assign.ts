@@ -99,9 +99,7 @@ function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, na
       { reference: ['chdef does not support to change the nic related attributes with -m or -p flag.'] },
     );
   }
-  if (mode !== 'set' && attribute.at.some(isSecret)) {
-    throw new Fault('invalid', `${name}: a secret cannot be added to or removed from; set it instead.`);
-  }
+  if (mode !== 'set' && attribute.at.some(isSecret)) throw indivisible(name);
   // The reference system drops blanks before a value.
   const text = given.trimStart();
   const value =
@@ -117,6 +115,9 @@ function newValue(draft: Draft, assignment: Assignment, attribute: Attribute, na
   }
   return value;
 }
+
+export const indivisible = (secret: string): Fault =>
+  new Fault('invalid', `${secret}: a secret cannot be added to or removed from; set it instead.`);
 
 function checkedGroups(value: string): string {
   const groups = [...new Set(listItems(value))];

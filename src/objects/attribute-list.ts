@@ -2,6 +2,7 @@ import { Fault } from '../core/errors.ts';
 import { suggestion } from '../core/nearest.ts';
 import meanings from '../database/meanings.json' with { type: 'json' };
 import readers from '../database/readers.json' with { type: 'json' };
+import { isCalledSecret } from '../database/secret-columns.ts';
 import { type Table, tableNamed, tables } from '../database/tables.ts';
 import siteMeanings from './site-meanings.json' with { type: 'json' };
 import { type Mapping, type ObjectType, objectTypes } from './types.ts';
@@ -85,8 +86,10 @@ const describeColumn = (table: Table, column: string): Described => ({
   readBy: readersOfColumn(table, column).join(', ') || nobody,
 });
 
+const secretForm = 'secret: written and never shown';
+
 function typeOf(table: Table, column: string): string {
-  if (table.secret.has(column)) return 'secret: written and never shown';
+  if (table.secret.has(column)) return secretForm;
   return forms[`${table.name}.${column}`] ?? 'text';
 }
 
@@ -117,7 +120,7 @@ const siteList: List = Object.fromEntries(
     name,
     {
       meaning,
-      type: 'text',
+      type: isCalledSecret(name) ? secretForm : 'text',
       stored: [`site.value of ${name}`],
       readBy: readersOf('site', name).join(', ') || onlyScripts,
     },

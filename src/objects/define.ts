@@ -1,5 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import type { Draft } from '../database/draft.ts';
+import { isCalledSecret } from '../database/secret-columns.ts';
 import {
   isEnabled,
   keyOf,
@@ -9,7 +10,7 @@ import {
   type Table,
   tableNamed,
 } from '../database/tables.ts';
-import { type Assignment, appended, assign, inReference, type Mode, without } from './assign.ts';
+import { type Assignment, appended, assign, indivisible, inReference, type Mode, without } from './assign.ts';
 import type { RangeOptions } from './cluster.ts';
 import { namingColumn, objectExists, rowOf } from './definitions.ts';
 import { listItems } from './effective.ts';
@@ -131,6 +132,7 @@ function checkNewNetwork(draft: Draft, name: string, attributes: Given): void {
 
 function changeSite(draft: Draft, assignment: Assignment): void {
   for (const [key, given] of Object.entries(assignment.attributes)) {
+    if (assignment.mode !== 'set' && isCalledSecret(key)) throw indivisible(key);
     const value = combined(draft, assignment, key, given);
     if (value === '') {
       if (draft.get('site', key)) draft.remove('site', key);

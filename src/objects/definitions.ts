@@ -1,4 +1,5 @@
 import { redacted } from '../database/draft.ts';
+import { isCalledSecret } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { SortedMap } from '../database/sorted-map.ts';
 import { isEnabled, keyOf, type Row, rowsOfNodePrefix, type Table, tableNamed } from '../database/tables.ts';
@@ -66,7 +67,7 @@ export function chosenAttributes(
   const found: Record<string, string> = {};
   for (const attribute of chosen) {
     if (type.name === 'site') {
-      const value = siteValue(snapshot, attribute);
+      const value = siteAttribute(snapshot, attribute);
       if (value) found[attribute] = value;
       continue;
     }
@@ -84,9 +85,16 @@ export function chosenAttributes(
 
 function siteAttributes(snapshot: Snapshot): Attributes {
   const found: Record<string, string> = {};
-  for (const [key, row] of snapshot.rows('site').entries())
-    if (row['value'] && isEnabled(row)) found[key] = row['value'];
+  for (const key of snapshot.rows('site').keys()) {
+    const value = siteAttribute(snapshot, key);
+    if (value) found[key] = value;
+  }
   return found;
+}
+
+function siteAttribute(snapshot: Snapshot, name: string): string | undefined {
+  const value = siteValue(snapshot, name);
+  return value && isCalledSecret(name) ? redacted : value;
 }
 
 /** An attribute of any type but node, as stored: groups' values are patterns for their members and shown as such. */

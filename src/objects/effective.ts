@@ -1,5 +1,6 @@
 import { cachedByText } from '../core/cache.ts';
 import { redacted } from '../database/draft.ts';
+import { replacingSecrets } from '../database/secret-columns.ts';
 import { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, nodeTables, type Row, rowsOfNodePrefix, type Table } from '../database/tables.ts';
 import { substitute, substituteNics } from './substitution/index.ts';
@@ -152,10 +153,5 @@ function substituteRow(table: Table, row: Record<string, string>, node: string):
   return row;
 }
 
-/** The row with its secret columns hidden. */
-export function redactRow(table: Table, row: Row): Row {
-  if (table.secret.size === 0) return row;
-  const shown: Record<string, string> = { ...row };
-  for (const column of table.secret) if (shown[column]) shown[column] = redacted;
-  return shown;
-}
+/** The row with its secrets hidden. */
+export const redactRow = (table: Table, row: Row): Row => replacingSecrets(table, row, () => redacted);

@@ -69,10 +69,12 @@ export class Reversal {
   /** What is put back, as arguments that policies judge. */
   *words(): Sliced<string[]> {
     const words = new Set<string>();
-    yield* eachInSlices(this.rows, ([{ name, columns }, [, before, after]]) => {
+    yield* eachInSlices(this.rows, ([table, [key, before, after]]) => {
+      const { columns } = table;
+      const named = keyColumns(table, key);
       for (const column of before === null || after === null ? columns : Object.keys(before)) {
         const value = before?.[column] ?? '';
-        if (value !== (after?.[column] ?? '')) words.add(shownColumn(name, column, value));
+        if (value !== (after?.[column] ?? '')) words.add(shownColumn(table.name, column, value, named));
       }
     });
     return [...words];

@@ -1,19 +1,8 @@
+import { hidden, isCalledSecret } from '../database/secret-columns.ts';
 import { tables } from '../database/tables.ts';
 import { isSecret, nodeType } from './types.ts';
 
-/** What stands for a secret wherever a request is shown or kept. */
-export const hidden = 'xxxxxxxx';
-
-/** What people call a secret, whatever stands before it: bmcpw, userPW, MYSQL_PASSWORD, api-key. */
-const words =
-  /(?:pass|passw(?:or)?d|passwort|pass[-_]?(?:phrase|code)|pw|pwd|secret|community|token(?:id)?|credential|(?:auth|priv|private|api|access|shared|product)[-_]?key)s?$/i;
-
-const columns = [...tables.values()].flatMap((table) =>
-  table.columns.map((name) => ({ name, secret: table.secret.has(name) })),
-);
-/** Columns that are secret in every table that has them. */
-const secretColumns = new Set(columns.filter(({ secret }) => secret).map(({ name }) => name));
-for (const { name, secret } of columns) if (!secret) secretColumns.delete(name);
+export { hidden };
 
 /** Whether the values of what is called so are secrets: as the tables and attributes say, else as the words do. */
 export function isSecretName(name: string): boolean {
@@ -22,19 +11,24 @@ export function isSecretName(name: string): boolean {
   if (definition?.columns.includes(column)) return definition.secret.has(column);
   const attribute = nodeType.attributes.get(name);
   if (attribute) return attribute.at.some(isSecret);
-  return name.split('.').some((part) => secretColumns.has(part.toLowerCase()) || words.test(part));
+  return isCalledSecret(name);
 }
 
 /** A name and what sets its value off, also as it stands in an address: `=`, `==`, `=~`, `!=`, `!~`, `%3D`, and `:` right before it. */
 const assignment = /(?<![\w.-])([\w.-]+)"?\s*(?:[=!][=~]|=|%3d|:(?=[^\s/{[])|(?<="\s*):(?=\s*"))\s*/gi;
 
+/** The row of a table whose name makes its value a secret: `key=apitoken,value=...`. */
+const rowName = /(?<![\w.-])key"?(?:=|%3d|\s*:\s*")([\w.-]+)/gi;
+
 /** Where the value of the first secret in a text begins, and what it is called. */
 export function secretIn(text: string): { readonly name: string; readonly at: number } | undefined {
   if (!/[=~:]|%3d/i.test(text)) return undefined;
+  const isNamed = text.matchAll(rowName).some(([, name]) => isCalledSecret(name!));
   for (const found of text.matchAll(assignment)) {
     const at = found.index + found[0].length;
     const name = found[1]!;
-    if (isSecretName(name) && at < text.length && !isShown(text.slice(at, at + 12))) return { name, at };
+    const gives = isSecretName(name) || (isNamed && name === 'value');
+    if (gives && at < text.length && !isShown(text.slice(at, at + 12))) return { name, at };
   }
   return undefined;
 }

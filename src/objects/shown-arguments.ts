@@ -1,12 +1,13 @@
-import { type Row, tables } from '../database/tables.ts';
-import { hidden, isSecretName, shownName, withoutSecrets } from './secret-names.ts';
+import { isCalledSecret, secretColumns } from '../database/secret-columns.ts';
+import { type Row, type Table, tables } from '../database/tables.ts';
+import { hidden, shownName, withoutSecrets } from './secret-names.ts';
 import { isSecret, type ObjectType, splitNic, typeNamed } from './types.ts';
 
 /** Secrets are hidden, and so is what was given for an attribute that is none: it may be a secret under a mistyped name. */
 export function shownAttribute(type: ObjectType, name: string, value: string): string {
   const mappings = type.attributes.get(name)?.at ?? type.attributes.get(splitNic(name).base)?.at ?? [];
   // The site has attributes of any name.
-  const open = type.name === 'site' ? !isSecretName(name) : mappings.length > 0 && !mappings.some(isSecret);
+  const open = type.name === 'site' ? !isCalledSecret(name) : mappings.length > 0 && !mappings.some(isSecret);
   if (value !== '' && !open) return `${shownName(name)}=${hidden}`;
   return `${shownName(name)}=${name === 'wherevals' ? shownRange(value) : value}`;
 }
@@ -27,29 +28,46 @@ export function attributeWords(typeName: string, attributes: Row): string[] {
   return Object.entries(attributes).map(([name, value]) => shownAttribute(type, name, value));
 }
 
-export function shownColumn(table: string, column: string, value: string): string {
+/** `row` is what is known of the row that the column is in. */
+export function shownColumn(table: string, column: string, value: string, row: Row = {}): string {
   const definition = tables.get(table);
-  const open = definition?.columns.includes(column) && !definition.secret.has(column);
+  const open = definition?.columns.includes(column) && !possibleSecrets(definition, row).has(column);
   const name = `${table}.${shownName(column)}`;
   if (value !== '' && !open) return `${name}=${hidden}`;
   return `${name}=${column === 'wherevals' ? shownRange(value) : value}`;
 }
 
-export const shownColumns = (table: string, columns: Row): string[] =>
-  Object.entries(columns).map(([column, value]) => shownColumn(table, column, value));
+/** `keys` name the row that gets the columns. */
+export function shownColumns(table: string, columns: Row, keys = ''): string[] {
+  const row = { ...columnsIn(keys), ...columns };
+  return Object.entries(columns).map(([column, value]) => shownColumn(table, column, value, row));
+}
+
+/** Where it is not known what a row is called, its name may make its values secrets. */
+function possibleSecrets(table: Table, row: Row): ReadonlySet<string> {
+  const { namesSecrets } = table;
+  return namesSecrets && row[namesSecrets.name] === undefined ? namesSecrets.values : secretColumns(table, row);
+}
 
 /** The keys of a row up to the first that is secret or unknown; such a request is refused, but its arguments are kept. */
 export function shownKeys(table: string, keys: string): string {
   const definition = tables.get(table);
+  const row = columnsIn(keys);
   const parts = keys.split(',');
   const wrong = parts.findIndex((part) => {
     const column = part.split('=', 1)[0]!.trim();
-    return !definition?.columns.includes(column) || definition.secret.has(column);
+    return !definition?.columns.includes(column) || possibleSecrets(definition, row).has(column);
   });
   if (wrong < 0) return keys;
   // Without a name it may be the secret itself.
   const part = parts[wrong]!;
   return [...parts.slice(0, wrong), part.includes('=') ? shownName(part) : hidden].join(',');
+}
+
+/** `column=value` pairs, whether there are such columns or not. */
+function columnsIn(keys: string): Row {
+  const pairs = keys.split(',').map((part) => part.split('=', 2).map((text) => text.trim()));
+  return Object.fromEntries(pairs.filter((pair): pair is [string, string] => pair.length === 2));
 }
 
 /** A condition on a secret says what the secret may be, so nothing is shown from its value on. */

@@ -1,6 +1,7 @@
 import { redacted } from '../database/draft.ts';
 import type { JournalColumns, JournalRow } from '../database/changeset.ts';
 import type { JournalEntry } from '../database/database.ts';
+import { secretColumnsOf } from '../database/secret-columns.ts';
 import { keyColumns, type Row, type Table, tableNamed } from '../database/tables.ts';
 
 /** A row before and after, as it is told: of a row that stays only what changed, null for unset; no secrets. */
@@ -25,14 +26,15 @@ export interface ShownEntry {
 export type ChangedRow = readonly [table: Table, row: JournalRow];
 
 export function shownRow([table, [key, before, after]]: ChangedRow): ShownRow {
-  const shown = (columns: JournalColumns | null): JournalColumns | null => columns && shownColumns(table, columns);
+  const secret = secretColumnsOf(table, key);
+  const shown = (columns: JournalColumns | null): JournalColumns | null => columns && shownColumns(secret, columns);
   return { table: table.name, key: shown(keyColumns(table, key)) as Row, before: shown(before), after: shown(after) };
 }
 
-function shownColumns(table: Table, columns: JournalColumns): JournalColumns {
-  if (table.secret.size === 0) return columns;
+function shownColumns(secret: ReadonlySet<string>, columns: JournalColumns): JournalColumns {
+  if (secret.size === 0) return columns;
   const shown = { ...columns };
-  for (const column of table.secret) if (shown[column]) shown[column] = redacted;
+  for (const column of secret) if (shown[column]) shown[column] = redacted;
   return shown;
 }
 

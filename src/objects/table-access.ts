@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import { eachInSlices, type Sliced } from '../core/slices.ts';
 import type { Columns, Draft } from '../database/draft.ts';
+import { secretColumns } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isEnabled, keyOf, type Row, type Table, tableNamed } from '../database/tables.ts';
 import type { RangeOptions } from './cluster.ts';
@@ -112,10 +113,10 @@ export function parseKeys(table: Table, text: string): Row {
         missing: [`${table.name}.${column}`],
       });
     }
-    if (table.secret.has(column))
-      throw new Fault('invalid', `${table.name}.${column} is secret and cannot name a row.`);
     keys[column] = part.slice(mark + 1).trim();
   }
+  for (const column of secretColumns(table, keys))
+    if (column in keys) throw new Fault('invalid', `${table.name}.${column} is secret and cannot name a row.`);
   return keys;
 }
 

@@ -1,6 +1,7 @@
 import { Fault } from '../core/errors.ts';
 import { eachInSlices, mapInSlices, type Sliced } from '../core/slices.ts';
 import { type Draft, redacted } from '../database/draft.ts';
+import { secretColumns } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from './accounts.ts';
@@ -51,7 +52,7 @@ export function* restoreTable(draft: Draft, table: Table, rows: readonly Row[], 
     keys.set(key, number);
     const stored = draft.base.get(table.name, key);
     if (stored && add) throw new Fault('invalid', `${place} is stored already.`);
-    for (const column of table.secret)
+    for (const column of secretColumns(table, row))
       if (row[column] === redacted && !stored?.[column])
         throw new Fault('invalid', `${place} hides its ${column}, and none is stored; give it.`);
     draft.merge(table.name, key, stored ? { ...allUnset(table), ...row } : row);

@@ -111,7 +111,7 @@ beforeAll(async () => {
   Object.assign(cluster.services, {
     hosts,
     hardware: new Hardware(drivers, cluster.box),
-    remote: new Remote(settings, { data, hosts, keys }),
+    remote: new Remote(settings, { data, hosts, keys, box: cluster.box }),
     means,
   });
   close = async () => void (await Promise.all([means.devices.close(), means.remote.close()]));

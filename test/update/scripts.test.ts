@@ -157,8 +157,10 @@ describe('all postscripts', () => {
       { key: 'master', value: '127.0.0.1' },
       { key: 'domain', value: domain },
       { key: 'path', value: '/nowhere' },
+      { key: 'apitoken', value: "it's two words" },
+      { key: 'snmppassword', value: 'hush' },
     ];
-    await world.define({ environvar: 'COLOUR=light blue' }, { site });
+    await world.define({ environvar: 'COLOUR=light blue,APITOKEN' }, { site });
     await run('n2', 'environment');
     const settings = world.lab.read(1, '/opt/environment').toString().split('\0');
     const environment = Object.fromEntries(settings.map((each) => each.split(/=(.*)/s, 2)));
@@ -177,7 +179,9 @@ describe('all postscripts', () => {
       UPDATENODE: '1',
       DOMAIN: domain,
       COLOUR: 'light blue',
+      APITOKEN: "it's two words",
     });
+    expect(environment).not.toHaveProperty('SNMPPASSWORD');
     expect(environment['PATH']).toMatch(/^\/xcatpost:.*\/bin/);
     expect(world.lab.read(1, '/opt/place').toString()).toBe('/xcatpost\n');
     expect(() => world.lab.read(1, '/opt/pwned')).toThrow('ENOENT');

@@ -1,3 +1,4 @@
+import { secretWords } from '../../core/secret-words.ts';
 import { hidden } from '../hidden.ts';
 import type { Place } from '../places.ts';
 import { shellWord } from '../shell-word.ts';
@@ -6,7 +7,7 @@ import type { NodeRequest } from './node-work.ts';
 /** What is printed may be kept, or shown to others. */
 const bodyText = (body: unknown): string =>
   JSON.stringify(body, (name, value: unknown) =>
-    typeof value === 'string' && /passw|community|secret/i.test(name) ? hidden : value,
+    typeof value === 'string' && secretWords.test(name) ? hidden : value,
   );
 
 /** The same request for curl. The token stays in its variable, and passwords are for the reader to fill in. */

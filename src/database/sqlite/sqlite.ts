@@ -29,6 +29,7 @@ import { joinKey, type Row, snapshotTables, tableNamed } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
 import { JournalReader, journalOrigin } from './journal-reader.ts';
+import { type Sealing, sealSecrets } from './seal-secrets.ts';
 import { loadTable, SharedTexts } from './load.ts';
 import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
@@ -73,7 +74,11 @@ export class SqliteDatabase implements Database {
   #lastId = 0;
   #ended: Error | undefined;
 
-  private constructor(worker: Worker, reader: SQLite.Database) {
+  /** Rows that had the names of secrets and were stored in clear text until now. */
+  readonly newlySealed: readonly string[];
+
+  private constructor(worker: Worker, reader: SQLite.Database, newlySealed: readonly string[]) {
+    this.newlySealed = newlySealed;
     this.#worker = worker;
     this.#reader = reader;
     this.#statements = new Statements(new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database: reader }) }));
@@ -86,7 +91,8 @@ export class SqliteDatabase implements Database {
     worker.on('exit', () => this.#fail(new Error('The thread that writes the database has ended.')));
   }
 
-  static async open(file: string): Promise<SqliteDatabase> {
+  /** Without `sealing` it stays as it is stored. */
+  static async open(file: string, sealing?: Sealing): Promise<SqliteDatabase> {
     const worker = new Worker(programFile('database/sqlite/worker'), {
       workerData: { file },
       // A thread has the cache only if its environment names it.
@@ -96,7 +102,8 @@ export class SqliteDatabase implements Database {
       worker.once('message', ({ error }: Response) => (error ? reject(new Error(error.message)) : resolve()));
       worker.once('error', reject);
     });
-    return new SqliteDatabase(worker, openSqlite(file, { readonly: true }));
+    const newlySealed = sealing ? sealSecrets(file, sealing) : [];
+    return new SqliteDatabase(worker, openSqlite(file, { readonly: true }), newlySealed);
   }
 
   async load(): Promise<Contents> {

@@ -1,6 +1,7 @@
 import type { ChangeSet } from '../../database/database.ts';
 import type { JournalRow } from '../../database/changeset.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import { secretColumnsOf } from '../../database/secret-columns.ts';
 import { keyColumns, type Table, tableNamed } from '../../database/tables.ts';
 import { knownNodes, type RangeOptions } from '../../objects/cluster.ts';
 import { redacted } from '../../database/draft.ts';
@@ -217,7 +218,7 @@ export class View {
     const groups = new Map<string, string[]>();
     for (const [key, before, after] of rows) {
       if (!this.#seesRow(table, key, wasOther)) continue;
-      const same = becomes(table, before === null, after);
+      const same = becomes(table, key, before === null, after);
       const keys = groups.get(same);
       if (keys) keys.push(key);
       else groups.set(same, [key]);
@@ -253,12 +254,13 @@ function knownOf(snapshot: Snapshot, range: string, options: RangeOptions): Read
 const timeOf = (time: number | undefined): object => (time === undefined ? {} : { time: new Date(time).toISOString() });
 
 /** What the columns become, as members of an object; secrets are not shown. */
-function becomes(table: Table, isNew: boolean, after: JournalRow[2]): string {
+function becomes(table: Table, key: string, isNew: boolean, after: JournalRow[2]): string {
   if (after === null) return '"removed":true';
   const set: Record<string, string | null> = {};
+  const secret = secretColumnsOf(table, key);
   for (const column in after) {
     if (table.keys.includes(column)) continue;
-    set[column] = after[column] && table.secret.has(column) ? redacted : after[column]!;
+    set[column] = after[column] && secret.has(column) ? redacted : after[column]!;
   }
   return `${isNew ? '"new":true,' : ''}"set":${JSON.stringify(set)}`;
 }

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { SecretBox } from '../../access/secrets.ts';
 import { AddressGuard } from '../../core/address-guard.ts';
 import type { FaultData } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
@@ -33,7 +34,12 @@ export class Remote {
   readonly #hosts: Hosts;
   readonly #guard: AddressGuard;
 
-  constructor(settings: RemoteSettings, { data, hosts, keys }: { data: string; hosts: Hosts; keys: SshKeys }) {
+  readonly #box: SecretBox;
+
+  constructor(
+    settings: RemoteSettings,
+    { data, hosts, keys, box }: { data: string; hosts: Hosts; keys: SshKeys; box: SecretBox },
+  ) {
     const files = join(data, 'files');
     if (settings.sources === undefined) mkdirSync(files, { recursive: true });
     this.publicKey = keys.publicKey;
@@ -42,6 +48,7 @@ export class Remote {
     this.postscripts = settings.postscripts ?? join(data, 'postscripts');
     this.#settings = settings;
     this.#hosts = hosts;
+    this.#box = box;
     this.#guard = new AddressGuard(settings.networks, 'node');
   }
 
@@ -49,6 +56,11 @@ export class Remote {
   targets(snapshot: Snapshot, user: string): (node: string) => Promise<RemoteTarget | FaultData> {
     const { port } = this.#settings;
     return remoteTargets({ snapshot, resolve: this.#hosts.resolve(), guard: this.#guard, port, user });
+  }
+
+  /** Secrets for nodes that are meant to have them, as stored in the column. */
+  opened(sealed: Readonly<Record<string, string>>, column: string): Record<string, string> {
+    return Object.fromEntries(Object.entries(sealed).map(([name, text]) => [name, this.#box.open(text, column)]));
   }
 
   /** Bytes that are kept of each node's output when so many are asked. */

@@ -4,6 +4,7 @@ import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quo
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import type { Exit, Output } from '../../protocols/ssh/transport.ts';
 import type { RemoteNode, RunOptions } from '../remote/remote-nodes.ts';
+import type { UpdateTarget } from './plan-update.ts';
 import type { Postscript } from './postscripts.ts';
 
 interface Ran {
@@ -34,10 +35,10 @@ export class NodeShell {
     this.#left = options.limit;
   }
 
-  async run(command: string, timeout?: number): Promise<Ran> {
+  async run(command: string, timeout?: number, stdin?: string): Promise<Ran> {
     const output = new CollectedOutput(Math.max(leastOutput, this.#left));
     // The shell joins the streams, so that errors stand where they happened.
-    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, { commandTimeout: timeout });
+    const exit = await this.#exec(`{ ${command}\n} 2>&1`, output, { commandTimeout: timeout, stdin });
     const text = output.text('stdout');
     this.#left -= Buffer.byteLength(text);
     const lines = linesOf(text);
@@ -97,11 +98,14 @@ export interface ScriptReport {
 export async function runPostscript(
   shell: NodeShell,
   script: Postscript,
-  environment: Readonly<Record<string, string>>,
+  { environment, secrets }: Pick<UpdateTarget, 'environment' | 'secrets'>,
 ): Promise<ScriptReport> {
   const run = commandLine([`./${script.name}`, ...script.args]);
-  const command = `cd ${quoteWord(nodeScripts)} && export PATH="$PWD:$PATH" && ${run} < /dev/null`;
-  const { exit, lines } = await shell.run(withEnvironment(environment, command));
+  // Every user of the node can read command lines, so secrets come by standard input.
+  const stdin = Object.keys(secrets).length === 0 ? undefined : withEnvironment(secrets, ':');
+  const reading = stdin === undefined ? '' : 'eval "$(cat)" && ';
+  const command = `${reading}cd ${quoteWord(nodeScripts)} && export PATH="$PWD:$PATH" && ${run} < /dev/null`;
+  const { exit, lines } = await shell.run(withEnvironment(environment, command), undefined, stdin);
   return { ok: exit.code === 0, lines: framed(script, lines, endOf(exit)) };
 }
 

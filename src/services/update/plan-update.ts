@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Fault, type FaultData, orFault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { ipText, parseIp } from '../../core/ip.ts';
+import { isCalledSecret } from '../../database/secret-columns.ts';
 import { isEnabled, tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader, listItems, siteValue } from '../../objects/effective.ts';
 import { networkOf } from '../../objects/networks.ts';
@@ -50,6 +51,8 @@ export interface UpdateTarget {
   readonly packages: Readonly<Record<SoftwareName, string>> | undefined;
   readonly scripts: readonly PlannedScript[] | FaultData;
   readonly environment: Readonly<Record<string, string>>;
+  /** Variables that only the scripts may see. */
+  readonly secrets: Readonly<Record<string, string>>;
 }
 
 export interface PlannedScript extends Postscript {
@@ -126,6 +129,7 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
       const needsPackages = software || softwareNames.some(does);
       const paths = files || does('syncfiles') ? await lists.pathsFor(node, synclist) : [];
       const isIdle = !software && scripts === undefined && paths.length === 0;
+      const variables = scripts === undefined ? undefined : scriptEnvironment(reader, node);
       return {
         // To look for the addresses of thousands of nodes takes long.
         to: isIdle ? unneeded : await targets(node),
@@ -134,7 +138,8 @@ export function planUpdate({ remote, snapshot, user, nodes, steps }: UpdateOptio
           ? { ospkgs: await packages.keyFor(node, 'ospkgs'), otherpkgs: await packages.keyFor(node, 'otherpkgs') }
           : undefined,
         scripts: own,
-        environment: scripts === undefined ? {} : scriptEnvironment(reader, node),
+        environment: variables?.open ?? {},
+        secrets: remote.opened(variables?.sealed ?? {}, siteSecret),
       };
     },
   };
@@ -146,15 +151,27 @@ const variable = /^[A-Z_][A-Z0-9_]*$/;
 const reserved =
   /^(PATH|HOME|SHELL|USER|LOGNAME|PWD|OLDPWD|IFS|ENV|BASH_.*|BASHOPTS|SHELLOPTS|LD_.*|PS[0-4]|TERM|LANG|LC_.*|UID|EUID|PPID)$/;
 
+/** What the secrets of the site are sealed as. */
+const siteSecret = 'site.value';
+
+interface ScriptVariables {
+  readonly open: Readonly<Record<string, string>>;
+  /** Secrets of the site as they are stored, and only those that the image's `environvar` names: on a node its root can read them. */
+  readonly sealed: Readonly<Record<string, string>>;
+}
+
 /** What postscripts find in their environment: site attributes, facts of node and image, and what `environvar` adds. */
-export function scriptEnvironment(reader: EffectiveReader, node: string): Record<string, string> {
+export function scriptEnvironment(reader: EffectiveReader, node: string): ScriptVariables {
   const { snapshot } = reader;
   const own = (name: string): string => nodeAttribute(reader, node, name) ?? '';
   const image = imageOf(reader, node);
   const groups = reader.groupsOf(node);
-  const site = Object.fromEntries(
-    [...snapshot.rows('site').values()].flatMap((row) =>
-      isEnabled(row) && row['key'] ? [[row['key'].toUpperCase(), row['value'] ?? '']] : [],
+  const settings = [...snapshot.rows('site').values()].filter((row) => isEnabled(row) && row['key']);
+  const [secret, site] = [true, false].map((isSecret) =>
+    Object.fromEntries(
+      settings
+        .filter(({ key }) => isCalledSecret(key!) === isSecret)
+        .map(({ key, value = '' }) => [key!.toUpperCase(), value]),
     ),
   );
   const known = {
@@ -173,14 +190,23 @@ export function scriptEnvironment(reader: EffectiveReader, node: string): Record
     MUSTER_NICS: nicAddresses(reader, node).join(';'),
     UPDATENODE: '1',
   };
+  const wanted = listItems(image.attribute('environvar'));
+  const isSecret = (setting: string): boolean => secret![setting] !== undefined;
   const added = Object.fromEntries(
-    listItems(image.attribute('environvar')).map((setting) => {
-      const mark = setting.indexOf('=');
-      return mark < 0 ? [setting, ''] : [setting.slice(0, mark), setting.slice(mark + 1)];
-    }),
+    wanted
+      .filter((setting) => !isSecret(setting))
+      .map((setting) => {
+        const mark = setting.indexOf('=');
+        return mark < 0 ? [setting, ''] : [setting.slice(0, mark), setting.slice(mark + 1)];
+      }),
   );
   const all = Object.entries({ ...site, ...known, ...added });
-  return Object.fromEntries(all.filter(([name]) => usable(name)));
+  return {
+    open: Object.fromEntries(all.filter(([name]) => usable(name))),
+    sealed: Object.fromEntries(
+      wanted.filter((name) => isSecret(name) && usable(name)).map((name) => [name, secret![name]!]),
+    ),
+  };
 }
 
 /** `eth1 10.2.0.11/16`: the addresses of the node's other interfaces, each with the length of its network. */

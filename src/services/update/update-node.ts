@@ -96,7 +96,7 @@ export class NodeUpdate {
   async #runScript(shell: NodeShell, script: PlannedScript): Promise<ScriptReport> {
     switch (script.is) {
       case 'script':
-        return runPostscript(shell, script, this.#target.environment);
+        return runPostscript(shell, script, this.#target);
       case 'syncfiles':
         return this.#syncFiles(shell);
       case 'missing':

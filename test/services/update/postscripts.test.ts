@@ -32,7 +32,7 @@ const reader = effectiveReader(
         provmethod: 'install',
         postscripts: 'image1,syslog',
         postbootscripts: 'imageboot',
-        environvar: 'COLOUR=blue,EMPTY=,PATH=/evil,a-b=1,BASH_ENV=/x,SHELLOPTS=xtrace',
+        environvar: 'COLOUR=blue,APITOKEN,EMPTY=,PATH=/evil,a-b=1,BASH_ENV=/x,SHELLOPTS=xtrace',
       },
     ],
     linuximage: [{ imagename: 'img', pkglist: '/l/a.pkglist,/l/b.pkglist' }],
@@ -43,6 +43,8 @@ const reader = effectiveReader(
       { node: 'n1', postbootscripts: 'own -x "two words"' },
     ],
     site: [
+      { key: 'apitoken', value: 'sealed-token' },
+      { key: 'snmppassword', value: 'sealed-password' },
       { key: 'master', value: '10.0.0.1' },
       { key: 'domain', value: "a'b\n$(c)" },
       { key: 'path', value: '/evil' },
@@ -92,7 +94,8 @@ it('a quote that is not closed is refused', () => {
 });
 
 it('the environment has site, node and image, and nothing a shell lives on', () => {
-  const environment = scriptEnvironment(reader, 'n1');
+  const { open: environment, sealed } = scriptEnvironment(reader, 'n1');
+  expect(sealed).toEqual({ APITOKEN: 'sealed-token' });
   expect(environment).toMatchObject({
     NODE: 'n1',
     GROUP: 'all,compute',
@@ -108,9 +111,19 @@ it('the environment has site, node and image, and nothing a shell lives on', () 
     COLOUR: 'blue',
     EMPTY: '',
   });
-  for (const name of ['PATH', 'LD_PRELOAD', 'BASH_ENV', 'SHELLOPTS', 'NO-NAME', 'a-b', 'OFF'])
+  for (const name of [
+    'APITOKEN',
+    'SNMPPASSWORD',
+    'PATH',
+    'LD_PRELOAD',
+    'BASH_ENV',
+    'SHELLOPTS',
+    'NO-NAME',
+    'a-b',
+    'OFF',
+  ])
     expect(environment).not.toHaveProperty(name);
-  expect(scriptEnvironment(reader, 's1')).toMatchObject({ NTYPE: 'service', MASTER: '10.0.0.1', OSVER: '' });
+  expect(scriptEnvironment(reader, 's1').open).toMatchObject({ NTYPE: 'service', MASTER: '10.0.0.1', OSVER: '' });
 });
 
 describe('the directory of scripts', () => {

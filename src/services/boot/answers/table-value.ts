@@ -1,14 +1,22 @@
 import { Fault } from '../../../core/errors.ts';
+import { secretColumns } from '../../../database/secret-columns.ts';
 import { isEnabled, type Row, type Table, tables } from '../../../database/tables.ts';
 import { type EffectiveReader } from '../../../objects/effective.ts';
-import { isSecretName } from '../../../objects/secret-names.ts';
 import type { Placeholder } from './template.ts';
 
 /** What `#TABLE:table:key:column#` stands for; undefined: there is no value. */
 export function tableValue(reader: EffectiveReader, node: string, placeholder: Placeholder): string | undefined {
   const { table, column, key } = readReference(placeholder);
-  return rowOf(reader, node, table, key, placeholder)?.[column] || undefined;
+  const row = rowOf(reader, node, table, key, placeholder);
+  if (row && secretColumns(table, row).has(column)) throw secretValue(placeholder);
+  return row?.[column] || undefined;
 }
+
+const secretValue = ({ text, where }: Placeholder): Fault =>
+  new Fault(
+    'invalid',
+    `${where}: ${text} is a secret, which no answer file holds; root's password is there as a hash by #CRYPT:passwd:key=system,username=root:password#.`,
+  );
 
 function readReference(placeholder: Placeholder): { table: Table; key: string; column: string } {
   const { argument = '', text, where } = placeholder;
@@ -24,12 +32,7 @@ function readReference(placeholder: Placeholder): { table: Table; key: string; c
   if (!table || table.log) throw new Fault('invalid', `${where}: ${text} names a table that cannot be read here.`);
   if (!table.columns.includes(column))
     throw new Fault('invalid', `${where}: ${text}: the table ${tableName} has no column ${JSON.stringify(column)}.`);
-  const siteKey = tableName === 'site' ? /^(?:key=)?(.*)$/.exec(key)![1]! : '';
-  if (table.secret.has(column) || (siteKey !== '' && isSecretName(siteKey)))
-    throw new Fault(
-      'invalid',
-      `${where}: ${text} is a secret, which no answer file holds; root's password is there as a hash by #CRYPT:passwd:key=system,username=root:password#.`,
-    );
+  if (table.secret.has(column)) throw secretValue(placeholder);
   return { table, key, column };
 }
 

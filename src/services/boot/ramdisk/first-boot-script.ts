@@ -20,12 +20,17 @@ export async function firstBootScript(
   if (scripts.length === 0) return undefined;
   const directory = scriptDirectory(postscripts);
   const files = directory === undefined ? [] : await filesBelow(directory);
-  const { UPDATENODE: _, ...environment } = scriptEnvironment(reader, node);
+  const { open, sealed } = scriptEnvironment(reader, node);
+  const { UPDATENODE: _, ...environment } = open;
   const lines = [
     `# The first scripts of ${node}, made by muster.`,
     helpers,
     `mkdir -p ${onNode} && cd ${onNode} || exit 1`,
     ...files.map((path) => `get ${quoteWord(path)} ${quoteWord(path.split('/').map(encodeURIComponent).join('/'))}`),
+    // This text travels in the clear.
+    ...Object.keys(sealed).map(
+      (name) => `echo ${quoteWord(`${name} is a secret, which scripts get only by POST .../postscript.`)}`,
+    ),
     withEnvironment(environment, 'PATH="$PWD:$PATH"'),
     ...scripts.map((script) => {
       if (hasScript(directory, script.name)) return runLine(script);
