@@ -28,8 +28,11 @@ export function* trustChanges(before: Snapshot, after: Snapshot, changes: readon
     if (table.trust.size === 0 || (change.after === undefined && owner !== undefined && isGone(owner))) continue;
     yield;
     const nodes = nodesOf(before, after, change.table, owner);
-    const changed = isInherited(table) && nodes?.length ? inEffect(before, after, table, nodes) : stored(change, nodes);
-    for (const [column, concerned] of changed)
+    const isOfNode = isInherited(table) && nodes?.length === 1 && nodes[0] === owner;
+    // Whoever joins a group later gets what it has, and a member whose own value goes: what they have today says too little.
+    const written = isOfNode ? [] : stored(change, nodes);
+    const changed = isInherited(table) && nodes?.length ? inEffect(before, after, table, nodes) : [];
+    for (const [column, concerned] of new Map([...changed, ...written]))
       found.push({ names: trustNames(table.name, column), owner, nodes: concerned });
   }
   return found;

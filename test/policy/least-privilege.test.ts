@@ -126,6 +126,93 @@ describe('a rule that is limited to a noderange', () => {
     expect(sentence).toMatch(/decides whom muster trusts/);
   });
 
+  describe('where every member of its group has its own value', () => {
+    beforeAll(async () => {
+      await server.ok('PUT', '/groups/mine', { bmcport: '6299' });
+      for (const n of [1, 2, 3]) await server.ok('PUT', `/nodes/n${n}`, { bmc: `10.9.1.${n}`, bmcport: '623' });
+    });
+    afterAll(async () => {
+      await server.ok('PUT', '/nodes/n1-n3', { bmc: '', bmcport: '' });
+      await server.ok('PUT', '/groups/mine', { bmcport: '' });
+    });
+
+    it.each([
+      ['an attribute', 'PUT', '/groups/mine', { bmc: '10.66.0.1' }],
+      ['what a member has', 'PUT', '/groups/mine', { bmc: '10.9.1.1' }],
+      ['a value that goes', 'PUT', '/groups/mine', { bmcport: '' }],
+      ['an attribute among others', 'PUT', '/groups/mine', { os: 'debian12', bmc: '10.66.0.1' }],
+      ['the same by many', 'PUT', '/groups', { mine: { bmc: '10.66.0.1' } }],
+      [
+        'a set of definitions',
+        'PUT',
+        '/definitions',
+        { definitions: [{ type: 'group', names: 'mine', attributes: { bmc: '10.66.0.1' } }] },
+      ],
+      ['columns of groups', 'PUT', '/groups/mine/columns', { set: { 'ipmi.bmc': '10.66.0.1' } }],
+    ] as const)('does not cover %s', async (_what, method, path, body) => {
+      await rules({ ...mine, commands: `${commands},nodegrpch` });
+      expect(await expectRefused(method, path, body)).toMatch(/decides whom muster trusts/);
+    });
+
+    it('covers what decides nothing, and a parameter that speaks of it', async () => {
+      await expectDone('PUT', '/groups/mine', { os: 'debian12' });
+      await rules({ ...mine, parameters: '\\bbmcport=' });
+      await expectDone('PUT', '/groups/mine', { bmcport: '6298' });
+    });
+  });
+
+  const own = { type: 'node', names: 'n1', attributes: { rack: 'r9' } };
+  it.each([
+    ['the name of another node', 'PUT', '/nodes/n1/rename', { newNode: 'n10' }],
+    ['a name that nobody has', 'PUT', '/nodes/n1/rename', { newNode: 'fresh' }],
+    ['the name of a group', 'PUT', '/definitions/node/n1/rename', { name: 'storage' }],
+    ['the name of another node, by definitions', 'PUT', '/definitions/node/n1/rename', { name: 'n10' }],
+    ['the node of others under its name', 'PUT', '/definitions/node/n10/rename', { name: 'n4' }],
+    ['its group under the name of another', 'PUT', '/definitions/group/mine/rename', { name: 'storage' }],
+    ['a node added that others have', 'POST', '/nodes/n10/columns', { set: { 'nodelist.groups': 'all,mine' } }],
+    ['a new node added to its group', 'POST', '/nodes/x1/columns', { set: { 'nodelist.groups': 'all,mine' } }],
+    ['a node added again to another group', 'POST', '/nodes/n1/columns', { set: { 'nodelist.groups': 'storage' } }],
+    ['another node beside its own', 'PUT', '/definitions', { definitions: [own, { ...own, names: 'n10' }] }],
+    ['a range of both', 'PUT', '/definitions', { definitions: [{ ...own, names: 'mine,others' }] }],
+    [
+      'a group beside its node',
+      'PUT',
+      '/definitions',
+      { definitions: [own, { ...own, type: 'group', names: 'storage' }] },
+    ],
+    [
+      'a rule beside its node',
+      'PUT',
+      '/definitions',
+      { definitions: [own, { type: 'policy', names: '0.5', attributes: { name: 'op', rule: 'allow' } }] },
+    ],
+    [
+      'the site beside its node',
+      'PUT',
+      '/definitions',
+      { definitions: [own, { type: 'site', names: 'clustersite', attributes: { domain: 'x' } }] },
+    ],
+    ['the removal of another', 'PUT', '/definitions', { definitions: [own], remove: [{ type: 'node', names: 'n10' }] }],
+    ['that of a group', 'PUT', '/definitions', { definitions: [own], remove: [{ type: 'group', names: 'storage' }] }],
+  ] as const)('gives no way to %s', async (_what, method, path, body) => {
+    await rules({ ...mine, commands: `${commands},nodeadd,nodech,nodegrpch` });
+    await expectRefused(method, path, body);
+  });
+
+  it.each(['bmc=10.66.0.1', 'groups=all,storage', 'mgt=redfish', 'ip=10.66.0.1', 'postscripts=evil'])(
+    'does not cover ?%s at /xcatws, where parameters are attributes',
+    async (query) => {
+      const before = await revision();
+      const reply = await server.call('PUT', `/nodes/n1?${query}`, {
+        root: '/xcatws',
+        token: op,
+        body: { rack: 'r9' },
+      });
+      expect([reply.status, reply.text]).toEqual([401, expect.stringContaining('decides whom muster trusts')]);
+      expect(await revision()).toBe(before);
+    },
+  );
+
   it('says what would cover it', async () => {
     expect(await expectRefused('PUT', '/nodes/n1', { bmc: '10.66.0.1' })).toBe(
       'User "op" may not change bmc of n1: it decides whom muster trusts, which needs a policy rule for chdef without a noderange, or one whose parameters speak of it, such as "bmc=".',

@@ -135,7 +135,14 @@ function rowsOutside(
   if (nodeNames.includes(owner)) return [];
   const members = [before, after].flatMap((world) => membersOf(world, owner));
   const concerned = members.length > 0 ? members : [owner];
-  return concerned.every(may) ? [] : [`table ${table} has another row of ${owner}`];
+  if (!concerned.every(may)) return [`table ${table} has another row of ${owner}`];
+  // Also where no member has it from the group today.
+  return Object.entries(trust).flatMap(([place, names]) => {
+    const [name = '', decisive = ''] = place.split('.');
+    if (name !== table || (was?.[decisive] ?? '') === (is?.[decisive] ?? '')) return [];
+    const mayDecide = (node: string): boolean => asks().some((asked) => mayDecideTrust(policy, asked, names, node));
+    return concerned.every(mayDecide) ? [] : [`group ${owner} has another ${place}, which decides trust`];
+  });
 }
 
 /** Whom rules and groups with attributes stand for changes only with rights on all of them. */
