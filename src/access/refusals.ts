@@ -5,17 +5,34 @@ const period = 60_000;
 /** Addresses that are told apart at a time; all others share one count. */
 const mostFollowed = 256;
 const elsewhere = 'other addresses';
+/** Refusals of one account in a minute that are all written, and kinds of what follows that are told apart; all others share one count. */
+const mostWritten = 100;
+const mostKinds = 100;
 const mostNames = 8;
 const longestName = 64;
 
+interface Followed {
+  readonly more: Series;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** A minute of one account. */
+interface Minute {
+  written: number;
+  readonly kinds: Map<string, Series>;
+  readonly timer: NodeJS.Timeout;
+}
+
 /**
- * Notes requests whose sender could not show who they are, so that a stranger cannot fill the audit log: the first of an address is
- * written at once, what follows within a minute becomes one record with a count. A crash loses that count.
+ * Notes refused requests so that nobody can fill the audit log with them: of a stranger's address the first, of an account the first hundred
+ * of a minute are written at once; what follows becomes records with a count. A crash loses these counts.
  */
 export class Refusals {
   readonly #write: (record: AuditRecord) => Promise<void>;
   readonly #failed: (error: unknown) => void;
-  readonly #followed = new Map<string, { readonly more: Series; readonly timer: NodeJS.Timeout }>();
+  /** By address. */
+  readonly #strangers = new Map<string, Followed>();
+  readonly #accounts = new Map<string, Minute>();
 
   /** `failed` hears of counts that could not be written. */
   constructor(write: (record: AuditRecord) => Promise<void>, failed: (error: unknown) => void) {
@@ -23,33 +40,65 @@ export class Refusals {
     this.#failed = failed;
   }
 
-  /** Resolves when the record is on disk, or counted. */
+  /** Of a sender who could not show who they are. Resolves when the record is on disk, or counted. */
   async note(record: AuditRecord): Promise<void> {
     const network = networkOf(record.client);
-    const isFollowed = this.#followed.has(network) || this.#followed.size < mostFollowed;
+    const isFollowed = this.#strangers.has(network) || this.#strangers.size < mostFollowed;
     const where = isFollowed ? network : elsewhere;
-    const followed = this.#followed.get(where);
+    const followed = this.#strangers.get(where);
     if (followed) return followed.more.add(record);
     const timer = setTimeout(() => void this.#end(where), period).unref();
-    this.#followed.set(where, { more: new Series(), timer });
+    this.#strangers.set(where, { more: new Series(), timer });
+    await this.#write(record);
+  }
+
+  /** The same of an account that may not have what it asks for. */
+  async noteKnown(record: AuditRecord): Promise<void> {
+    const { user, client, command, noderange, args, status } = record;
+    let minute = this.#accounts.get(user);
+    if (!minute) {
+      const timer = setTimeout(() => void this.#endMinute(user), period).unref();
+      this.#accounts.set(user, (minute = { written: 0, kinds: new Map(), timer }));
+    }
+    if (minute.written++ < mostWritten) return this.#write(record);
+    const { kinds } = minute;
+    const same = JSON.stringify([client, command, noderange, args, status]);
+    const kind = kinds.has(same) || kinds.size < mostKinds ? same : '';
+    const more = kinds.get(kind);
+    if (more) return more.add(record);
+    kinds.set(kind, new Series());
     await this.#write(record);
   }
 
   /** Writes what is counted so far. */
   async close(): Promise<void> {
-    await Promise.all([...this.#followed.keys()].map((where) => this.#end(where)));
+    await Promise.all([
+      ...[...this.#strangers.keys()].map((where) => this.#end(where)),
+      ...[...this.#accounts.keys()].map((user) => this.#endMinute(user)),
+    ]);
   }
 
   async #end(where: string): Promise<void> {
-    const { more, timer } = this.#followed.get(where)!;
-    this.#followed.delete(where);
+    const { more, timer } = this.#strangers.get(where)!;
+    this.#strangers.delete(where);
     clearTimeout(timer);
+    await this.#tell(more, where);
+  }
+
+  async #endMinute(user: string): Promise<void> {
+    const { kinds, timer } = this.#accounts.get(user)!;
+    this.#accounts.delete(user);
+    clearTimeout(timer);
+    await Promise.all([...kinds.values()].map((more) => this.#tell(more, '')));
+  }
+
+  async #tell(more: Series, where: string): Promise<void> {
     const record = more.summary(where);
     if (record) await this.#write(record).catch(this.#failed);
   }
 }
 
-/** The refusals of one address after the first. */
+/** Refusals of one kind after the first. */
 class Series {
   #count = 0;
   #first: AuditRecord | undefined;
@@ -58,6 +107,8 @@ class Series {
   readonly #names = new Set<string>();
   readonly #clients = new Set<string>();
   readonly #commands = new Set<string>();
+  readonly #ranges = new Set<string>();
+  readonly #arguments = new Set<string>();
 
   add(record: AuditRecord): void {
     this.#count++;
@@ -68,6 +119,8 @@ class Series {
     else if (this.#names.size <= mostNames) this.#names.add(record.user.slice(0, longestName));
     if (this.#clients.size <= 1) this.#clients.add(record.client);
     if (this.#commands.size <= 1) this.#commands.add(record.command);
+    if (this.#ranges.size <= 1) this.#ranges.add(record.noderange);
+    if (this.#arguments.size <= 1) this.#arguments.add(record.args);
   }
 
   /** All of them as one record, with nothing in the columns in which they differ; a single one as it is. */
@@ -79,7 +132,7 @@ class Series {
       user: this.#nameless === 0 ? (only(this.#names) ?? '') : '',
       client: only(this.#clients) ?? where,
       command: only(this.#commands) ?? '',
-      noderange: '',
+      noderange: only(this.#ranges) ?? '',
       args: this.#summaryText(first, last),
       status: last.status,
       request: last.request,
@@ -93,6 +146,7 @@ class Series {
       `${this.#count} refusals from ${new Date(from).toISOString()} to ${new Date(until).toISOString()}`,
       ...(names.length === 0 ? [] : [`accounts ${names.join(', ')}${others}`]),
       ...(this.#nameless === 0 ? [] : [`${this.#nameless} without an account`]),
+      ...(only(this.#arguments) ? [`each with the arguments ${only(this.#arguments)}`] : []),
     ].join('; ');
   }
 }

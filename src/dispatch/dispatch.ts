@@ -17,6 +17,7 @@ import { errorKinds, Fault } from '../core/errors.ts';
 import { atOnce, inSlices, type Sliced } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { AuditRecord } from '../database/database.ts';
+import type { Refusals } from '../access/refusals.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
@@ -88,6 +89,7 @@ export interface DryRun {
 export interface DispatchServices extends PerNodeServices, Pick<LongServices, 'longWork'> {
   readonly seal: Seal;
   readonly audit: boolean;
+  readonly refusals: Refusals;
 }
 
 const revisionTimeout = 5_000;
@@ -459,7 +461,8 @@ function auditSoon(services: DispatchServices, request: Request, status: string)
 async function auditFailure(services: DispatchServices, request: Request, error: unknown): Promise<void> {
   const status = error instanceof Fault && error.kind === 'denied' ? 'Denied' : 'Failed';
   if (!services.audit) return;
-  if (status === 'Failed' && request.command.kind === 'query') auditSoon(services, request, status);
+  if (status === 'Denied') await services.refusals.noteKnown(auditRecord(request, status));
+  else if (request.command.kind === 'query') auditSoon(services, request, status);
   else await auditNow(services, request, status);
 }
 

@@ -64,7 +64,7 @@ export async function handle(route: Route, request: HttpRequest, response: Serve
     } catch (error) {
       const range = shownRange(rangeOf(endpoint, request.params));
       if (services.audit && error instanceof Fault)
-        await services.store.audit(refusalRecord(route, request, identity.user, 'Failed', range));
+        await services.refusals.noteKnown(refusalRecord(route, request, identity.user, 'Failed', range));
       throw error;
     }
     const dispatched = dispatch(services, call);

@@ -1,6 +1,5 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Root } from './roots.ts';
-import type { Refusals } from '../access/refusals.ts';
 import type { Logger } from '../core/log.ts';
 import type { DispatchServices } from '../dispatch/dispatch.ts';
 import type { Authenticator } from './authenticate.ts';
@@ -21,7 +20,6 @@ export interface Route {
 /** What the REST face needs of the house. */
 export interface RestServices extends DispatchServices {
   readonly authenticator: Authenticator;
-  readonly refusals: Refusals;
   readonly concurrency: Concurrency;
   readonly connections: Connections;
   readonly bodies: BodyBudgets;

@@ -126,3 +126,39 @@ test('a first one that cannot be written is an error of its request, a count tha
   await broken.close();
   expect(failures).toEqual([new Error('disk full')]);
 });
+
+test('what an account is refused over and over is a hundred records, one more and a count that says what was asked', async () => {
+  const denied = (): AuditRecord => ({
+    ...refusal('10.0.0.1', 'op', 'chdef'),
+    noderange: 'n1',
+    args: '-t node -o n1 rack=r1',
+    status: 'Denied',
+  });
+  for (let i = 0; i < 1_500; i++) await refusals.noteKnown(denied());
+  await refusals.noteKnown({ ...denied(), user: 'another' });
+  expect(written.length).toBe(102);
+  expect(written.at(-1)).toMatchObject({ user: 'another' });
+  vi.advanceTimersByTime(minute);
+  expect(written.slice(102)).toMatchObject([
+    {
+      user: 'op',
+      client: '10.0.0.1',
+      command: 'chdef',
+      noderange: 'n1',
+      status: 'Denied',
+      args: expect.stringMatching(
+        /^1399 refusals from .*; accounts "op"; each with the arguments -t node -o n1 rack=r1$/,
+      ),
+    },
+  ]);
+  await refusals.noteKnown(denied());
+  expect(written.length).toBe(104);
+});
+
+test('an account that asks for something else every time fills no more, and all is counted', async () => {
+  for (let i = 0; i < 1_500; i++)
+    await refusals.noteKnown({ ...refusal('10.0.0.1', 'op', 'lsdef'), noderange: `n${i}`, status: 'Denied' });
+  await refusals.close();
+  expect(written.length).toBe(202);
+  expect(written.at(-1)).toMatchObject({ user: 'op', noderange: '', args: expect.stringMatching(/^1299 refusals /) });
+});

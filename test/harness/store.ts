@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Refusals } from '../../src/access/refusals.ts';
 import { SecretBox } from '../../src/access/secrets.ts';
 import type { Answer, AnyCommand, Command } from '../../src/commands/command.ts';
 import type { NodeResult } from '../../src/core/results.ts';
@@ -107,6 +108,12 @@ export async function memoryStore({
     runs: new Runs(),
     seal,
     audit,
+    refusals: new Refusals(
+      (record) => store.audit(record),
+      (error) => {
+        throw error;
+      },
+    ),
   } as unknown as DispatchServices;
   const put: TestStore['put'] = async (...rows) => {
     await store.change(testOrigin, (head) => {

@@ -1,6 +1,9 @@
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { queryOutside } from '../harness/raw-sqlite.ts';
 import { startServer, temporaryDirectory } from '../harness/server.ts';
+import { addUser } from '../harness/users.ts';
 
 const data = temporaryDirectory();
 afterAll(() => rmSync(data, { recursive: true, force: true }));
@@ -31,4 +34,22 @@ it('refused logins of one address are two records, the count on disk when the se
     },
   ]);
   await again.stop();
+}, 60_000);
+
+it('refusals of an account without rules are not many records, and all are counted when the service has stopped', async () => {
+  const own = temporaryDirectory();
+  const server = await startServer({ data: own });
+  const token = await addUser(server, 'nobody');
+  for (let i = 0; i < 150; i++) expect((await server.call('GET', '/nodes/n1', { token })).status).toBe(403);
+  const wrong = { token, body: { nosuch: '1' } };
+  for (let i = 0; i < 50; i++) expect((await server.call('PUT', '/nodes/n1/power', wrong)).status).toBe(400);
+  await server.stop();
+  const records = queryOutside(join(own, 'muster.sqlite'), "select * from auditlog where userid = 'nobody'");
+  rmSync(own, { recursive: true });
+  // The login, and what is written of each kind before it is counted.
+  expect(records.length).toBe(1 + 100 + 1 + 1 + 2);
+  expect(records.slice(-2).map(({ args }) => args)).toEqual([
+    expect.stringMatching(/^49 refusals .*each with the arguments -t node -o n1$/),
+    expect.stringMatching(/^49 refusals /),
+  ]);
 }, 60_000);
