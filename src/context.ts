@@ -21,6 +21,7 @@ import { Hardware } from './drivers/hardware.ts';
 import { Hypervisors } from './drivers/kvm/hypervisors.ts';
 import { makeDrivers } from './drivers/registry.ts';
 import { dropInitialPassword, prepareFirstStart } from './first-start.ts';
+import { accountsTurnedOver } from './objects/account-lives.ts';
 import { sealer } from './objects/accounts.ts';
 import { NodeCatalog } from './objects/catalog.ts';
 import { Authenticator } from './rest/authenticate.ts';
@@ -130,6 +131,12 @@ export async function openContext(config: Config): Promise<Context> {
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
     boot.rooms.push(discoveryRoom({ machines, snapshot: () => store.current, ramdisk }));
+    const runs = new Runs(undefined, undefined, events);
+    let was = store.current;
+    store.subscribe((current, sets) => {
+      for (const account of accountsTurnedOver(was, current, sets)) runs.disown(account);
+      was = current;
+    });
     return {
       config,
       lock,
@@ -139,7 +146,7 @@ export async function openContext(config: Config): Promise<Context> {
       seal,
       catalog: new NodeCatalog(),
       ranges: { rangeFiles: config.rangeFiles },
-      runs: new Runs(undefined, undefined, events),
+      runs,
       hardware: new Hardware(drivers, box),
       means: {
         devices: new Devices(drivers, new Governor()),
@@ -185,8 +192,8 @@ export async function openContext(config: Config): Promise<Context> {
 }
 
 const sealedNow = (names: readonly string[]): string =>
-  `The site attributes ${names.join(', ')} have names of secrets: they are encrypted now and shown as ********. ` +
-  "Postscripts get them only where an image's environvar names them. Older backups have them in clear text: change these secrets.";
+  `${names.join(', ')} ${names.length === 1 ? 'has the name of a secret: it is' : 'have names of secrets: they are'} encrypted now and shown as ********. ` +
+  "Postscripts get one only where an image's environvar names it. Older backups have clear text: change these secrets.";
 
 function boundedConnections({ limits: { maxConnectionsPerAddress: wanted } }: Config, log: Logger): Connections {
   const files = fileLimit();

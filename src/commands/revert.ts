@@ -3,7 +3,7 @@ import { Fault } from '../core/errors.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
 import type { JournalEntry } from '../database/database.ts';
 import { ownersNamed } from '../objects/groups.ts';
-import { JournalSight } from '../objects/journal-sight.ts';
+import { JournalSight, madeIn } from '../objects/journal-sight.ts';
 import { conflictFault, entryNumber, type LaterChange, laterChanges, Reversal } from '../objects/reversal.ts';
 import { ownerOf } from '../objects/shown-changes.ts';
 import { tellsOfNodes } from '../objects/table-access.ts';
@@ -43,8 +43,7 @@ export const revert = change({
     // Only those who do not see everything need to know.
     if (isLimited) {
       for await (const page of database.readJournal({ after: revision, until: current.revision })) {
-        for (const { changes } of page)
-          for (const [node, before] of changes['nodelist'] ?? []) if (before === null) made.add(node);
+        for (const { changes } of page) for (const name of madeIn(changes)) made.add(name);
       }
     }
     return { ...args, found: { reversal, later, made: [...made] } satisfies Found };

@@ -2,6 +2,12 @@
 export const eventKinds = ['change', 'status', 'power', 'run', 'notice'] as const;
 export type EventKind = (typeof eventKinds)[number];
 
+/** Whose a run is: its user's, as long as that account is there. */
+export interface RunOwner {
+  readonly user: string;
+  readonly isOwned: boolean;
+}
+
 /** A run as it is at one moment. */
 export interface RunNews {
   readonly run: string;

@@ -7,13 +7,16 @@ export interface Reload {
   readonly snapshot: Snapshot;
 }
 
+/** `sets` lead from the state before to this one; undefined: what does is not known. */
+export type Listener = (current: Snapshot, sets: readonly ChangeSet[] | undefined) => void;
+
 /** Rows of the latest change sets that are kept in memory while somebody follows. */
 const maximumTail = 10_000;
 
 /** The state that readers see, and all who want to hear when it has become another. */
 export class Feed {
   readonly #database: Database;
-  readonly #listeners = new Set<(current: Snapshot) => void>();
+  readonly #listeners = new Set<Listener>();
   /** The latest change sets. */
   #tail: ChangeSet[] = [];
   #tailRows = 0;
@@ -35,11 +38,11 @@ export class Feed {
     this.#current = current;
     if (sets && this.#followers > 0) this.#keep(sets);
     else this.#forget();
-    for (const listener of this.#listeners) listener(current);
+    for (const listener of this.#listeners) listener(current, sets);
   }
 
   /** Calls the listener with every state that is published from now on. Returns what ends that. */
-  subscribe(listener: (current: Snapshot) => void): () => void {
+  subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

@@ -11,7 +11,7 @@ import {
 import { AuditQueue } from './audit-queue.ts';
 import { auditText } from './audit-text.ts';
 import { type AuditRecord, type ChangeSet, type Database, WriteClash } from './database.ts';
-import { Feed, type Reload } from './feed.ts';
+import { Feed, type Listener, type Reload } from './feed.ts';
 import { Past } from './past.ts';
 import { Snapshot } from './snapshot.ts';
 
@@ -163,7 +163,7 @@ export class Store {
   }
 
   /** Calls the listener whenever `current` has become another, whoever changed it. Returns what ends that. */
-  subscribe(listener: (current: Snapshot) => void): () => void {
+  subscribe(listener: Listener): () => void {
     return this.#feed.subscribe(listener);
   }
 

@@ -4,6 +4,7 @@ import type { AnyLong } from '../commands/long.ts';
 import { errorKinds, type Fault } from '../core/errors.ts';
 import { Draft, type Seal } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
+import { isSameSince } from '../objects/account-lives.ts';
 import type { Store } from '../database/store.ts';
 import type { LongWork } from '../services/long-work/long-work.ts';
 import type { RunRecord } from '../services/long-work/records.ts';
@@ -165,5 +166,6 @@ export async function resumeLongWork({
     const time = Date.now();
     await store.audit({ time, user, client, command, noderange: range, args: line, status, request });
   };
-  for (const record of await longWork.resume(note)) runs.restore(record);
+  for (const record of await longWork.resume(note))
+    runs.restore(record, await isSameSince(store, record.user, record.started));
 }

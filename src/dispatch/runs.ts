@@ -4,7 +4,7 @@ import { NumberedIds } from '../core/numbered-ids.ts';
 import { type NodeResult, shownResult } from '../core/results.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Batch } from '../services/long-work/messages.ts';
-import type { RunNews } from '../core/event-kinds.ts';
+import type { RunNews, RunOwner } from '../core/event-kinds.ts';
 import type { RunRecord } from '../services/long-work/records.ts';
 import { RunProgress } from './run-progress.ts';
 
@@ -12,6 +12,8 @@ export interface Run {
   readonly id: string;
   readonly command: string;
   readonly user: string;
+  /** Apart, since those who hear of runs keep it for longer than the rest. */
+  readonly owner: { readonly user: string; isOwned: boolean };
   readonly started: number;
   finished: number | undefined;
   nodes: number;
@@ -43,9 +45,9 @@ export interface RunEnd {
 
 /** Who hears of runs. */
 export interface RunAudience {
-  run(news: RunNews, targets: readonly string[] | undefined): void;
+  run(news: RunNews, targets: readonly string[] | undefined, owner: RunOwner): void;
   /** Comes often; what it is then is asked for when it is told. */
-  progress(run: string, news: () => RunNews, targets: readonly string[] | undefined): void;
+  progress(run: string, news: () => RunNews, targets: readonly string[] | undefined, owner: RunOwner): void;
 }
 
 /** What became of the runs of a command. */
@@ -115,7 +117,7 @@ export class Runs implements RunBoard {
   /** It was allowed and its work begins, which others hear of. */
   start(run: Run, targets: readonly string[] | undefined): void {
     this.#told.set(run, targets);
-    this.#audience?.run(newsOf(run), targets);
+    this.#audience?.run(newsOf(run), targets, run.owner);
   }
 
   /** Notes how far the work on a node is. */
@@ -159,18 +161,25 @@ export class Runs implements RunBoard {
   }
 
   /** Long work of an earlier muster. */
-  restore({ run: id, command, user, started, interrupted }: RunRecord): void {
+  restore({ run: id, command, user, started, interrupted }: RunRecord, isOwned: boolean): void {
     const run = newRun(id, command, user, started, 'change');
+    run.owner.isOwned = isOwned;
     run.finished = interrupted;
     run.errorcode = errorKinds.unavailable.code;
     run.end = { state: 'interrupted', error: [interruption] };
     this.#runs.set(id, run);
   }
 
+  /** An account was made or removed: runs of that name are nobody's from now on, and those with full rights see them. */
+  disown(user: string): void {
+    for (const runs of [this.#runs.values(), this.#reads])
+      for (const run of runs) if (run?.user === user) run.owner.isOwned = false;
+  }
+
   /** Nodes that the user's commands are at work on. */
   nodesUnderWay(user: string): number {
     let nodes = 0;
-    for (const run of this.#runs.values()) if (run.finished === undefined && run.user === user) nodes += run.nodes;
+    for (const run of this.#runs.values()) if (run.finished === undefined && isOf(run, user)) nodes += run.nodes;
     return nodes;
   }
 
@@ -194,7 +203,7 @@ export class Runs implements RunBoard {
     const found: RunHead[] = [];
     for (const run of [...this.#runs.values()].reverse()) {
       if (found.length === limit) break;
-      if (!seesAll && run.user !== user) continue;
+      if (!seesAll && !isOf(run, user)) continue;
       if (only !== undefined && run.user !== only) continue;
       if (command !== undefined && run.command !== command) continue;
       if (state !== undefined && stateOf(run) !== state) continue;
@@ -218,7 +227,7 @@ export class Runs implements RunBoard {
   }
 
   #tellProgress(run: Run): void {
-    this.#audience?.progress(run.id, () => newsOf(run), this.#told.get(run));
+    this.#audience?.progress(run.id, () => newsOf(run), this.#told.get(run), run.owner);
   }
 
   #tellEnd(run: Run): void {
@@ -232,12 +241,12 @@ export class Runs implements RunBoard {
       nodesOk: nodesOk + run.ok,
       nodesFailed: nodesFailed + run.failed,
     });
-    this.#audience?.run(newsOf(run), targets);
+    this.#audience?.run(newsOf(run), targets, run.owner);
   }
 
   #find(id: string, user: string, seesAll: boolean): Run {
     const run = this.#runs.get(id) ?? this.#read(id);
-    if (!run || (run.user !== user && !seesAll))
+    if (!run || (!isOf(run, user) && !seesAll))
       throw new Fault('unknown-object', `There is no run "${id}" of yours; runs are kept for a day.`);
     return run;
   }
@@ -284,10 +293,13 @@ export class Runs implements RunBoard {
   }
 }
 
+const isOf = (run: Run, user: string): boolean => run.user === user && run.owner.isOwned;
+
 const newRun = (id: string, command: string, user: string, started: number, kind: AnyCommand['kind']): Run => ({
   id,
   command,
   user,
+  owner: { user, isOwned: true },
   started,
   finished: undefined,
   nodes: 0,

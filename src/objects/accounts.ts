@@ -9,8 +9,13 @@ export const accountKey = 'xcat';
 
 const accountPrefix = keyOf(tableNamed('passwd'), { key: accountKey });
 
+/** The storage key of an account's row, and whose it is. */
+export const accountRowKey = (name: string): string => accountPrefix + name;
+export const accountOfKey = (key: string): string | undefined =>
+  key.startsWith(accountPrefix) ? key.slice(accountPrefix.length) : undefined;
+
 export const accountRow = (snapshot: Snapshot, name: string): Row | undefined => {
-  const row = snapshot.get('passwd', accountPrefix + name);
+  const row = snapshot.get('passwd', accountRowKey(name));
   return row && isEnabled(row) ? row : undefined;
 };
 

@@ -1,6 +1,8 @@
 import type { Snapshot } from '../database/snapshot.ts';
+import type { JournalChanges } from '../database/changeset.ts';
 import type { JournalEntry } from '../database/database.ts';
 import type { Table } from '../database/tables.ts';
+import { accountRowKey } from './accounts.ts';
 import { ownersNamed } from './groups.ts';
 import { type ChangedRow, groupTable, ownerOf } from './shown-changes.ts';
 import { tellsOfNodes } from './table-access.ts';
@@ -8,10 +10,16 @@ import { tellsOfNodes } from './table-access.ts';
 /** Whether the policy allows the command on these nodes too; without nodes, on what is about none, or about every one. */
 export type Permits = (about: { readonly nodes?: readonly string[]; readonly every?: boolean }) => boolean;
 
+/** Nodes by their names, and accounts by the keys of their rows. */
+export function* madeIn(changes: JournalChanges): Iterable<string> {
+  for (const table of ['nodelist', 'passwd'])
+    for (const [key, before] of changes[table] ?? []) if (before === null) yield key;
+}
+
 /**
  * Which rows of the journal a caller may see. Whom rules let see some nodes only sees what became of these: of a node that exists its rows
  * since it was made, since whose it was before is not known. Rows of groups are not shown to them, as their members may have been others.
- * What they did themselves they see as long as the rules cover all whom it concerns.
+ * What they did themselves, and not an account of their name before, they see as long as the rules cover all whom it concerns.
  */
 export class JournalSight {
   /** Whether everything is seen, in which case entries may be looked at in any order. */
@@ -22,7 +30,7 @@ export class JournalSight {
   readonly #ofNodes = new Map<string, boolean>();
   readonly #ofOwners = new Map<string, boolean>();
   readonly #ofTables = new Map<Table, boolean>();
-  /** Nodes that were made in an entry that was passed: what came before is of others. */
+  /** What was made in an entry that was passed, as `madeIn` tells it: what came before is of others of the same name. */
   readonly #made: Set<string>;
 
   constructor(current: Snapshot, user: string, permits: Permits, made: Iterable<string> = []) {
@@ -38,7 +46,7 @@ export class JournalSight {
     if (this.seesAll) return true;
     const owner = ownerOf(table, key);
     if (owner === undefined) return this.#seesTable(table);
-    if (user === this.#user) return this.#seesOwners(owner);
+    if (user === this.#user && !this.#made.has(accountRowKey(user))) return this.#seesOwners(owner);
     const isNode = this.#current.get('nodelist', owner) !== undefined && table.name !== groupTable;
     return isNode && !this.#made.has(owner) && this.#seesNode(owner);
   }
@@ -46,7 +54,7 @@ export class JournalSight {
   /** The entry has been looked at; the next one is older. */
   pass({ changes }: JournalEntry): void {
     if (this.seesAll) return;
-    for (const [key, before] of changes['nodelist'] ?? []) if (before === null) this.#made.add(key);
+    for (const name of madeIn(changes)) this.#made.add(name);
   }
 
   #seesNode(name: string): boolean {

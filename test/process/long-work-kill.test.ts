@@ -83,6 +83,32 @@ test('a stop ends long work at once, and the next muster shows it as interrupted
   expect((await auditedStatuses()).slice(-2)).toEqual(['Allowed', 'Interrupted']);
 });
 
+test('an interrupted run is not shown to an account of the same name that was made later', {
+  timeout: 60_000,
+}, async () => {
+  const account = '/tables/passwd/rows/key=xcat,username=bert';
+  const make = () => server!.ok('PUT', account, { password: 'berts-own' });
+  const logIn = async (): Promise<string> =>
+    (await server!.ok('POST', '/tokens', { userName: 'bert', userPW: 'berts-own' }, { token: null })).token.id;
+  const seen = async (token: string) => (await server!.call('GET', `/runs/${run}`, { token })).status;
+  await make();
+  await server!.ok('POST', '/policy/5', { name: 'bert', commands: 'toil', rule: 'allow' });
+  const token = await logIn();
+  const body = { steps: [{ program: ['sleep', '3600'] }] };
+  const reply = await server!.call('POST', '/toil/ofbert', { token, body, headers: { Prefer: 'respond-async' } });
+  const run = String(reply.headers['x-muster-run']);
+  await server!.stop();
+  server = await start();
+  expect(await seen(token)).toBe(200);
+  await server.ok('DELETE', account);
+  await make();
+  expect(await seen(await logIn())).toBe(404);
+  await server.stop();
+  server = await start();
+  expect(await seen(await logIn())).toBe(404);
+  expect(await server.ok('GET', `/runs/${run}`)).toMatchObject({ user: 'bert', state: 'interrupted' });
+});
+
 test('a record that cannot be read keeps nobody from starting', { timeout: 60_000 }, async () => {
   await server!.stop();
   writeFileSync(join(data, 'long-work/broken.json'), '{');

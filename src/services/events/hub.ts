@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
-import type { RunNews } from '../../core/event-kinds.ts';
+import type { RunNews, RunOwner } from '../../core/event-kinds.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
@@ -108,16 +108,17 @@ export class EventHub {
     if (this.isHeard) this.#add({ what: 'notice', time: Date.now(), nodes, message });
   }
 
-  run(news: RunNews, targets: readonly string[] | undefined): void {
+  run(news: RunNews, targets: readonly string[] | undefined, owner: RunOwner): void {
     if (!this.isHeard) return;
     this.#gathering.forgetRun(news.run);
     this.#gathering.flush();
-    this.#add({ what: 'run', time: Date.now(), news, targets });
+    this.#add({ what: 'run', time: Date.now(), news, targets, owner });
   }
 
   /** Progress comes often; the latest of a while is told. */
-  progress(run: string, news: () => RunNews, targets: readonly string[] | undefined): void {
-    if (this.isHeard) this.#gathering.progress(run, () => ({ what: 'run', time: Date.now(), news: news(), targets }));
+  progress(run: string, news: () => RunNews, targets: readonly string[] | undefined, owner: RunOwner): void {
+    if (this.isHeard)
+      this.#gathering.progress(run, () => ({ what: 'run', time: Date.now(), news: news(), targets, owner }));
   }
 
   /** Tells until the listener leaves or has enough. What cannot be told is refused before anything is. */

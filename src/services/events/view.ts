@@ -7,7 +7,7 @@ import { knownNodes, type RangeOptions } from '../../objects/cluster.ts';
 import { redacted } from '../../database/draft.ts';
 import { allMembers, seesOwners } from '../../objects/groups.ts';
 import { allowedOn, decide, policyOf } from '../../objects/policy.ts';
-import type { EventKind, RunNews } from '../../core/event-kinds.ts';
+import type { EventKind, RunNews, RunOwner } from '../../core/event-kinds.ts';
 import { gapData } from './texts.ts';
 
 /** Who listens to what. */
@@ -29,7 +29,12 @@ export type Happening = { readonly time: number | undefined } & (
   | { readonly what: 'set'; readonly set: ChangeSet }
   | { readonly what: 'power'; readonly nodes: readonly string[]; readonly power: string }
   | { readonly what: 'notice'; readonly nodes: readonly string[]; readonly message: string }
-  | { readonly what: 'run'; readonly news: RunNews; readonly targets: readonly string[] | undefined }
+  | {
+      readonly what: 'run';
+      readonly news: RunNews;
+      readonly targets: readonly string[] | undefined;
+      readonly owner: RunOwner;
+    }
   | { readonly what: 'gap'; readonly message: string }
 );
 
@@ -130,7 +135,7 @@ export class View {
       case 'notice':
         return kinds.includes('notice') ? this.#ofNodes(happening, { message: happening.message }, wasOther) : [];
       case 'run':
-        return kinds.includes('run') && this.#hearsOf(happening.news, happening.targets)
+        return kinds.includes('run') && this.#hearsOf(happening.owner, happening.targets)
           ? [{ kind: 'run', data: JSON.stringify({ kind: 'run', ...timeOf(happening.time), ...happening.news }) }]
           : [];
       case 'set':
@@ -142,8 +147,8 @@ export class View {
   }
 
   /** Of runs their users hear, and those who may do everything. */
-  #hearsOf({ user }: RunNews, targets: readonly string[] | undefined): boolean {
-    if (user !== this.wish.user && !this.#seesAllRuns) return false;
+  #hearsOf({ user, isOwned }: RunOwner, targets: readonly string[] | undefined): boolean {
+    if (!(isOwned && user === this.wish.user) && !this.#seesAllRuns) return false;
     return this.#chosen === undefined || targets?.some((node) => this.#chosen!.has(node)) === true;
   }
 
