@@ -4,6 +4,7 @@ import { enableCompileCache } from 'node:module';
 import { Type } from 'typebox';
 import { allSettings, loadConfig } from './config.ts';
 import { compileCache } from './core/compile-cache.ts';
+import { dropVariables } from './core/environment.ts';
 import { Fault } from './core/errors.ts';
 import { entriesOf, type Flags } from './load-settings.ts';
 import { version } from './version.ts';
@@ -31,7 +32,7 @@ for (const { option, setting, defaultText } of entriesOf(allSettings)) {
 const settings = () => {
   const config = loadConfig(program.opts<Flags>(), process.env);
   // Passwords among them; what muster starts, as named, Kea and ssh, has no use for them.
-  for (const name of Object.keys(process.env)) if (name.startsWith('MUSTER_')) delete process.env[name];
+  dropVariables(Object.keys(process.env).filter((name) => name.startsWith('MUSTER_')));
   return config;
 };
 

@@ -11,7 +11,8 @@ for (const [network, bits] of [
 ] as const)
   inner.addSubnet(network, bits, 'ipv4');
 for (const [network, bits] of [
-  ['::', 127],
+  // With addresses of IPv4 in their last part, as in ::127.0.0.1.
+  ['::', 96],
   ['fe80::', 10],
   ['ff00::', 8],
 ] as const)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { inSlices, type Sliced } from '../core/slices.ts';
+import { withoutUrlSecrets } from '../objects/secret-names.ts';
 
 const longest = 2_048;
 const half = longest / 2;
@@ -20,10 +21,10 @@ export interface Line {
 export const lineOf = (words: readonly string[] | Sliced<readonly string[]>): Line | Promise<Line> =>
   'next' in words || words.length > wordsAtOnce ? inSlices(longLine(words)) : { words, line: shortened(joined(words)) };
 
-/** As `join` does, which takes longer for the few words that most lines have. */
+/** Without passwords in URLs. As `join` does, which takes longer for the few words that most lines have. */
 function joined(words: readonly string[]): string {
-  let text = words[0] ?? '';
-  for (let i = 1; i < words.length; i++) text += ` ${words[i]!}`;
+  let text = withoutUrlSecrets(words[0] ?? '');
+  for (let i = 1; i < words.length; i++) text += ` ${withoutUrlSecrets(words[i]!)}`;
   return text;
 }
 
@@ -37,7 +38,7 @@ function* shortenedWords(words: readonly string[]): Sliced<string> {
   const hash = createHash('sha256');
   let [start, end, length] = ['', '', 0];
   for (let from = 0; from < words.length; from += wordsAtOnce) {
-    const piece = `${from === 0 ? '' : ' '}${words.slice(from, from + wordsAtOnce).join(' ')}`;
+    const piece = `${from === 0 ? '' : ' '}${joined(words.slice(from, from + wordsAtOnce))}`;
     hash.update(piece);
     length += piece.length;
     if (start.length < half) start = `${start}${piece}`.slice(0, half);

@@ -36,14 +36,23 @@ export function secretIn(text: string): { readonly name: string; readonly at: nu
 /** What hides a secret already, or stands for one in an example. */
 const isShown = (value: string): boolean => /^(?:"?\.\.\.|x{8})(?!\w)/.test(value);
 
+/** The user of a URL, or what may be a user and a password with anything in it: behind a colon that no port follows, up to the last `@`. */
+const userOfUrl = /(:\/\/)(?:[^\s/?#@:]*:(?!\d+(?:[/\s"]|$))[^]*|[^\s/?#@]*)@/g;
+
+/** The text with passwords in URLs hidden, and the users they belong to. */
+export const withoutUrlSecrets = (text: string): string =>
+  text.includes('://') ? text.replaceAll(userOfUrl, `$1${hidden}@`) : text;
+
 /** The text up to the value of a secret. A password may hold anything, so all that follows may be part of it. */
 export function withoutSecrets(text: string): string {
-  const found = secretIn(text);
-  return found === undefined ? text : text.slice(0, found.at) + hidden;
+  const safe = withoutUrlSecrets(text);
+  const found = secretIn(safe);
+  return found === undefined ? safe : safe.slice(0, found.at) + hidden;
 }
 
 /** The same for a sentence, which goes on behind the quotation marks that it repeats a text in. */
-export function sentenceWithoutSecrets(sentence: string): string {
+export function sentenceWithoutSecrets(text: string): string {
+  const sentence = withoutUrlSecrets(text);
   const found = secretIn(sentence);
   if (found === undefined) return sentence;
   const before = sentence.slice(0, found.at);

@@ -5,6 +5,7 @@ import { matchesTag } from '../core/entity-tag.ts';
 import type { NodeResult } from '../core/results.ts';
 import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
+import { withoutUrlSecrets } from '../objects/secret-names.ts';
 import { bodyOf, withDebug } from './body-writer.ts';
 import { sendEvents } from './event-stream.ts';
 import { drained } from './drained.ts';
@@ -134,7 +135,7 @@ function sendMade(sending: Sending, made: Body, more: readonly string[]): Promis
   const { request, response, headers, outcome, common, call } = sending;
   const messages = (): string[] => [
     `request ${request.id}`,
-    [call.command.name, ...call.words].join(' ').trim(),
+    [call.command.name, ...call.words.map(withoutUrlSecrets)].join(' ').trim(),
     `run ${outcome.run.id}`,
     `revision ${outcome.revision}`,
     ...more,

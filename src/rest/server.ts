@@ -2,6 +2,7 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { createServer as createHttpsServer, type Server } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { Fault } from '../core/errors.ts';
+import { hostProblem } from '../core/host-header.ts';
 import { NumberedIds } from '../core/numbered-ids.ts';
 import { answerBrokenRequest, maximumHeaders, plainHttpAnswer } from './broken-request.ts';
 import type { Credentials } from './certificates.ts';
@@ -164,9 +165,9 @@ function checkSize(request: HttpRequest, bulk: boolean | undefined): void {
   if (length > limit) throw bodyTooLarge(limit);
   if (request.url.includes('//') && request.url.split('?', 1)[0]!.includes('//'))
     throw new Fault('unknown-path', 'The path has an empty segment.');
-  const { expect, host } = request.headers;
-  if (host === undefined && request.raw.httpVersion === '1.1')
-    throw new Fault('malformed', 'The header Host is missing.');
+  const { expect } = request.headers;
+  const problem = hostProblem(request.raw);
+  if (problem !== undefined) throw new Fault('malformed', problem);
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     throw new Fault('expectation', `The expectation "${expect}" cannot be met.`);
   }

@@ -56,6 +56,19 @@ it('scripts and other files follow each other on one connection, in pieces and a
   socket.destroy();
 });
 
+it('a request with two Host headers, or none, is refused', async () => {
+  for (const request of [
+    get(script, 'Host: y', 'Connection: close'),
+    `GET ${script} HTTP/1.1\r\nConnection: close\r\n\r\n`,
+  ]) {
+    const { socket, heard } = await open();
+    socket.write(request);
+    await once(socket, 'end');
+    expect(replies(heard())).toEqual(['400']);
+    socket.destroy();
+  }
+});
+
 it('what is asked before there is an answer is answered in its turn', async () => {
   const { socket, heard } = await open();
   socket.setNoDelay(true);

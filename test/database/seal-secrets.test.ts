@@ -44,7 +44,7 @@ test('what was stored in clear text under the name of a secret is sealed in the 
     await store.audit({ ...auditRecord(2), args: 'site key=domain site.value=cluster.example' });
   });
   await opened(box, async (store, database) => {
-    expect(database.newlySealed).toEqual(['apitoken']);
+    expect(database.newlySealed).toEqual(['site.apitoken']);
     expect(box.open(store.current.get('site', 'apitoken')!['value']!, 'site.value')).toBe('clear-second');
     expect(store.current.get('site', 'domain')).toEqual({ key: 'domain', value: 'cluster.example' });
     // The state before a change is compared with what is stored.

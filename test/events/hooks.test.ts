@@ -21,12 +21,21 @@ let port: number;
 let pushes: Push[] = [];
 let failures = 0;
 let attempts = 0;
+let silent = 0;
 
 beforeAll(async () => {
   receiver = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk: Buffer) => (body += chunk.toString()));
     request.on('end', () => {
+      if (request.url === '/silent') {
+        silent++;
+        return;
+      }
+      if (request.url === '/elsewhere') {
+        response.writeHead(307, { Location: `http://127.0.0.1:${port}/in` }).end();
+        return;
+      }
       attempts++;
       response.statusCode = failures-- > 0 ? 503 : 204;
       if (response.statusCode === 204) pushes.push({ headers: request.headers, body, events: JSON.parse(body).events });
@@ -94,6 +103,44 @@ describe('a hook with a URL', () => {
     await server.ok('PUT', '/nodes/n1', { status: 'ping' });
     await expect.poll(() => server.output()).toContain('outside the networks of receivers');
     await removeHook('third');
+  });
+
+  it('that never answers, or sends muster elsewhere, delays no other and is not followed', async () => {
+    pushes = [];
+    attempts = 0;
+    for (let i = 0; i < 20; i++) await hook(`silent${i}`, { url: `http://127.0.0.1:${port}/silent`, kinds: 'status' });
+    await hook('elsewhere', { url: `http://127.0.0.1:${port}/elsewhere`, kinds: 'status' });
+    await hook('last', { url: `http://127.0.0.1:${port}/in`, kinds: 'status' });
+    await server.ok('PUT', '/nodes/n1', { status: 'installing' });
+    await server.ok('PUT', '/nodes/n1', { status: 'shell' });
+    await expect
+      .poll(() => pushes.flatMap(({ events }) => events.map(({ status }) => status)))
+      .toEqual(['installing', 'shell']);
+    await expect.poll(() => server.output()).toContain('the receiver answered with status 307');
+    await expect.poll(() => silent).toBe(20);
+    expect(attempts).toBe(pushes.length);
+    for (const name of [...Array.from({ length: 20 }, (_, i) => `silent${i}`), 'elsewhere', 'last'])
+      await removeHook(name);
+  });
+
+  it('is refused with a password in its URL, which is kept nowhere', async () => {
+    const urls = [
+      'https://u:Hush-1@x/',
+      'https://u:Hush/1@x/',
+      'https://u:Hush 1@x/',
+      'https://Hush-1@x/',
+      'ftp://u:Hush@x/',
+    ];
+    for (const url of urls) {
+      const reply = await server.call('PUT', '/tables/hooks/rows/name=bad', { body: { url }, query: { debug: '1' } });
+      expect([reply.status, reply.text.includes('Hush')]).toEqual([403, false]);
+      const run = await server.call('GET', `/runs/${String(reply.headers['x-muster-run'])}`);
+      expect(run.text).not.toContain('Hush');
+    }
+    const { text } = await server.call('GET', '/tables/auditlog/rows/command=setAttribs');
+    expect(text).toContain('hooks.url=https://xxxxxxxx@x/');
+    expect(text).not.toContain('Hush');
+    expect(server.output()).not.toContain('Hush');
   });
 
   it('is refused if it is no URL, or names what does not exist', async () => {

@@ -25,6 +25,11 @@ describe('a name', () => {
     'prodkey.key',
     'ipmi.passwort',
     'passwd.HMC',
+    'snmppassword',
+    'apitoken',
+    'privatekey',
+    'password2',
+    'snmpc',
   ])('%s is that of a secret', (name) => {
     expect(isSecretName(name)).toBe(true);
   });
@@ -36,12 +41,19 @@ describe('a name', () => {
     },
   );
 
-  test.for(['pdu.authtype', 'zone.sshkeydir', 'tokenexpiredays', 'secretary', 'compute', '', '.'])(
-    '%s is not either',
-    (name) => {
-      expect(isSecretName(name)).toBe(false);
-    },
-  );
+  test.for([
+    'genpasswords',
+    'proxybypass',
+    'pdu.authtype',
+    'zone.sshkeydir',
+    'tokenexpiredays',
+    'secretary',
+    'compute',
+    '',
+    '.',
+  ])('%s is not either', (name) => {
+    expect(isSecretName(name)).toBe(false);
+  });
 });
 
 test.for([
@@ -58,6 +70,14 @@ test.for([
   ['password=xxxxxxxxhush', 'password=xxxxxxxx'],
   ['password=', 'password='],
   ['http://token/', 'http://token/'],
+  ['https://user:hush@host/path', 'https://xxxxxxxx@host/path'],
+  ['https://hush@host/path n1', 'https://xxxxxxxx@host/path n1'],
+  ['https://user:hu/sh "is@hush@host/', 'https://xxxxxxxx@host/'],
+  ['https://host:8443/path a@b', 'https://host:8443/path a@b'],
+  ['key=apitoken,value=hush', 'key=apitoken,value=xxxxxxxx'],
+  ['value=hush,key=apitoken', 'value=xxxxxxxx'],
+  ['key=domain,value=cluster', 'key=domain,value=cluster'],
+  ['genpasswords=yes', 'genpasswords=yes'],
 ])('%s is shown as %s', ([text, shown]) => {
   expect(withoutSecrets(text!)).toBe(shown);
 });

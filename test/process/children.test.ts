@@ -24,3 +24,9 @@ it('starts programs without the settings in its environment, which may be passwo
   expect(environment).toContain('PATH=');
   expect(environment).not.toMatch(new RegExp(`MUSTER_|${rootPassword}`));
 });
+
+it('does not show the settings in what the kernel tells of its environment', () => {
+  const environment = readFileSync(`/proc/${server.child.pid}/environ`, 'latin1');
+  expect(environment).toContain('MUSTER_ROOT_PASSWORD=x');
+  expect(environment).not.toContain(rootPassword);
+});

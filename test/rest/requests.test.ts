@@ -109,6 +109,35 @@ describe('the path', () => {
     }
   });
 
+  it.each([
+    ['none', []],
+    ['two', ['Host: x', 'Host: y']],
+    ['the same twice', ['Host: x', 'host: x']],
+    ['one that is none', ['Host: x y']],
+    ['one with a path', ['Host: x/../muster']],
+    ['one with a user', ['Host: root@x']],
+  ])('with a Host header that is %s is refused', async (_what, hosts) => {
+    for (const prefix of ['/muster', '/xcatws']) {
+      const lines = [
+        `GET ${prefix}/nodes HTTP/1.1`,
+        ...hosts,
+        `X-Auth-Token: ${server.token}`,
+        'Connection: close',
+        '',
+        '',
+      ];
+      expect(await server.client.raw(lines.join('\r\n'))).toMatch(/^HTTP\/1\.1 400 [^]*The header Host /);
+    }
+  });
+
+  it.each(['Host: x', 'Host: x:443', 'Host: [::1]:8443', 'Host: 127.0.0.1', 'Host:'])(
+    'with %s is taken',
+    async (host) => {
+      const lines = ['GET /muster/nodes HTTP/1.1', host, `X-Auth-Token: ${server.token}`, 'Connection: close', '', ''];
+      expect(await server.client.raw(lines.join('\r\n'))).toMatch(/^HTTP\/1\.1 200 /);
+    },
+  );
+
   it.each(['/musterx/nodes', '/muste', '/xcatws2/nodes', '/MUSTER/nodes'])('%s is nothing', async (path) => {
     const reply = await server.call('GET', path, { root: '' });
     expect([reply.status, reply.json.errorcode]).toEqual([404, 2]);

@@ -109,6 +109,15 @@ describe('a site attribute with the name of a secret', () => {
     expect(stored('notetoken')).toMatch(/^\{m1\}/);
   });
 
+  it('is one in table monsetting too', async () => {
+    await server.ok('PUT', '/tables/monsetting/rows/name=mon,key=dbpassword', { value: 'clear-monitor' });
+    await server.ok('PUT', '/tables/monsetting/rows/name=mon,key=port', { value: '99' });
+    expect((await server.ok('GET', '/tables/monsetting/rows')).monsetting).toEqual([
+      { name: 'mon', key: 'dbpassword', value: hidden },
+      { name: 'mon', key: 'port', value: '99' },
+    ]);
+  });
+
   it('is stars in events', async () => {
     await set({ domain: 'last.example' });
     await events.event((data) => JSON.stringify(data).includes('last.example'));

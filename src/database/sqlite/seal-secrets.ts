@@ -17,7 +17,7 @@ const namingTables = snapshotTables.filter(({ namesSecrets }) => namesSecrets !=
 
 /**
  * Seals what was stored in clear text because its name was not among those of secrets then, in the tables and in the journal, and takes
- * such values out of the audit log. Done once for every list of names. Answers which rows of today it sealed.
+ * such values out of the audit log. Done once for every list of names. Answers which values of today it sealed, as `site.apitoken`.
  */
 export function sealSecrets(file: string, sealing: Sealing): string[] {
   const database = openSqlite(file);
@@ -60,7 +60,7 @@ class Rewrite {
       const key = keyOf(table, row);
       const sealed = this.#columns(table, key, row);
       if (sealed === row) continue;
-      found.push(row[table.namesSecrets!.name]!);
+      found.push(`${table.name}.${row[table.namesSecrets!.name]!}`);
       const columns = [...secretColumnsOf(table, key)];
       const set = columns.map((column) => `"${column}" = ?`).join(', ');
       const where = table.keys.map((column) => `"${column}" = ?`).join(' and ');
@@ -119,10 +119,11 @@ class Rewrite {
   }
 
   #once(clear: string, context: string): string {
-    const known = this.#sealed.get(clear);
+    const name = `${context}=${clear}`;
+    const known = this.#sealed.get(name);
     if (known !== undefined) return known;
     const sealed = this.#sealing.seal(clear, context);
-    this.#sealed.set(clear, sealed);
+    this.#sealed.set(name, sealed);
     return sealed;
   }
 }

@@ -102,8 +102,14 @@ export class SqliteDatabase implements Database {
       worker.once('message', ({ error }: Response) => (error ? reject(new Error(error.message)) : resolve()));
       worker.once('error', reject);
     });
-    const newlySealed = sealing ? sealSecrets(file, sealing) : [];
-    return new SqliteDatabase(worker, openSqlite(file, { readonly: true }), newlySealed);
+    try {
+      const newlySealed = sealing ? sealSecrets(file, sealing) : [];
+      return new SqliteDatabase(worker, openSqlite(file, { readonly: true }), newlySealed);
+    } catch (error) {
+      // The thread would keep the process from ending.
+      await worker.terminate();
+      throw error;
+    }
   }
 
   async load(): Promise<Contents> {

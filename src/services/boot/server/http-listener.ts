@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { networkOf } from '../../../access/addresses.ts';
 import { errorKinds, Fault } from '../../../core/errors.ts';
+import { hostProblem } from '../../../core/host-header.ts';
 import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
 import type { Logger } from '../../../core/log.ts';
 import type { BootReports } from '../reports.ts';
@@ -108,6 +109,8 @@ export class HttpListener {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
+      const problem = hostProblem(request);
+      if (problem !== undefined) throw new Fault('malformed', problem);
       const who = this.#askerOf(request);
       const segments = pathSegments((request.url ?? '').split('?', 1)[0]!);
       if (!segments) throw new Fault('unknown-path', 'There is nothing at this path.');
