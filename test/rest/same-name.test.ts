@@ -45,7 +45,7 @@ it('shows nobody the runs and changes of an account that had the name before', a
   expect(await server.ok('GET', `/runs/${runs[0]}`)).toMatchObject({ user: 'anna', command: 'chdef' });
 });
 
-it('counts a name that one request takes away and gives back as that of somebody else', async () => {
+it('counts an account that was renamed and named back as somebody else', async () => {
   const token = await logIn(server, 'anna');
   const { headers } = await server.call('PUT', '/nodes/n1', { token, body: { rack: 'r2' } });
   await server.ok('PUT', account, { username: 'berta' });
