@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { hashPassword, verifyPassword } from './access/crypt.ts';
 import type { Config } from './config.ts';
 import { writeFileAtomically } from './core/files.ts';
+import { say } from './core/standard-streams.ts';
 import { ownOrigin } from './database/changeset.ts';
 import { Draft, type Seal } from './database/draft.ts';
 import type { Store } from './database/store.ts';
@@ -38,10 +39,7 @@ export async function prepareFirstStart(
   });
   if (generated === undefined) return;
   if (!isFirst) rmSync(file);
-  else
-    process.stdout.write(
-      `root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`,
-    );
+  else say(`root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`);
 }
 
 /** What is on every new management node of the reference system. Its own address and domain only people can tell. */

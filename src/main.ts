@@ -2,10 +2,12 @@ import './core/source-lines.ts';
 import { Command, Option } from 'commander';
 import { enableCompileCache } from 'node:module';
 import { Type } from 'typebox';
+import { FileOutput } from './cli/output.ts';
 import { allSettings, loadConfig } from './config.ts';
 import { compileCache } from './core/compile-cache.ts';
 import { dropVariables } from './core/environment.ts';
 import { Fault } from './core/errors.ts';
+import { complain } from './core/standard-streams.ts';
 import { entriesOf, type Flags } from './load-settings.ts';
 import { version } from './version.ts';
 
@@ -81,7 +83,7 @@ program
     ) => {
       const { importTables } = await import('./admin/import.ts');
       const report = await importTables(settings().data, dir, options);
-      process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+      await print(JSON.stringify(report, null, 2));
     },
   );
 
@@ -90,13 +92,20 @@ program
   .description('print the public key that muster logs in to nodes with, and make the key if there is none')
   .action(async () => {
     const { openSshKeys } = await import('./services/ssh-keys.ts');
-    process.stdout.write(`${openSshKeys(settings().data).publicKey}\n`);
+    await print(openSshKeys(settings().data).publicKey);
   });
+
+/** What was asked for must arrive, or the exit status says that it did not. */
+async function print(text: string): Promise<void> {
+  const output = new FileOutput(1, 'standard output', () => false, false);
+  output.line(text);
+  await output.flush();
+}
 
 try {
   await program.parseAsync();
 } catch (error) {
   const sentences = error instanceof Fault ? error.sentences : [error instanceof Error ? error.message : String(error)];
-  process.stderr.write(`${sentences.map((sentence) => `muster: ${sentence}`).join('\n')}\n`);
+  complain(`${sentences.map((sentence) => `muster: ${sentence}`).join('\n')}\n`);
   process.exitCode = 1;
 }

@@ -6,6 +6,7 @@ import type { Config } from './config.ts';
 import { closeContext, type Context, openContext } from './context.ts';
 import { Fault } from './core/errors.ts';
 import { formatListen, type ListenAddress } from './core/listen-address.ts';
+import { say } from './core/standard-streams.ts';
 import { resumeLongWork } from './dispatch/long.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { openLocalSocket } from './local-socket.ts';
@@ -51,9 +52,8 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     // Whoever asks meanwhile is served; whoever waits for the line finds all as fast as it will be.
     if (config.hardware.rehearsal) await rehearse(context.log);
     const urls = servers.map((server) => `https://${formatListen(listening(server))}${musterRoot.prefix}`);
-    process.stdout.write(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
-    for (const server of plain)
-      process.stdout.write(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);
+    say(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
+    for (const server of plain) say(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );
@@ -77,7 +77,7 @@ async function listen(context: Context, rows: readonly Endpoint[]): Promise<Serv
     const { created, ca } = await ensureCertificates(config.data, [
       ...new Set([...localNames(), ...config.listen.map(({ host }) => host)]),
     ]);
-    if (created) process.stdout.write(`A certificate authority was made; clients verify this server with ${ca}\n`);
+    if (created) say(`A certificate authority was made; clients verify this server with ${ca}\n`);
   }
   return open(context, rows, config.listen, loadCredentials(config));
 }

@@ -4,7 +4,9 @@ import { harmless } from './control-characters.ts';
 const { write, writeSync } = builtin('node:fs');
 
 /** The reader has gone; there is nothing more to say to it. */
-export class ReaderGone extends Error {}
+export class ReaderGone extends Error {
+  override readonly message = 'The reader of the output has gone.';
+}
 
 /** Nothing more can be written, for instance because the disk is full. */
 export class WriteFailed extends Error {}

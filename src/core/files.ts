@@ -1,6 +1,27 @@
-import { closeSync, fchmodSync, fchownSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
+
+/**
+ * Makes a directory and those above it. Not by the recursive option: where a file system refuses new directories with ENOENT, as /proc
+ * does, that never returns.
+ */
+export function makeDirectory(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
+}
 
 /** Makes what was created or renamed in a directory survive a power cut. */
 export function syncDirectory(directory: string): void {

@@ -1,8 +1,11 @@
-import { existsSync, fstatSync, mkdirSync, openSync, closeSync, renameSync, write, writeSync } from 'node:fs';
-import { dirname } from 'node:path';
-import type { DestinationStream } from 'pino';
+import { closeSync, constants, existsSync, fstatSync, openSync, renameSync, type Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { makeDirectory } from './files.ts';
+import type { LineTarget } from './line-sink.ts';
+import { complain } from './standard-streams.ts';
 
-export interface LogFile {
+export interface LogFileOptions {
   readonly path: string;
   /** Bytes after which a new one is begun. */
   readonly size: number;
@@ -10,84 +13,72 @@ export interface LogFile {
   readonly kept: number;
 }
 
-/**
- * Appends to a file without blocking, and begins a new one when it is full. A disk that takes no more is told once and costs lines, not the
- * service; pino's own stream would wait for room at the end of the process, for ever.
- */
-export class RotatingFile implements DestinationStream {
-  readonly #file: LogFile;
-  readonly #mostWaiting: number;
-  #descriptor: number;
-  #size: number;
-  #waiting = '';
-  #isWriting = false;
-  #isTold = false;
+/** Milliseconds between two looks whether somebody has moved, removed or emptied the file. */
+const lookEvery = 1_000;
 
-  /** Throws if it cannot be opened. */
-  constructor(file: LogFile, mostWaiting: number) {
-    this.#file = file;
-    this.#mostWaiting = mostWaiting;
-    mkdirSync(dirname(file.path), { recursive: true });
-    this.#descriptor = open(file.path);
-    this.#size = fstatSync(this.#descriptor).size;
-    process.once('exit', () => this.#finish());
+/** A file that is begun anew when it is full, and when somebody has moved or removed it. */
+export class LogFile implements LineTarget {
+  readonly note: (lost: number) => string;
+  readonly #options: LogFileOptions;
+  #opened: { readonly descriptor: number; readonly file: Stats } | undefined;
+  #size = 0;
+  #lookedAt = 0;
+
+  constructor(options: LogFileOptions, note: (lost: number) => string) {
+    this.#options = options;
+    this.note = note;
+    try {
+      this.#open();
+    } catch (error) {
+      this.failed(error as Error);
+    }
   }
 
-  write(line: string): void {
-    if (this.#waiting.length + line.length <= this.#mostWaiting) this.#waiting += line;
-    this.#writeNext();
+  get descriptor(): number | undefined {
+    return this.#opened?.descriptor;
   }
 
-  #writeNext(): void {
-    if (this.#isWriting || this.#waiting === '') return;
-    this.#isWriting = true;
-    const bytes = Buffer.from(this.#waiting);
-    this.#waiting = '';
-    this.#send(bytes);
+  async prepare(): Promise<void> {
+    if (this.#opened && Date.now() - this.#lookedAt < lookEvery) return;
+    const there = await stat(this.#options.path).catch(() => undefined);
+    if (this.#opened && there?.ino === this.#opened.file.ino && there.dev === this.#opened.file.dev) {
+      this.#size = there.size;
+      this.#lookedAt = Date.now();
+    } else this.#open();
   }
 
-  #send(bytes: Buffer): void {
-    write(this.#descriptor, bytes, (error, count) => {
-      if (error) this.#tell(error);
-      else {
-        this.#isTold = false;
-        this.#size += count;
-        if (count < bytes.length) return this.#send(bytes.subarray(count));
-        if (this.#size >= this.#file.size) this.#rotate();
-      }
-      this.#isWriting = false;
-      this.#writeNext();
-    });
+  wrote(count: number): void {
+    this.#size += count;
+    if (this.#size >= this.#options.size && this.#opened?.file.isFile()) this.#rotate();
+  }
+
+  failed({ message }: Error): void {
+    complain(`muster: The log file ${this.#options.path} cannot be written: ${message}.\n`);
+  }
+
+  #open(): void {
+    const { path } = this.#options;
+    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
+    makeDirectory(dirname(resolve(path)));
+    // It tells who did what, so it is for its owner's eyes.
+    const descriptor = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o600);
+    const file = fstatSync(descriptor);
+    if (this.#opened) closeSync(this.#opened.descriptor);
+    this.#opened = { descriptor, file };
+    this.#size = file.size;
+    this.#lookedAt = Date.now();
   }
 
   #rotate(): void {
-    const { path, kept } = this.#file;
+    const { path, kept } = this.#options;
     this.#size = 0;
     try {
       for (let number = kept - 1; number > 0; number--)
         if (existsSync(`${path}.${number}`)) renameSync(`${path}.${number}`, `${path}.${number + 1}`);
       renameSync(path, `${path}.1`);
-      const full = this.#descriptor;
-      this.#descriptor = open(path);
-      closeSync(full);
+      this.#open();
     } catch (error) {
-      this.#tell(error as Error);
+      this.failed(error as Error);
     }
-  }
-
-  #finish(): void {
-    try {
-      writeSync(this.#descriptor, this.#waiting);
-    } catch (error) {
-      this.#tell(error as Error);
-    }
-  }
-
-  #tell({ message }: Error): void {
-    if (!this.#isTold) process.stderr.write(`muster: The log file ${this.#file.path} cannot be written: ${message}.\n`);
-    this.#isTold = true;
   }
 }
-
-/** It tells who did what, so it is for its owner's eyes. */
-const open = (path: string): number => openSync(path, 'a', 0o600);

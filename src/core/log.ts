@@ -1,20 +1,20 @@
 import { fstatSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { type DestinationStream, type Logger, pino } from 'pino';
-import { type LogFile, RotatingFile } from './log-file.ts';
+import { LineSink } from './line-sink.ts';
+import { LogFile, type LogFileOptions } from './log-file.ts';
+import { withoutWaiting } from './standard-streams.ts';
 
 export type { Logger } from 'pino';
 
 export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 type LogLevel = (typeof logLevels)[number];
 
-/** Bytes that wait to be written; when nobody takes them, further lines are lost rather than this memory. */
-const mostWaiting = 16 << 20;
-
-/** Writes JSON lines to a file or to standard error without blocking; what is buffered at exit is still written. */
-export function createLog(level: LogLevel, file?: LogFile): Logger {
+/** Writes JSON lines to a file or to standard error. A log that cannot be written costs lines, never the service. */
+export function createLog(level: LogLevel, file?: LogFileOptions): Logger {
   return pino(
     { level, timestamp: timeField, formatters: { level: (label) => ({ level: label }) } },
-    file ? new RotatingFile(file, mostWaiting) : standardError(),
+    file ? new LineSink(new LogFile(file, lostNote)) : standardError(),
   );
 }
 
@@ -28,28 +28,17 @@ function timeField(): string {
   return lastField;
 }
 
-function standardError(): DestinationStream {
-  const stream = inBatches(() => pino.destination({ dest: 2, sync: false, maxLength: mostWaiting }));
-  return isJournal() ? withPriorities(stream) : stream;
+/** Takes the place of lines that could not be written, at every level. */
+function lostNote(lost: number): string {
+  const lines = lost === 1 ? '1 line was' : `${lost} lines were`;
+  const msg = `${lines} lost here: the log could not be written. Check the room of its disk, or the program that reads it.`;
+  return `{"level":"warn"${timeField()},"pid":${process.pid},"hostname":${JSON.stringify(hostname())},"lost":${lost},"msg":${JSON.stringify(msg)}}\n`;
 }
 
-/** The lines of a turn of the event loop in one piece: with every piece pino's stream goes through all that waits in it. */
-function inBatches(open: () => DestinationStream): DestinationStream {
-  let waiting = '';
-  const pass = (): void => {
-    const text = waiting;
-    waiting = '';
-    if (text !== '') stream.write(text);
-  };
-  // Before the stream has its own, which writes what it was given.
-  process.once('exit', pass);
-  const stream = open();
-  return {
-    write(line) {
-      if (waiting === '') setImmediate(pass);
-      waiting += line;
-    },
-  };
+function standardError(): DestinationStream {
+  const descriptor = withoutWaiting(2);
+  if (!isJournal()) return new LineSink({ descriptor, note: lostNote });
+  return withPriorities(new LineSink({ descriptor, note: (lost) => `<${priorityOf(40)}>${lostNote(lost)}` }));
 }
 
 /** Systemd says by this variable which file of a service leads to its journal. */

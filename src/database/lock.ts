@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { Fault } from '../core/errors.ts';
 import { type FileLock, tryLock } from '../core/file-lock.ts';
+import { makeDirectory } from '../core/files.ts';
 import { finishRestore } from './restored.ts';
 
 export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
@@ -38,13 +39,6 @@ function provideDirectory(dir: string): void {
     const reason = code === 'ENOTDIR' ? 'it, or a part of its path, is not a directory' : message;
     throw new Fault('unavailable', `The data directory ${dir} cannot be used: ${reason}.`);
   }
-}
-
-/** Not by the recursive option: where a file system refuses new directories with ENOENT, as /proc does, it never returns. */
-function makeDirectory(dir: string): void {
-  if (existsSync(dir)) return;
-  makeDirectory(dirname(dir));
-  mkdirSync(dir, { mode: 0o700 });
 }
 
 function takeLock(dir: string): FileLock {
