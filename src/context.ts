@@ -1,18 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { Logins } from './access/logins.ts';
+import { openData } from './access/open-data.ts';
 import { Refusals } from './access/refusals.ts';
-import { SecretBox } from './access/secrets.ts';
 import type { Config } from './config.ts';
 import { AddressGuard } from './core/address-guard.ts';
-import { Fault } from './core/errors.ts';
 import { Metrics } from './core/metrics.ts';
 import type { FileLock } from './core/file-lock.ts';
 import { fileLimit } from './core/file-limit.ts';
 import { createLog, type Logger } from './core/log.ts';
 import { lockDataDirectory } from './database/lock.ts';
-import { SqliteDatabase } from './database/sqlite/sqlite.ts';
-import { Store } from './database/store.ts';
+import type { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
 import { Devices } from './drivers/devices.ts';
 import { Discovery } from './drivers/discovery.ts';
@@ -64,29 +61,27 @@ export interface Context extends RestServices {
   readonly machineWatch: MachineWatch;
   readonly events: EventHub;
   readonly hooks: Hooks;
+  /** Aborted when the database is found damaged, with the Fault that says so. */
+  readonly damage: AbortSignal;
 }
-
-const databaseFile = (data: string): string => join(data, 'muster.sqlite');
-const secretKeyFile = (data: string): string => join(data, 'secret.key');
 
 /** Opens the data directory for this process alone and builds the service's parts on it. */
 export async function openContext(config: Config): Promise<Context> {
   const { logFile: path, logFileSize: size, logFilesKept: kept } = config;
   const log = createLog(config.logLevel, path === undefined ? undefined : { path, size, kept });
   const lock = lockDataDirectory(config.data);
+  const damage = new AbortController();
+  let opened: Store | undefined;
   try {
-    if (existsSync(databaseFile(config.data)) && !existsSync(secretKeyFile(config.data))) {
-      throw new Fault(
-        'unavailable',
-        `${secretKeyFile(config.data)} is missing: without it the secrets in the database cannot be read. Put it back from a backup.`,
-      );
-    }
-    const box = SecretBox.open(secretKeyFile(config.data));
-    const database = await SqliteDatabase.open(databaseFile(config.data), box);
-    if (database.newlySealed.length > 0) log.warn(sealedNow(database.newlySealed));
-    const store = await Store.open(database, (error) =>
-      log.error({ err: error }, 'what others have changed could not be read'),
-    );
+    const { box, store, newlySealed } = await openData(config.data, {
+      failed: (error) => log.error({ err: error }, 'what others have changed could not be read'),
+      damaged(fault) {
+        if (!damage.signal.aborted) log.fatal({ err: fault.cause }, fault.message);
+        damage.abort(fault);
+      },
+    });
+    opened = store;
+    if (newlySealed.length > 0) log.warn(sealedNow(newlySealed));
     const seal = sealer(box);
     await prepareFirstStart(store, seal, config);
     await dropInitialPassword(config.data, store, log);
@@ -140,6 +135,7 @@ export async function openContext(config: Config): Promise<Context> {
     return {
       config,
       lock,
+      damage: damage.signal,
       log,
       version,
       store,
@@ -186,6 +182,7 @@ export async function openContext(config: Config): Promise<Context> {
       http: config.http,
     };
   } catch (error) {
+    await opened?.close();
     lock.release();
     throw error;
   }

@@ -6,6 +6,8 @@ import type { Snapshot } from './database/snapshot.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
+/** When those who waited for the start have been served. */
+const soon = 5_000;
 
 /** Days that records are kept, by site attribute and its default. */
 const retention = { journalretention: 365, auditretention: 90, eventretention: 365 } as const;
@@ -33,8 +35,15 @@ export async function keepHouse({ store, runs }: Pick<Context, 'store' | 'runs'>
   });
 }
 
-export function startHousekeeping(context: Context): NodeJS.Timeout {
-  return setInterval(() => {
-    keepHouse(context).catch((error: unknown) => context.log.error({ err: error }, 'housekeeping failed'));
-  }, hour).unref();
+/** Begins soon after the start, since a server may be started anew more often than every hour. Returns what ends it. */
+export function startHousekeeping(context: Context): () => void {
+  let timer: NodeJS.Timeout;
+  const keepHouseIn = (milliseconds: number): void => {
+    timer = setTimeout(() => {
+      keepHouse(context).catch((error: unknown) => context.log.error({ err: error }, 'housekeeping failed'));
+      keepHouseIn(hour);
+    }, milliseconds).unref();
+  };
+  keepHouseIn(soon);
+  return () => clearTimeout(timer);
 }

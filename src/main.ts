@@ -107,5 +107,6 @@ try {
 } catch (error) {
   const sentences = error instanceof Fault ? error.sentences : [error instanceof Error ? error.message : String(error)];
   complain(`${sentences.map((sentence) => `muster: ${sentence}`).join('\n')}\n`);
-  process.exitCode = 1;
+  // Whatever is still open must not keep a process that serves nobody.
+  process.exit(1);
 }

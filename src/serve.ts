@@ -8,6 +8,7 @@ import { Fault } from './core/errors.ts';
 import { formatListen, type ListenAddress } from './core/listen-address.ts';
 import { say } from './core/standard-streams.ts';
 import { resumeLongWork } from './dispatch/long.ts';
+import { DiskRoom } from './disk-room.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { openLocalSocket } from './local-socket.ts';
 import { hintNetworks } from './network-hints.ts';
@@ -22,6 +23,8 @@ import { createServer } from './rest/server.ts';
 import { stopSignals } from './stop-signals.ts';
 
 const closeTimeout = 30_000;
+/** For requests that are told that the database is damaged; others have nothing to wait for. */
+const damagedTimeout = 2_000;
 
 /** Runs the service until it is told to stop. */
 export async function serve(config: Config, rows: readonly Endpoint[] = endpoints): Promise<void> {
@@ -29,6 +32,8 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
   collectMetrics(context);
+  const diskRoom = new DiskRoom(context);
+  context.metrics.add(() => diskRoom.metrics());
   const { stop, hurry } = stopSignals();
   hurry.addEventListener('abort', () => context.log.warn('asked again to stop: running requests are ended now'));
   let servers: Server[] = [];
@@ -48,7 +53,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.machineWatch.resume();
     context.removedNodes.resume();
     context.hooks.resume();
-    const housekeeping = startHousekeeping(context);
+    const stopHousekeeping = startHousekeeping(context);
     // Whoever asks meanwhile is served; whoever waits for the line finds all as fast as it will be.
     if (config.hardware.rehearsal) await rehearse(context.log);
     const urls = servers.map((server) => `https://${formatListen(listening(server))}${musterRoot.prefix}`);
@@ -57,19 +62,34 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     hintNetworks(context).catch((error: unknown) =>
       context.log.error({ err: error }, 'networks could not be looked at'),
     );
-    await stop;
-    clearInterval(housekeeping);
+    await Promise.race([stop, aborted(context.damage)]);
+    stopHousekeeping();
   } finally {
+    diskRoom.close();
     context.boot.watcher.close();
     context.hooks.close();
     await context.events.close();
     await Promise.all([
       context.longWork.close(),
-      ...[...servers, ...plain, ...(local ? [local] : [])].map((server) => finish(server, hurry)),
+      ...[...servers, ...plain, ...(local ? [local] : [])].map((server) =>
+        finish(server, hurry, context.damage.aborted ? damagedTimeout : closeTimeout),
+      ),
     ]);
     await closeContext(context);
   }
+  context.damage.throwIfAborted();
 }
+
+/** Resolves when it is. What cannot be closed then in time is left behind: there is nothing to lose. */
+const aborted = (damage: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const heard = (): void => {
+      setTimeout(() => process.exit(1), closeTimeout).unref();
+      resolve();
+    };
+    if (damage.aborted) heard();
+    else damage.addEventListener('abort', heard, { once: true });
+  });
 
 async function listen(context: Context, rows: readonly Endpoint[]): Promise<Server[]> {
   const { config } = context;
@@ -124,10 +144,10 @@ function reloadOnHangup({ config, log }: Context, servers: readonly Server[]): v
 }
 
 /** Takes no new connections, lets running requests end, and closes connections as they fall idle. */
-async function finish(server: Server, hurry: AbortSignal): Promise<void> {
+async function finish(server: Server, hurry: AbortSignal, timeout: number): Promise<void> {
   const closed = new Promise((resolve) => server.close(resolve));
   const ended = closed.then(() => true);
-  for (const began = Date.now(); Date.now() - began < closeTimeout && !hurry.aborted; ) {
+  for (const began = Date.now(); Date.now() - began < timeout && !hurry.aborted; ) {
     server.closeIdleConnections();
     if (await Promise.race([ended, wait(50, false)])) return;
   }

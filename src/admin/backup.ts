@@ -13,10 +13,12 @@ import { dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
+import { databaseName, keyName } from '../access/open-data.ts';
+import { DatabaseDamaged, explained } from '../database/sqlite/failures.ts';
 import { runTar } from './tar.ts';
 
 /** What a backup holds; everything else in the data directory can be made again. */
-export const members = { database: 'muster.sqlite', key: 'secret.key', tls: 'tls', ssh: 'ssh' } as const;
+export const members = { database: databaseName, key: keyName, tls: 'tls', ssh: 'ssh' } as const;
 
 /** Copies the data of a server, running or not, as of one moment into one tar file that only its owner can read. */
 export async function backup(dataDir: string, file: string): Promise<void> {
@@ -56,7 +58,12 @@ function makeStaging(target: string): string {
 function copyDatabase(from: string, to: string): void {
   const connection = new Sqlite(from, { readonly: true, timeout: 10_000 });
   try {
+    // Made first, since SQLite would let everybody read it.
+    closeSync(openSync(to, 'wx', 0o600));
     connection.prepare('VACUUM INTO ?').run(to);
+  } catch (error) {
+    const cause = explained(error, from);
+    throw cause instanceof DatabaseDamaged ? cause : explained(error, to);
   } finally {
     connection.close();
   }

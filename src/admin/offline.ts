@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { SecretBox } from '../access/secrets.ts';
+import { openData } from '../access/open-data.ts';
+import type { SecretBox } from '../access/secrets.ts';
 import { Fault } from '../core/errors.ts';
 import type { Seal } from '../database/draft.ts';
 import { lockDataDirectory } from '../database/lock.ts';
-import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
-import { Store } from '../database/store.ts';
+import type { Store } from '../database/store.ts';
 import { sealer } from '../objects/accounts.ts';
 import { members } from './backup.ts';
 
@@ -29,8 +29,7 @@ export async function withStore<T>(
         if (!existsSync(join(dataDir, name))) throw noData(dataDir, `${name} is missing`);
       }
     }
-    const box = SecretBox.open(join(dataDir, members.key));
-    const store = await openStore(join(dataDir, members.database), box);
+    const { box, store } = await openData(dataDir);
     try {
       return await work({ store, box, seal: sealer(box) });
     } finally {
@@ -38,16 +37,6 @@ export async function withStore<T>(
     }
   } finally {
     lock.release();
-  }
-}
-
-async function openStore(file: string, box: SecretBox): Promise<Store> {
-  const database = await SqliteDatabase.open(file, box);
-  try {
-    return await Store.open(database);
-  } catch (error) {
-    await database.close();
-    throw error;
   }
 }
 

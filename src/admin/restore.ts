@@ -4,6 +4,7 @@ import Sqlite from 'better-sqlite3';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { lockDataDirectory, lockFileNames } from '../database/lock.ts';
+import { makeTreePrivate } from '../database/private-files.ts';
 import { finishRestore, readyName } from '../database/restored.ts';
 import { members } from './backup.ts';
 import { runTar } from './tar.ts';
@@ -36,6 +37,7 @@ async function unpack(file: string, directory: string): Promise<void> {
   await checkMembers(file);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   await withTar(file, ['-C', directory, '--no-same-owner', '-xpf', '-']);
+  makeTreePrivate(directory);
   for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) syncFile(join(entry.parentPath, entry.name));
   }

@@ -99,6 +99,14 @@ export class Client {
     return { status: reply.status, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
   }
 
+  /** A reply that is no JSON. */
+  async text(at: string): Promise<string> {
+    const reply = await this.#request('GET', at, 'text/plain', {});
+    const text = await textOf(reply, this.place.shown);
+    if (reply.status >= 400) throw this.#refusedBy(at, reply, text);
+    return text;
+  }
+
   /** The same as a stream of lines. */
   async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
     const reply = await this.#request(method, at, 'application/x-ndjson', options);

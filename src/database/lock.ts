@@ -1,8 +1,11 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { type FileLock, tryLock } from '../core/file-lock.ts';
 import { makeDirectory } from '../core/files.ts';
+import { complain } from '../core/standard-streams.ts';
+import { makePrivate } from './private-files.ts';
 import { finishRestore } from './restored.ts';
 
 export const lockFileNames: readonly string[] = ['lock.sqlite', 'lock.sqlite-journal', 'pid'];
@@ -13,8 +16,9 @@ export function lockDataDirectory(dir: string): FileLock {
   const lock = takeLock(dir);
   const pidFile = join(dir, 'pid');
   try {
-    writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
+    notePid(pidFile);
     finishRestore(dir);
+    makePrivate(dir);
   } catch (error) {
     lock.release();
     throw error;
@@ -28,6 +32,18 @@ export function lockDataDirectory(dir: string): FileLock {
       lock.release();
     },
   };
+}
+
+/** For people, and for the sentence below: a disk that is full is no reason not to start. */
+function notePid(file: string): void {
+  rmSync(file, { force: true });
+  try {
+    writeFileSync(file, `${process.pid}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    rmSync(file, { force: true });
+    complain(`muster: ${file} could not be written: ${(error as Error).message}.\n`);
+  }
 }
 
 function provideDirectory(dir: string): void {

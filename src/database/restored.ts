@@ -14,7 +14,7 @@ export function finishRestore(dir: string): void {
   if (!existsSync(ready)) return;
   const members = join(ready, 'new');
   const replaced = join(ready, 'old');
-  mkdirSync(replaced, { recursive: true });
+  mkdirSync(replaced, { recursive: true, mode: 0o700 });
   const arriving = existsSync(members) ? readdirSync(members) : [];
   const moveAway = (name: string) => {
     if (existsSync(join(dir, name))) renameSync(join(dir, name), join(replaced, name));

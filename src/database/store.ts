@@ -77,7 +77,8 @@ export class Store {
   #working: Promise<void> | undefined;
   #laterTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  #writeFailed = false;
+  /** Why the latest batch could not be written. */
+  #writeFailed: Fault | undefined;
   #followFailed = false;
   #batches = 0;
   #sets = 0;
@@ -156,7 +157,10 @@ export class Store {
   /** Keeps a record that may reach the disk up to a second later. */
   auditSoon(record: AuditRecord): void {
     if (this.#laterAudits.length >= maximumQueuedAudits) {
-      throw new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 });
+      throw (
+        this.#writeFailed ??
+        new Fault('unavailable', 'The audit log cannot keep up; try again shortly.', { retryAfter: 1 })
+      );
     }
     this.#laterAudits.add(record);
     this.#scheduleLater();
@@ -309,7 +313,7 @@ export class Store {
       await this.#recover(error, batch, audits);
       return;
     }
-    this.#writeFailed = false;
+    this.#writeFailed = undefined;
     this.#batches++;
     this.#sets += sets.length;
     this.#writeTime += performance.now() - began;
@@ -332,9 +336,9 @@ export class Store {
         cause = failure;
       }
     }
-    this.#writeFailed = true;
     const sentence = 'The database could not be written; nothing was changed.';
-    const fault = new Fault('unavailable', sentence, { retryAfter: 5, cause });
+    const fault = cause instanceof Fault ? cause : new Fault('unavailable', sentence, { retryAfter: 5, cause });
+    this.#writeFailed = fault;
     for (const { reject } of [...batch, ...audits]) reject(fault);
     this.#computeAnew([]);
   }

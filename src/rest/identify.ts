@@ -1,4 +1,7 @@
+import type { Refusals } from '../access/refusals.ts';
+import { DiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
+import type { AuditRecord } from '../database/database.ts';
 import type { Identity } from './authenticate.ts';
 import { credentialsOf } from './credentials.ts';
 import type { HttpRequest } from './http-request.ts';
@@ -22,7 +25,8 @@ export function identify(
   }
   const refused = async (error: unknown): Promise<never> => {
     if (services.audit && error instanceof Fault)
-      await services.refusals.note(
+      await noteRefusal(
+        services.refusals,
         refusalRecord(route, request, userName?.slice(0, 256) ?? '', 'Denied (authentication)'),
       );
     throw root.takesAuthorization ? explained(error, hint()) : error;
@@ -34,6 +38,16 @@ export function identify(
     return identity instanceof Promise ? identity.catch(refused) : identity;
   } catch (error) {
     return refused(error);
+  }
+}
+
+/** Strangers hear nothing about the directories of this machine. */
+async function noteRefusal(refusals: Refusals, record: AuditRecord): Promise<void> {
+  try {
+    await refusals.note(record);
+  } catch (error) {
+    if (!(error instanceof DiskFull)) throw error;
+    throw new DiskFull('The audit log could not be written', undefined, error.cause);
   }
 }
 

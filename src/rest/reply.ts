@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
@@ -42,6 +43,7 @@ export function faultOf(error: unknown, log: Logger, id: string): Fault {
     return error;
   }
   log.error({ request: id, err: error }, 'a request failed unexpectedly');
+  if (isDiskFull(error)) return new DiskFull('A file could not be written', undefined, undefined);
   return new Fault('unavailable', `Something went wrong inside muster; its log says more under request ${id}.`, {
     retryAfter: 5,
   });

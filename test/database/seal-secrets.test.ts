@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }));
 
 async function opened<T>(sealing: SecretBox | undefined, work: (store: Store, database: SqliteDatabase) => Promise<T>) {
-  const database = await SqliteDatabase.open(file, sealing);
+  const database = await SqliteDatabase.open(file, { sealing });
   const store = await Store.open(database);
   try {
     return await work(store, database);

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { isNearlyFull } from '../../core/disk-full.ts';
 import { NotReached, Refused } from '../client-errors.ts';
 import type { CliCommand, Invocation } from '../invocation.ts';
 import { certificateOf } from '../own/certificates.ts';
@@ -8,7 +9,7 @@ import { contextsFile } from '../places.ts';
 const usage = `Usage: muster doctor
 
 Looks whether this client can work: is the server reached and well, is its certificate good, do the clocks agree, is the login
-valid, and what may it do. The exit status is 0 if all is well, 1 if something is wrong, 3 if the server is not reached or does not
+valid, what may it do, and do the server's disks have room (for those who may read its metrics). The exit status is 0 if all is well, 1 if something is wrong, 3 if the server is not reached or does not
 know you.`;
 
 const day = 86_400_000;
@@ -34,6 +35,7 @@ export const command: CliCommand = ownCommand(usage, {}, async (invocation, opti
     return code;
   }
   await checkRights(invocation, say);
+  await checkRoom(invocation, say);
   return code;
 });
 
@@ -109,4 +111,35 @@ async function checkRights({ client }: Invocation, say: Say): Promise<void> {
     'rights',
     [...may.map((each) => `may ${each}`), ...mayNot.map((each) => `may not ${each}`)].join(', '),
   );
+}
+
+/** Whoever may not read the metrics is told nothing about disks. */
+async function checkRoom({ client }: Invocation, say: Say): Promise<void> {
+  let text: string;
+  try {
+    text = await client.text('/metrics');
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    return;
+  }
+  const free = placesIn(text, 'muster_disk_free_bytes');
+  for (const [place, size] of placesIn(text, 'muster_disk_size_bytes')) {
+    const left = free.get(place) ?? 0;
+    const shown = `${place} has ${amount(left)} of ${amount(size)} left`;
+    if (!isNearlyFull(left, size)) say(true, 'disk', shown);
+    else say(false, 'disk', `${left === 0 ? `${place} is full` : `${shown} and is nearly full`}; make room there`);
+  }
+}
+
+const amount = (bytes: number): string =>
+  bytes < 1e9 ? `${Math.round(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+
+/** The numbers of a metric by what they are about: "data /var/lib/muster". */
+function placesIn(text: string, metric: string): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    const found = /^(\w+)\{place="(\w+)",path="(.*)"\} (\d+)$/.exec(line);
+    if (found?.[1] === metric) places.set(`${found[2]} (${found[3]})`, Number(found[4]));
+  }
+  return places;
 }

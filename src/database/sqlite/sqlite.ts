@@ -28,6 +28,7 @@ import type { SortedMap } from '../sorted-map.ts';
 import { joinKey, type Row, snapshotTables, tableNamed } from '../tables.ts';
 import { auditBlocks, readAudit } from './audit-log.ts';
 import { openSqlite } from './connection.ts';
+import { DatabaseDamaged, explained } from './failures.ts';
 import { JournalReader, journalOrigin } from './journal-reader.ts';
 import { type Sealing, sealSecrets } from './seal-secrets.ts';
 import { loadTable, SharedTexts } from './load.ts';
@@ -62,8 +63,17 @@ const changesAfter = `
 
 type Unnumbered<T> = T extends { id: number } ? Omit<T, 'id'> : never;
 
+export interface OpenOptions {
+  readonly sealing?: Sealing | undefined;
+  /** Hears that nobody can go on with the database. */
+  readonly damaged?: ((fault: DatabaseDamaged) => void) | undefined;
+}
+
 /** SQLite in one file: this thread only reads, a worker thread does all writing, so that a sync never holds up the event loop. */
 export class SqliteDatabase implements Database {
+  readonly #file: string;
+  /** Hears once that nobody can go on with this database. */
+  readonly #damaged: (fault: DatabaseDamaged) => void;
   readonly #worker: Worker;
   readonly #reader: SQLite.Database;
   readonly #statements: Statements;
@@ -77,8 +87,16 @@ export class SqliteDatabase implements Database {
   /** Rows that had the names of secrets and were stored in clear text until now. */
   readonly newlySealed: readonly string[];
 
-  private constructor(worker: Worker, reader: SQLite.Database, newlySealed: readonly string[]) {
+  private constructor(
+    file: string,
+    worker: Worker,
+    reader: SQLite.Database,
+    newlySealed: readonly string[],
+    damaged: (fault: DatabaseDamaged) => void,
+  ) {
+    this.#file = file;
     this.newlySealed = newlySealed;
+    this.#damaged = damaged;
     this.#worker = worker;
     this.#reader = reader;
     this.#statements = new Statements(new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database: reader }) }));
@@ -91,28 +109,32 @@ export class SqliteDatabase implements Database {
     worker.on('exit', () => this.#fail(new Error('The thread that writes the database has ended.')));
   }
 
-  /** Without `sealing` it stays as it is stored. */
-  static async open(file: string, sealing?: Sealing): Promise<SqliteDatabase> {
+  /** Without `sealing` secrets stay as they are stored. */
+  static async open(file: string, { sealing, damaged = () => undefined }: OpenOptions = {}): Promise<SqliteDatabase> {
     const worker = new Worker(programFile('database/sqlite/worker'), {
       workerData: { file },
       // A thread has the cache only if its environment names it.
       env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
     });
-    await new Promise<void>((resolve, reject) => {
-      worker.once('message', ({ error }: Response) => (error ? reject(new Error(error.message)) : resolve()));
-      worker.once('error', reject);
-    });
     try {
+      await new Promise<void>((resolve, reject) => {
+        worker.once('message', ({ error }: Response) => (error ? reject(errorOf(error)) : resolve()));
+        worker.once('error', reject);
+      });
       const newlySealed = sealing ? sealSecrets(file, sealing) : [];
-      return new SqliteDatabase(worker, openSqlite(file, { readonly: true }), newlySealed);
+      return new SqliteDatabase(file, worker, openSqlite(file, { readonly: true }), newlySealed, damaged);
     } catch (error) {
-      // The thread would keep the process from ending.
+      // A thread that is left keeps the process alive, which then neither serves nor ends.
       await worker.terminate();
-      throw error;
+      throw explained(error, file);
     }
   }
 
   async load(): Promise<Contents> {
+    return this.#read(() => this.#load());
+  }
+
+  #load(): Contents {
     const read = this.#reader.transaction(() => {
       const meta = this.#reader.prepare(`select value from ${metaTable} where name = 'revision'`).get();
       const revision = Number((meta as { value: string }).value);
@@ -154,6 +176,10 @@ export class SqliteDatabase implements Database {
   }
 
   async changesAfter(after: number): Promise<readonly ChangeSet[] | undefined> {
+    return this.#read(() => this.#changesFrom(after));
+  }
+
+  #changesFrom(after: number): readonly ChangeSet[] | undefined {
     const sets: (Omit<ChangeSet, 'changes'> & { readonly parts: JournalChanges[] })[] = [];
     let rows = 0;
     for (const row of this.#changesAfter.iterate(after) as IterableIterator<SequenceRow>) {
@@ -194,19 +220,19 @@ export class SqliteDatabase implements Database {
   }
 
   readJournal(query: JournalQuery): AsyncIterable<readonly JournalEntry[]> {
-    return this.#journal.entries(query);
+    return this.#readPieces(this.#journal.entries(query));
   }
 
   readChanges(after: number, until: number): AsyncIterable<readonly JournalChanges[]> {
-    return this.#journal.changes(after, until);
+    return this.#readPieces(this.#journal.changes(after, until));
   }
 
   async oldestEntry(): Promise<Pick<JournalEntry, 'revision' | 'time'> | undefined> {
-    return this.#journal.from(0);
+    return this.#read(() => this.#journal.from(0));
   }
 
   async revisionAt(time: number): Promise<number | undefined> {
-    return this.#journal.revisionAt(time);
+    return this.#read(() => this.#journal.revisionAt(time));
   }
 
   #sequence(): number {
@@ -214,6 +240,10 @@ export class SqliteDatabase implements Database {
   }
 
   async readLog(query: LogQuery): Promise<Row[]> {
+    return this.#read(() => this.#logRows(query));
+  }
+
+  async #logRows(query: LogQuery): Promise<Row[]> {
     const { table, where, after, limit } = query;
     if (table === 'auditlog') return readAudit(this.#reader, query);
     const statement = this.#reader.prepare(this.#statements.selectLog(table, Object.keys(where)));
@@ -226,7 +256,7 @@ export class SqliteDatabase implements Database {
   }
 
   async storedOrder(table: string): Promise<string[]> {
-    const stored = await inSlices(this.#ordinals(table));
+    const stored = await this.#read(() => inSlices(this.#ordinals(table)));
     return stored.sort((a, b) => a.ordinal - b.ordinal).map(({ key }) => key);
   }
 
@@ -263,7 +293,29 @@ export class SqliteDatabase implements Database {
     const pending = this.#pending.get(id);
     this.#pending.delete(id);
     if (!error) pending?.resolve();
-    else pending?.reject(error.clash ? new WriteClash(error.message) : new Error(error.message));
+    else pending?.reject(error.clash ? new WriteClash(error.message) : this.#explained(errorOf(error)));
+  }
+
+  async #read<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  async *#readPieces<T>(pieces: AsyncIterable<T>): AsyncGenerator<T, void, void> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      throw this.#explained(error);
+    }
+  }
+
+  #explained(error: unknown): Error {
+    const cause = explained(error, this.#file) as Error;
+    if (cause instanceof DatabaseDamaged) this.#damaged(cause);
+    return cause;
   }
 
   #fail(error: Error): void {
@@ -272,3 +324,7 @@ export class SqliteDatabase implements Database {
     this.#pending.clear();
   }
 }
+
+/** An error of the worker thread. */
+const errorOf = ({ message, code }: NonNullable<Response['error']>): Error =>
+  Object.assign(new Error(message), { code });

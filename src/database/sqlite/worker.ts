@@ -1,4 +1,5 @@
 import '../../core/source-lines.ts';
+import type SQLite from 'better-sqlite3';
 import { Kysely, SqliteDialect } from 'kysely';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Retention } from '../database.ts';
@@ -21,19 +22,31 @@ export type Request =
   | { id: number; kind: 'part'; set: number; text: string }
   | { id: number; kind: 'prune'; retention: Retention }
   | { id: number; kind: 'close' };
-export type Response = { id: number; error?: { message: string; clash: boolean } };
+/** Of a failure what the other thread explains it by. */
+export type Response = { id: number; error?: { message: string; code: string | undefined; clash: boolean } };
 
 const port = parentPort!;
-const database = openSqlite((workerData as { file: string }).file);
-const builder = new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database }) });
 
-try {
-  await migrate(builder);
-} catch (error) {
-  port.postMessage({ id: 0, error: { message: (error as Error).message, clash: false } } satisfies Response);
-  process.exit(1);
+/** A step of a migration that failed says why in its cause. */
+function failureOf(error: unknown): NonNullable<Response['error']> {
+  const { message, cause } = error as Error;
+  const { code } = (cause ?? error) as { code?: string };
+  return { message, code, clash: false };
 }
-const writer = new Writer(database, new Statements(builder));
+
+async function open(): Promise<{ database: SQLite.Database; writer: Writer }> {
+  try {
+    const database = openSqlite((workerData as { file: string }).file);
+    const builder = new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database }) });
+    await migrate(builder);
+    return { database, writer: new Writer(database, new Statements(builder)) };
+  } catch (error) {
+    port.postMessage({ id: 0, error: failureOf(error) } satisfies Response);
+    process.exit(1);
+  }
+}
+
+const { database, writer } = await open();
 port.postMessage({ id: 0 } satisfies Response);
 
 const partsSent = new Map<number, string[][]>();
@@ -57,11 +70,11 @@ port.on('message', (request: Request) => {
   try {
     if (request.kind === 'write') {
       const clash = writer.write(request.base, wholeSets(request.id, request.sets), request.audit);
-      if (clash) response.error = { message: 'Somebody else has committed change sets.', clash };
+      if (clash) response.error = { message: 'Somebody else has committed change sets.', code: undefined, clash };
     } else if (request.kind === 'prune') writer.prune(request.retention);
     else database.close();
   } catch (error) {
-    response.error = { message: (error as Error).message, clash: false };
+    response.error = failureOf(error);
   }
   port.postMessage(response);
   if (request.kind === 'close') port.close();

@@ -41,7 +41,7 @@ export class Remote {
     { data, hosts, keys, box }: { data: string; hosts: Hosts; keys: SshKeys; box: SecretBox },
   ) {
     const files = join(data, 'files');
-    if (settings.sources === undefined) mkdirSync(files, { recursive: true });
+    if (settings.sources === undefined) mkdirSync(files, { recursive: true, mode: 0o700 });
     this.publicKey = keys.publicKey;
     this.fanOut = settings.fanOut;
     this.sources = new Sources(settings.sources ?? [files, '/install'], data, [shippedImageFiles]);

@@ -8,7 +8,7 @@ const mark = '# Shipped with muster';
 
 /** Puts the scripts that lists of the reference system count on into the directory of the scripts. What the site has there stays. */
 export function placeStockScripts(directory: string): void {
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(shipped)) {
     const text = readFileSync(join(shipped, name), 'utf8');
     const there = textOf(join(directory, name));

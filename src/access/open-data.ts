@@ -1,0 +1,67 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault } from '../core/errors.ts';
+import type { DatabaseDamaged } from '../database/sqlite/failures.ts';
+import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
+import { Store } from '../database/store.ts';
+import { SecretBox } from './secrets.ts';
+
+export const databaseName = 'muster.sqlite';
+export const keyName = 'secret.key';
+
+interface Watchers {
+  /** Hears why what others have committed could not be read; it is tried again. */
+  readonly failed?: (error: unknown) => void;
+  /** Hears that nobody can go on with the database. */
+  readonly damaged?: (fault: DatabaseDamaged) => void;
+}
+
+interface OpenedData {
+  readonly store: Store;
+  readonly box: SecretBox;
+  /** Rows that had the names of secrets and were stored in clear text until now. */
+  readonly newlySealed: readonly string[];
+}
+
+/** Opens database and key of a data directory, or makes both. What is left of a cluster's data is never taken for a new cluster. */
+export async function openData(
+  dataDir: string,
+  { failed, damaged }: Watchers = {},
+): Promise<OpenedData> {
+  refuseLostDatabase(dataDir);
+  const key = join(dataDir, keyName);
+  const box = existsSync(key) ? SecretBox.open(key) : undefined;
+  const database = await SqliteDatabase.open(join(dataDir, databaseName), { sealing: box, damaged });
+  try {
+    const store = await Store.open(database, failed);
+    if (!box && store.current.revision > 0) throw lostKey(dataDir);
+    // The key of a new database is made last: a start that was killed before that leaves nothing that would be refused.
+    return { store, box: box ?? SecretBox.open(key), newlySealed: database.newlySealed };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function refuseLostDatabase(dataDir: string): void {
+  const file = join(dataDir, databaseName);
+  const size = sizeOf(file);
+  if (size) return;
+  const left = [keyName, `${databaseName}-wal`].find((name) => sizeOf(join(dataDir, name)));
+  if (left === undefined) return;
+  throw new Fault('unavailable', [
+    `${file} is ${size === undefined ? 'missing' : 'empty'}, but ${left} beside it belongs to the database of a cluster.`,
+    `${restoring(dataDir)} For a new cluster choose another directory with --data.`,
+  ]);
+}
+
+const lostKey = (dataDir: string): Fault =>
+  new Fault('unavailable', [
+    `${join(dataDir, keyName)} is missing: without it the secrets in the database cannot be read.`,
+    `Put it back, or restore it with the database. ${restoring(dataDir)}`,
+  ]);
+
+const sizeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
+
+const restoring = (dataDir: string): string =>
+  `Copy ${dataDir} aside, then restore the latest backup: muster --data ${dataDir} restore BACKUP --replace.`;
