@@ -8,6 +8,7 @@ import { Metrics } from './core/metrics.ts';
 import type { FileLock } from './core/file-lock.ts';
 import { fileLimit } from './core/file-limit.ts';
 import { createLog, type Logger } from './core/log.ts';
+import { say } from './core/standard-streams.ts';
 import { lockDataDirectory } from './database/lock.ts';
 import type { Store } from './database/store.ts';
 import { Runs } from './dispatch/runs.ts';
@@ -83,7 +84,7 @@ export async function openContext(config: Config): Promise<Context> {
     opened = store;
     if (newlySealed.length > 0) log.warn(sealedNow(newlySealed));
     const seal = sealer(box);
-    await prepareFirstStart(store, seal, config);
+    say(await prepareFirstStart(store, seal, config));
     await dropInitialPassword(config.data, store, log);
     const hosts = await openHosts(config, log);
     const machine = thisMachine(() => hosts.resolve());

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { hashPassword, verifyPassword } from './access/crypt.ts';
 import type { Config } from './config.ts';
 import { writeFileAtomically } from './core/files.ts';
-import { say } from './core/standard-streams.ts';
 import { ownOrigin } from './database/changeset.ts';
 import { Draft, type Seal } from './database/draft.ts';
 import type { Store } from './database/store.ts';
@@ -14,14 +13,14 @@ import type { Logger } from './core/log.ts';
 import type { Snapshot } from './database/snapshot.ts';
 import usualSite from './usual-site.json' with { type: 'json' };
 
-/** Gives a database without accounts its first account and the rule that lets it do everything. */
+/** Gives a database without accounts its first account and the rule that lets it do everything. Returns what is to be said about it. */
 export async function prepareFirstStart(
   store: Store,
   seal: Seal,
   { data, rootPassword, newDatabase }: Config,
-): Promise<void> {
+): Promise<string> {
   // Only to spare every later start the hashing; whether it is the first is found out by the change.
-  if (accountNames(store.current).length > 0) return;
+  if (accountNames(store.current).length > 0) return '';
   const generated = rootPassword === undefined ? randomBytes(18).toString('base64url') : undefined;
   const file = initialPasswordFile(data);
   if (generated !== undefined) writeFileAtomically(file, `${generated}\n`, 0o600);
@@ -37,9 +36,10 @@ export async function prepareFirstStart(
     if (newDatabase === 'usual') fillUsual(draft);
     return draft.changes();
   });
-  if (generated === undefined) return;
-  if (!isFirst) rmSync(file);
-  else say(`root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`);
+  if (generated === undefined) return '';
+  if (isFirst) return `root's password is in ${file}; change it with PUT /tables/passwd/rows/key=xcat,username=root.\n`;
+  rmSync(file);
+  return '';
 }
 
 /** What is on every new management node of the reference system. Its own address and domain only people can tell. */

@@ -47,6 +47,7 @@ export class LineSink {
   }
 
   write(lines: string): void {
+    if (lines === '') return;
     if (this.#waiting.length + lines.length > mostWaiting) {
       this.#lost += lineCount(Buffer.from(this.#waiting));
       this.#waiting = '';

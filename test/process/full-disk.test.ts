@@ -72,10 +72,9 @@ test('a full disk is named in replies and by doctor; reads go on, and writes whe
 test('a server ends on a disk that is full, and one that cannot start there says why', async () => {
   disk.fill();
   expect(await stopService(service)).toBe(0);
-  const started = await startService(disk.directory).then(
-    (again) => stopService(again),
-    (error: unknown) => String(error),
-  );
-  expect(started).toContain(`the file system of ${disk.directory} is full`);
+  disk.makeRoom();
+  expect(await stopService(await startService(disk.directory))).toBe(0);
+  disk.fill();
+  await expect(startService(disk.directory)).rejects.toThrow(`the file system of ${disk.directory} is full`);
   disk.makeRoom();
 });
