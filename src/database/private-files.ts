@@ -1,21 +1,20 @@
 import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { complain } from '../core/standard-streams.ts';
 
-/** Directories that are nobody's but muster's. */
+/** Files and directories that are nobody's but muster's. A key of secrets that others could read is refused, since they may have read it. */
+const ownFiles = /^(muster\.sqlite|lock\.sqlite|pid$|initial-password$|hosts-lines\.jsonl)/;
 const wholeTrees = ['tls', 'ssh', 'long-work'];
 /** What is in these keeps its mode: nodes get files with the modes they have here. Named has a user of its own, who reads `dns`. */
 const doorsOnly = ['files', 'postscripts', 'dhcp', 'boot'];
 
-/**
- * Takes the rights of others away from what is in a data directory, whatever made it and under whichever umask. The key of secrets keeps
- * its mode: one that others could read is refused, since they may have read it.
- */
+/** Takes the rights of others away from what is muster's in a data directory, whatever made it and under whichever umask. */
 export function makePrivate(dataDir: string): void {
   for (const entry of readdirSync(dataDir, { withFileTypes: true })) {
     const path = join(dataDir, entry.name);
-    if (entry.isFile() && entry.name !== 'secret.key') narrow(path);
-    else if (!entry.isDirectory()) continue;
-    else if (wholeTrees.includes(entry.name)) makeTreePrivate(path);
+    if (entry.isFile() && ownFiles.test(entry.name)) narrow(path);
+    if (!entry.isDirectory()) continue;
+    if (wholeTrees.includes(entry.name)) makeTreePrivate(path);
     else if (doorsOnly.includes(entry.name)) narrow(path);
   }
 }
@@ -31,6 +30,10 @@ export function makeTreePrivate(directory: string): void {
 }
 
 function narrow(path: string): void {
-  const { mode } = lstatSync(path);
-  if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
+  try {
+    const { mode } = lstatSync(path);
+    if ((mode & 0o077) !== 0) chmodSync(path, mode & 0o700);
+  } catch (error) {
+    complain(`muster: Others may be able to read ${path}: ${(error as Error).message}. Check its owner and mode.\n`);
+  }
 }

@@ -126,10 +126,19 @@ export class SupervisedProcess implements Daemon {
     return child;
   }
 
+  /** A daemon whose log cannot be opened, on a full disk for instance, runs without one. */
   #openLog(): number {
-    const size = statSync(this.#logFile, { throwIfNoEntry: false })?.size ?? 0;
-    if (size > largestLog) renameSync(this.#logFile, `${this.#logFile}.1`);
-    return openSync(this.#logFile, 'a', 0o600);
+    try {
+      const size = statSync(this.#logFile, { throwIfNoEntry: false })?.size ?? 0;
+      if (size > largestLog) renameSync(this.#logFile, `${this.#logFile}.1`);
+      return openSync(this.#logFile, 'a', 0o600);
+    } catch (error) {
+      this.#log.error(
+        { err: error },
+        `${this.#spec.name} runs without its log ${this.#logFile}, which cannot be opened`,
+      );
+      return openSync('/dev/null', 'a');
+    }
   }
 
   async #untilReady(child: ChildProcess | undefined): Promise<void> {

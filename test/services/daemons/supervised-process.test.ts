@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,13 @@ const markFile = (): string => join(directory, 'toy.process');
 const pid = (): number => readMark(markFile())!.pid;
 
 describe('a supervised process', () => {
+  it('runs without its log where that cannot be opened', async () => {
+    mkdirSync(join(directory, 'toy.log'));
+    const toy = daemon();
+    await toy.start();
+    expect(await toy.isRunning()).toBe(true);
+  });
+
   it('is started, reloaded, stopped and started again', async () => {
     const toy = daemon();
     expect(await toy.isRunning()).toBe(false);
