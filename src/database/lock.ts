@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDiskFull } from '../core/disk-full.ts';
+import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { type FileLock, tryLock } from '../core/file-lock.ts';
 import { makeDirectory } from '../core/files.ts';
@@ -62,6 +62,7 @@ function takeLock(dir: string): FileLock {
   try {
     lock = tryLock(join(dir, 'lock.sqlite'));
   } catch (error) {
+    if (isDiskFull(error)) throw new DiskFull('The data directory cannot be locked', dir, error);
     throw new Fault(
       'unavailable',
       `The data directory ${dir} cannot be locked: ${(error as Error).message}. Check that the user who runs muster may write there.`,
