@@ -20,6 +20,7 @@ import { localNames } from './rest/local-names.ts';
 import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
+import { protectTrees } from './services/images/protect-trees.ts';
 import { stopSignals } from './stop-signals.ts';
 
 const closeTimeout = 30_000;
@@ -43,6 +44,9 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     // Before anybody can ask for another one.
     await context.status.resume();
     await resumeLongWork(context);
+    await protectTrees(context.store.current, context.images, context.log).catch((error: unknown) =>
+      context.log.error({ err: error }, 'trees of images could not be protected'),
+    );
     servers = await listen(context, rows);
     plain = await open(context, rows, context.config.http.listen, undefined);
     local = await openLocalSocket(context, rows);

@@ -140,7 +140,13 @@ describe('POST instance', () => {
 describe('an image', () => {
   test('is built, packed, shown, mended, put back, exported, removed and imported', async () => {
     await succeed({ action: 'gen' });
-    expect(readdirSync(directory).sort()).toEqual(['initrd-stateless.gz', 'kernel', 'muster-image.json', 'rootimg']);
+    expect(readdirSync(directory).sort()).toEqual([
+      '.private',
+      'initrd-stateless.gz',
+      'kernel',
+      'muster-image.json',
+      'rootimg',
+    ]);
     await server.ok('POST', '/osimages/lite', { ...attributes, provmethod: 'statelite' });
     await succeed({ action: 'gen' }, 'lite');
     const lite = await server.ok('GET', '/osimages/lite/instance');

@@ -10,6 +10,11 @@ export type { Act, InstalledPackage, Manifest, Pack, Part, Used } from './manife
 /** Its place says that muster made what lies beside it. */
 export const manifestFile = 'muster-image.json';
 export const treeName = 'rootimg';
+/**
+ * Where trees lie. They have programs with set-user-ID rights and devices, so only root may enter it; a tree's own mode is that of the
+ * root on nodes. Under the usual name there is a link.
+ */
+export const privateName = '.private';
 export const packsName = 'packs';
 const longest = 64 * 1024 * 1024;
 

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { Sources } from '../remote/sources.ts';
 import { installDirectory } from '../update/node-image.ts';
-import { manifestFile, packsName, treeName } from './manifest.ts';
+import { manifestFile, packsName, privateName, treeName } from './manifest.ts';
 import { isBelow, lstat, realPathOf, realPlace } from './real-paths.ts';
 
 /** The operating system's own: whatever attributes and settings say, no image is put there. */
@@ -33,7 +33,7 @@ export class ImagePaths {
     if (lstat(clean)?.isSymbolicLink())
       throw new Fault('invalid', `${what} ${path} is a symbolic link; name the directory itself.`);
     const real = realPlace(clean);
-    if (!this.#allowed(snapshot).some((directory) => real !== directory && isBelow(real, directory)))
+    if (!this.roots(snapshot).some((directory) => real !== directory && isBelow(real, directory)))
       throw this.#outside(snapshot, what, path);
     this.#checkOwn(real, what, path);
     const other = imageAround(real);
@@ -46,7 +46,7 @@ export class ImagePaths {
   source(snapshot: Snapshot, path: string, what: string): string {
     const clean = checkForm(path, what);
     const real = realPathOf(clean);
-    if (!this.#allowed(snapshot).some((directory) => isBelow(real ?? clean, directory))) {
+    if (!this.roots(snapshot).some((directory) => isBelow(real ?? clean, directory))) {
       if (!this.#sources.covers(clean)) throw this.#outside(snapshot, what, path);
       return this.#sources.admit(clean);
     }
@@ -55,7 +55,8 @@ export class ImagePaths {
     return real;
   }
 
-  #allowed(snapshot: Snapshot): string[] {
+  /** The directories for images, by their real paths. */
+  roots(snapshot: Snapshot): string[] {
     const all = [this.installDirectory(snapshot), ...this.#directories];
     return all.filter(isAbsolute).map((directory) => realPlace(resolve(directory)));
   }
@@ -92,7 +93,7 @@ export class ImagePaths {
 /** The directory of an image whose tree or packs a path lies in. */
 function imageAround(path: string): string | undefined {
   for (let [inside, above] = [path, dirname(path)]; above !== '/'; [inside, above] = [above, dirname(above)])
-    if ([treeName, packsName].includes(basename(inside)) && lstat(join(above, manifestFile))) return above;
+    if ([treeName, privateName, packsName].includes(basename(inside)) && lstat(join(above, manifestFile))) return above;
   return undefined;
 }
 

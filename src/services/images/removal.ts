@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Work } from '../long-work/work.ts';
 import { entryOf, type ImageJob, stagingFor, tellingDisk } from './image-job.ts';
-import { manifestFile, packsName, readManifestOf, treeName } from './manifest.ts';
+import { manifestFile, packsName, privateName, readManifestOf, treeName } from './manifest.ts';
 import { ownFiles } from './pack/kept-packs.ts';
 import { checkStillReal, isBelow } from './real-paths.ts';
 
@@ -36,7 +36,7 @@ async function remove(job: ImageJob, task: Work): Promise<Removed> {
   if (mount !== undefined) throw new Fault('invalid', `Something is mounted at ${mount}; unmount it first.`);
   const isOurs = manifest.source.kind !== 'found';
   const named = isOurs
-    ? [treeName, packsName, ...ownFiles(manifest)]
+    ? [treeName, privateName, packsName, ...ownFiles(manifest)]
     : [packsName, ...ownFiles(manifest).filter((name) => name.startsWith('rootimg.'))];
   // The manifest goes last, so that whoever is killed on the way can begin again.
   const removed = [...named.filter((name) => entryOf(join(directory, name))), manifestFile];

@@ -63,6 +63,7 @@ describe.each(families)('an image of RPM packages by %s', (tool, _osvers, databa
     expect(execFileSync('getcap', [join(tree, 'usr/bin/lab-ping')], { encoding: 'utf8' })).toContain('cap_net_raw=ep');
     expect(await names(job.directory)).toContain('lab-tool 1.0-1');
     expect(readdirSync(job.directory).sort()).toEqual([
+      '.private',
       'initrd-stateless.gz',
       'kernel',
       'muster-image.json',

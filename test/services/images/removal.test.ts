@@ -35,7 +35,8 @@ describe('removing an image', () => {
     rmSync(join(directory, 'muster-image.json'));
     await during((task) => pack(packJob(directory), task));
     await removing(directory);
-    expect(readdirSync(directory).sort()).toEqual(['initrd-stateless.gz', 'kernel', 'rootimg']);
+    expect(readdirSync(directory).sort()).toEqual(['.private', 'initrd-stateless.gz', 'kernel', 'rootimg']);
+    expect(existsSync(join(directory, 'rootimg/bin/tool'))).toBe(true);
   });
 
   it('refuses a directory without a manifest, of another image, or that is gone', async () => {

@@ -152,15 +152,19 @@ export const workOf = async ({ module }: Step): Promise<WorkModule<unknown, unkn
   ((await import(module)) as WorkModule<unknown, unknown>).work;
 
 const ephemeral = /(^|\/)\.muster-|^filler$/;
+/** Trees are found under their usual names too. */
+const elsewhere = /(^|\/)\.private(\/|$)/;
 
 /** All files below a directory with what is in them; of manifests only what does not depend on the time. */
 export function contents(top: string): Record<string, string> {
-  const names = readdirSync(top, { recursive: true, encoding: 'utf8' }).filter((name) => !ephemeral.test(name));
+  const names = readdirSync(top, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => !ephemeral.test(name) && !elsewhere.test(name),
+  );
   return Object.fromEntries(
     names.sort().map((name) => {
       const path = join(top, name);
       const status = lstatSync(path);
-      if (status.isDirectory()) return [name, 'directory'];
+      if (status.isDirectory() || name.endsWith('/rootimg')) return [name, 'directory'];
       if (!status.isFile()) return [name, 'link'];
       const text = readFileSync(path);
       return [name, name.endsWith(manifestFile) ? timeless(text.toString()) : hashOf(text.toString('latin1'))];

@@ -1,7 +1,6 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { chmod, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { exchange } from '../../../core/exchange.ts';
 import { Fault } from '../../../core/errors.ts';
 import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
@@ -10,6 +9,7 @@ import { type Manifest, readManifest, readManifestOf, replaceParts, treeName, wr
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
+import { placeForTree, privateTree, replaceTree } from '../tree/private-tree.ts';
 import { debian } from './debian.ts';
 import { checkRunnable, type Family } from './families.ts';
 import { asText, fingerprintOf, hashFile, updateOf } from './fingerprint.ts';
@@ -38,8 +38,9 @@ async function build(job: GenJob, task: Work): Promise<GenMade> {
       'invalid',
       `${directory}/${treeName} exists and muster did not make it. Move it away, or give the image another rootimgdir.`,
     );
+  const present = await privateTree(directory, task.tell);
   const fingerprint = await fingerprintOf(job, task);
-  if (!job.anew && before?.source.fingerprint === asText(fingerprint) && entryOf(join(directory, treeName))) {
+  if (!job.anew && before?.source.fingerprint === asText(fingerprint) && present !== undefined) {
     task.tell(`Nothing has changed since ${before.made.when}; the image stays as it is.`);
     return { did: 'nothing', packages: before.packages.length };
   }
@@ -47,8 +48,9 @@ async function build(job: GenJob, task: Work): Promise<GenMade> {
   const staging = await stagingFor(directory, task);
   const made = join(staging, 'image');
   mkdirSync(made, { mode: 0o755 });
-  const tree = join(made, treeName);
-  const changes = job.anew || !before ? undefined : changesOf(before, recipe, fingerprint.repositories);
+  const tree = placeForTree(made);
+  const changes =
+    job.anew || !before || present === undefined ? undefined : changesOf(before, recipe, fingerprint.repositories);
   const builder = builders[recipe.family];
   const scratch = join(staging, 'scratch');
   mkdirSync(scratch);
@@ -59,7 +61,7 @@ async function build(job: GenJob, task: Work): Promise<GenMade> {
       ...(changes.upgrade ? ['upgrades'] : []),
     ];
     task.tell(`The tree is brought up to date by ${builder.tool}: ${words.join(', ')}.`);
-    await copyTree(task, join(directory, treeName), tree);
+    await copyTree(task, present!, tree);
     await builder.update(task, recipe, tree, scratch, changes);
   } else {
     task.tell(`The tree is built anew from ${recipe.packages.sources.map(nameOf).join(', ')}.`);
@@ -140,10 +142,8 @@ export async function commit(
     await putInPlace(made, directory);
     return;
   }
-  const tree = join(directory, treeName);
   await replaceParts({ staging: dirname(made), directory }, { before, after: manifest }, async () => {
-    if (entryOf(tree)) exchange(join(made, treeName), tree);
-    else await rename(join(made, treeName), tree);
+    await replaceTree(made, directory);
     for (const file of manifest.files)
       if (entryOf(join(made, file))) await rename(join(made, file), join(directory, file));
     for (const file of before?.files ?? [])

@@ -4,11 +4,12 @@ import { Fault } from '../../../core/errors.ts';
 import { exchange } from '../../../core/exchange.ts';
 import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
-import { actNow, entryOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
+import { actNow, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
 import { readManifestOf, replaceParts, treeName } from '../manifest.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
+import { privateTree } from '../tree/private-tree.ts';
 import { checkRunnable } from './families.ts';
 
 export interface RunJob extends ImageJob {
@@ -30,9 +31,9 @@ const keptLines = 1_000;
 export const work = (job: RunJob, task: Work): Promise<RunMade> =>
   tellingDisk(`Nothing can be run in the image ${job.image}`, job.directory, async () => {
     const { image, directory, command, osarch, network } = job;
-    const tree = join(directory, treeName);
     const manifest = await readManifestOf(image, directory);
-    if (!manifest || !entryOf(tree)?.isDirectory())
+    const tree = manifest && (await privateTree(directory, task.tell));
+    if (!tree)
       throw new Fault(
         'invalid',
         `The image ${image} has no tree in ${directory} that muster made; build it first: POST instance {"action":"gen"}.`,

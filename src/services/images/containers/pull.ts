@@ -10,10 +10,11 @@ import { makeInitramfs } from '../build/initramfs.ts';
 import { findKernel, type Kernel } from '../build/kernel.ts';
 import { plainName } from '../bundles/bundle.ts';
 import { actNow, entryOf, stagingFor, tellingDisk, usualDirectory } from '../image-job.ts';
-import { type Manifest, readManifest, readManifestOf, treeName } from '../manifest.ts';
+import { type Manifest, readManifest, readManifestOf } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { installedIn } from '../tree/installed.ts';
+import { placeForTree, privateTree } from '../tree/private-tree.ts';
 import { inTree, makeDirectoryInTree, readInTree } from '../tree/tree-path.ts';
 import { applyLayer } from './apply-layer.ts';
 import { containerArchitecture } from './architectures.ts';
@@ -34,7 +35,8 @@ async function pull(job: PullJob, task: Work): Promise<Pulled> {
     const { image } = source;
     task.tell(`${source.shown} is ${image.digest}, ${image.layers.length} layers.`);
     const before = known === undefined ? undefined : await readManifestOf(name, known);
-    if (!job.anew && known !== undefined && before?.source.digest === image.digest && entryOf(join(known, treeName))) {
+    const present = before && (await privateTree(known!, task.tell));
+    if (!job.anew && known !== undefined && before?.source.digest === image.digest && present !== undefined) {
       task.tell(`The image ${name} is that already; it stays as it is.`);
       return { did: 'nothing', image: name, attributes: attributesOf(before, known) };
     }
@@ -45,10 +47,11 @@ async function pull(job: PullJob, task: Work): Promise<Pulled> {
       );
     const staging = await stagingFor(known ?? join(job.installDirectory, 'netboot', 'any'), task);
     const made = join(staging, 'image');
-    const tree = join(made, treeName);
-    mkdirSync(tree, { recursive: true, mode: 0o755 });
+    mkdirSync(made, { mode: 0o755 });
+    const tree = placeForTree(made);
+    mkdirSync(tree, { mode: 0o755 });
     await applyAll(job, source, tree, task);
-    return await finish(job, task, image, made, source.shown);
+    return await finish(job, task, image, { made, tree }, source.shown);
   } finally {
     await source.close();
   }
@@ -109,15 +112,21 @@ async function applyAll(job: PullJob, { image, remote }: Source, tree: string, t
 }
 
 /** The tree is there: what it is, its kernel, and its place. */
-async function finish(job: PullJob, task: Work, image: Image, made: string, reference: string): Promise<Pulled> {
+async function finish(
+  job: PullJob,
+  task: Work,
+  image: Image,
+  { made, tree }: { readonly made: string; readonly tree: string },
+  reference: string,
+): Promise<Pulled> {
   const { image: name, osarch, profile } = job;
-  const tree = join(made, treeName);
   const osvers = job.osvers ?? (await osversIn(tree));
   const directory =
     job.directory ?? usualDirectory(job.installDirectory, { method: 'netboot', osvers, osarch, profile });
   checkStillReal(directory);
   const before = await readManifestOf(name, directory);
-  if (!before && entryOf(directory))
+  if (before) await privateTree(directory, task.tell);
+  else if (entryOf(directory))
     throw new Fault(
       'invalid',
       `${directory} exists and muster did not make it. Move it away, or give another profile.`,
@@ -171,8 +180,8 @@ async function osversIn(tree: string): Promise<string> {
 /** Of the tree; or another image's, whose modules become part of the tree. */
 async function kernelFor({ kernel: wanted }: PullJob, task: Work, tree: string): Promise<Kernel | undefined> {
   if (wanted === undefined) return findKernel(tree, '');
-  const other = join(wanted.directory, treeName);
-  const found = (await readManifest(wanted.directory)) && entryOf(other) ? findKernel(other, '') : undefined;
+  const other = (await readManifest(wanted.directory)) && (await privateTree(wanted.directory, task.tell));
+  const found = other && findKernel(other, '');
   if (!found) throw new Fault('invalid', `The image ${wanted.image} has no kernel with modules that could be taken.`);
   const modules = inTree(tree, `/lib/modules/${found.version}`);
   if (!entryOf(modules)) {

@@ -8,9 +8,10 @@ import type { Work } from '../../long-work/work.ts';
 import { hashFile } from '../build/fingerprint.ts';
 import { findKernel } from '../build/kernel.ts';
 import { actNow, entryOf, epochOf, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
-import { type Manifest, type Pack, type Part, packsName, readManifestOf, treeName } from '../manifest.ts';
+import { type Manifest, type Pack, type Part, packsName, readManifestOf } from '../manifest.ts';
 import { changeableView } from '../tree/changeable-view.ts';
 import { installedIn } from '../tree/installed.ts';
+import { privateTree } from '../tree/private-tree.ts';
 import { authorizeKey, nameImage, removeIdentity, setRootPassword } from './access.ts';
 import { exclude } from './exclusions.ts';
 import { keepPack } from './kept-packs.ts';
@@ -25,18 +26,18 @@ export const work = (job: PackJob, task: Work): Promise<Pack> =>
 
 async function pack(job: PackJob, task: Work): Promise<Pack> {
   const { image, directory } = job;
-  const tree = join(directory, treeName);
-  if (!entryOf(tree)?.isDirectory())
-    throw new Fault(
-      'invalid',
-      `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
-    );
   const known = await readManifestOf(image, directory);
   // Ours are removed when there are too many.
   if (!known && entryOf(join(directory, packsName)))
     throw new Fault(
       'invalid',
       `${directory}/${packsName} exists and muster did not make it. Move it away, or give the image another rootimgdir.`,
+    );
+  const tree = await privateTree(directory, task.tell);
+  if (tree === undefined)
+    throw new Fault(
+      'invalid',
+      `The image ${image} has no tree in ${directory}; build it first: POST instance {"action":"gen"}.`,
     );
   const staging = await stagingFor(directory, task);
   const made = join(staging, 'pack');

@@ -114,7 +114,7 @@ describe('an image made of a container in a file', () => {
     layout([[...system, file('etc/new')]]);
     expect((await run(existing)).did).toBe('made');
     expect(existsSync(join(place(), 'rootimg/etc/new'))).toBe(true);
-    expect(readdirSync(place()).sort()).toEqual(['muster-image.json', 'rootimg']);
+    expect(readdirSync(place()).sort()).toEqual(['.private', 'muster-image.json', 'rootimg']);
   });
 
   it('boots with the kernel of its tree', async () => {
@@ -205,7 +205,7 @@ describe('an image made of a container in a file', () => {
     execFileSync('skopeo', ['--insecure-policy', 'copy', '-q', `oci:${umoci}:t`, `docker-archive:${docker}:a:1`]);
     for (const [name, path] of Object.entries({ umoci, docker })) {
       await run({ ...job, image: name, profile: name, from: { kind: 'file', path } });
-      execFileSync('diff', ['-r', '--no-dereference', tree, join(place(name), 'rootimg')]);
+      execFileSync('diff', ['-r', '--no-dereference', tree, `${place(name)}/rootimg/.`]);
       const made = join(place(name), 'rootimg/usr/bin');
       expect(statSync(join(made, 'ls')).ino).toBe(statSync(join(made, 'dir')).ino);
       const value = execFileSync('getfattr', ['--only-values', '-n', 'user.lab', 'ls'], {

@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { manifestFile } from '../../src/services/images/manifest.ts';
+import { startServer, temporaryDirectory } from '../harness/server.ts';
+import { smallImage } from '../services/images/small-image.ts';
+
+const [data, installdir] = [temporaryDirectory(), temporaryDirectory()];
+afterAll(() => [data, installdir].forEach((each) => rmSync(each, { recursive: true })));
+
+const kindOf = (path: string): string => {
+  const status = lstatSync(path);
+  return status.isSymbolicLink() ? 'link' : status.isDirectory() ? 'directory' : 'file';
+};
+
+test('a start closes the trees that are open to every user, and tells of those that it leaves', async () => {
+  const first = await startServer({ data });
+  await first.ok('PUT', '/globalconf/attrs/installdir', { installdir });
+  const define = (image: string, rootimgdir: string) =>
+    first.ok('POST', `/osimages/${image}`, {
+      imagetype: 'linux',
+      provmethod: 'netboot',
+      osvers: 'debian12',
+      osarch: 'x86_64',
+      profile: image,
+      rootimgdir,
+    });
+  const [usual, apart, forgotten, handmade, mounted] = [
+    smallImage(installdir, 'usual', 'usual'),
+    smallImage(join(installdir, 'apart'), 'apart', 'apart'),
+    smallImage(installdir, 'forgotten', 'forgotten'),
+    smallImage(installdir, 'handmade', 'handmade'),
+    smallImage(installdir, 'mounted', 'mounted'),
+  ];
+  rmSync(join(handmade, manifestFile));
+  await define('usual', usual);
+  await define('apart', apart);
+  await define('handmade', handmade);
+  mkdirSync(join(installdir, 'netboot/notes'));
+  await first.stop();
+  execFileSync('mount', ['--bind', join(mounted, 'rootimg'), join(mounted, 'rootimg')]);
+  const second = await startServer({ data });
+  try {
+    for (const directory of [usual, apart, forgotten]) {
+      expect(kindOf(join(directory, 'rootimg'))).toBe('link');
+      expect(lstatSync(join(directory, '.private')).mode & 0o777).toBe(0o700);
+      expect(readFileSync(join(directory, 'rootimg/bin/tool'), 'utf8')).toBe('tool');
+    }
+    for (const directory of [handmade, mounted]) expect(kindOf(join(directory, 'rootimg'))).toBe('directory');
+    expect(second.output()).toContain(`${handmade}/rootimg was not made by muster`);
+    expect(second.output()).toContain(`${mounted}/rootimg cannot be moved`);
+    await second.ok('POST', '/osimages/usual/instance', { action: 'pack' });
+    await second.ok('DELETE', '/osimages/usual/instance');
+    expect(() => lstatSync(usual)).toThrow('ENOENT');
+  } finally {
+    execFileSync('umount', [join(mounted, 'rootimg')]);
+    await second.stop();
+  }
+});
