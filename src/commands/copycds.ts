@@ -3,6 +3,7 @@ import { programFile } from '../core/home.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { defineImages } from '../services/images/media/define-images.ts';
 import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
+import { mediumPlace } from '../services/images/media/medium-place.ts';
 import { optionWords } from '../services/images/media/options.ts';
 import { checkArch, parseName } from '../services/images/media/recognise.ts';
 import { realPlace } from '../services/images/real-paths.ts';
@@ -34,7 +35,7 @@ export const copycds = long<typeof args, MediumJob, MediumMade>({
       named: iso,
       name,
       arch: arch === undefined ? undefined : checkArch(arch),
-      path: path === undefined ? undefined : paths.place(snapshot, path, 'The path of the tree'),
+      path: path === undefined ? undefined : mediumPlace(snapshot, paths, path),
       installdir: realPlace(installDirectory(effectiveReader(snapshot))),
       inspects: inspect === true,
       makesImages: noosimage !== true,

@@ -85,6 +85,14 @@ describe('POST instance', () => {
     expect((await refusal(body, { root: '/xcatws' }))[0]).toBe(atReference);
   });
 
+  test('refuses to put a bundle among the files that images and nodes find', async () => {
+    const [, , text] = await refusal({
+      action: 'export',
+      params: [{ destination: join(installdir, 'custom/netboot/x.tgz') }],
+    });
+    expect(text).toContain(`is not for bundles: they are written below ${installdir}/export`);
+  });
+
   test('refuses an image that does not exist, and one that is installed', async () => {
     expect((await refusal({ action: 'gen' }, {}, 'absent'))[0]).toBe(404);
     await server.ok('POST', '/osimages/installed', { ...attributes, provmethod: 'install' });

@@ -101,6 +101,62 @@ test('-p must lie below the directories for images', async () => {
   expect(row.dirpaths).toBe(path);
 });
 
+test('an account that may only copy media cannot bring templates, lists and scripts that images find', async () => {
+  await server.ok('PUT', '/tables/passwd/rows/key=xcat,username=carla', { password: 'carlas-own' });
+  await server.ok('POST', '/policy/6', { name: 'carla', commands: 'copycds', rule: 'allow' });
+  const { token } = await server.ok('POST', '/tokens', { userName: 'carla', userPW: 'carlas-own' }, { token: null });
+  const files = { 'compute.tmpl': 'd-i preseed/late_command string evil\n', 'compute.postinstall': '#!/bin/sh\n' };
+  const iso = burn(installdir, 'planted', { ...debianTree(), ...files });
+  const places = [
+    'custom/install/debian',
+    'custom',
+    'custom/media',
+    'netboot/debian12/x86_64',
+    'postscripts/x86_64',
+    'winpostscripts',
+    'post/otherpkgs/debian12.12/x86_64',
+    'export/x86_64',
+    'debian12',
+    'debian12/nothing',
+    'debian12/x86_64/more',
+    'media',
+  ];
+  for (const place of places) {
+    const reply = await copy({ iso, params: [{ '-p': join(installdir, place) }] }, { token: token.id });
+    expect([place, ...errorOf(reply), reply.json.error[0]]).toEqual([
+      place,
+      403,
+      1,
+      expect.stringContaining('is not for media'),
+    ]);
+  }
+  expect(readdirSync(installdir).filter((name) => ['custom', 'netboot', 'post'].includes(name))).toEqual([]);
+});
+
+test('-p is neither inside the tree of another medium nor where an image has its files', async () => {
+  const iso = join(installdir, 'ubuntu.iso');
+  await server.ok('POST', '/osimages/scripted', {
+    imagetype: 'linux',
+    provmethod: 'netboot',
+    postinstall: join(installdir, 'media/scripts/run'),
+    rootimgdir: join(installdir, 'media/tree/compute'),
+  });
+  for (const [place, sentence] of [
+    ['media/mine/below', 'is inside the tree of another medium'],
+    ['media/scripts', 'is where the image scripted has its postinstall'],
+    ['media/tree', 'is where the image scripted has its rootimgdir'],
+    ['media/tree/compute/rootimg', 'is where the image scripted has its rootimgdir'],
+    ['debian12.12/x86_64', 'is the tree of debian12.12 for x86_64, and the medium is ubuntu24.04.3'],
+  ] as const)
+    expect(await refused({ iso, params: [{ '-p': join(installdir, place) }] })).toEqual([
+      403,
+      1,
+      expect.stringContaining(sentence),
+    ]);
+  await server.ok('POST', '/osimages', { iso, params: [{ '-p': join(installdir, 'ubuntu24.04-test/x86_64') }] });
+  await server.ok('DELETE', '/osimages/scripted');
+});
+
 test('what cannot be copied is an error that says why', async () => {
   const noise = join(installdir, 'noise.iso');
   writeFileSync(noise, 'x'.repeat(100_000));

@@ -78,7 +78,7 @@ export const imageInstance: Endpoint[] = [
           Type.Array(Type.Record(Type.String(), Type.Unknown()), {
             maxItems: 100,
             description:
-              'options as attribute:value objects. Of gen: anew. Of pack: method (squashfs, cpio), compress (squashfs: zstd, xz, gzip, lz4; cpio: gzip, pigz, xz), nosyncfiles. Of export: destination. Of run: network. Of rollback: pack. The value of anew, nosyncfiles and network is ""',
+              'options as attribute:value objects. Of gen: anew. Of pack: method (squashfs, cpio), compress (squashfs: zstd, xz, gzip, lz4; cpio: gzip, pigz, xz), nosyncfiles. Of export: destination (below INSTALLDIR/export). Of run: network. Of rollback: pack. The value of anew, nosyncfiles and network is ""',
           }),
         ),
       },

@@ -78,7 +78,7 @@ const imageBody = Type.Object(
     params: Type.Optional(
       Type.Array(Type.Record(Type.String(), Type.Unknown()), {
         description:
-          'options as attribute:value objects. Of iso: -n (name) and -a (arch) say what is on the medium, -p (path) where the tree is to be; -i (inspect) copies nothing, -o (noosimage) defines no images, -w (nonoverwrite) leaves a tree that exists as it is; the value of these three is "". Of containers: arch (as osarch; absent: that of the management node), osvers (absent: as the container says), profile (absent: the name), kernel (an image whose kernel and modules are taken), image (which of several in a file), force (made anew even if it is the same). Of bundles: name (what the image is called here), profile, arch (if it is not that of the management node)',
+          'options as attribute:value objects. Of iso: -n (name) and -a (arch) say what is on the medium, -p (path) where the tree is to be: INSTALLDIR/media/NAME, or INSTALLDIR/OS/ARCH with more behind the OS if wanted; -i (inspect) copies nothing, -o (noosimage) defines no images, -w (nonoverwrite) leaves a tree that exists as it is; the value of these three is "". Of containers: arch (as osarch; absent: that of the management node), osvers (absent: as the container says), profile (absent: the name), kernel (an image whose kernel and modules are taken), image (which of several in a file), force (made anew even if it is the same). Of bundles: name (what the image is called here), profile, arch (if it is not that of the management node)',
         maxItems: 100,
       }),
     ),

@@ -5,14 +5,19 @@ import type { Tree } from './trees.ts';
 
 export interface BurnOptions {
   /** How files are called on it. */
-  readonly names?: 'rock-ridge' | 'joliet' | 'plain';
+  readonly names?: 'rock-ridge' | 'own-modes' | 'joliet' | 'plain';
   /** Puts the MD5 sum of the whole medium into it. */
   readonly implants?: boolean;
   /** Something to do to the tree before. */
   before?(tree: string): void;
 }
 
-const nameFlags = { 'rock-ridge': ['-r', '-J'], joliet: ['--norock', '-J'], plain: ['--norock'] } as const;
+const nameFlags = {
+  'rock-ridge': ['-r', '-J'],
+  'own-modes': ['-R', '-J'],
+  joliet: ['--norock', '-J'],
+  plain: ['--norock'],
+} as const;
 
 /** Makes a medium with these files in the directory, and says where it is. */
 export function burn(directory: string, name: string, tree: Tree, options: BurnOptions = {}): string {

@@ -135,6 +135,22 @@ describe('a bundle', () => {
     expect(readdirSync(join(top, 'export'))).toEqual(['img.tgz']);
   });
 
+  it('is written over an older one of the same image, and over nothing else', async () => {
+    const { top, directory, file } = await exported();
+    const job = { ...packJob(directory), attributes, files: [], packed: true, destination: file };
+    await during((task) => exportImage(job, task));
+    for (const content of ['mine', gzipSync('mine'), gzipSync(Buffer.alloc(2_048))]) {
+      writeFileSync(join(top, 'export/mine.tgz'), content);
+      const over = { ...job, destination: join(top, 'export/mine.tgz') };
+      expect(await refusal(during((task) => exportImage(over, task)))).toContain('is no bundle of the image img');
+      expect(readFileSync(over.destination).equals(Buffer.from(content))).toBe(true);
+    }
+    const other = smallImage(top, 'other', 'other');
+    await during((task) => pack({ ...packJob(other), image: 'other' }, task));
+    const foreign = { ...job, image: 'other', directory: other };
+    expect(await refusal(during((task) => exportImage(foreign, task)))).toContain('is no bundle of the image other');
+  });
+
   it('is not exported over a directory, and not of an image that is not packed', async () => {
     const { top, directory } = await exported();
     mkdirSync(join(top, 'export/d'));

@@ -14,6 +14,7 @@ import { packDirectory } from '../pack/kept-packs.ts';
 import { partOf } from '../pack/pack.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { type Bundle, bundleFile } from './bundle.ts';
+import { imageOfBundle } from './bundle-head.ts';
 
 export interface ExportJob extends ImageJob {
   readonly attributes: Readonly<Record<string, string>>;
@@ -44,6 +45,11 @@ async function exportImage(job: ExportJob, task: Work): Promise<Exported> {
   checkStillReal(destination);
   if (entryOf(destination) && !entryOf(destination)!.isFile())
     throw new Fault('invalid', `${destination} exists and is not a file; name another.`);
+  if (entryOf(destination) && (await imageOfBundle(destination)) !== image)
+    throw new Fault(
+      'invalid',
+      `${destination} exists and is no bundle of the image ${image}, so it is left as it is; name another file, or move it away.`,
+    );
   const manifest = await readManifestOf(image, directory);
   const pack = manifest?.packs.find(({ id }) => id === manifest.current);
   if (job.packed && !pack)

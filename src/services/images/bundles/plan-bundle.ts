@@ -7,12 +7,13 @@ import { typeNamed } from '../../../objects/types.ts';
 import { hostArchitecture } from '../build/families.ts';
 import { describeImage, isBuiltMethod } from '../describe-image.ts';
 import type { Images } from '../images.ts';
-import { realPlace } from '../real-paths.ts';
+import { isBelow, realPlace } from '../real-paths.ts';
 import { fileAttributes } from './bundle.ts';
 import type { ExportJob } from './export.ts';
 import type { ImportJob } from './import.ts';
 
 const osimage = typeNamed('osimage');
+const exportName = 'export';
 
 export interface ExportOptions {
   readonly by: string;
@@ -21,8 +22,7 @@ export interface ExportOptions {
 
 export function planExport(snapshot: Snapshot, images: Images, name: string, options: ExportOptions): ExportJob {
   const { image, job } = describeImage(snapshot, images, name, options.by);
-  const usual = join(images.paths.installDirectory(snapshot), 'export', `${name}.tgz`);
-  const destination = images.paths.place(snapshot, options.destination || usual, 'The destination');
+  const destination = destinationOf(snapshot, images, name, options.destination);
   if (!/\.(tgz|tar\.gz)$/.test(destination))
     throw new Fault('invalid', `The destination ${destination} must end in .tgz or .tar.gz.`);
   const files = fileAttributes.flatMap((attribute) =>
@@ -38,6 +38,17 @@ export function planExport(snapshot: Snapshot, images: Images, name: string, opt
     packed: isBuiltMethod(image.method),
     destination,
   };
+}
+
+/** Bundles go where nothing looks for files that nodes get. */
+function destinationOf(snapshot: Snapshot, { paths }: Images, name: string, given: string | undefined): string {
+  const usual = join(paths.installDirectory(snapshot), exportName);
+  const real = paths.place(snapshot, given || join(usual, `${name}.tgz`), 'The destination');
+  if (paths.roots(snapshot).some((root) => isBelow(real, join(root, exportName)))) return real;
+  throw new Fault(
+    'invalid',
+    `The destination ${given} is not for bundles: they are written below ${usual}, or below ${exportName} in a directory of the setting images.directories.`,
+  );
 }
 
 export interface ImportOptions {

@@ -28,14 +28,19 @@ export interface Contents {
 const referenceFile = 'manifest.xml';
 /** Bytes of all files together: what no image has. */
 const mostBytes = 64 * 1024 ** 3;
+/** Headers and padding, or nothing at all: a small file that becomes a large one keeps a processor busy for hours. */
+const mostBesideFiles = 1024 ** 3;
 
 /** Unpacks a bundle into an empty directory. It comes from elsewhere: nothing in it decides where anything is written. */
 export async function unpackBundle(file: string, into: string, task: Work): Promise<Contents> {
   const members = new BundleMembers(file, into);
   const reader = new TarReader(members);
+  let length = 0;
   try {
     for await (const chunk of bytesOf(file)) {
       task.signal.throwIfAborted();
+      length += chunk.length;
+      if (length > mostBytes + mostBesideFiles) throw new TarError(`it has more than ${mostBytes} bytes`);
       reader.push(chunk);
     }
     reader.finish();
@@ -166,7 +171,8 @@ function memberPath(name: string): string | undefined {
   return parts.includes('..') ? undefined : parts.join('/');
 }
 
-async function* bytesOf(file: string): AsyncIterable<Buffer> {
+/** What the file holds, decompressed. */
+export async function* bytesOf(file: string): AsyncIterable<Buffer> {
   const handle = await openReal(file);
   if (!(await handle.stat()).isFile()) {
     await handle.close();

@@ -11,7 +11,7 @@ import { buildTree, type Verification } from './build-tree.ts';
 import { mediumChecksums } from './checksums.ts';
 import { type ImageMade, imagesFor } from './images-made.ts';
 import { IsoFile } from './iso/iso-file.ts';
-import { fingerprintOf, isComplete, lastOf, markerName } from './marker.ts';
+import { fingerprintOf, isComplete, lastOf, markerName, readMarker } from './marker.ts';
 import { Medium } from './medium.ts';
 import { ownSystem } from './own-system.ts';
 import { directoriesOf, discPlace, existingAbove, type Present, presentAt, putInPlace } from './place.ts';
@@ -53,6 +53,7 @@ export async function work(job: MediumJob, task: Work): Promise<MediumMade> {
     for (const line of found) task.tell(line);
     if (job.inspects) return { inspected: true, os, release, directories: [], images: [], messages: found };
     const tree = job.path ?? join(job.installdir, os, release.arch);
+    checkRelease(tree, os, release.arch);
     const place = discPlace(tree, release.disc);
     const messages = await tellingDisk(place, () => copy(job, task, medium, release, place));
     const directories = directoriesOf(tree);
@@ -73,6 +74,18 @@ async function openMedium({ iso, named }: MediumJob) {
       `The medium ${named} cannot be read on the management node: ${(error as Error).message}. Make sure that it is there and complete.`,
       { cause: error },
     );
+  }
+}
+
+/** Media share a tree only if they are of one release: what is installed from it must not become something else. */
+function checkRelease(tree: string, os: string, arch: string): void {
+  for (const directory of directoriesOf(tree)) {
+    const { os: other, arch: otherArch } = readMarker(directory)!;
+    if (other !== os || otherArch !== arch)
+      throw new Fault(
+        'invalid',
+        `${directory} is the tree of ${other} for ${otherArch}, and the medium is ${os} for ${arch}; give another path with -p.`,
+      );
   }
 }
 

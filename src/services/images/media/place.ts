@@ -48,9 +48,9 @@ export function putInPlace(made: string, place: string, before: Present): void {
 }
 
 /** The directories that the discs of a release are in. */
-export const directoriesOf = (tree: string): string[] => [
-  ...(readMarker(tree) ? [tree] : []),
-  ...discDirectories(tree),
-];
+export const directoriesOf = (tree: string): string[] =>
+  lstatSync(tree, { throwIfNoEntry: false })?.isDirectory()
+    ? [...(readMarker(tree) ? [tree] : []), ...discDirectories(tree)]
+    : [];
 
 export const discPlace = (tree: string, disc: number): string => (disc === 1 ? tree : join(tree, String(disc)));

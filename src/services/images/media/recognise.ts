@@ -63,6 +63,10 @@ export function parseName(name: string): Pick<Release, 'family' | 'base' | 'vers
   return { family: families[base]!, base, version };
 }
 
+/** Whether a name begins as that of an operating system does: `rocky9.6-test`. */
+export const namesOs = (name: string): boolean =>
+  Object.keys(families).some((base) => name.startsWith(base) && /^\d[\w.+-]*$/.test(name.slice(base.length)));
+
 export function checkArch(arch: string): string {
   const known = archNamed(arch);
   if (known === undefined)

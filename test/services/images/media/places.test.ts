@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { scratchDirectory } from '../../../harness/store.ts';
@@ -131,6 +140,27 @@ test('-p puts the tree elsewhere', async () => {
   const { made } = await copyMedium(first, installdir, { path });
   expect(made.directories).toEqual([path]);
   expect(treeOf(path)).toHaveProperty('install.amd/vmlinuz', '644 kernel');
+});
+
+test('no file of a medium gets the rights of its owner, and nobody else may write', async () => {
+  const iso = burn(
+    directory,
+    'rights',
+    { ...debianTree(), 'tool/run': 'x', 'tool/notes': 'y' },
+    {
+      names: 'own-modes',
+      before(root) {
+        for (const [name, mode] of [
+          ['tool', 0o2777],
+          ['tool/run', 0o6777],
+          ['tool/notes', 0o4666],
+        ] as const)
+          chmodSync(join(root, name), mode);
+      },
+    },
+  );
+  await copyMedium(iso, installdir);
+  expect(treeOf(tree)).toMatchObject({ 'tool/': '755', 'tool/run': '755 x', 'tool/notes': '644 y' });
 });
 
 test('a directory that is not of copycds is left alone', async () => {
