@@ -53,7 +53,7 @@ export class Authorizer {
     // What we need is known better here than there: registries ask for more in their challenges.
     url.searchParams.set('scope', `repository:${name}:pull`);
     const body = await within(this.#patience, signal, url, async (soon) => {
-      const response = await this.#http.get({ url, headers: {}, authorization: this.#login, signal: soon });
+      const { response } = await this.#http.get({ url, headers: {}, authorization: this.#login, signal: soon });
       if (response.statusCode !== 200) throw await refusal(response, registry, `${registry}/${name}`, this.hasLogin);
       return jsonOf(await wholeBody(response, mostTokenBytes, `The token of ${url.host}`), `The token of ${url.host}`);
     });

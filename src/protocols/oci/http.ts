@@ -28,6 +28,12 @@ export const patience: Patience = {
 
 export type Response = Dispatcher.ResponseData;
 
+export interface Answer {
+  readonly response: Response;
+  /** Whether the server that was asked gave it, not one that it redirected to. */
+  readonly isOwn: boolean;
+}
+
 const mostRedirects = 5;
 
 export interface Ask {
@@ -56,17 +62,19 @@ export class BoundedHttp {
   }
 
   /** The answer, after redirects. Whoever gets it reads or destroys its body. */
-  async get({ url, headers, authorization, signal }: Ask): Promise<Response> {
+  async get({ url, headers, authorization, signal }: Ask): Promise<Answer> {
     let at = url;
     for (let redirects = 0; ; redirects++) {
-      const shown = at.origin === url.origin ? authorization : undefined;
+      const isOwn = at.origin === url.origin;
+      const shown = isOwn ? authorization : undefined;
       const response = await this.#once(
         at,
         shown === undefined ? headers : { ...headers, authorization: shown },
         signal,
       );
       const { location } = response.headers;
-      if (response.statusCode < 300 || response.statusCode > 399 || typeof location !== 'string') return response;
+      if (response.statusCode < 300 || response.statusCode > 399 || typeof location !== 'string')
+        return { response, isOwn };
       discard(response);
       if (redirects === mostRedirects)
         throw new Fault('garbled', `${url.host} redirects more than ${mostRedirects} times.`);

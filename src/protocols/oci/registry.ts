@@ -6,6 +6,7 @@ import { digestOf } from './digest.ts';
 import { type Descriptor, jsonOf, mostDocumentBytes } from './documents.ts';
 import { Hosts } from './hosts.ts';
 import {
+  type Answer,
   BoundedHttp,
   BrokenTransfer,
   discard,
@@ -168,14 +169,16 @@ export class Registry {
 
   /** Asks with what authorization there is, and once more if it is not enough. */
   async #get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<Response> {
-    const ask = (): Promise<Response> =>
+    const ask = (): Promise<Answer> =>
       this.#http.get({ url, headers, authorization: this.#authorizer.authorization, signal });
-    let response = await ask();
-    if (response.statusCode === 401) {
-      discard(response);
-      await this.#authorizer.authorize(response.headers['www-authenticate'], signal);
-      response = await ask();
+    let answer = await ask();
+    // Only the registry itself says where a login is to be sent, not whoever it redirects to.
+    if (answer.response.statusCode === 401 && answer.isOwn) {
+      discard(answer.response);
+      await this.#authorizer.authorize(answer.response.headers['www-authenticate'], signal);
+      answer = await ask();
     }
+    const { response } = answer;
     if (response.statusCode === 200 || response.statusCode === 206) return response;
     throw await refusal(response, this.#reference.registry, this.#shown, this.#authorizer.hasLogin);
   }

@@ -205,6 +205,23 @@ describe('a registry that does not what it should', () => {
     expect(other.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
   });
 
+  it('may send us to one that asks for the login, which does not get it', async () => {
+    rough.trick = (request, response) => {
+      if (!isBlob(request)) return undefined;
+      response.writeHead(307, { location: `http://${other.address}${request.url}` }).end();
+      return true;
+    };
+    for (const challenge of [`Bearer realm="http://${other.address}/token"`, 'Basic realm="x"']) {
+      other.trick = (_request, response) => {
+        response.writeHead(401, { 'www-authenticate': challenge }).end();
+        return true;
+      };
+      await expect(fromRough({ credentials: labLogin })).rejects.toThrow('does not let this login read');
+    }
+    const shown = [...rough.requests, ...other.requests].filter(({ authorization }) => authorization !== undefined);
+    expect(shown).toEqual([]);
+  });
+
   it('may not send us to this machine, to plain HTTP or in circles', async () => {
     const redirect = (location: string) => {
       rough.trick = (request, response) => {
