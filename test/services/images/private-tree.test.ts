@@ -11,6 +11,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -137,6 +138,23 @@ describe('the tree of an image', () => {
     await during((each) => run(job, each));
     expect(accessTo(top, directory)).toEqual(rootOnly);
     expect([existsSync(join(tree, 'etc/mended')), modeOf(`${tree}/.`)]).toEqual([true, '711']);
+  });
+
+  it('leads to nothing of this machine when a program in it replaces a directory by a link', async () => {
+    const directory = smallImage();
+    copyFileSync('/bin/busybox', join(directory, 'rootimg/bin/busybox'));
+    const victim = temporary();
+    writeFileSync(join(victim, 'resolv.conf'), 'mine');
+    const command = [
+      '/bin/busybox',
+      'sh',
+      '-c',
+      `busybox=/bin/busybox; $busybox mv /etc /moved; $busybox ln -s ${victim} /etc`,
+    ];
+    const job = { ...packJob(directory), osarch: hostArchitecture(), command, network: true };
+    await during((task) => run(job, task));
+    expect(readlinkSync(join(directory, 'rootimg/etc'))).toBe(victim);
+    expect(readFileSync(join(victim, 'resolv.conf'), 'utf8')).toBe('mine');
   });
 
   it('that an administrator made is closed when it is packed', async () => {

@@ -117,7 +117,9 @@ async function withResolver<T>(tree: string, work: () => Promise<T>): Promise<T>
   await rm(place, { force: true });
   await writeInTree(tree, path, readFileSync('/etc/resolv.conf'), { mode: 0o644 });
   const result = await work();
-  await rm(place, { force: true });
-  if (link !== undefined) await symlink(link, place);
+  // The program may have made a link of /etc, which from outside would lead to that of this machine.
+  const after = inTree(tree, path, { follow: false });
+  await rm(after, { force: true });
+  if (link !== undefined) await symlink(link, after);
   return result;
 }
