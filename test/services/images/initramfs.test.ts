@@ -1,7 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { hostArchitecture } from '../../../src/services/images/build/families.ts';
 import { makeInitramfs } from '../../../src/services/images/build/initramfs.ts';
@@ -56,6 +65,27 @@ it('nothing of this machine is read through links among the modules', async () =
   expect(readFileSync(join(inside, 'kernel/squashfs.ko'), 'utf8')).toBe('driver');
   expect(readFileSync(join(inside, 'modules.alias'), 'utf8')).toBe('');
 });
+
+it.each(['gz', 'zst', 'xz', 'none'] as const)(
+  'a small module that becomes a large one is refused: %s',
+  async (kind) => {
+    const size = 257 << 20;
+    const made = treeWithKernel();
+    const module = `squashfs.ko${kind === 'none' ? '' : `.${kind}`}`;
+    writeFileSync(join(made.modules, 'modules.dep'), `${module}:\n`);
+    const path = join(made.modules, module);
+    if (kind === 'gz') writeFileSync(path, gzipSync(Buffer.alloc(size), { level: 1 }));
+    else if (kind === 'zst') writeFileSync(path, zstdCompressSync(Buffer.alloc(size)));
+    else if (kind === 'xz') writeFileSync(path, execFileSync('xz', ['-0c'], { input: Buffer.alloc(size) }));
+    else {
+      writeFileSync(path, '');
+      truncateSync(path, size);
+    }
+    expect(await refusal(make(made))).toBe(
+      `${module} in the image has more than 268435456 bytes, which no such file has.`,
+    );
+  },
+);
 
 it('a module that is named and not there is told by its name', async () => {
   const made = treeWithKernel();

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,22 +8,13 @@ import { readElf } from '../../../core/elf.ts';
 import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
 import { linkTree } from '../tree/copy-tree.ts';
-import { inTree, readInTree, writeInTree } from '../tree/tree-path.ts';
+import { inTree, readInTree, readWhole, writeInTree } from '../tree/tree-path.ts';
 import { architecture } from './families.ts';
 import type { Recipe } from './gen-job.ts';
 import type { Kernel } from './kernel.ts';
 import { applets, ramdiskScripts } from './ramdisk-scripts.ts';
 import { ramdiskTools } from './ramdisk-tools.ts';
-import {
-  driverFiles,
-  firmwareOf,
-  inflated,
-  type Module,
-  moduleBytes,
-  moduleName,
-  readModules,
-  withNeeded,
-} from './modules.ts';
+import { driverFiles, firmwareOf, inflated, type Module, moduleName, readModules, withNeeded } from './modules.ts';
 
 /** Without these no image is mounted. */
 const mounting = ['squashfs', 'overlay', 'loop'];
@@ -101,12 +92,12 @@ async function addModules(
   const taken = new Set(own.map(moduleName));
   for (const module of chosen.filter(({ name }) => !taken.has(name))) {
     const file = inTree(tree, `${place}/${module.path}`);
-    if (!lstatSync(file, { throwIfNoEntry: false })?.isFile())
+    const bytes = await inflated(task, file);
+    if (!bytes)
       throw new Fault(
         'invalid',
         `${place}/modules.dep of the image names ${module.path}, which is not there; install the kernel's package again.`,
       );
-    const bytes = await moduleBytes(task, file);
     const path = `kernel/${module.name}.ko`;
     archive.file(`${at}/${path}`, bytes, 0o644);
     lines.push(
@@ -118,7 +109,9 @@ async function addModules(
     for (const name of firmwareOf(bytes)) await addFirmware(task, archive, tree, name);
   }
   for (const path of own) {
-    archive.file(`${at}/updates/${moduleName(path)}.ko`, await moduleBytes(task, path), 0o644);
+    const bytes = await inflated(task, path);
+    if (!bytes) throw new Fault('invalid', `The driver ${path} (driverupdatesrc) is not a file.`);
+    archive.file(`${at}/updates/${moduleName(path)}.ko`, bytes, 0o644);
     lines.push(`updates/${moduleName(path)}.ko:`);
   }
   archive.file(`${at}/modules.dep`, Buffer.from(lines.map((line) => `${line}\n`).join('')), 0o644);
@@ -155,10 +148,8 @@ function aliasesOf(aliases: string, chosen: readonly Module[]): string {
 
 async function addFirmware(task: Work, archive: Archive, tree: string, name: string): Promise<void> {
   for (const ending of ['', '.xz', '.zst']) {
-    const path = inTree(tree, `/lib/firmware/${name}${ending}`);
-    if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) continue;
-    archive.file(`lib/firmware/${name}`, await inflated(task, path, readFileSync(path)), 0o644);
-    return;
+    const bytes = await inflated(task, inTree(tree, `/lib/firmware/${name}${ending}`));
+    if (bytes) return archive.file(`lib/firmware/${name}`, bytes, 0o644);
   }
 }
 
@@ -177,14 +168,18 @@ function findBusybox(tree: string, osarch: string): string {
 
 /** Whether it is a program for these processors that no interpreter has to load. */
 function isStatic(path: string, machine: number): boolean {
-  if (!lstatSync(path, { throwIfNoEntry: false })?.isFile()) return false;
-  const elf = readElf(readFileSync(path));
+  const program = readWhole(path);
+  const elf = program && readElf(program);
   return elf?.machine === machine && elf.interpreter === undefined;
 }
+
+/** Bytes before it is compressed. It is made in memory, and machines unpack it in theirs. */
+const largestArchive = 1024 ** 3;
 
 /** An archive of few files, in memory. What is put in twice counts once. */
 class Archive {
   readonly #pieces: Buffer[] = [];
+  #size = 0;
   readonly #names = new Set<string>();
 
   directory(name: string): void {
@@ -213,6 +208,12 @@ class Archive {
     const above = name.slice(0, Math.max(0, name.lastIndexOf('/')));
     if (above !== '') this.directory(above);
     this.#names.add(name);
+    this.#size += content.length;
+    if (this.#size > largestArchive)
+      throw new Fault(
+        'invalid',
+        `The initial RAM disk would have more than ${largestArchive} bytes: look at the modules and the firmware of the image.`,
+      );
     const header = cpioHeader({ ...entry, inode: this.#names.size, size: content.length });
     this.#pieces.push(header, content, cpioPadding(content.length));
   }

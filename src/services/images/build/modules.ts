@@ -1,7 +1,9 @@
-import { lstatSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { lstatSync, readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { Fault } from '../../../core/errors.ts';
 import type { Work } from '../../long-work/work.ts';
+import { largestRead, readWhole, tooLarge } from '../tree/tree-path.ts';
 
 /** A driver of a kernel, as its tree has it. */
 export interface Module {
@@ -53,17 +55,36 @@ export function withNeeded(modules: ReadonlyMap<string, Module>, wanted: Iterabl
   return [...found.values()];
 }
 
-/** The content of a module; the small modprobe of initial RAM disks reads none that are compressed. */
-export async function moduleBytes(task: Work, path: string): Promise<Buffer> {
-  return inflated(task, path, readFileSync(path));
+/**
+ * The content of a module or of firmware, decompressed, since the small modprobe of initial RAM disks reads none that are compressed;
+ * undefined if there is none. A few bytes that become more than memory has are refused.
+ */
+export async function inflated(task: Work, path: string): Promise<Buffer | undefined> {
+  const bytes = readWhole(path);
+  if (!bytes) return undefined;
+  try {
+    if (path.endsWith('.gz')) return gunzipSync(bytes, { maxOutputLength: largestRead });
+    if (path.endsWith('.zst')) return zstdDecompressSync(bytes, { maxOutputLength: largestRead });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(path);
+    throw new Fault('invalid', `${basename(path)} in the image cannot be decompressed: ${(error as Error).message}.`, {
+      cause: error,
+    });
+  }
+  return path.endsWith('.xz') ? unxz(task, path, bytes) : bytes;
 }
 
-export async function inflated(task: Work, path: string, bytes: Buffer): Promise<Buffer> {
-  if (path.endsWith('.gz')) return gunzipSync(bytes);
-  if (path.endsWith('.zst')) return zstdDecompressSync(bytes);
-  if (!path.endsWith('.xz')) return bytes;
+async function unxz(task: Work, path: string, bytes: Buffer): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  await task.program('xz', ['-dc'], { input: bytes, stdout: (chunk) => void chunks.push(chunk) });
+  let length = 0;
+  await task.program('xz', ['-dc'], {
+    input: bytes,
+    stdout(chunk) {
+      length += chunk.length;
+      if (length <= largestRead) chunks.push(chunk);
+    },
+  });
+  if (length > largestRead) throw tooLarge(path);
   return Buffer.concat(chunks);
 }
 

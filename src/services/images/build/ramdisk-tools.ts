@@ -1,7 +1,6 @@
-import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Elf, readElf } from '../../../core/elf.ts';
-import { inTree } from '../tree/tree-path.ts';
+import { inTree, readWhole } from '../tree/tree-path.ts';
 import { architecture } from './families.ts';
 
 /** By their places in the RAM disk: the interpreter of `share/ramdisk/tools`, and a small SSH server. */
@@ -60,7 +59,4 @@ function addNeeded(top: string, elf: Elf, directories: readonly string[], found:
 
 const multiarch: Readonly<Record<number, string>> = { 62: 'x86_64-linux-gnu', 183: 'aarch64-linux-gnu' };
 
-function readFile(top: string, path: string): Buffer | undefined {
-  const file = inTree(top, path);
-  return lstatSync(file, { throwIfNoEntry: false })?.isFile() ? readFileSync(file) : undefined;
-}
+const readFile = (top: string, path: string): Buffer | undefined => readWhole(inTree(top, path));

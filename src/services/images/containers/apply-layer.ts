@@ -12,9 +12,6 @@ import type { TreeWriter } from './tree-writer.ts';
 /** Large enough that few turns of the event loop are needed, small enough to stay in the processor's cache. */
 const chunkSize = 256 * 1024;
 
-/** Headers and padding, or nothing at all, in a layer that is refused as too large otherwise. */
-const mostBesideFiles = 2 ** 30;
-
 export interface LayerWatch {
   readonly signal: AbortSignal;
   /** Bytes of the layer, as it is stored, that were applied. */
@@ -40,11 +37,8 @@ export async function applyLayer(layer: Layer, tree: TreeWriter, { signal, passe
     }
   }
   const consume = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
-    let length = 0;
     for await (const chunk of chunks) {
-      length += chunk.length;
-      if (length > tree.limits.bytes + mostBesideFiles)
-        throw new TarError(`it has more than ${tree.limits.bytes} bytes`);
+      tree.countRead(chunk.length);
       plain.update(chunk);
       reader.push(chunk);
     }

@@ -29,6 +29,8 @@ export interface TreeLimits {
   readonly entries: number;
 }
 
+/** Bytes of all layers that are headers and padding, or nothing at all. */
+const mostBesideFiles = 4 * 2 ** 30;
 const whiteout = '.wh.';
 const opaque = '.wh..wh..opq';
 /** Attributes that say something about the machine the image was made on, or about how a layer is stored. */
@@ -45,6 +47,7 @@ export class TreeWriter implements TarSink {
   readonly limits: TreeLimits;
   #layer = 0;
   #bytes = 0;
+  #read = 0;
   #entries = 0;
   readonly #unkept = new Set<string>();
   #file: { readonly fd: number; readonly entry: TarEntry } | undefined;
@@ -63,6 +66,13 @@ export class TreeWriter implements TarSink {
 
   beginLayer(): void {
     this.#layer++;
+  }
+
+  /** Told of what layers hold, decompressed: a small one that becomes a large one would keep a processor busy for hours. */
+  countRead(bytes: number): void {
+    this.#read += bytes;
+    if (this.#read > this.limits.bytes + mostBesideFiles)
+      throw new TarError(`with the layers below it, it has more than ${this.limits.bytes} bytes`);
   }
 
   entry(entry: TarEntry): void {

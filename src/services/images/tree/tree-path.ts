@@ -1,5 +1,5 @@
-import { lstatSync, readlinkSync } from 'node:fs';
-import { chmod, chown, mkdir, open, readFile, rename, rm, utimes } from 'node:fs/promises';
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { chmod, chown, mkdir, open, rename, rm, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 
@@ -89,7 +89,19 @@ export async function keepingTime<T>(directory: string, work: () => Promise<T>):
 }
 
 /** The content of a file of a tree; undefined if there is none. */
-export async function readInTree(tree: string, path: string): Promise<Buffer | undefined> {
-  const file = inTree(tree, path);
-  return lstatSync(file, { throwIfNoEntry: false })?.isFile() ? readFile(file) : undefined;
+export const readInTree = async (tree: string, path: string): Promise<Buffer | undefined> =>
+  readWhole(inTree(tree, path));
+
+/** Bytes, far more than any file has that is read as a whole. A hole makes a large file of a small container. */
+export const largestRead = 256 * 1024 * 1024;
+
+/** The content of a file that came with an image; undefined if there is none. */
+export function readWhole(file: string): Buffer | undefined {
+  const entry = lstatSync(file, { throwIfNoEntry: false });
+  if (!entry?.isFile()) return undefined;
+  if (entry.size > largestRead) throw tooLarge(file);
+  return readFileSync(file);
 }
+
+export const tooLarge = (file: string): Fault =>
+  new Fault('invalid', `${basename(file)} in the image has more than ${largestRead} bytes, which no such file has.`);

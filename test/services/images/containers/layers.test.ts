@@ -170,6 +170,15 @@ describe('layers of an image', () => {
     await expect(apply(layout, 'many-bytes', { bytes: 39, entries: 20 })).rejects.toThrow('more than 39 bytes');
   });
 
+  it('are refused if all of them together become far more than an image may have', () => {
+    const empty = join(scratch, 'bomb');
+    mkdirSync(empty);
+    const tree = new TreeWriter(empty, { bytes: 40, entries: 20 });
+    const most = 40 + 4 * 2 ** 30;
+    for (let layer = 0; layer < 4; layer++) tree.countRead(most / 4);
+    expect(() => tree.countRead(1)).toThrow('with the layers below it, it has more than 40 bytes');
+  });
+
   it('are refused where the disk is full', async () => {
     const layout = join(scratch, 'full');
     writeLayout(layout, [[file('big', Buffer.alloc(8 << 20, 'x'))]]);
