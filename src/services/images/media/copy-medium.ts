@@ -1,10 +1,11 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import { writeFileAtomically } from '../../../core/files.ts';
 import { openReal } from '../../../core/open-real.ts';
 import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
+import { manifestFile } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
 import { linkTree } from '../tree/copy-tree.ts';
 import { buildTree, type Verification } from './build-tree.ts';
@@ -19,6 +20,9 @@ import { osName, recogniseMedium, type Said } from './recognise.ts';
 import type { Release } from './release.ts';
 import { told, toldVerification } from './telling.ts';
 import { wholeSumOf } from './whole-sum.ts';
+
+/** Files by which muster knows what it made itself. */
+const ownNames: readonly string[] = [markerName, manifestFile];
 
 export interface MediumJob extends Said {
   /** The real path of the medium, and the path that was given. */
@@ -105,7 +109,9 @@ async function tellingDisk<T>(place: string, copying: () => Promise<T>): Promise
 
 /** Brings the medium to its place, and says what was done. */
 async function copy(job: MediumJob, task: Work, medium: Medium, release: Release, place: string): Promise<string[]> {
-  if (medium.file(markerName)) throw medium.iso.broken(`it has a file "${markerName}", a name that is muster's own`);
+  const { files, links } = medium.contents;
+  const own = [...files, ...links].find(({ path }) => ownNames.includes(basename(path)));
+  if (own) throw medium.iso.broken(`it has a file "${own.path}", a name that is muster's own`);
   checkStillReal(place);
   const present = presentAt(place);
   const marker = present.kind === 'tree' ? present.marker : undefined;

@@ -112,6 +112,16 @@ const hostile: readonly (readonly [what: string, make: () => string, reason: str
     "a name that is muster's own",
   ],
   [
+    "a disc's mark that muster did not make",
+    () => medium({ ...rocky, '2/.muster-medium.json': '{}' }),
+    'it has a file "2/.muster-medium.json"',
+  ],
+  [
+    "an image's manifest",
+    () => medium({ ...rocky, 'image/muster-image.json': '{}' }),
+    'it has a file "image/muster-image.json"',
+  ],
+  [
     'a file with another checksum than the medium says',
     () => new Tampered(medium(debianTree())).replace('a package of NETINST', 'a package of HACKERS').save(),
     'the checksum of "pool/main/b/bc/bc_NETINST_amd64.deb" is not as the medium itself says',
