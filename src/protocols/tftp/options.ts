@@ -18,6 +18,8 @@ const headers = { 4: 20 + 8 + 4, 6: 40 + 8 + 4 };
 /** Enough to fill a fast link; more is lost by slow cards. */
 const largestWindow = 64;
 const longestDelay = 255;
+/** Milliseconds. A longer one is agreed to, and something is sent again earlier: who says nothing more must not be waited for long. */
+export const longestRetryDelay = 8_000;
 
 /** RFC 2347 to 2349 and 7440: unknown options and values that make no sense are passed over, as if they had not been sent. */
 export function agree(options: ReadonlyMap<string, string>, size: number, family: 4 | 6): Agreement {
@@ -35,7 +37,7 @@ export function agree(options: ReadonlyMap<string, string>, size: number, family
   }
   const delay = wanted('timeout', 1, longestDelay);
   if (delay !== undefined) {
-    retryDelay = delay * 1_000;
+    retryDelay = Math.min(delay * 1_000, longestRetryDelay);
     accepted.set('timeout', String(delay));
   }
   if (options.has('tsize')) accepted.set('tsize', String(size));

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:dgram';
-import type { Agreement } from './options.ts';
+import { type Agreement, longestRetryDelay } from './options.ts';
 import { dataHeader, errorPacket, optionAcknowledgement, parseReply, writeDataHeader } from './packets.ts';
 
 /** Something to send. Reads are made one after another, from the beginning to the end. */
@@ -17,9 +17,12 @@ export interface End {
   readonly failure: unknown;
 }
 
-/** How often something is sent until the client is given up: rarely to one that never answered, which may not have asked at all. */
-const mostSent = { unheard: 3, heard: 6 };
-const longestDelay = 8_000;
+/**
+ * How often something is sent until the client is given up. Who has not answered yet may not have asked at all, since somebody else can
+ * have written its address: it gets little, and soon no more, whatever timeout it asks for.
+ */
+const mostSent = { unheard: 2, heard: 6 };
+const unheardDelay = 1_000;
 const blocksPerRead = 64;
 const lowest16 = 0x1_0000;
 
@@ -40,11 +43,13 @@ export class Transfer {
   /** Of the blocks before it the client has all. Block 0 is the acknowledgement of options. */
   #next: number;
   #sent = 0;
-  #heard = false;
+  /** When the client answered last; undefined: it has not yet. */
+  #heardAt: number | undefined;
+  #whenHeard: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerDelay = 0;
   /** Blocks that were read, from `#firstRead` on, so many bytes; all but the last block have their full size. */
-  readonly #read: Buffer;
+  #read = Buffer.alloc(0);
   #firstRead = 1;
   #bytesRead = 0;
   /** Packets that are not under way. New ones for each block would make garbage as large as the file, which is costly to collect. */
@@ -59,15 +64,25 @@ export class Transfer {
     // The last block is shorter than the others, if need be empty.
     this.#blocks = Math.floor(source.size / agreement.blockSize) + 1;
     this.#next = agreement.accepted.size > 0 ? 0 : 1;
-    const { blockSize, window } = agreement;
-    this.#read = Buffer.allocUnsafe(Math.min(Math.max(blocksPerRead, window) * blockSize, source.size));
   }
 
-  run(): Promise<End> {
+  /** By the clock of `performance`; undefined: never. */
+  get heardAt(): number | undefined {
+    return this.#heardAt;
+  }
+
+  /** `heard` is called when the client answers for the first time. */
+  run(heard: () => void): Promise<End> {
+    this.#whenHeard = heard;
     this.#socket.on('message', (packet) => this.#hear(packet));
     this.#socket.on('error', () => this.#end(false));
     this.#sendWindow();
     return this.#ended.promise;
+  }
+
+  /** The client has sent its request again: the answer may have been lost. */
+  repeatAnswer(): void {
+    if (!this.#isOver && this.#heardAt === undefined) this.#sendNext();
   }
 
   stop(): void {
@@ -83,7 +98,8 @@ export class Transfer {
     const acknowledged = this.#next + behind;
     // An acknowledgement that comes twice is passed over: to answer it would send everything twice from then on.
     if (behind >= this.#agreement.window || acknowledged > this.#blocks || (this.#next === 0 && behind > 0)) return;
-    this.#heard = true;
+    if (this.#heardAt === undefined) this.#whenHeard();
+    this.#heardAt = performance.now();
     this.#next = acknowledged + 1;
     this.#sent = 0;
     if (acknowledged === this.#blocks) this.#end(true);
@@ -92,13 +108,15 @@ export class Transfer {
 
   #sendWindow(): void {
     if (this.#isOver) return;
-    if (this.#sent === (this.#heard ? mostSent.heard : mostSent.unheard)) return this.#end(false);
-    const delay = Math.min(
-      this.#agreement.retryDelay * 2 ** this.#sent,
-      Math.max(longestDelay, this.#agreement.retryDelay),
-    );
+    const isHeard = this.#heardAt !== undefined;
+    if (this.#sent === (isHeard ? mostSent.heard : mostSent.unheard)) return this.#end(false);
+    const delay = isHeard ? this.#agreement.retryDelay : unheardDelay;
+    this.#wakeAfter(Math.min(delay * 2 ** this.#sent, longestRetryDelay));
     this.#sent++;
-    this.#wakeAfter(delay);
+    this.#sendNext();
+  }
+
+  #sendNext(): void {
     if (this.#next === 0) this.#send(optionAcknowledgement(this.#agreement.accepted));
     else this.#sendBlocks(this.#next, this.#sent);
   }
@@ -144,7 +162,12 @@ export class Transfer {
   }
 
   async #readFrom(block: number): Promise<void> {
-    const position = (block - 1) * this.#agreement.blockSize;
+    const { blockSize, window } = this.#agreement;
+    const position = (block - 1) * blockSize;
+    // Thousands of clients that never answer must not take the memory of as many that do.
+    const blocks = this.#heardAt === undefined ? 1 : Math.max(blocksPerRead, window);
+    const room = Math.min(blocks * blockSize, this.#source.size);
+    if (this.#read.length < room) this.#read = Buffer.allocUnsafe(room);
     const wanted = Math.min(this.#read.length, this.#source.size - position);
     // What was there is written over.
     this.#bytesRead = 0;
@@ -177,7 +200,12 @@ export class Transfer {
   }
 
   #send(packet: Buffer, sent: () => void = () => undefined): void {
-    if (!this.#isOver) this.#socket.send(packet, sent);
+    if (this.#isOver) return;
+    this.#socket.send(packet, (error) => {
+      sent();
+      // Nobody hears at the client's port any more.
+      if ((error as NodeJS.ErrnoException | null)?.code === 'ECONNREFUSED') this.#end(false);
+    });
   }
 
   #end(complete: boolean, failure?: unknown): void {

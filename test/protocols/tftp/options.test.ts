@@ -21,6 +21,7 @@ it.each<[string, Record<string, string>, object]>([
   ['a wide window', { windowsize: '65535' }, { window: 64, accepted: { windowsize: '64' } }],
   ['no window', { windowsize: '0' }, { window: 1, accepted: {} }],
   ['a timeout', { timeout: '3' }, { retryDelay: 3_000, accepted: { timeout: '3' } }],
+  ['a long timeout', { timeout: '255' }, { retryDelay: 8_000, accepted: { timeout: '255' } }],
   ['a timeout beyond the protocol', { timeout: '256' }, { retryDelay: 1_000, accepted: {} }],
   ['what nobody knows', { multicast: '', rollover: '0' }, { accepted: {} }],
 ])('a client that asks for %s', (_, options, expected) => {

@@ -250,13 +250,75 @@ describe('one client', () => {
     client.close();
   });
 
-  it('with hundreds of requests gets a few of them at a time', async () => {
+  it('that has answered nothing yet gets its first answer once more and then nothing, whatever timeout it wants', async () => {
+    const [plain, timid] = [await RawClient.open(), await RawClient.open()];
+    plain.send(readRequest('odd'));
+    timid.send(readRequest('odd', { timeout: '255' }));
+    await expect.poll(() => ended.length, { timeout: 20_000 }).toBe(2);
+    expect(plain.packets.map(({ packet }) => packet.length)).toEqual([4 + 512, 4 + 512]);
+    expect(timid.packets.map(({ packet }) => packet.toString('latin1'))).toEqual([
+      '\0\x06timeout\x00255\0',
+      '\0\x06timeout\x00255\0',
+    ]);
+    for (const each of [plain, timid]) each.close();
+  });
+
+  it('gets its first block again when it sends its request again', async () => {
     const client = await RawClient.open();
-    for (let i = 0; i < 300; i++) client.send(readRequest('odd', { timeout: String(i + 1) }));
-    await expect.poll(() => client.packets.length).toBe(8);
-    for (const { port } of client.packets) client.send(Buffer.from('\0\x05\0\0\0', 'latin1'), port);
-    await expect.poll(() => ended.length).toBe(8);
+    client.send(readRequest('odd'));
+    const first = await client.next();
+    client.send(readRequest('odd'));
+    expect(await client.next()).toEqual(first);
+    client.send(acknowledge(1), first.port);
+    expect((await client.next()).packet.readUInt16BE(2)).toBe(2);
+    client.send(Buffer.from('\0\x05\0\0\0', 'latin1'), first.port);
+    await expect.poll(() => ended.length).toBe(1);
     client.close();
+  });
+});
+
+describe('a flood', { timeout: 120_000 }, () => {
+  const target = join(directory, 'meanwhile');
+  /** A client that others wrote gets a file. */
+  const boots = async (): Promise<void> => {
+    rmSync(target, { force: true });
+    await run('atftp', ['--option', 'blksize 1428', '-g', '-r', 'odd', '-l', target, host, String(server.port)]);
+    expect(digest(readFileSync(target))).toBe(digest(files['odd']!));
+  };
+  /** As many requests from addresses of their own, each of which must have been opened. */
+  const flood = async (addresses: number, each: number, hear?: (socket: Socket, port: number) => void) => {
+    const sockets: Socket[] = [];
+    for (let i = 0; i < addresses; i++) {
+      const socket = createSocket('udp4');
+      socket.bind(0, `127.8.${Math.floor(i / 250)}.${1 + (i % 250)}`);
+      await once(socket, 'listening');
+      if (hear) socket.on('message', (_, { port }) => hear(socket, port));
+      sockets.push(socket);
+      const before = asked.length;
+      for (let j = 0; j < each; j++) socket.send(readRequest('odd', { timeout: '255', n: String(j) }), server.port, host);
+      await expect.poll(() => asked.length, { interval: 1 }).toBe(before + each);
+    }
+    return () => sockets.forEach((socket) => socket.close());
+  };
+
+  it('of 4,100 requests that nobody answers to keeps nobody from booting', async () => {
+    const close = await flood(512, 9);
+    await boots();
+    close();
+  });
+
+  it('of requests in the name of one machine does not keep it from booting', async () => {
+    const client = await RawClient.open();
+    for (let j = 0; j < 300; j++) client.send(readRequest('odd', { timeout: '255', n: String(j) }));
+    await expect.poll(() => asked.length).toBeGreaterThan(32);
+    await boots();
+    client.close();
+  });
+
+  it('of clients that answer once and then no more keeps nobody from booting', async () => {
+    const close = await flood(128, 32, (socket, port) => socket.send(acknowledge(0), port, host));
+    await boots();
+    close();
   });
 });
 
@@ -272,9 +334,12 @@ it('500 clients at once get their files', { timeout: 60_000 }, async () => {
       let next = 1;
       const again = setInterval(() => next === 1 && socket.send(readRequest('odd'), server.port, host), 1_000);
       socket.on('message', (packet, { port }) => {
-        if (packet.readUInt16BE(0) !== 3 || packet.readUInt16BE(2) !== next) return;
+        if (packet.readUInt16BE(0) !== 3) return;
+        // What was acknowledged before comes again when the acknowledgement was lost.
+        socket.send(acknowledge(packet.readUInt16BE(2)), port, host);
+        if (packet.readUInt16BE(2) !== next) return;
+        next++;
         parts.push(packet.subarray(4));
-        socket.send(acknowledge(next++), port, host);
         if (packet.length < 516) done.resolve();
       });
       socket.send(readRequest('odd'), server.port, host);
