@@ -122,7 +122,16 @@ export async function openContext(config: Config): Promise<Context> {
     const images = new Images(config.images, { data: config.data, box, remote });
     const { postscripts } = remote;
     if (config.remote.postscripts === undefined) placeStockScripts(postscripts);
-    const boot = new BootServer(config.boot, { data: config.data, store, log, images, status, hostKeys, postscripts });
+    const boot = new BootServer(config.boot, {
+      data: config.data,
+      store,
+      log,
+      images,
+      status,
+      hostKeys,
+      dhcp,
+      postscripts,
+    });
     const switches = new Switches({ box, hosts, guard, log });
     const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
@@ -150,7 +159,7 @@ export async function openContext(config: Config): Promise<Context> {
         remote: nodes,
         probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
       },
-      effects: new Effects({ store, status, certificates, hostKeys, events, audit: config.audit }),
+      effects: new Effects({ store, status, certificates, hostKeys, events, boots: boot.tokens, audit: config.audit }),
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,

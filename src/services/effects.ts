@@ -9,6 +9,7 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeType } from '../objects/types.ts';
+import type { BootTokens } from './boot/tokens.ts';
 import { keepChange, keepHost, keepMove } from './changed-machine.ts';
 import { keepIdentity } from './made-machine.ts';
 import { keepMaster } from './masters.ts';
@@ -23,9 +24,14 @@ interface EffectServices {
   readonly hostKeys: Pick<SshHostKeys, 'learn'>;
   /** Hears what the power of nodes is. */
   readonly events: { power(node: string, power: string): void };
+  /** Hears of nodes that were made to start anew. */
+  readonly boots: Pick<BootTokens, 'expectBoot'>;
   /** Whether there is an audit log. */
   readonly audit: boolean;
 }
+
+/** What rpower says of a node that it has switched: sooner or later it starts anew. */
+const powerStatuses: ReadonlySet<string> = new Set(['powering-on', 'powering-off']);
 
 /** Keeps what work on nodes has found and brought about. */
 export class Effects {
@@ -37,11 +43,11 @@ export class Effects {
 
   /** A promise where the node's result has to wait for it; it may bring a sentence that belongs to the result. */
   apply(node: string, effect: Effect, origin: Origin): Promise<string | void> | undefined {
-    const { status, certificates, hostKeys, events } = this.#services;
+    const { status, certificates, hostKeys, events, boots } = this.#services;
     switch (effect.kind) {
       case 'status':
         status.note(node, effect.status);
-        return undefined;
+        return powerStatuses.has(effect.status) ? boots.expectBoot(node) : undefined;
       case 'power':
         events.power(node, effect.power);
         return undefined;

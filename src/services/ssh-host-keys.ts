@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Origin, originOfWork, ownOrigin } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -47,17 +48,24 @@ export class SshHostKeys implements HostKeys {
   /**
    * Keeps what a node has told of itself in a boot that muster has ordered, the best key first. A system that is new has new keys;
    * `isPassing`: it is there for this boot only, and the node's own comes back. Where only keys are accepted that people have put here,
-   * it is not believed.
+   * it is not believed. Once a boot: to tell the same again changes nothing, and others are refused (false).
    */
-  async told(node: string, keys: readonly string[], isPassing: boolean): Promise<void> {
+  async told(node: string, keys: readonly string[], isPassing: boolean): Promise<boolean> {
     const [hostkey] = keys;
-    if (hostkey === undefined || this.policy === 'strict') return;
+    if (hostkey === undefined || this.policy === 'strict') return true;
+    const told = hash('sha256', keys.join('\n'));
+    let isBelieved = true;
     await this.#store.change(ownOrigin('boot-report'), (head) => {
       const draft = new Draft(head);
       if (!head.get('nodelist', node)) return draft.changes();
+      const before = head.get(bootTable, node)?.['told'];
+      isBelieved = before === undefined || before === told;
+      if (before !== undefined) return draft.changes();
+      draft.merge(bootTable, node, { node, told });
       if (isPassing) draft.merge(bootTable, node, { node, hostkey });
       else if (!keys.includes(knownHostKey(head, node) ?? '')) draft.merge(table, node, { node, hostkey });
       return draft.changes();
     });
+    return isBelieved;
   }
 }

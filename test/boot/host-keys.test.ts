@@ -90,6 +90,25 @@ describe('the SSH host key of a node', () => {
     expect(await known()).toBe(old);
   });
 
+  it('is told once a boot: the same again changes nothing, others are refused and logged', async () => {
+    const path = await reportPath();
+    const [key, other] = [newKey(), newKey()];
+    const revision = async (): Promise<unknown> => (await lab.server.ok('GET', '/changes?limit=1'))[0];
+    expect(await send(path, `hostkey ${key}`)).toBe(204);
+    const before = await revision();
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => send(path, `hostkey ${i % 2 === 0 ? key : newKey()}`)),
+    );
+    expect(replies).toEqual(Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? 204 : 403)));
+    expect(await send(path, `hostkey ${other}\nbooted`)).toBe(403);
+    expect([await known(), await revision()]).toEqual([key, before]);
+    expect(lab.server.output()).toMatch(/n1, from 127\.0\.0\.21, tells other SSH host keys than before/);
+    // Another boot has others.
+    await lab.server.ok('PUT', '/nodes/n1/bootstate', { osimage: 'deb' });
+    expect(await send(await reportPath(), `hostkey ${other}`)).toBe(204);
+    expect(await known()).toBe(other);
+  });
+
   it('stays if the node still has it', async () => {
     expect(await send(await reportPath(), `hostkey ${newKey()}\nhostkey ${old}\nbooted`)).toBe(204);
     expect(await known()).toBe(old);

@@ -204,7 +204,7 @@ export class Transfer {
     this.#socket.send(packet, (error) => {
       sent();
       // Nobody hears at the client's port any more.
-      if ((error as NodeJS.ErrnoException | null)?.code === 'ECONNREFUSED') this.#end(false);
+      if (error && 'code' in error && error.code === 'ECONNREFUSED') this.#end(false);
     });
   }
 

@@ -3,6 +3,7 @@ import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Store } from '../../database/store.ts';
 import type { TftpServer } from '../../protocols/tftp/server.ts';
+import type { Dhcp } from '../dhcp/dhcp.ts';
 import type { Images } from '../images/images.ts';
 import type { NodeStatus } from '../node-status.ts';
 import type { SshHostKeys } from '../ssh-host-keys.ts';
@@ -39,6 +40,7 @@ export interface BootSurroundings {
   readonly images: Images;
   readonly status: NodeStatus;
   readonly hostKeys: Pick<SshHostKeys, 'told'>;
+  readonly dhcp: Pick<Dhcp, 'gaveToFirmware'>;
   /** The directory of the scripts that nodes run. */
   readonly postscripts: string;
 }
@@ -63,21 +65,24 @@ export class BootServer {
   #tftp: TftpServer[] = [];
 
   constructor(settings: BootSettings, surroundings: BootSurroundings) {
-    const { data, store, log, images, status, hostKeys, postscripts } = surroundings;
-    const { directory, tokenLifetime } = settings;
+    const { data, store, log, images, status, hostKeys, dhcp, postscripts } = surroundings;
+    const { directory, tokenLifetime, newBoots } = settings;
     this.#settings = settings;
     this.#log = log;
     this.#data = data;
     const index = (this.index = new NodeIndex(store));
     const reports = (this.reports = new BootReports(status));
     this.watcher = new BootWatcher({ reports, status, isServed: () => this.isServed }, settings);
-    const tokens = (this.tokens = new BootTokens(store, index, tokenLifetime * 1_000));
+    const tokens = (this.tokens = new BootTokens(store, index, {
+      lifetime: tokenLifetime * 1_000,
+      isNewBoot: async (address, since) => newBoots === 'assumed' || (await dhcp.gaveToFirmware(address, since)),
+    }));
     const loaders = (this.#loaders = new Loaders(directory));
     const rooms: BootRoom[] = (this.rooms = []);
     const own = directory === undefined ? [] : [join(directory, 'ramdisk')];
     const ramdisks = (this.ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]));
     const packs = new BootPacks(images);
-    const orders = new NodeOrders({ index, tokens, packs, ramdisks, rooms });
+    const orders = new NodeOrders({ index, tokens, packs, ramdisks, rooms, log });
     rooms.push(
       scriptRoom(index, orders),
       imageRoom(packs, index),
@@ -89,7 +94,7 @@ export class BootServer {
       stateliteRoom(index, tokens),
       loginRoom(tokens, images.publicKey),
       answerRoom(images, index, tokens),
-      reportRoom({ store, tokens, reports, hostKeys }),
+      reportRoom({ store, tokens, reports, hostKeys, log }),
     );
   }
 

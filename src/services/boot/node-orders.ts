@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { effectiveReader } from '../../objects/effective.ts';
 import type { NodeImage } from '../update/node-image.ts';
@@ -17,11 +18,20 @@ export interface OrderServices {
   readonly packs: BootPacks;
   readonly ramdisks: Ramdisks;
   readonly rooms: readonly BootRoom[];
+  readonly log: Logger;
 }
+
+const warnedAgain = 3_600_000;
+
+/** What becomes of a node without a token, and what to do. */
+const withoutToken =
+  'if it was a user of the node, all is well. If it has started anew by itself, it runs no scripts of its first boot and its SSH host key is not known: start it again by rpower or nodeset, let muster serve DHCP there (makedhcp -n), or see the setting boot.newBoots.';
 
 /** What machines are to do that ask for a script. */
 export class NodeOrders {
   readonly #services: OrderServices;
+  /** When it was told of a node. */
+  readonly #warned = new Map<string, number>();
 
   constructor(services: OrderServices) {
     this.#services = services;
@@ -34,10 +44,22 @@ export class NodeOrders {
     const state = shownBootState(effectiveReader(snapshot), node);
     const isItself = index.byAddress(asker.address) === node;
     // Only the node itself learns its token. One that boots from its disk may still use that of the boot before.
-    const token = isItself && !isLocalState(state) ? await tokens.issue(node, state) : undefined;
-    if (isItself && token === undefined) await tokens.leaveRamdisk(node);
+    const isLocal = isLocalState(state);
+    const token = isItself && !isLocal ? await tokens.issue(node, state, asker.address) : undefined;
+    if (isItself && isLocal) await tokens.leaveRamdisk(node);
+    if (isItself && !isLocal && token === undefined) this.#warn(node);
     const install = this.#install.bind(this);
     return bootOrder(snapshot, node, { packs, ramdisks, install }, { ...asker, token });
+  }
+
+  /** Once a node and hour: whoever can fetch its script could fill the log. */
+  #warn(node: string): void {
+    const now = Date.now();
+    if ((this.#warned.get(node) ?? -Infinity) + warnedAgain > now) return;
+    this.#warned.set(node, now);
+    this.#services.log.warn(
+      `the boot script of ${node} was fetched from its address, though its system runs and nothing shows a new boot, so it got no token: ${withoutToken}`,
+    );
   }
 
   /** For each architecture; none: there is nothing for machines that nobody knows. */

@@ -14,6 +14,11 @@ export const bootSettings = Type.Object({
   directory: setting(Path, 'loaders of the site, which win over those of packages', { defaultText: 'none' }),
   maxConnectionsPerAddress: setting(Count, 'connections by HTTP that one address may have open', { default: 32 }),
   tokenLifetime: setting(Count, 'seconds after which the token of a boot is worth nothing', { default: 14_400 }),
+  newBoots: setting(
+    oneOf('shown', 'assumed'),
+    'when a node that has booted gets a token again: `shown`, after nodeset, rpower or an address that DHCP of muster gave its firmware, or `assumed`, whenever its script is fetched, which any user of the node can do',
+    { default: 'shown' },
+  ),
   atOnce: setting(Count, 'nodes that `provision` lets boot at once; more wait', { default: 256 }),
   deadline: setting(Count, 'seconds that a node which is provisioned has to boot', { default: 3_600 }),
 });

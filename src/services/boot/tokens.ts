@@ -3,92 +3,133 @@ import { hashToken } from '../../access/tokens.ts';
 import { ownOrigin } from '../../database/changeset.ts';
 import { Draft } from '../../database/draft.ts';
 import type { Store } from '../../database/store.ts';
+import type { Row } from '../../database/tables.ts';
 import type { NodeIndex } from './node-index.ts';
 
 const table = 'boottoken';
+/** Milliseconds: a loader that does not hear an answer asks again soon. Whoever asks later boots anew. */
+const askedAgain = 10_000;
+
+export interface TokenOptions {
+  /** Milliseconds. */
+  readonly lifetime: number;
+  /** Whether something that users of a running node cannot bring about shows that the machine at this address boots anew. */
+  isNewBoot(address: string, since: Date): Promise<boolean>;
+}
 
 /**
  * By its token a node that boots shows that it is the one the boot line was made for. A node has one at a time, of which the table
- * keeps the hash alone. It is worth nothing when the node has booted, when its state is set anew, and after its time.
+ * keeps the hash alone. It is worth nothing when the node has booted, when its state is set anew, and after its time. As soon as its
+ * system runs, users of the node can fetch its script too: no token is handed out then until something shows a new boot.
  */
 export class BootTokens {
   readonly #store: Store;
   readonly #index: NodeIndex;
-  readonly #lifetime: number;
+  readonly #options: TokenOptions;
   /** What was handed out by this process: a loader that asks twice gets the same. */
   readonly #known = new Map<string, string>();
 
-  /** `lifetime` in milliseconds. */
-  constructor(store: Store, index: NodeIndex, lifetime: number) {
+  constructor(store: Store, index: NodeIndex, options: TokenOptions) {
     this.#store = store;
     this.#index = index;
-    this.#lifetime = lifetime;
+    this.#options = options;
   }
 
-  /** The token for the boot that begins; it is on disk when it is handed out. */
-  async issue(node: string, state: string): Promise<string> {
+  /** The token for the boot that begins; it is on disk when it is handed out. Undefined: nothing shows that one does. */
+  async issue(node: string, state: string, address: string): Promise<string | undefined> {
+    const row = this.#row(node);
+    if (row['closed'] !== undefined && !(await this.#options.isNewBoot(address, new Date(row['closed']))))
+      return undefined;
     const known = this.#known.get(node);
-    const made = known === undefined ? undefined : this.#madeAt(node, known);
-    // One that would end in the middle of the boot is replaced.
-    if (known !== undefined && made !== undefined && made + this.#lifetime / 2 > Date.now()) return known;
+    if (known !== undefined && this.#isUnused(row, state) && this.#matches(node, known)) return known;
     const token = randomBytes(16).toString('base64url');
     this.#known.set(node, token);
-    await this.#store.change(ownOrigin('boot-token'), (head) => {
-      const draft = new Draft(head);
-      if (head.get('nodelist', node))
-        draft.merge(table, node, {
-          node,
-          hash: hashToken(token),
-          made: new Date().toISOString(),
-          state,
-          hostkey: undefined,
-        });
-      return draft.changes();
+    await this.#change(node, {
+      ...nothing,
+      hash: hashToken(token),
+      made: new Date().toISOString(),
+      state,
+      hostkey: undefined,
     });
     return token;
   }
 
   /** Whether it is the node's, and the request comes from an address of the node. */
   check(node: string, token: string, address: string): boolean {
-    return this.#madeAt(node, token) !== undefined && this.#index.byAddress(address) === node;
+    return this.#matches(node, token) && this.#index.byAddress(address) === node;
   }
 
   /** The state that the node's token was made for. */
   stateOf(node: string): string {
-    return this.#store.current.get(table, node)?.['state'] ?? '';
+    return this.#row(node)['state'] ?? '';
   }
 
   /** The node boots from its disk: what ran in its RAM disk has ended, and with it the host key of that. */
   async leaveRamdisk(node: string): Promise<void> {
-    if (this.#store.current.get(table, node)?.['hostkey'] === undefined) return;
-    await this.#store.change(ownOrigin('boot-token'), (head) => {
-      const draft = new Draft(head);
-      if (head.get(table, node)) draft.merge(table, node, { node, hostkey: undefined });
-      return draft.changes();
-    });
+    if (this.#row(node)['hostkey'] !== undefined) await this.#change(node, { hostkey: undefined });
   }
 
+  /** The node's own system begins to run. Its token is still good. */
+  async close(node: string): Promise<void> {
+    if (this.#row(node)['closed'] === undefined) await this.#change(node, { closed: new Date().toISOString() });
+  }
+
+  /** The node has booted. */
   async end(node: string): Promise<void> {
     this.#known.delete(node);
-    await this.#store.change(ownOrigin('boot-token'), (head) => {
-      const draft = new Draft(head);
-      endToken(draft, node);
-      return draft.changes();
-    });
+    await this.#change(node, { ...nothing, closed: new Date().toISOString() });
   }
 
-  /** Since when it is good; undefined: it is not. */
-  #madeAt(node: string, token: string): number | undefined {
-    const { hash = '', made = '' } = this.#store.current.get(table, node) ?? {};
+  /** Somebody who may do so has made the node start anew. */
+  async expectBoot(node: string): Promise<void> {
+    if (this.#row(node)['closed'] !== undefined) await this.#change(node, { closed: undefined });
+  }
+
+  #row(node: string): Row {
+    return this.#store.current.get(table, node) ?? {};
+  }
+
+  #matches(node: string, token: string): boolean {
+    const { hash = '', made = '' } = this.#row(node);
     const given = Buffer.from(hashToken(token));
     const kept = Buffer.from(hash);
-    if (given.length !== kept.length || !timingSafeEqual(given, kept)) return undefined;
-    const since = Date.parse(made);
-    return since + this.#lifetime > Date.now() ? since : undefined;
+    if (given.length !== kept.length || !timingSafeEqual(given, kept)) return false;
+    return Date.parse(made) + this.#options.lifetime > Date.now();
+  }
+
+  /** Whether a token was made a moment ago, and nothing came of it yet. */
+  #isUnused({ state, made = '', told, installed, closed }: Row, wanted: string): boolean {
+    const isNew = Date.parse(made) + askedAgain > Date.now();
+    return isNew && state === wanted && (told ?? installed ?? closed) === undefined;
+  }
+
+  async #change(node: string, columns: Readonly<Record<string, string | undefined>>): Promise<void> {
+    await this.#store.change(ownOrigin('boot-token'), (head) => {
+      const draft = new Draft(head);
+      if (head.get('nodelist', node)) draft.merge(table, node, { node, ...columns });
+      return draft.changes();
+    });
   }
 }
 
+const nothing = {
+  hash: undefined,
+  made: undefined,
+  state: undefined,
+  told: undefined,
+  installed: undefined,
+  closed: undefined,
+} as const;
+
 /** As a part of another change, such as a new state. The row stays, so that the next token is a change of volatile columns alone. */
 export function endToken(draft: Draft, node: string): void {
-  draft.merge(table, node, { node, hash: undefined, made: undefined, state: undefined });
+  draft.merge(table, node, { node, ...nothing });
+}
+
+/** As a part of what comes of it: whether the node tells it for the first time in this boot. One that hears no answer tells it again. */
+export function noteInstalled(draft: Draft, node: string): boolean {
+  if (draft.base.get(table, node)?.['installed'] !== undefined) return false;
+  // What it is to do next may be another boot.
+  draft.merge(table, node, { node, installed: new Date().toISOString(), closed: undefined });
+  return true;
 }

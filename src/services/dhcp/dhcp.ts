@@ -5,7 +5,8 @@ import { siteValue } from '../../objects/effective.ts';
 import { KeaAway } from '../../protocols/kea/control.ts';
 import { Turns } from '../../core/turns.ts';
 import { isWithin } from './address-ranges.ts';
-import { type Base, renderBase, type ServedSubnet, sortedSubnets, subnetOf } from './document.ts';
+import { type Base, firmwareLifetime, renderBase, type ServedSubnet, sortedSubnets, subnetOf } from './document.ts';
+import { FirmwareLeases } from './firmware-leases.ts';
 import type { KeaServer } from './kea-server.ts';
 import { leaseTimes } from './lease-times.ts';
 import { type Lease, leasesOf } from './leases.ts';
@@ -38,12 +39,16 @@ export class Dhcp {
   readonly #turns = new Turns();
   readonly #keeper: ReservationKeeper;
   readonly #loaded: Promise<unknown>;
+  readonly #firmware: ReadonlyMap<KeaServer, FirmwareLeases>;
   #trouble = '';
   #isQueued = false;
   #stopWatching: (() => void) | undefined;
 
   constructor(parts: DhcpParts) {
     this.#parts = parts;
+    this.#firmware = new Map(
+      parts.servers.map((server) => [server, new FirmwareLeases(server.files.leaseFile, server.family)]),
+    );
     this.#keeper = new ReservationKeeper(parts, this.#turns, (error) => this.#noteTrouble(error));
     this.#loaded = Promise.all(parts.servers.map((server) => server.load())).catch((error: unknown) =>
       parts.log.error({ err: error }, "Kea's configuration cannot be read"),
@@ -120,6 +125,16 @@ export class Dhcp {
     await this.#loaded;
     const server = this.#parts.servers.find(({ family, base }) => family === 4 && base);
     return server && leaseTimes(server.files.leaseFile, macs);
+  }
+
+  /** Whether firmware or a boot loader was given the address after a moment: its machine boots anew. Kea's times are whole seconds. */
+  async gaveToFirmware(address: string, since: Date): Promise<boolean> {
+    await this.#loaded;
+    const server = this.#parts.servers.find(({ family }) => family === (address.includes(':') ? 6 : 4));
+    const lifetime = server?.base && firmwareLifetime(server.base);
+    if (lifetime === undefined) return false;
+    const last = await this.#firmware.get(server!)!.lastOf(address, lifetime);
+    return last !== undefined && last > since;
   }
 
   /** Kea would look for reservations elsewhere than we put them. */

@@ -1,6 +1,6 @@
 import { contains, type Ip, ipText, parsePrefix, type Prefix, prefixText } from '../../core/ip.ts';
 import { type AddressRange, parseRanges, rangeText } from './address-ranges.ts';
-import { type BootSettings, bootClasses } from './boot-classes.ts';
+import { type BootSettings, bootClasses, firmwareClass } from './boot-classes.ts';
 import type { OwnAddress } from './machine.ts';
 import type { Reservation } from './reservations.ts';
 import type { Subnet } from './subnets.ts';
@@ -15,7 +15,7 @@ export interface KeaSettings {
   readonly hooks: readonly string[];
   /** Seconds that a lease is valid. */
   readonly leaseTime: number;
-  readonly boot: BootSettings;
+  readonly boot: Omit<BootSettings, 'leaseTime'>;
   /** Where Kea finds reservations instead of in its configuration. */
   readonly hostsDatabase: object | undefined;
 }
@@ -40,6 +40,7 @@ export interface KeaBody extends HasSubnets {
   readonly 'hosts-database'?: object;
   readonly 'shared-networks': readonly HasSubnets[];
   readonly reservations?: readonly object[];
+  readonly 'client-classes'?: readonly { readonly name: string; readonly 'valid-lifetime'?: number }[];
 }
 
 /** The configuration of one server without its reservations. */
@@ -83,7 +84,7 @@ export function renderBase(
   settings: KeaSettings,
 ): Base {
   const subnets = all.filter(({ prefix }) => prefix.family === family);
-  const boot = bootClasses(family, subnets, settings.boot);
+  const boot = bootClasses(family, subnets, { ...settings.boot, leaseTime: settings.leaseTime });
   const rendered = (subnet: Subnet, direct: boolean): KeaSubnet => ({
     id: subnet.id,
     subnet: prefixText(subnet.prefix),
@@ -114,6 +115,10 @@ export function renderBase(
   };
   return { family, body, subnets: servedSubnets(family, body) };
 }
+
+/** How long leases of firmware are valid, by which they are known; undefined: they are like all others. */
+export const firmwareLifetime = ({ body }: Base): number | undefined =>
+  body['client-classes']?.find(({ name }) => name === firmwareClass)?.['valid-lifetime'];
 
 /** Kea takes no empty list of classes. */
 const classMembers = (classes: readonly object[]): object => (classes.length > 0 ? { 'client-classes': classes } : {});

@@ -21,7 +21,7 @@ export const answerRoom = (images: Images, index: NodeIndex, tokens: BootTokens)
     if (token === undefined)
       throw new Fault(
         'invalid',
-        'Who asks has not the address of the node, so there are no answers for its installer.',
+        'There is no token for this boot, so there are no answers for its installer: whoever asks has not the address of the node, or nothing shows that it boots anew (nodeset does).',
       );
     // What is wrong with them is told now, not when the installer asks.
     await answersFor(images, snapshot, node, { server, token });

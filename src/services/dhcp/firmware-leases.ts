@@ -1,0 +1,60 @@
+import { Turns } from '../../core/turns.ts';
+import type { Family } from './document.ts';
+import { endOf } from './lease-times.ts';
+
+/** Columns of a line: address, lifetime and when that is over. */
+const columns = { 4: [0, 3, 4], 6: [0, 2, 3] } as const;
+
+/**
+ * When firmware and boot loaders were given their addresses. Kea appends a line to its file before it answers; theirs are known by
+ * their lifetime, which no other lease has. Only what is new is read each time, since whoever fetches a boot script can ask.
+ */
+export class FirmwareLeases {
+  readonly #file: string;
+  readonly #family: Family;
+  readonly #turns = new Turns();
+  /** Seconds since 1970, by address. */
+  readonly #given = new Map<string, number>();
+  #lifetime = 0;
+  #inode = 0;
+  #position = 0;
+
+  constructor(file: string, family: Family) {
+    this.#file = file;
+    this.#family = family;
+  }
+
+  /** When the address was given last to firmware, whose leases have this lifetime. */
+  async lastOf(address: string, lifetime: number): Promise<Date | undefined> {
+    await this.#turns.take(() => this.#catchUp(lifetime));
+    const seconds = this.#given.get(address);
+    return seconds === undefined ? undefined : new Date(seconds * 1_000);
+  }
+
+  async #catchUp(lifetime: number): Promise<void> {
+    let end = await endOf(this.#file, this.#position);
+    if (!end) return;
+    if (end.inode !== this.#inode || end.position < this.#position || lifetime !== this.#lifetime) {
+      this.#lifetime = lifetime;
+      this.#given.clear();
+      // Kea begins a new file now and then, and gathers what was in the one before in those beside it.
+      for (const older of ['.2', '.1']) this.#take((await endOf(this.#file + older))?.text ?? '');
+      end = await endOf(this.#file);
+      if (!end) return;
+    }
+    // The last line may not be written to its end.
+    const whole = end.text.lastIndexOf('\n') + 1;
+    this.#inode = end.inode;
+    this.#position = end.position - (end.text.length - whole);
+    this.#take(end.text.slice(0, whole));
+  }
+
+  #take(text: string): void {
+    const [atAddress, atLifetime, atExpiry] = columns[this.#family];
+    for (const line of text.split('\n')) {
+      const words = line.split(',');
+      if (Number(words[atLifetime]) !== this.#lifetime || !/^\d+$/.test(words[atExpiry] ?? '')) continue;
+      this.#given.set(words[atAddress]!, Number(words[atExpiry]) - this.#lifetime);
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { labNode } from '../hardware/nodes.ts';
+import { exitOf, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
+import { type BmcLab, startBmcs } from '../lab/bmc.ts';
+import { makeWire, type Wire } from '../lab/dhcp.ts';
+import { type BootLab, bootLabOn, startBootLab } from './boot-client.ts';
+import { definePacked } from './packed-image.ts';
+
+const parts = { root: Buffer.from('r'), kernel: Buffer.from('k'), initrd: Buffer.from('i') };
+const reportIn = (script: string): string | undefined =>
+  /muster\.report=http:\/\/[^/]+(\/boot\/report\/\S+)/.exec(script)?.[1];
+
+describe('a node whose system runs gets no token', () => {
+  const [address, mac] = ['127.0.0.61', '52:54:00:00:00:61'];
+  let lab: BootLab;
+  let bmcs: BmcLab;
+  beforeAll(async () => {
+    [lab, bmcs] = await Promise.all([startBootLab(), startBmcs({ count: 1, prefix: '127.77' })]);
+    const more = { netboot: 'xnba', arch: 'x86_64', ip: address, mac };
+    await lab.server.ok('PUT', '/nodes', { n1: labNode('ipmi', bmcs.addresses[0]!, more) });
+    await definePacked(lab, 'deb', parts);
+  });
+  afterAll(() => Promise.all([lab?.stop(), bmcs?.stop()]));
+
+  const setState = (state: object) => lab.server.ok('PUT', '/nodes/n1/bootstate', state);
+  const script = async (): Promise<string> => (await lab.from(address, `/boot/${mac.replaceAll(':', '-')}.ipxe`)).text;
+  const send = async (path: string | undefined, body: string): Promise<number> =>
+    (await lab.from(address, path ?? '/none', { method: 'POST', body })).status;
+  const stateNow = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/n1/bootstate')).n1.bootstat;
+
+  it('from the moment that it starts until nodeset says what it is to boot, also by a muster that was started anew', async () => {
+    await setState({ osimage: 'deb' });
+    const path = reportIn(await script());
+    expect(await send(path, 'booting')).toBe(204);
+    expect(await script()).toContain('imgurl=');
+    expect(reportIn(await script())).toBeUndefined();
+    // The token that it has is good until it has booted.
+    expect(await send(path, 'booted')).toBe(204);
+    expect(reportIn(await script())).toBeUndefined();
+    expect(lab.server.output()).toMatch(/script of n1 was fetched .* nothing shows a new boot, so it got no token/);
+    const { data, child } = lab.server;
+    child.kill('SIGTERM');
+    await exitOf(child);
+    lab = bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), lab.install);
+    expect(reportIn(await script())).toBeUndefined();
+    await setState({ osimage: 'deb' });
+    expect(reportIn(await script())).toBeDefined();
+  });
+
+  it('until it is powered by muster', async () => {
+    expect(await send(reportIn(await script()), 'booted')).toBe(204);
+    await lab.server.ok('GET', '/nodes/n1/power');
+    expect(reportIn(await script())).toBeUndefined();
+    await lab.server.ok('PUT', '/nodes/n1/power', { action: 'boot' });
+    expect(reportIn(await script())).toBeDefined();
+  });
+
+  it('that is known to somebody from before it started anew', async () => {
+    await setState({ osimage: 'deb' });
+    const early = reportIn(await script());
+    expect(reportIn(await script())).toBe(early);
+    await setState({ osimage: 'deb' });
+    expect(await send(reportIn(await script()), 'initramfs')).toBe(204);
+    expect(await send(early, 'initramfs')).toBe(403);
+  });
+
+  it('and what is done in a boot is done once', async () => {
+    await setState({ state: 'osimage=deb,osimage=deb,boot' });
+    const path = reportIn(await script());
+    for (let i = 0; i < 3; i++) expect(await send(path, 'installed')).toBe(204);
+    expect(await stateNow()).toMatch(/^netboot /);
+    const next = reportIn(await script());
+    expect(next).not.toBe(path);
+    expect(await send(next, 'installed')).toBe(204);
+    expect(await stateNow()).toBe('boot');
+  });
+});
+
+describe('a node that starts anew by itself', { timeout: 120_000 }, () => {
+  const [server, address, mac] = ['10.77.0.1', '10.77.1.9', '52:54:00:02:00:09'];
+  const install = temporaryDirectory();
+  let wire: Wire;
+  let muster: TestServer;
+  beforeAll(async () => {
+    wire = makeWire([`${server}/16`]);
+    wire.client.run('ip', 'address', 'add', `${address}/16`, 'dev', wire.clientNic);
+    muster = await startServer({
+      namespace: wire.server,
+      config: `[boot]\nlisten = ["${server}:80"]\n`,
+      environment: { MUSTER_DHCP_DAEMON: 'process' },
+    });
+    const site = { installdir: install, master: server, dhcpinterfaces: wire.serverNic };
+    for (const [key, value] of Object.entries(site))
+      await muster.ok('PUT', `/globalconf/attrs/${key}`, { [key]: value });
+    await muster.ok('POST', '/networks/boot', { net: '10.77.0.0', mask: '255.255.0.0', tftpserver: server });
+    await muster.ok('PUT', '/nodes/n1', { groups: 'all', netboot: 'xnba', arch: 'x86_64', ip: address, mac });
+    await definePacked({ server: muster, install }, 'deb', parts);
+    await muster.ok('POST', '/services/dhcp');
+    await muster.ok('PUT', '/nodes/n1/bootstate', { osimage: 'deb' });
+  }, 120_000);
+  afterAll(async () => {
+    await muster?.stop();
+    wire?.remove();
+    rmSync(install, { recursive: true, force: true });
+  });
+
+  const curl = (path: string, ...words: string[]): string =>
+    wire.client.run(
+      'curl',
+      '-s',
+      '--retry',
+      '5',
+      '--retry-connrefused',
+      '-w',
+      '%{http_code}',
+      ...words,
+      `http://${server}${path}`,
+    );
+  const token = (): string | undefined => reportIn(curl(`/boot/${mac.replaceAll(':', '-')}.ipxe`));
+  const why = async (): Promise<string> => (await muster.ok('GET', '/nodes/n1/boot')).n1.why;
+  const firmware = { send: { 93: '0000', 60: Buffer.from('PXEClient').toString('hex') } };
+
+  it('gets a token when DHCP has given its firmware an address, not when its system or a user of it asks', async () => {
+    expect(curl(token()!, '--data-binary', 'booted')).toBe('204');
+    expect(token()).toBeUndefined();
+    // A user of the node needs no rights to send a packet like that of firmware from its address.
+    const forger = join(import.meta.dirname, '../lab/dhcp-forger.ts');
+    const asked = async (): Promise<string> => {
+      wire.client.run(
+        'setpriv',
+        '--reuid=65534',
+        '--regid=65534',
+        '--clear-groups',
+        process.execPath,
+        forger,
+        address,
+        server,
+        mac,
+      );
+      return why();
+    };
+    // Nor is it a boot when its system asks.
+    expect((await wire.ask(mac))?.['ip']).toBe(address);
+    expect(token()).toBeUndefined();
+    await expect.poll(asked, { timeout: 30_000, interval: 500 }).toMatch(/has asked DHCP/);
+    expect(token()).toBeUndefined();
+    expect((await wire.ask(mac, firmware))?.['ip']).toBe(address);
+    // The same script is kept for a second.
+    await expect.poll(token, { timeout: 30_000 }).toBeDefined();
+    expect(curl(token()!, '--data-binary', 'booted')).toBe('204');
+    expect(token()).toBeUndefined();
+  });
+});
