@@ -111,6 +111,18 @@ describe.each([
     await expect.poll(() => status('n2')).toBe('failed');
   });
 
+  it('why a node cannot boot is not told to others, who could learn of files of this machine', async () => {
+    await lab.server.ok('PUT', '/nodes/n2', { serialport: '', serialspeed: '' });
+    await lab.server.ok('PUT', '/nodes/n2/bootstate', { state: 'runcmd=true' });
+    const asked = async (address: string) => (await lab.from(address, '/boot/52-54-00-00-00-02.ipxe')).text;
+    expect(await asked(n2)).toMatch(/There is no ramdisk for x86_64: .*\/ramdisk\/x86_64/);
+    for (const address of [n1, stranger])
+      expect(await asked(address)).toMatch(/echo muster: n2: It cannot boot now. GET \/nodes\/n2\/boot tells why\.\n/);
+    expect((await lab.server.ok('GET', '/nodes/n2/boot')).n2.why).toMatch(
+      /There is no ramdisk for x86_64: .*\/ramdisk\/x86_64/,
+    );
+  });
+
   it.each([
     ['bytes=0-9', 206, 'bytes 0-9/5000', 0, 10],
     ['bytes=4990-', 206, 'bytes 4990-4999/5000', 4990, 5000],

@@ -104,7 +104,8 @@ export class BootServer {
     const log = this.#log;
     const { reports, rooms } = this;
     const { maxConnectionsPerAddress } = this.#settings;
-    const services = { catalog: new BootCatalog(rooms), reports, rooms, log, maxConnectionsPerAddress };
+    const countedAs = (address: string): string => this.index.countedAs(address);
+    const services = { catalog: new BootCatalog(rooms), reports, rooms, log, maxConnectionsPerAddress, countedAs };
     await this.#startHttp(listen, services);
     const httpPort = (): number => this.#addresses[0]?.port ?? 80;
     for (const address of tftpListen) {

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../../access/addresses.ts';
+import { canonicalAddress, networkOf } from '../../access/addresses.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
@@ -35,6 +35,11 @@ export class NodeIndex {
     const found = this.byAddress(address);
     if (found !== undefined) return found === node;
     return reservationsOf(snapshot).ofNode(node).length === 0 && this.#addresses.of(snapshot, node).size === 0;
+  }
+
+  /** What an address is counted by: a node by itself, since a rack shares an IPv6 /64, and strangers there, who have all of it, together. */
+  countedAs(address: string): string {
+    return this.byAddress(address) === undefined ? networkOf(address) : canonicalAddress(address);
   }
 
   /** In lower case, with colons. */

@@ -13,7 +13,7 @@ import { bootFiles, isBootMethod } from '../scripts.ts';
 import { shownBootState } from '../states.ts';
 import type { Asker } from './found.ts';
 import type { BootRoom } from './room.ts';
-import { scriptOf } from './script-room.ts';
+import { relationOf, scriptOf } from './script-room.ts';
 
 /** What a path of the reference system says of the node it is for. */
 interface Wanted {
@@ -48,7 +48,7 @@ export const referenceRoom = (index: NodeIndex, orders: NodeOrders): BootRoom =>
     const refusal = method === 'xnba' ? ipxeRefusal : method.startsWith('grub2') ? grubRefusal : commentRefusal;
     return scriptOf(
       node,
-      index.mayBe(node, asker.address),
+      relationOf(index, node, asker),
       async () => {
         const order = await orders.of(node, asker);
         return { order, text: textOf(order)! };

@@ -60,7 +60,7 @@ const makeScript =
     }
     return scriptOf(
       node,
-      index.mayBe(node, asker.address),
+      relationOf(index, node, asker),
       async () => {
         const order = await orders.of(node, asker);
         return { order, text: language.script(node, mac, order, asker) };
@@ -69,21 +69,37 @@ const makeScript =
     );
   };
 
-/** A script of a node, or one that tells why there is none. Whoever else looks at it must not change what is known of the node. */
+/** Whether who asks is the node by its address, or may be it since no address of it is known. */
+interface Relation {
+  readonly isNode: boolean;
+  readonly mayBeNode: boolean;
+}
+
+export const relationOf = (index: NodeIndex, node: string, { address }: Asker): Relation => ({
+  isNode: index.byAddress(address) === node,
+  mayBeNode: index.mayBe(node, address),
+});
+
+/**
+ * A script of a node, or one that tells why there is none. Whoever else looks at it must not change what is known of the node, and does
+ * not learn why: the reason may name files of this machine.
+ */
 export async function scriptOf(
   node: string,
-  isItself: boolean,
+  { isNode, mayBeNode }: Relation,
   make: () => Promise<{ readonly order: BootOrder; readonly text: string }>,
   refusal: (reason: string) => string,
 ): Promise<Found> {
   try {
     const { order, text } = await make();
-    if (!isItself) return { kind: 'text', text, foreignNode: node, step: 'script' };
+    if (!mayBeNode) return { kind: 'text', text, foreignNode: node, step: 'script' };
     return { kind: 'text', text, node, step: 'script', leadsTo: order.kind === 'load' ? order.leadsTo : 'booting' };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const text = refusal(`${node}: ${error.message}`);
-    if (!isItself) return { kind: 'text', text, foreignNode: node, step: 'script' };
+    const text = refusal(
+      `${node}: ${isNode ? error.message : `It cannot boot now; GET /nodes/${node}/boot tells why.`}`,
+    );
+    if (!mayBeNode) return { kind: 'text', text, foreignNode: node, step: 'script' };
     return { kind: 'text', text, node, step: 'script', leadsTo: 'failed', problem: error.message };
   }
 }

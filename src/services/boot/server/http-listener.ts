@@ -2,7 +2,6 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { networkOf } from '../../../access/addresses.ts';
 import { errorKinds, Fault } from '../../../core/errors.ts';
 import { hostProblem } from '../../../core/host-header.ts';
 import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
@@ -25,6 +24,8 @@ export interface ListenerServices {
   readonly rooms: readonly BootRoom[];
   readonly log: Logger;
   readonly maxConnectionsPerAddress: number;
+  /** What connections and transfers of an address are counted by. */
+  countedAs(address: string): string;
   /** It stands behind nginx, which shows itself by this secret. */
   readonly proxySecret?: string | undefined;
 }
@@ -96,7 +97,7 @@ export class HttpListener {
   }
 
   #admit(socket: Socket): (() => void) | undefined {
-    const client = networkOf(socket.remoteAddress ?? '');
+    const client = this.#services.countedAs(socket.remoteAddress ?? '');
     const open = this.#ofAddress.get(client) ?? 0;
     if (open >= this.#services.maxConnectionsPerAddress) return undefined;
     this.#ofAddress.set(client, open + 1);

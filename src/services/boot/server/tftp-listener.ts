@@ -13,17 +13,20 @@ export interface TftpServices {
   readonly catalog: BootCatalog;
   readonly reports: BootReports;
   readonly log: Logger;
+  /** What transfers of an address are counted by. */
+  countedAs(address: string): string;
   /** The port of HTTP, for scripts that lead there. */
   httpPort(): number;
 }
 
 /** Serves the same files by TFTP. */
 export async function listenTftp({ host, port }: ListenAddress, services: TftpServices): Promise<TftpServer> {
-  const { catalog, reports, log, httpPort } = services;
+  const { catalog, reports, log, httpPort, countedAs } = services;
   try {
     return await TftpServer.listen({
       address: host,
       port,
+      countedAs,
       async open(name, client, server) {
         const segments = nameSegments(name);
         const who = asker(client, server, httpPort(), 'tftp');
