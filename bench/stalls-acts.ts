@@ -1,10 +1,13 @@
 /** The hostile side: does what it is told to a server, from a process of its own. Whatever it gets for that is fine. */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { request as plainRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
 import { setTimeout as wait } from 'node:timers/promises';
 import { drip, flood, jsonAnswer, type RawTls, rawTls } from '../test/lab/raw-tls.ts';
 import { definitions } from './cluster.ts';
-import { type ActMessage, hostileAddress, hostileNode, type Victim } from './stalls-victim.ts';
+import { type ActMessage, hostileAddress, hostileNode, loader, type Victim } from './stalls-victim.ts';
 
 const root = '/muster';
 let victim: Victim;
@@ -115,6 +118,35 @@ async function hostileService(answer: (socket: TLSSocket, path: string) => void)
   await asked;
 }
 
+/** Sockets at addresses of their own. */
+async function udpSockets(count: number): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => createSocket('udp4'));
+  for (const [i, socket] of sockets.entries()) {
+    socket.bind(0, `127.88.${Math.floor(i / 250)}.${1 + (i % 250)}`);
+    await once(socket, 'listening');
+  }
+  return sockets;
+}
+
+/** Requests of each socket for a loader, the largest timeout with them. */
+function askByTftp(sockets: readonly Socket[], each: number): void {
+  for (let i = 0; i < each; i++) {
+    const request = Buffer.from(`\0\u0001${loader}\0octet\0timeout\x00255\0n\0${i}\0`, 'latin1');
+    for (const socket of sockets) socket.send(request, victim.boot.tftp, '127.0.0.1');
+  }
+}
+
+/** A request to the boot listener from an address; what comes of it does not matter. */
+function askToBoot(localAddress: string, path: string, body?: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const method = body ? 'POST' : 'GET';
+    const options = { host: '127.0.0.1', port: victim.boot.http, localAddress, path, method, agent: false };
+    const asked = plainRequest(options, (response) => response.on('end', resolve).on('error', resolve).resume());
+    asked.on('error', () => resolve());
+    asked.end(body);
+  });
+}
+
 const emptyObjects = (bytes: number): string => `{"Members":[${'{},'.repeat(bytes / 3)}{}]}`;
 const early = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
 
@@ -169,6 +201,28 @@ const acts: Readonly<Record<string, () => Promise<unknown>>> = {
     const sockets = await times(400, connection);
     await wait(longAct);
     for (const socket of sockets) socket.destroy();
+  },
+  async tftpUnanswered() {
+    const sockets = await udpSockets(512);
+    await forAWhile(async () => {
+      askByTftp(sockets, 9);
+      await wait(10);
+    });
+    for (const socket of sockets) socket.close();
+  },
+  async tftpAnswered() {
+    const sockets = await udpSockets(128);
+    for (const socket of sockets)
+      socket.on('message', (_, { port }) => socket.send(Buffer.from([0, 4, 0, 0]), port, '127.0.0.1'));
+    askByTftp(sockets, 32);
+    await wait(longAct);
+    for (const socket of sockets) socket.close();
+  },
+  bootScripts: () =>
+    times(250, (i) => forAWhile(() => askToBoot(`127.88.0.${1 + i}`, `/boot/52-54-00-00-00-${16 + (i % 80)}.ipxe`))),
+  bootReports() {
+    const body = Buffer.alloc(65_000, 'initramfs x\n');
+    return times(50, (i) => forAWhile(() => askToBoot(`127.88.0.${1 + i}`, '/boot/report/n1/none', body)));
   },
 };
 

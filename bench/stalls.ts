@@ -1,11 +1,13 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Connection } from './client.ts';
+import { freePort } from './nginx.ts';
 import { clientCore, type Helper, memory, startHelper } from './process.ts';
 import { atMost, type Benchmark, compare, figure, type Row } from './report.ts';
-import { type Muster, root, startMusterWith } from './server.ts';
+import { type Muster, newDirectory, root, startMusterWith } from './server.ts';
 import type { Latencies } from './stalls-probe.ts';
-import { hostileAddress, hostileNode, type Victim } from './stalls-victim.ts';
+import { hostileAddress, hostileNode, loader, type Victim } from './stalls-victim.ts';
 
 const nodes = 10_000;
 const idleTime = 3_000;
@@ -36,6 +38,10 @@ const hostile: Readonly<Record<string, string>> = {
   redfishStatus: 'Redfish: a status line without end, 10 s',
   redfishDrip: 'Redfish: a body of a byte each millisecond, 10 s',
   idleConnections: '400 idle connections, 5 s',
+  tftpUnanswered: 'TFTP: 4,608 requests from 512 addresses that nobody answers to, again and again, 5 s',
+  tftpAnswered: 'TFTP: 4,096 transfers from 128 addresses that stop after their first block',
+  bootScripts: 'boot scripts for 250 addresses without a pause, 5 s',
+  bootReports: 'boot reports of 64 KB with a wrong token, 50 at a time, 5 s',
 };
 
 async function tokenOf(client: Connection, userName: string, userPW: string): Promise<string> {
@@ -44,7 +50,7 @@ async function tokenOf(client: Connection, userName: string, userPW: string): Pr
 }
 
 /** An account that no rule speaks of, one that is limited to a range, and a node behind a hostile service processor. */
-async function prepare(muster: Muster): Promise<Victim> {
+async function prepare(muster: Muster, boot: Victim['boot']): Promise<Victim> {
   const client = await muster.connect();
   const [userName, password] = ['nobody', 'nobody-password'];
   await client.expect({
@@ -67,7 +73,7 @@ async function prepare(muster: Muster): Promise<Victim> {
   });
   const limited = await tokenOf(client, 'limited', password);
   client.close();
-  return { port: muster.port, tokens: { root: muster.token, nobody, limited } };
+  return { port: muster.port, boot, tokens: { root: muster.token, nobody, limited } };
 }
 
 async function measured(probe: Helper, work: () => Promise<unknown>): Promise<Latencies> {
@@ -91,11 +97,20 @@ function row(what: string, idle: Latencies, during: Latencies): Row {
 export const stalls: Benchmark = {
   name: 'stalls',
   async *rows() {
-    const muster = await startMusterWith(nodes);
+    const boot = { http: await freePort(), tftp: await freePort() };
+    const loaders = newDirectory();
+    writeFileSync(join(loaders, loader), Buffer.alloc(100_000));
+    const muster = await startMusterWith(nodes, {
+      env: {
+        MUSTER_BOOT_LISTEN: `127.0.0.1:${boot.http}`,
+        MUSTER_BOOT_TFTP_LISTEN: `127.0.0.1:${boot.tftp}`,
+        MUSTER_BOOT_DIRECTORY: loaders,
+      },
+    });
     const probe = startHelper(join(import.meta.dirname, 'stalls-probe.ts'), clientCore);
     const actor = startHelper(join(import.meta.dirname, 'stalls-acts.ts'), clientCore, { idle: true });
     try {
-      await actor.ask({ victim: await prepare(muster) });
+      await actor.ask({ victim: await prepare(muster, boot) });
       await probe.ask({ port: muster.port });
       await measured(probe, () => wait(idleTime));
       for (const [act, what] of Object.entries(hostile)) {
