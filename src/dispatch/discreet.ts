@@ -36,6 +36,18 @@ export async function discreetly(
   }
 }
 
+/** IPv4 and IPv6 addresses, and a few texts that look like them. */
+const addressShape = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}|(?<![\da-f:])[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}/gi;
+
+/** A node may fail because of another on the way to it, such as its hypervisor; whoever may not know of that one does not get its address. */
+export function discreetFailure({ ranges: { sees }, boot }: Pick<Scope, 'ranges' | 'boot'>, text: string): string {
+  if (!sees) return text;
+  return text.replaceAll(addressShape, (address) => {
+    const node = boot.index.byAddress(address);
+    return node === undefined || sees(node) ? address : '(hidden address)';
+  });
+}
+
 /** What may be the name of a node in a text: names of interfaces have something before or behind it, set off by "-". */
 function namesIn(text: string): string[] {
   return text.split(/[^a-z0-9_-]+/).flatMap((word) => {

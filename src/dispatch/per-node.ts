@@ -8,6 +8,7 @@ import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
 import type { Effects } from '../services/effects.ts';
 import { LocalFiles } from '../services/remote/local-files.ts';
+import { discreetFailure } from './discreet.ts';
 import type { Run, Runs } from './runs.ts';
 import { workOn, type Workplace } from './work.ts';
 
@@ -78,7 +79,8 @@ export function perNodeResults(
   });
   runs.start(run, nodes);
   const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<readonly NodeResult[]>);
-  const results = noted(runs, run, finished, async () => {
+  const told = (sentence: string): string => discreetFailure(scope, sentenceWithoutSecrets(sentence));
+  const results = noted(runs, run, finished, told, async () => {
     ended?.abort();
     await files.close();
     // Whoever reads the status behind the reply sees it.
@@ -107,11 +109,12 @@ async function* noted(
   runs: Runs,
   run: Run,
   results: AsyncIterable<readonly NodeResult[]>,
+  told: (sentence: string) => string,
   close: () => Promise<void>,
 ): AsyncIterable<readonly NodeResult[]> {
   const verdict = new Verdict();
   const note = (given: NodeResult): NodeResult => {
-    const result = 'error' in given ? { ...given, error: sentenceWithoutSecrets(given.error) } : given;
+    const result = 'error' in given ? { ...given, error: told(given.error) } : given;
     verdict.add(result);
     runs.add(run, result);
     return result;
