@@ -4,7 +4,7 @@ import { tables } from '../../../src/database/tables.ts';
 import type { Reply } from '../../harness/client.ts';
 import { startServer, type TestServer } from '../../harness/server.ts';
 import { addUser } from '../../harness/users.ts';
-import type { Request } from './requests.ts';
+import type { Request } from './request.ts';
 import { account, rowOfRule, type Rule } from './rules.ts';
 import { differences, keyText, nodesIn, openWorld, type World } from './state.ts';
 import { canary, type Letter, nodeNames, type Ports, type Row, type Rows, worldOf } from './world.ts';
@@ -20,8 +20,12 @@ export class Cluster {
   readonly #hostsFile: string;
   readonly #baseHosts = '127.0.0.1 localhost\n';
   #base: World = {};
-  /** A run of somebody else. */
-  #run = '';
+  /** Runs of somebody else, and of an account that had the same name. */
+  readonly #foreignRuns = { RUN: '', GHOST: '' };
+  /** The account's latest run in its time. */
+  #ownRun = '';
+  /** The event before the account's time. */
+  #event = '';
   #rules = 0;
   /** The revision that the account's time begins with. */
   #start = 0;
@@ -35,13 +39,23 @@ export class Cluster {
     this.#database = openWorld(join(server.data, 'muster.sqlite'));
   }
 
-  static async start(letter: Letter, ports: Ports): Promise<Cluster> {
+  static async start(letter: Letter, ports: Ports, libvirtSocket: string): Promise<Cluster> {
     const server = await startServer({
-      environment: { MUSTER_REMOTE_PORT: String(ports.ssh), MUSTER_REMOTE_CONNECT_SECONDS: '2' },
+      environment: {
+        MUSTER_REMOTE_PORT: String(ports.ssh),
+        MUSTER_REMOTE_CONNECT_SECONDS: '2',
+        MUSTER_LIBVIRT_SOCKET: libvirtSocket,
+      },
     });
+    const ghost = await runOfGhost(server);
     const cluster = new Cluster(server, await addUser(server, account), worldOf(letter, ports));
+    cluster.#foreignRuns.GHOST = ghost;
     await cluster.#load();
     return cluster;
+  }
+
+  get foreignRuns(): readonly string[] {
+    return Object.values(this.#foreignRuns);
   }
 
   /** Few requests: all rows of a node at once. Last what the site excludes from ranges. */
@@ -61,7 +75,7 @@ export class Cluster {
       await this.ok('PUT', `/tables/${Object.keys(rows).join(',')}/nodes/${node}`, rows);
     for (const row of this.#clear['site']!) await this.#put('site', row);
     this.#base = this.world();
-    this.#run = String((await this.#server.call('GET', '/nodes')).headers['x-muster-run']);
+    this.#foreignRuns.RUN = runIn(await this.#server.call('GET', '/nodes'));
   }
 
   async #put(table: string, row: Row): Promise<void> {
@@ -90,16 +104,25 @@ export class Cluster {
   }
 
   /** As the account. */
-  call({ row, root, path, query, headers, body }: Request): Promise<Reply> {
+  async call({ row, root, path, query, headers, body }: Request): Promise<Reply> {
+    const places: Readonly<Record<string, string>> = {
+      ...this.#foreignRuns,
+      OWN: this.#ownRun,
+      EVENT: this.#event,
+    };
     const placed = (text: string): string =>
-      text.replace('RUN', this.#run).replace(/CHANGE(\d)/, (_, later: string) => String(this.#start + Number(later)));
-    return this.#server.call(row.method, placed(path), {
+      text
+        .replaceAll(/\b(RUN|GHOST|OWN|EVENT)\b/g, (name) => places[name]!)
+        .replace(/CHANGE(\d)/, (_, later: string) => String(this.#start + Number(later)));
+    const reply = await this.#server.call(row.method, placed(path), {
       token: this.#token,
       root,
       query: Object.fromEntries(Object.entries(query).map(([name, value]) => [name, placed(value)])),
       headers,
       body,
     });
+    this.#ownRun = runIn(reply);
+    return reply;
   }
 
   async setRules(rules: readonly Rule[]): Promise<void> {
@@ -113,6 +136,9 @@ export class Cluster {
   /** What the administrator changes in the account's time: every node at once, and back; CHANGE1 and CHANGE2 of requests. */
   async makeHistory(letter: Letter): Promise<void> {
     this.#start = Number((await this.#server.call('GET', '/nodes')).headers['x-muster-revision']);
+    const { text } = await this.#server.call('GET', '/events', { query: { seconds: '0' } });
+    this.#event = /^id: (\S+)/m.exec(text)![1]!;
+    this.#ownRun = 'none';
     const nodes = nodesIn(this.world());
     for (const usercomment of [(node: string) => canary(letter, node, 'past'), () => 'later'])
       await this.ok(
@@ -142,4 +168,14 @@ export class Cluster {
     this.#database.close();
     await this.#server.stop();
   }
+}
+
+const runIn = ({ headers }: Reply): string => String(headers['x-muster-run']);
+
+/** What somebody did who had the account's name, and is no longer there. */
+async function runOfGhost(server: TestServer): Promise<string> {
+  const token = await addUser(server, account);
+  const run = runIn(await server.call('POST', '/services/host', { token, body: {} }));
+  await server.ok('DELETE', `/tables/passwd/rows/key=xcat,username=${account}`);
+  return run;
 }

@@ -89,7 +89,7 @@ const fixed: Readonly<Record<string, readonly string[]>> = {
   objtype: ['node', 'node', 'group', 'site', 'tables.nodelist', 'nosuch'],
   kinds: ['temp', 'model', 'all'],
   type: ['CMM', 'REDFISH'],
-  id: ['RUN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'],
+  id: ['RUN', 'GHOST', 'OWN', '0b1ef7f5-6a6c-4c0e-9a51-1f7d7f1c5c11'],
   change: ['CHANGE1', 'CHANGE2', 'CHANGE3', 'CHANGE4', 'CHANGE5', '999999'],
   search: [`iprange=${bmcOf('a', 'k201')}`],
   rest: ['30'],
@@ -121,6 +121,14 @@ const byValue: readonly (readonly [table: string, keys: string])[] = [
   ['networks', 'netname=net1'],
   ['auditlog', 'command=chdef'],
   ['discoverydata', 'node=k201'],
+  ['discoveryrange', 'noderange=alpha'],
+  ['hooks', 'name=hook1'],
+  ['hooks', 'name=hook2'],
+  ['vmmaster', 'name=gold'],
+  ['vmmaster', 'virttype=kvm'],
+  ['vm', 'host=y501'],
+  ['osimage', 'imagename=img1'],
+  ['linuximage', 'imagename=img1'],
 ];
 
 /** Rows by whose they are, or by what stands in them. */

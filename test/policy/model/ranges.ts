@@ -97,7 +97,7 @@ const group = fc.constantFrom(...groupNames, 'nosuch').map((name): Range => ({ k
 const count = fc
   .record({
     form: fc.constantFrom('-' as const, '[]' as const),
-    start: fc.constantFrom('n101', 'n102', 'k201', 'h301'),
+    start: fc.constantFrom('n101', 'n102', 'k201', 'h301', 'w601'),
     more: fc.integer({ min: 1, max: 4 }),
   })
   .map(
@@ -110,7 +110,7 @@ const count = fc
     }),
   );
 const pattern = fc
-  .constantFrom('n10.', 'k20[12]', 'h.*', '.*', '[nk].*1', 'n19.', 'm401|n101')
+  .constantFrom('n10.', 'k20[12]', 'h.*', '.*', '[nkw].*1', 'n19.', 'm401|n101', 'w60.', 'y.*')
   .map((text): Range => ({ kind: 'pattern', pattern: text }));
 const criterionOf = (...choices: readonly (readonly [table: string, column: string, value: string])[]) =>
   fc
@@ -127,6 +127,7 @@ const keptCriterion = criterionOf(
   ['nodepos', 'room', 'east'],
   ['nodelist', 'groups', 'gamma'],
   ['nodehm', 'mgt', 'ipmi'],
+  ['nodehm', 'mgt', 'kvm'],
 );
 const anyCriterion = criterionOf(
   ['nodepos', 'room', 'west'],
@@ -139,6 +140,8 @@ const anyCriterion = criterionOf(
   ['nodetype', 'os', 'ca-gamma-os'],
   ['hosts', 'hostnames', 'alias-a-k201'],
   ['ipmi', 'bmc', '127.177.1.1'],
+  ['vm', 'host', 'y501'],
+  ['vpd', 'uuid', '0000000a-0000-4000-8000-000000000101'],
   ['ipmi', 'password', 's3'],
   ['nosuch', 'column', 'x'],
 );

@@ -121,6 +121,15 @@ const commandGroups: readonly (readonly string[])[] = [
   ['nodech', 'nodeadd', 'nodegrpch', 'tabrestore', 'tabgrep'],
   ['lschanges', 'revert'],
   ['lsdef', 'nodels', 'chdef', 'mkdef', 'rmdef', 'tabch', 'lschanges', 'revert'],
+  ['mkvm', 'chvm', 'rmvm', 'clonevm', 'rmigrate', 'snapvm', 'rscan', 'rpower'],
+  ['lsdef', 'rmigrate', 'clonevm', 'rscan'],
+  ['nodeset', 'rinstall', 'lsboot', 'rbootseq', 'rsetboot', 'lsanswers'],
+  ['lsdef', 'nodeset', 'lsboot', 'events', 'sd'],
+  ['copycds', 'imgpull', 'imgimport', 'imgexport', 'genimage', 'packimage', 'imgrun', 'rollbackimage', 'rmimage'],
+  ['lsimage', 'genimage', 'lsdef', 'chdef', 'mkdef', 'rmdef'],
+  ['events'],
+  ['events', 'chdef', 'nodeset', 'lschanges', 'revert'],
+  ['nodediscoverls', 'nodediscoverstart', 'nodediscoverstop'],
 ];
 const writing = ['chdef', 'mkdef', 'setNodesAttribs'];
 
@@ -130,9 +139,13 @@ const parameters = fc.constantFrom<Parameters>(
   speaking('ip', 'mac', 'hostnames'),
   speaking('groups', 'members', 'wherevals', 'grouptype'),
   speaking('postscripts'),
+  speaking('uuid', 'serial', 'vmhost'),
   { pattern: 'rack=', speaksOf: [] },
   { pattern: '.', speaksOf: [] },
 );
+
+/** A master of virtual machines that somebody else has made. */
+const ofMaster: Parameters = { pattern: '-b gold\\b', speaksOf: ['gold'] };
 
 const seldom = <T>(arbitrary: fc.Arbitrary<T>, otherwise: T): fc.Arbitrary<T> =>
   fc.oneof({ arbitrary: fc.constant(otherwise), weight: 9 }, { arbitrary, weight: 1 });
@@ -150,6 +163,7 @@ const allowing: fc.Arbitrary<Rule> = fc
         arbitrary: fc.record({ parameters }).map((more): Rule => ({ ...rest, ...more, commands: writing })),
         weight: 3,
       },
+      { arbitrary: fc.constant<Rule>({ ...rest, parameters: ofMaster, commands: ['clonevm'] }), weight: 1 },
       { arbitrary: fc.constant<Rule>(rest), weight: 1 },
     ),
   );

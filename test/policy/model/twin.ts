@@ -1,10 +1,10 @@
 import type { Reply } from '../../harness/client.ts';
 import type { Cluster } from './cluster.ts';
 import { canBeRenamed, renamed } from './ranges.ts';
-import type { Request } from './requests.ts';
+import type { Request } from './request.ts';
 import { mayAnythingOn, permits, type Rule } from './rules.ts';
 import { membersOf, type World } from './state.ts';
-import { addressOf, ambiguousName, bmcOf, canary, groupNames, macOf, nodeNames } from './world.ts';
+import { addressOf, ambiguousName, bmcOf, canary, groupNames, hypervisors, macOf, nodeNames, uuidOf } from './world.ts';
 
 /**
  * What an account may not know must make no difference to it. So the twin differs in that, and in nothing else that the account could
@@ -25,7 +25,9 @@ export function twinOf(rules: readonly Rule[], world: World): Twin {
   const confined = rules.every(({ range, ...rule }) =>
     permits({ range, ...rule }) ? range && canBeRenamed(range) : !range,
   );
-  const away = confined ? unknown.filter((node) => node !== ambiguousName) : [];
+  // Hypervisors are named by their machines.
+  const kept = [ambiguousName, ...hypervisors];
+  const away = confined ? unknown.filter((node) => !kept.includes(node)) : [];
   const rename = (name: string): string => (away.includes(name) ? newName(name) : name);
   return {
     unknown,
@@ -58,6 +60,8 @@ export function forTwin(request: Request, { unknown }: Twin, world: World): Requ
       [macOf('a', node), macOf('b', node)] as const,
       [macOf('a', node).replaceAll(':', ''), macOf('b', node).replaceAll(':', '')] as const,
       [`alias-a-${node}`, `alias-b-${node}`] as const,
+      [uuidOf('a', node), uuidOf('b', node)] as const,
+      [uuidOf('a', node).toUpperCase(), uuidOf('b', node).toUpperCase()] as const,
     ]),
     ['10.78.255.254', '10.88.255.254'] as const,
     ['127.177.9.9', '127.187.9.9'] as const,
@@ -73,6 +77,10 @@ export function forTwin(request: Request, { unknown }: Twin, world: World): Requ
     ...(request.body !== undefined && { body: JSON.parse(translated(JSON.stringify(request.body))) as unknown }),
   };
 }
+
+/** Runs, and what becomes of them, come in the order and number that chance has it. */
+export const isComparable = ({ row: { path }, query }: Request): boolean =>
+  path !== '/runs' && (path !== '/events' || query['kinds'] === 'change');
 
 /** As the account sees it, without what differs by chance or by the letter. */
 export function seenOf({ status, text, headers }: Reply): string {
@@ -92,12 +100,14 @@ export function seenOf({ status, text, headers }: Reply): string {
     .replaceAll('52:54:00:0b', '52:54:00:0a')
     .replaceAll('5254000b', '5254000a')
     .replaceAll(/muster-test-\w+/g, 'DIRECTORY')
+    .replaceAll(/; that was \d+ s ago, and it is left alone until [\d:]+ UTC/g, '')
     .replaceAll(/ssh-ed25519 \S+/g, 'KEY')
     .replaceAll(/request [\w-]+/g, 'request ID')
     .replaceAll(/(revision|change|newest is|revert on) \d+/gi, '$1 N')
     // As ?debug=1 repeats it: changes have other numbers there.
     .replaceAll(/"(?:lschanges|revert) [^"]*"/g, (line) => line.replaceAll(/ \d+(?=[ "])/g, ' N'))
-    .replaceAll(/"(id|next|reverts|from|to)":\d+/g, '"$1":0')
+    .replaceAll(/"(id|next|reverts|from|to|revision)":\d+/g, '"$1":0')
+    .replaceAll(/^id: \S+/gm, 'id: N')
     .replaceAll(/\d{4}-\d\d?-\d\d?[T ][\d:.]+Z?/g, 'TIME');
   const names = Object.keys(headers).filter((name) => name !== 'content-length' && name !== 'transfer-encoding');
   return [status, headers['content-type'], names.sort().join(), plain].join('\n');

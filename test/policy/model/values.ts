@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { objectTypes } from '../../../src/objects/types.ts';
-import { addressOf, bmcOf, canary, groupNames, macOf, nodeNames } from './world.ts';
+import { addressOf, bmcOf, canary, groupNames, hypervisors, macOf, nodeNames, uuidOf } from './world.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -43,13 +43,25 @@ const special: Readonly<Record<string, fc.Arbitrary<string>>> = {
   members: memberList,
   grouptype: fc.constantFrom('static', 'dynamic'),
   wherevals: fc.constantFrom('room==west', 'rack==r2', 'rack==zz'),
-  mgt: fc.constantFrom('ipmi', 'redfish', 'openbmc'),
+  mgt: fc.constantFrom('ipmi', 'redfish', 'openbmc', 'kvm'),
   power: fc.constantFrom('ipmi', 'redfish'),
   hidden: fc.constantFrom('0', '1'),
   room: fc.constantFrom('east', 'west', 'north'),
   disable: fc.constantFrom('', '0', '1'),
   servicenode: someNode,
+  vmhost: fc.constantFrom(...hypervisors, 'localhost', 'nosuch'),
+  migrationdest: fc.constantFrom(...hypervisors, 'iron'),
+  uuid: fc.oneof(
+    someNode.map((node) => uuidOf('a', node)),
+    someNode.map((node) => uuidOf('a', node).toUpperCase()),
+  ),
+  serial: someNode.map((node) => canary('a', node, 'serial')),
   node: someNode,
+  url: fc.constant('https://127.0.0.1:9/x'),
+  kinds: fc.constantFrom('change', 'status'),
+  noderange: fc.oneof(someNode, fc.constant('alpha')),
+  host: fc.constantFrom(...hypervisors, 'localhost'),
+  originator: fc.constantFrom('op', 'root'),
 };
 
 /** Nobody is made more than they are, and nobody is locked out. */
@@ -88,8 +100,27 @@ const rowColumns = [
   'node',
   'wherevals',
   'grouptype',
+  'url',
+  'kinds',
+  'noderange',
+  'host',
+  'storage',
+  'originator',
+  'uuid',
+  'pkglist',
+  'template',
 ];
-const scripts = ['postscripts', 'servicenode', 'xcatmaster', 'vmhost', 'chain', 'bmcpassword'];
+const scripts = [
+  'postscripts',
+  'servicenode',
+  'xcatmaster',
+  'vmhost',
+  'migrationdest',
+  'chain',
+  'bmcpassword',
+  'serial',
+  'uuid',
+];
 const weighty = [
   'bmc',
   'bmcport',
@@ -136,3 +167,9 @@ export const mentionedIn = (attributes: Attributes): string[] => {
   const text = Object.values(attributes).join(' ');
   return nodeNames.filter((node) => text.includes(node));
 };
+
+/** As argument lines have them. */
+export const words = (attributes: Attributes): string[] =>
+  Object.entries(attributes).map(([name, value]) => `${name}=${value}`);
+export const lineOf = (type: string, names: string, attributes: Attributes, options: Attributes = {}): string =>
+  ['-t', type, '-o', names, ...Object.entries(options).flat(), ...words(attributes)].join(' ');

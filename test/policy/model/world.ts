@@ -19,7 +19,9 @@ interface Definition {
   readonly room: 'east' | 'west';
   /** What requests select by; in the twin, nodes that must not be known have another. */
   readonly rack: string;
-  readonly mgt: 'redfish' | 'ipmi';
+  readonly mgt: 'redfish' | 'ipmi' | 'kvm';
+  /** Of virtual machines: where they are, and where they may go. */
+  readonly vm?: { readonly host: string; readonly migrationdest: string };
 }
 
 const definitions: Readonly<Record<string, Definition>> = {
@@ -33,6 +35,23 @@ const definitions: Readonly<Record<string, Definition>> = {
   h301: { groups: 'all,dark,alpha', hidden: '1', room: 'east', rack: 'r1', mgt: 'redfish' },
   h302: { groups: 'all,dark', hidden: '1', room: 'west', rack: 'r3', mgt: 'redfish' },
   m401: { groups: 'all', room: 'west', rack: 'r4', mgt: 'redfish' },
+  y501: { groups: 'all,iron,beta', room: 'east', rack: 'r4', mgt: 'redfish' },
+  y503: { groups: 'all,iron', room: 'west', rack: 'r4', mgt: 'redfish' },
+  w601: {
+    groups: 'all,virt,alpha',
+    room: 'east',
+    rack: 'r2',
+    mgt: 'kvm',
+    vm: { host: 'y501', migrationdest: 'y501,y503' },
+  },
+  w602: { groups: 'all,virt', room: 'west', rack: 'r2', mgt: 'kvm', vm: { host: 'y503', migrationdest: 'y503' } },
+  w605: {
+    groups: 'all,virt,beta',
+    room: 'west',
+    rack: 'r3',
+    mgt: 'kvm',
+    vm: { host: 'localhost', migrationdest: 'localhost' },
+  },
 };
 
 export const nodeNames = Object.keys(definitions);
@@ -40,8 +59,32 @@ export const nodeNames = Object.keys(definitions);
 export const silentNode = 'k202';
 /** The name of a node and of a group. */
 export const ambiguousName = 'm401';
+/** Those that virtual machines name. */
+export const hypervisors = ['y501', 'y503'];
+/** The hypervisor of these names them. */
+export const machinesOf = (hypervisor: string): string[] =>
+  nodeNames.filter((node) => `${Object.values(definitions[node]!.vm ?? {}).join(',')},`.includes(`${hypervisor},`));
 const attributedGroups = ['alpha', 'gamma', 'dark', 'void'];
-export const groupNames = ['all', 'alpha', 'beta', 'gamma', 'dark', 'void', ambiguousName, 'byroom', 'bywest'];
+export const groupNames = [
+  'all',
+  'alpha',
+  'beta',
+  'gamma',
+  'dark',
+  'iron',
+  'virt',
+  'void',
+  ambiguousName,
+  'byroom',
+  'bywest',
+];
+/** Machines on the management node that have the name of a node, and one that is no node. */
+export const machinesHere = ['n101', 'n103', 'k201', 'h301'];
+export const stranger = 'stranger';
+/** Masters of virtual machines, by who has made them. */
+export const masters: Readonly<Record<string, string>> = { gold: 'root', mine: 'op' };
+/** What belongs to no node, by its name: to be read by rules for the whole cluster alone. */
+export const clusterObjects = ['img1', 'gold', 'mine', 'hook1', 'net1'];
 
 const numberOf = (node: string): number => Number(node.slice(1)) - 100;
 const block = {
@@ -61,13 +104,20 @@ export const addressOf = (letter: Letter, node: string): string =>
 export const macOf = (letter: Letter, node: string): string =>
   `52:54:00:${block[letter].mac}:0${Math.floor(numberOf(node) / 100)}:0${numberOf(node) % 100}`;
 
+export const uuidOf = (letter: Letter, node: string): string =>
+  `0000000${letter}-0000-4000-8000-000000000${String(numberOf(node)).padStart(3, '0')}`;
+
 /** What tells of the node besides its name. */
 export const marksOf = (letter: Letter, node: string): string[] => [
   canary(letter, node, ''),
   bmcOf(letter, node),
   addressOf(letter, node),
   macOf(letter, node),
+  uuidOf(letter, node),
 ];
+
+export const isWord = (text: string, word: string): boolean =>
+  text.split(/[^A-Za-z0-9_]+/).includes(word) && new RegExp(`(?<![A-Za-z0-9_])${word}(?![A-Za-z0-9_])`).test(text);
 
 const withoutCanary = new Set([
   'nodelist',
@@ -98,8 +148,12 @@ function ownRows(letter: Letter, owner: string): [table: string, row: Row][] {
   });
 }
 
+/** Of a virtual machine: other columns would be found wrong before its hypervisor is asked for anything. */
+const harmless = ({ node, storage, guestostype, cluster, vidpassword }: Row): Row =>
+  ({ node, storage, guestostype, cluster, vidpassword }) as Row;
+
 function rowsOfNode(letter: Letter, node: string, ports: Ports): [table: string, row: Row][] {
-  const { groups, hidden, room, rack, mgt } = definitions[node]!;
+  const { groups, hidden, room, rack, mgt, vm } = definitions[node]!;
   const arch = rack === 'r1' ? 'x86_64' : 'aarch64';
   const special: Record<string, Row> = {
     nodelist: { groups, ...(hidden && { hidden }) },
@@ -114,9 +168,16 @@ function rowsOfNode(letter: Letter, node: string, ports: Ports): [table: string,
     hosts: { ip: addressOf(letter, node), hostnames: `alias-${letter}-${node}` },
     mac: { mac: macOf(letter, node) },
   };
+  const different: Record<string, Row> = {
+    nodetype: { arch },
+    noderes: { netboot: 'xnba' },
+    vpd: { uuid: uuidOf(letter, node) },
+    ...(vm && { vm }),
+    ...(hypervisors.includes(node) && { hypervisor: { type: 'kvm' } }),
+  };
   const others = ownRows(letter, node).map(([table, row]): [string, Row] => [
     table,
-    table === 'nodetype' ? { ...row, arch } : row,
+    { ...(table === 'vm' && vm ? harmless(row) : row), ...different[table] },
   ]);
   return [...Object.entries(special).map(([table, row]): [string, Row] => [table, { node, ...row }]), ...others];
 }
@@ -139,10 +200,36 @@ export function worldOf(letter: Letter, ports: Ports): Rows {
         net: block[letter].far + '.0.0',
         mask: '255.255.0.0',
         gateway: block[letter].far + '.255.254',
+        comments: canary(letter, 'net1', 'comments'),
       },
     ],
-    osimage: [{ imagename: 'img1', imagetype: 'linux', osvers: 'debian12', osarch: 'x86_64', provmethod: 'install' }],
+    osimage: [
+      {
+        imagename: 'img1',
+        imagetype: 'linux',
+        osvers: 'debian12',
+        osarch: 'x86_64',
+        profile: 'compute',
+        provmethod: 'netboot',
+        comments: canary(letter, 'img1', 'comments'),
+      },
+    ],
+    linuximage: [{ imagename: 'img1', pkglist: `/nosuch/${canary(letter, 'img1', 'pkglist')}` }],
     passwd: [{ key: 'ipmi', username: 'bmc', password: secretCanary(letter, 'site', 'ipmi') }],
+    hooks: [
+      {
+        name: 'hook1',
+        url: `https://127.0.0.1:9/${canary(letter, 'hook1', 'url')}`,
+        secret: secretCanary(letter, 'hook1', 'secret'),
+        disable: '1',
+      },
+    ],
+    vmmaster: Object.entries(masters).map(([name, originator]) => ({
+      name,
+      originator,
+      virttype: 'kvm',
+      storage: `/nosuch/${canary(letter, name, 'storage')}`,
+    })),
   };
   const add = ([table, row]: [string, Row]): void => void (rows[table] ??= []).push(row);
   for (const node of nodeNames) for (const row of rowsOfNode(letter, node, ports)) add(row);
