@@ -50,14 +50,18 @@ export function claimsOf(reader: EffectiveReader, node: string): Map<string, str
   for (const [name, ...columns] of identities) {
     for (const row of rowsOf(reader, name, node)) {
       const parts = columns.map((column) => row[column] ?? '');
+      const compared = name === 'vpd' ? parts.map(bareText) : parts;
       if (parts.every((part) => part !== ''))
-        claims.set(`${name} ${parts.join(' ')}`, `the ${columns.join(' and ')} ${parts.join(' ')}`);
+        claims.set(`${name} ${compared.join(' ')}`, `the ${columns.join(' and ')} ${parts.join(' ')}`);
     }
   }
   for (const { pdu = '' } of rowsOf(reader, 'pduoutlet', node))
     for (const outlet of pieces(pdu)) claims.set(`pdu ${outlet}`, `the pdu ${outlet}`);
   return claims;
 }
+
+/** Letters and digits alone, in capitals: makers and people write the rest of serial numbers and UUIDs as they like. */
+export const bareText = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
 
 const addressMark = 'ip ';
 

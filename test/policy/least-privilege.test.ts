@@ -392,11 +392,12 @@ describe('what belongs to another node', () => {
   const speaks = {
     ...mine,
     parameters:
-      '\\b(bmc|ip|mac|fingerprint|hostkey|serial|mtm|nextserver|hostnames|otherinterfaces|nicips.*|nicaliases.*|pdu)=',
+      '\\b(bmc|ip|mac|fingerprint|hostkey|serial|mtm|uuid|nextserver|hostnames|otherinterfaces|nicips.*|nicaliases.*|pdu)=',
   };
   beforeAll(async () => {
     await server.ok('PUT', '/nodes/n10', { hostnames: 'login' });
     await server.ok('PUT', '/tables/pduoutlet/nodes/n10', { pduoutlet: { pdu: 'pdu1:3' } });
+    await server.ok('PUT', '/tables/vpd/nodes/n10', { vpd: { uuid: '4c4c4544-0031-3510-8054-b3c04f564433' } });
     await server.ok('POST', '/networks/net1', { net: '10.3.0.0', mask: '255.255.0.0', gateway: '10.3.255.254' });
   });
 
@@ -415,6 +416,8 @@ describe('what belongs to another node', () => {
     ['its MAC', '/nodes/n1', { mac: '52:54:00:00:00:10' }],
     ['its MAC, written otherwise', '/nodes/n1', { mac: '525400000010!alias' }],
     ['its machine', '/nodes/n1', { serial: 'S10', mtm: 'M1' }],
+    ['its machine, written otherwise', '/nodes/n1', { serial: 's-10', mtm: 'm1' }],
+    ['its UUID, written otherwise', '/tables/vpd/nodes/n1', { vpd: { uuid: '4C4C454400313510-8054-B3C04F564433' } }],
     ['a value computed to be so', '/nodes/n1', { bmc: '|n(\\d+)|10.9.0.($1+9)|' }],
     ['its certificate', '/tables/spcert/nodes/n1', { spcert: { fingerprint: 'AA:BB' } }],
     ['its host key', '/tables/sshhostkey/nodes/n1', { sshhostkey: { hostkey: 'ssh-ed25519 AAAA' } }],

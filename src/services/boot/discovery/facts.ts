@@ -2,12 +2,13 @@ import { canonicalAddress } from '../../../access/addresses.ts';
 import { isIP } from 'node:net';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import { tableNamed } from '../../../database/tables.ts';
+import { bareText } from '../../../objects/claims.ts';
 import { type EffectiveReader, effectiveReader } from '../../../objects/effective.ts';
 import { NodeMarks } from '../../../objects/node-marks.ts';
 import { normalMac } from '../../dhcp/reservations.ts';
 import { macsOf } from '../node-macs.ts';
 import type { Machine } from './machine.ts';
-import { bareText, meaningfulSerial, meaningfulUuid } from './placeholders.ts';
+import { meaningfulSerial, meaningfulUuid } from './placeholders.ts';
 import { namesOfPort, portName, switchName } from './switch-ports.ts';
 
 /** By what a machine is known to be a node; the words are those of table `discoverydata`. */

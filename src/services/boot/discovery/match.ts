@@ -1,7 +1,7 @@
+import { bareText } from '../../../objects/claims.ts';
 import type { Fact, Found, NodeIdentity } from './facts.ts';
 import { spellings } from './facts.ts';
 import type { Machine } from './machine.ts';
-import { bareText } from './placeholders.ts';
 
 /** Which node a machine is. */
 export type Match =

@@ -1,3 +1,5 @@
+import { bareText } from '../../../objects/claims.ts';
+
 /** What boards carry whose maker has not filled it in; many machines share it, so it tells none apart. Compared without punctuation. */
 const emptySerials = new Set([
   '',
@@ -39,6 +41,3 @@ export function meaningfulUuid(text: string): string | undefined {
   const uuid = [8, 12, 16, 20, 32].map((end, at) => digits.slice([0, 8, 12, 16, 20][at], end)).join('-');
   return emptyUuids.has(uuid) ? undefined : uuid;
 }
-
-/** Letters and digits alone, in capitals: makers and people write the rest as they like. */
-export const bareText = (text: string): string => text.toUpperCase().replaceAll(/[^A-Z0-9]/g, '');
