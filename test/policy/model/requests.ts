@@ -34,7 +34,7 @@ export function requestAt(at: string, named: string, given?: object): Request {
   const same = (body: unknown): boolean => JSON.stringify(body) === JSON.stringify(given);
   const variant = variants[at]?.find(({ body }) => same(body));
   const { line = '', mentions = [], needs } = variant ?? {};
-  return {
+  return readable({
     row,
     root: '/muster',
     path: row.path.replace(/\{\w+\}/, named),
@@ -44,8 +44,12 @@ export function requestAt(at: string, named: string, given?: object): Request {
     mentions: [...mentions, named],
     lines: [{ line, ...(variant?.command !== undefined && { command: variant.command }) }],
     ...(variant && { needs: [...(needs?.(named.split(',')) ?? []), ...nodesOf(row, named)] }),
-  };
+  });
 }
+
+/** In what failed, requests are shown as they could be repeated. */
+const readable = (request: Request): Request =>
+  Object.defineProperty(request, fc.toStringMethod, { value: () => curlText(request) });
 
 const queries = fc
   .record({ pretty: flag(8), debug: flag(4), xcoll: flag(8), dryRun: flag(6) })
@@ -107,5 +111,5 @@ export const requestsOf = (known: Known): fc.Arbitrary<Request> =>
           query: { ...own.query, ...query },
           mentions: [...parts.mentions, ...own.mentions],
         }))
-        .map((made) => Object.defineProperty(made, fc.toStringMethod, { value: () => curlText(made) })),
+        .map(readable),
     );

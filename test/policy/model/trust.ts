@@ -26,6 +26,8 @@ export function trustNames(table: string, column: string): readonly string[] | u
 const consequences: Readonly<Record<string, readonly string[]>> = {
   nodeset: ['chain', 'nodetype', 'boottoken', 'dhcphost'],
   rinstall: ['chain', 'nodetype', 'boottoken', 'dhcphost'],
+  mkvm: ['vpd', 'mac'],
+  rmigrate: ['vm', 'vmmove'],
 };
 
 export const isConsequence = (command: string, table: string): boolean =>

@@ -25,9 +25,9 @@ export function twinOf(rules: readonly Rule[], world: World): Twin {
   const confined = rules.every(({ range, ...rule }) =>
     permits({ range, ...rule }) ? range && canBeRenamed(range) : !range,
   );
-  // Hypervisors are named by their machines.
+  // Hypervisors are named by their machines. A new name takes a request, so that every other node has to do.
   const kept = [ambiguousName, ...hypervisors];
-  const away = confined ? unknown.filter((node) => !kept.includes(node)) : [];
+  const away = confined ? unknown.filter((node, i) => !kept.includes(node) && i % 2 === 0) : [];
   const rename = (name: string): string => (away.includes(name) ? newName(name) : name);
   return {
     unknown,

@@ -119,7 +119,6 @@ const scripts = [
   'chain',
   'bmcpassword',
   'serial',
-  'uuid',
 ];
 const weighty = [
   'bmc',

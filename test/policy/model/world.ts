@@ -129,6 +129,7 @@ const withoutCanary = new Set([
   'nodepos',
   'dhcphost',
   'taskstate',
+  'vmmove',
 ]);
 /** What would send commands elsewhere, hide rows, or name further rows. */
 const left = new Set(['disable', 'servicenode', 'comments', 'username']);

@@ -75,10 +75,10 @@ function rowsOutside(
   if (!concerned.every(may)) return [`table ${table} has another row of ${owner}`];
   // What a group has is anybody's who joins it, whoever has it now.
   return columnsOf(was, is).flatMap((name) => {
-    const names = trustNames(table, name);
-    const decides = (asked: Asked): boolean =>
-      concerned.every((node) => mayDecideTrust(policy, asked, names ?? [], node));
-    return names === undefined || asks().some(decides)
+    const names = name === column ? undefined : trustNames(table, name);
+    const mayDecide = (node: string): boolean =>
+      asks().some((asked) => mayDecideTrust(policy, asked, names ?? [], node));
+    return names === undefined || concerned.every(mayDecide)
       ? []
       : `group ${owner} has another ${table}.${name}, which decides trust`;
   });
@@ -86,7 +86,7 @@ function rowsOutside(
 
 /** The columns in which two rows differ. */
 const columnsOf = (was: Row = {}, is: Row = {}): string[] =>
-  [...new Set([...Object.keys(was), ...Object.keys(is)])].filter((name) => was[name] !== is[name]);
+  [...new Set([...Object.keys(was), ...Object.keys(is)])].filter((name) => (was[name] ?? '') !== (is[name] ?? ''));
 
 /** Whom rules and groups with attributes stand for changes only with rights on all of them. */
 function setsOutside(
