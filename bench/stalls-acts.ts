@@ -131,8 +131,8 @@ async function udpSockets(count: number): Promise<Socket[]> {
 /** Requests of each socket for a loader, the largest timeout with them. */
 function askByTftp(sockets: readonly Socket[], each: number): void {
   for (let i = 0; i < each; i++) {
-    const request = Buffer.from(`\0\u0001${loader}\0octet\0timeout\x00255\0n\0${i}\0`, 'latin1');
-    for (const socket of sockets) socket.send(request, victim.boot.tftp, '127.0.0.1');
+    const datagram = Buffer.from(`\0\u0001${loader}\0octet\0timeout\x00255\0n\0${i}\0`, 'latin1');
+    for (const socket of sockets) socket.send(datagram, victim.boot.tftp, '127.0.0.1');
   }
 }
 

@@ -24,10 +24,7 @@ interface OpenedData {
 }
 
 /** Opens database and key of a data directory, or makes both. What is left of a cluster's data is never taken for a new cluster. */
-export async function openData(
-  dataDir: string,
-  { failed, damaged }: Watchers = {},
-): Promise<OpenedData> {
+export async function openData(dataDir: string, { failed, damaged }: Watchers = {}): Promise<OpenedData> {
   refuseLostDatabase(dataDir);
   const key = join(dataDir, keyName);
   const box = existsSync(key) ? SecretBox.open(key) : undefined;
