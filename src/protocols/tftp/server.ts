@@ -1,5 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { Bursts } from '../../core/bursts.ts';
 import { agree } from './options.ts';
 import { type ErrorCode, errorPacket, parseRequest, type ReadRequest } from './packets.ts';
 import { type Source, Transfer } from './transfer.ts';
@@ -35,6 +36,8 @@ const mostTransfers = 4_096;
 const mostOfClient = 32;
 /** So many that have not answered yet find room, even where all others have; beyond that they give way to each other first. */
 const unheardShare = 1_024;
+/** Requests that begin in one turn of the event loop. Of a flood most have given way to others before their turn, and cost no socket. */
+const mostBegun = 16;
 /** RFC 2347: a request has at most 512 bytes. What is longer would be kept as long as its transfer. */
 const largestRequest = 2_048;
 
@@ -55,6 +58,7 @@ interface Slot {
 export class TftpServer {
   readonly #socket: Socket;
   readonly #options: TftpOptions;
+  readonly #bursts = new Bursts(mostBegun);
   readonly #work = new Set<Promise<void>>();
   readonly #slots = new Map<string, Slot>();
   /** Of clients that have not answered yet, the oldest first. */
@@ -146,6 +150,8 @@ export class TftpServer {
   }
 
   async #serve(request: ReadRequest | 'write', peer: RemoteInfo, slot: Slot): Promise<void> {
+    await this.#bursts.turn();
+    if (slot.hasGivenWay) return;
     const socket = await this.#socketTo(peer);
     try {
       if (request === 'write') throw new TftpRefusal('accessViolation', 'Files can only be read here.');
