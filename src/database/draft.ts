@@ -137,6 +137,7 @@ function sameRow(a: Row | undefined, b: Row | undefined): boolean {
 }
 
 const dependentTables = snapshotTables.flatMap(({ name, goesWith }) => (goesWith ? { name, goesWith } : []));
+const ownedTables = snapshotTables.flatMap(({ name, ownedBy }) => (ownedBy ? { name, ownedBy } : []));
 
 /**
  * The changes and, in the same change set, the end of rows that live by one of the changed: whoever changes an account ends its tokens,
@@ -145,7 +146,7 @@ const dependentTables = snapshotTables.flatMap(({ name, goesWith }) => (goesWith
 function withDependents(base: Snapshot, changes: RowChange[]): RowChange[] {
   let all = changes;
   for (const { name, goesWith } of dependentTables) {
-    const touched = touchedValues(goesWith, all);
+    const touched = touchedValues(goesWith, all, ({ before, after }) => differ(before, after));
     if (touched.size === 0) continue;
     const gone = new Map<string, RowChange>();
     for (const [key, before] of base.rows(name).entries()) {
@@ -153,14 +154,33 @@ function withDependents(base: Snapshot, changes: RowChange[]): RowChange[] {
     }
     all = [...all.filter(({ table, key }) => table !== name || !gone.has(key)), ...gone.values()];
   }
-  return all;
+  return [...all, ...disowned(base, all)];
 }
 
-function touchedValues({ table, where, column }: GoesWith, changes: readonly RowChange[]): Set<string> {
+/** Rows whose owner is made or removed by the changes. What these change themselves stays as they say. */
+function disowned(base: Snapshot, changes: readonly RowChange[]): RowChange[] {
+  return ownedTables.flatMap(({ name, ownedBy }) => {
+    const { owner } = ownedBy;
+    const owners = touchedValues(ownedBy, changes, ({ before, after }) => !before || !after);
+    if (owners.size === 0) return [];
+    const changed = new Set(changes.flatMap(({ table, key }) => (table === name ? key : [])));
+    return [...base.rows(name).entries()].flatMap(([key, before]) =>
+      owners.has(before[owner] ?? '') && !changed.has(key)
+        ? { table: name, key, before, after: { ...before, [owner]: '' } }
+        : [],
+    );
+  });
+}
+
+function touchedValues(
+  { table, where, column }: GoesWith,
+  changes: readonly RowChange[],
+  counts: (change: RowChange) => boolean,
+): Set<string> {
   const touched = new Set<string>();
   const wanted = Object.entries(where);
   for (const change of changes) {
-    if (change.table !== table || !differ(change.before, change.after)) continue;
+    if (change.table !== table || !counts(change)) continue;
     for (const row of [change.before, change.after])
       if (row && wanted.every(([name, value]) => row[name] === value)) touched.add(row[column] ?? '');
   }

@@ -20,6 +20,7 @@ export interface Table {
   /** Append-only, kept outside the snapshot. */
   readonly log: boolean;
   readonly goesWith: GoesWith | undefined;
+  readonly ownedBy: OwnedBy | undefined;
 }
 
 /** Of a table whose rows have names that people choose: the column of the name, and those that hold a secret where the name says so. */
@@ -38,6 +39,11 @@ export interface GoesWith {
   readonly column: string;
 }
 
+/** The same of rows that stay without an owner when the row they belong to is made or removed: who has the name then is somebody else. */
+export interface OwnedBy extends GoesWith {
+  readonly owner: string;
+}
+
 interface TableEntry {
   columns: string[];
   keys: string[];
@@ -48,6 +54,7 @@ interface TableEntry {
   trust?: string[] | true;
   log?: boolean;
   goesWith?: GoesWith;
+  ownedBy?: OwnedBy;
 }
 
 const keySeparator = '\u0000';
@@ -69,6 +76,7 @@ function makeTable(name: string, entry: TableEntry): Table {
     trust: trustColumns(entry),
     log: entry.log ?? false,
     goesWith: entry.goesWith,
+    ownedBy: entry.ownedBy,
   };
 }
 

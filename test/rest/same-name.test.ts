@@ -76,3 +76,16 @@ it('tells nobody by events of the runs of an account that had the name before', 
   await server.ok('DELETE', account);
   expect(await again(await addUser(server, 'anna'))).not.toContain(heard[0]);
 });
+
+it('gives nobody the masters of an account that had the name before', async () => {
+  const row = '/tables/vmmaster/rows/name=gold';
+  await server.ok('PUT', row, { storage: 'dir:///masters', originator: 'anna' });
+  const owner = async () => (await server.ok('GET', row)).vmmaster[0].originator ?? '';
+  await server.ok('PUT', account, { password: 'another-password' });
+  expect(await owner()).toBe('anna');
+  await server.ok('DELETE', account);
+  expect(await owner()).toBe('');
+  await server.ok('PUT', row, { originator: 'anna' });
+  await addUser(server, 'anna');
+  expect(await owner()).toBe('');
+});
