@@ -37,10 +37,9 @@ function refuseTaken(snapshot: Snapshot, name: string): void {
     const rule = 'up to 63 letters, digits, _ and -, beginning with a letter or digit';
     throw new Fault('invalid', `"${name.slice(0, 80)}" is no name of a master: ${rule}.`);
   }
-  if (snapshot.get('vmmaster', name)) throw new Fault('invalid', `There is a master ${name} already.`);
-  if (snapshot.get('nodelist', name))
-    throw new Fault('invalid', `${name} is a node, whose disks would have the same names.`);
-  if (groupExists(snapshot, name)) throw new Fault('invalid', `${name} is a group; give the master another name.`);
+  // One sentence for all of them: callers may not know of each.
+  if (snapshot.get('vmmaster', name) || snapshot.get('nodelist', name) || groupExists(snapshot, name))
+    throw new Fault('invalid', `The name ${name} is taken by a master, a node or a group; give the master another.`);
 }
 
 /** Makes masters of virtual machines, and virtual machines from masters. */

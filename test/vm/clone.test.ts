@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -28,6 +29,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
   const clone = (range: string, body: object) => world.server.ok('POST', `/nodes/${range}/vmclone`, body);
   const refusal = async (range: string, body: object) =>
     (await world.complaints('POST', `/nodes/${range}/vmclone`, body))[0];
+  const taken = (name: string) => `The name ${name} is taken by a master, a node or a group; give the master another.`;
   const power = (range: string, action: string) => world.server.ok('PUT', `/nodes/${range}/power`, { action });
   const files = (of: string) =>
     readdirSync(images)
@@ -168,7 +170,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     await rule('3', { noderange: 'c5', parameters: '-b gold( |$)' });
     expect((await cloneAs({ frommaster: 'gold' })).status).toBe(201);
     expect((await cloneAs({ frommaster: 'silver' })).json.error).toEqual([refusedBecause('silver')]);
-    expect((await cloneAs({ tomaster: 'gold' })).json.error).toEqual(['There is a master gold already.']);
+    expect((await cloneAs({ tomaster: 'gold' })).json.error).toEqual([taken('gold')]);
     expect((await cloneAs({ tomaster: 'mine' })).status).toBe(201);
     expect(await rowOf('vmmaster', 'mine')).toMatchObject({ name: 'mine', originator: 'op' });
     await remove();
@@ -180,6 +182,34 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
     expect((await cloneAs({ frommaster: 'gold' })).status).toBe(201);
     await remove();
     await server.ok('DELETE', '/policy/2');
+  });
+
+  it('lead to no other file by what the guest has written into a raw disk', async () => {
+    const { server } = world;
+    const raw = join(images, 'c6.hda.raw');
+    const machine = { groups: 'vms', mgt: 'kvm', vmhost: 'localhost', arch: 'x86_64', vmstorage: `dir://${images}` };
+    await server.ok('PUT', '/nodes', { c6: { ...machine, vmstorageformat: 'raw' } });
+    await server.ok('POST', '/nodes/c6/vm', { disksize: '4M' });
+    await clone('c6', { tomaster: 'plain' });
+    execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', '-F', 'qcow2', '-b', join(images, 'c1.vda.qcow2'), raw]);
+    const complaint = `c6: its disk hda, ${raw}, is defined as raw, but the guest has written a header of qcow2 into it`;
+    expect(await refusal('c6', { tomaster: 'loot' })).toContain(complaint);
+    expect((await world.complaints('PUT', '/nodes/c6/vm', { resizedisk: 'hda=8M' }))[0]).toContain(complaint);
+    expect([files('loot'), await rowOf('vmmaster', 'loot')]).toEqual([[], undefined]);
+    await server.ok('DELETE', '/nodes/c6/vm', { purge: 'yes' });
+  });
+
+  it('are made of the disks of their master alone, not of files that are called alike', async () => {
+    await power('c1', 'off');
+    writeFileSync(join(images, 'copper.sda.qcow2'), 'of somebody else');
+    expect(await refusal('c1', { tomaster: 'copper' })).toBe(
+      `c1: there is a disk ${join(images, 'copper.sda.qcow2')} on localhost already; give the master another name.`,
+    );
+    execFileSync('qemu-img', ['create', '-q', '-f', 'qcow2', join(images, 'gold.sda.qcow2'), '1M']);
+    expect(await clone('c5', { frommaster: 'gold' })).toMatchObject({
+      c5: { vmclone: expect.stringMatching(/^Cloning of gold\.vda\.qcow2, gold\.vdb\.qcow2 complete/) },
+    });
+    await world.server.ok('DELETE', '/nodes/c5/vm', { purge: 'yes' });
   });
 
   it('do not become masters under a name that somebody else has taken meanwhile', async () => {
@@ -199,9 +229,7 @@ describe('virtual machines that are cloned', { timeout: 120_000 }, () => {
   });
 
   it('say what is wrong', async () => {
-    expect(await refusal('c1', { tomaster: 'gold' })).toBe('There is a master gold already.');
-    expect(await refusal('c1', { tomaster: 'vms' })).toBe('vms is a group; give the master another name.');
-    expect(await refusal('c1', { tomaster: 'c2' })).toBe('c2 is a node, whose disks would have the same names.');
+    for (const tomaster of ['gold', 'vms', 'c2']) expect(await refusal('c1', { tomaster })).toBe(taken(tomaster));
     expect(await refusal('c1,c2', { tomaster: 'x' })).toBe('a master is made of one node, and these are 2.');
     expect(await refusal('c5', { frommaster: 'brass' })).toBe(
       'There is no master "brass" of virtual machines on libvirt in table vmmaster.',

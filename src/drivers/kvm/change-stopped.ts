@@ -4,7 +4,7 @@ import { deleteVolume, resizeVolume, type Volume } from '../../protocols/libvirt
 import { type Element, element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Change, NewDisk } from './change.ts';
 import { type Disk, diskOf } from './definition.ts';
-import { diskTimeout, formAt, volumeAt, volumeIn } from './disks.ts';
+import { diskTimeout, formAt, volumeAt, volumeIn, volumeOfDisk } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { isNamedFor, type MachineDisk } from './machine-disks.ts';
 import { type Undo, undone } from './undo.ts';
@@ -54,13 +54,12 @@ export async function makeDisk(
 
 async function setSize(
   hypervisor: Hypervisor,
-  { device, path }: MachineDisk,
+  disk: MachineDisk,
   bytes: bigint,
   how: 'grow' | 'shrink',
   signal: AbortSignal,
 ): Promise<void> {
-  const volume = await volumeAt(hypervisor, path, signal);
-  if (!volume) throw new Fault('invalid', `its disk ${device}, ${path}, is not there.`);
+  const volume = await volumeOfDisk(hypervisor, disk, signal);
   await resizeVolume(hypervisor.connection, volume, bytes, how, { signal, timeout: diskTimeout });
 }
 

@@ -8,6 +8,7 @@ import { placeOf, poolAt, volumeAt, volumeIn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { type Location, locationsIn } from './locations.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
+import { machineDisks } from './machine-disks.ts';
 import { type MachineAttributes, machineSettings, type MachineSettings } from './machine-settings.ts';
 import { cloned, masterFormat } from './make-master.ts';
 import { makeMachine } from './new-machine.ts';
@@ -77,10 +78,12 @@ function sizesOf(
 
 async function disksOfMaster(
   hypervisor: Hypervisor,
-  { name, storage }: Master,
+  { name, storage, xml }: Master,
   signal: AbortSignal,
 ): Promise<readonly MasterDisk[]> {
   const { connection, pools, host } = hypervisor;
+  // A file that is called like one of its disks is none of it. Masters that others made have no definition to tell.
+  const devices = xml === undefined ? undefined : machineDisks(readXml(xml)).map((disk) => disk.device);
   const found: MasterDisk[] = [];
   for (const location of locationsIn(storage).filter(isRoomy)) {
     const volumes = await pools.take(placeOf(location), signal, async () =>
@@ -89,6 +92,7 @@ async function disksOfMaster(
     for (const volume of volumes) {
       const [owner, device = '', format, ...more] = volume.name.split('.');
       if (owner !== name || !deviceShape.test(device) || format !== masterFormat || more.length > 0) continue;
+      if (devices && !devices.includes(device)) continue;
       const { capacity: size } = await volumeSize(connection, volume, { signal });
       found.push({ volume, device, size, path: await volumePath(connection, volume, { signal }) });
     }

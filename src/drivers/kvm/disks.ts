@@ -12,15 +12,16 @@ import {
   refreshPool,
   type Volume,
   volumePath,
+  volumeXml,
 } from '../../protocols/libvirt/calls/storage.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import { isRefusal, LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
-import { type Element, element, writeXml } from '../../protocols/libvirt/xml.ts';
+import { type Element, element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Disk } from './definition.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Location } from './locations.ts';
-import { refuseInUse } from './machine-disks.ts';
+import { type MachineDisk, refuseInUse } from './machine-disks.ts';
 import type { MachineSettings } from './machine-settings.ts';
 import { newPool, placeOf, volumeKind } from './pools.ts';
 import { inMegabytes } from './sizes.ts';
@@ -272,6 +273,31 @@ export const locationOf = (path: string): Location & { readonly path: string } =
 
 /** The volume group that a device is of, as far as its path tells. */
 export const groupOf = (path: string): string | undefined => /^\/dev\/([\w.+-]+)\/[^/]+$/.exec(path)?.[1];
+
+/** What guests may have on a disk whose content is not looked at: no other file is reached by it. */
+const plainFormats: readonly string[] = ['raw', 'iso'];
+
+/**
+ * A disk of a machine, for libvirt to read it or to change its size. It tells the format by what is in the disk, which the guest has
+ * written: a disk that is defined as raw and holds a header of another format would lead to whatever file the guest names there.
+ */
+export async function volumeOfDisk(
+  hypervisor: Hypervisor,
+  { device, path, format }: Pick<MachineDisk, 'device' | 'path' | 'format'>,
+  signal: AbortSignal,
+): Promise<Volume> {
+  const volume = await volumeAt(hypervisor, path, signal);
+  if (!volume) throw new Fault('invalid', `its disk ${device}, ${path}, is not there.`);
+  const described = readXml(await volumeXml(hypervisor.connection, volume, { signal }));
+  const held = elementAt(described, 'target', 'format')?.attributes['type'] ?? 'raw';
+  if (held !== format && !(format === 'raw' && plainFormats.includes(held)))
+    throw new Fault(
+      'invalid',
+      `its disk ${device}, ${path}, is defined as ${format}, but the guest has written a header of ${held} into it, which may lead to files of others. ` +
+        'Overwrite the beginning of the disk in the guest, or copy its content to another disk.',
+    );
+  return volume;
+}
 
 /** A file, or a volume of LVM, as what libvirt knows of it; undefined: it is not there. */
 export const volumeAt = (

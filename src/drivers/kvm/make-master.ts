@@ -4,13 +4,13 @@ import { pause } from '../../core/waiting.ts';
 import { copyDisk, copyProgress, endCopy } from '../../protocols/libvirt/calls/block-jobs.ts';
 import { diskCapacity } from '../../protocols/libvirt/calls/devices.ts';
 import { domainState, domainXml, resumeDomain, suspendDomain } from '../../protocols/libvirt/calls/domains.ts';
-import { type Volume, volumeSize } from '../../protocols/libvirt/calls/storage.ts';
+import { listVolumes, type Volume, volumeSize } from '../../protocols/libvirt/calls/storage.ts';
 import { type Domain, domainStates } from '../../protocols/libvirt/domain.ts';
 import { isRefusal } from '../../protocols/libvirt/faults.ts';
 import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import { element, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Master, Progress } from '../capabilities.ts';
-import { locationOf, volumeAt, volumeIn } from './disks.ts';
+import { locationOf, placeOf, poolAt, volumeAt, volumeIn, volumeOfDisk } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
 import { type MachineDisk, machineDisks } from './machine-disks.ts';
@@ -59,6 +59,7 @@ export async function makeMaster(
           `its disk ${device.device} is the device ${device.path}: masters are made of files.`,
         );
       const work = { machine, hypervisor, domain, name, directory: posix.dirname(first.path), tell, signal };
+      await refuseNamedAlike(work);
       const undo: Undo[] = [];
       try {
         const volumes = await (isOff ? copyStopped(work, disks, undo) : copyRunning(work, disks, undo));
@@ -76,6 +77,21 @@ export async function makeMaster(
       }
     }),
   );
+}
+
+/** A file that is there already and is called like disks of the master would be taken for one of them, whosever it is. */
+async function refuseNamedAlike({ hypervisor, name, directory, signal }: Work): Promise<void> {
+  const { connection, pools, host } = hypervisor;
+  const location = locationOf(posix.join(directory, name));
+  const volumes = await pools.take(placeOf(location), signal, async () =>
+    listVolumes(connection, await poolAt(connection, location, signal), { signal }),
+  );
+  const other = volumes.find((volume) => volume.name.startsWith(`${name}.`));
+  if (other)
+    throw new Fault(
+      'invalid',
+      `there is a disk ${posix.join(directory, other.name)} on ${host} already; give the master another name.`,
+    );
 }
 
 /** Values of tables are of one line. */
@@ -117,8 +133,7 @@ async function masterDisk(
 async function copyStopped(work: Work, disks: readonly MachineDisk[], undo: Undo[]): Promise<readonly Volume[]> {
   const made: Volume[] = [];
   for (const disk of disks) {
-    const source = await volumeAt(work.hypervisor, disk.path, work.signal);
-    if (!source) throw new Fault('invalid', `its disk ${disk.device}, ${disk.path}, is not there.`);
+    const source = await volumeOfDisk(work.hypervisor, disk, work.signal);
     made.push(await masterDisk(work, disk, source, undo));
   }
   return made;

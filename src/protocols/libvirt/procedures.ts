@@ -17,6 +17,7 @@ export const procedures = {
   storageVolDelete: 94,
   storageVolLookupByName: 95,
   storageVolGetInfo: 98,
+  storageVolGetXml: 99,
   storageVolGetPath: 100,
   storageVolCreateXmlFrom: 125,
   domainAttachDeviceFlags: 160,

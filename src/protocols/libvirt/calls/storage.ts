@@ -106,6 +106,11 @@ export async function volumePath(connection: LibvirtConnection, volume: Volume, 
   return (await connection.call(procedures.storageVolGetPath, writeVolume(new XdrWriter(), volume), options)).string();
 }
 
+export async function volumeXml(connection: LibvirtConnection, volume: Volume, options: CallOptions): Promise<string> {
+  const body = writeVolume(new XdrWriter(), volume).uint(none);
+  return (await connection.call(procedures.storageVolGetXml, body, options)).string();
+}
+
 export async function deleteVolume(connection: LibvirtConnection, volume: Volume, options: CallOptions): Promise<void> {
   await connection.call(procedures.storageVolDelete, writeVolume(new XdrWriter(), volume).uint(none), options);
 }
