@@ -54,6 +54,7 @@ describe('loadConfig', () => {
         directory: undefined,
         maxConnectionsPerAddress: 32,
         tokenLifetime: 14_400,
+        newBoots: 'shown',
         atOnce: 256,
         deadline: 3_600,
       },
@@ -160,6 +161,7 @@ describe('loadConfig', () => {
       directory = "loaders"
       maxConnectionsPerAddress = 9
       tokenLifetime = 600
+      newBoots = "assumed"
       atOnce = 12
       deadline = 900
       [remote]
@@ -237,6 +239,7 @@ describe('loadConfig', () => {
         directory: join(directory, 'loaders'),
         maxConnectionsPerAddress: 9,
         tokenLifetime: 600,
+        newBoots: 'assumed',
         atOnce: 12,
         deadline: 900,
       },

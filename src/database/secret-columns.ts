@@ -25,7 +25,10 @@ export const secretNamesDigest = createHash('sha256')
 export function isCalledSecret(name: string): boolean {
   if (knownOpen.has(name)) return false;
   if (knownSecret.has(name)) return true;
-  return name.split('.').some((part) => alwaysSecret.has(part.toLowerCase()) || secretWords.test(part));
+  return name
+    .trim()
+    .split('.')
+    .some((part) => alwaysSecret.has(part.toLowerCase()) || secretWords.test(part));
 }
 
 /** The columns of a row whose values are secrets: those of the table and, where rows have names that people choose, those that its name makes so. */

@@ -130,8 +130,15 @@ function checkNewNetwork(draft: Draft, name: string, attributes: Given): void {
   checkGateway(name, attributes);
 }
 
+const siteName = /^[\w.:-]+$/;
+
 function changeSite(draft: Draft, assignment: Assignment): void {
   for (const [key, given] of Object.entries(assignment.attributes)) {
+    if (!siteName.test(key) && !draft.get('site', key))
+      throw new Fault(
+        'invalid',
+        `${JSON.stringify(key)} cannot be the name of a site attribute: use letters, digits, _, ., : and - only.`,
+      );
     if (assignment.mode !== 'set' && isCalledSecret(key)) throw indivisible(key);
     const value = combined(draft, assignment, key, given);
     if (value === '') {

@@ -37,11 +37,11 @@ export function secretIn(text: string): { readonly name: string; readonly at: nu
 const isShown = (value: string): boolean => /^(?:"?\.\.\.|x{8})(?!\w)/.test(value);
 
 /** The user of a URL, or what may be a user and a password with anything in it: behind a colon that no port follows, up to the last `@`. */
-const userOfUrl = /(:\/\/)(?:[^\s/?#@:]*:(?!\d+(?:[/\s"]|$))[^]*|[^\s/?#@]*)@/g;
+const userOfUrl = /(:\/\/|\bhttps?:[\\/]*)(?:[^\s/?#@:]*:(?!\d+(?:[/\s"]|$))[^]*|[^\s/?#@]*)@/gi;
 
 /** The text with passwords in URLs hidden, and the users they belong to. */
 export const withoutUrlSecrets = (text: string): string =>
-  text.includes('://') ? text.replaceAll(userOfUrl, `$1${hidden}@`) : text;
+  /:\/\/|https?:/i.test(text) ? text.replaceAll(userOfUrl, `$1${hidden}@`) : text;
 
 /** The text up to the value of a secret. A password may hold anything, so all that follows may be part of it. */
 export function withoutSecrets(text: string): string {

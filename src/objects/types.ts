@@ -93,7 +93,8 @@ export function attributeNamed(type: ObjectType, name: string): Attribute {
   const attribute = type.attributes.get(base);
   if (attribute && base !== type.key && (nic === undefined || isNicAttribute(type, base))) return attribute;
   if (type.attributes.has(name) && name !== type.key) return type.attributes.get(name)!;
-  const meant = suggestion(name, type.attributes.keys());
+  const others = type.attributes.keys().filter((each) => each !== type.key);
+  const meant = suggestion(name, others);
   throw new Fault('invalid', `"${name}" is not an attribute of ${article(type.name)}.${meant}`, {
     missing: [name],
     reference: [`'${name}' is not a valid attribute name for an object type of '${type.name}'.`],

@@ -65,7 +65,9 @@ function problemOf(problems: readonly Problem[]): string {
   return `${deepest.instancePath.slice(1) || 'it'} ${[...new Set(messages)].join(' or ')}`;
 }
 
-function messageOf({ message, params }: Problem): string {
+function messageOf({ keyword, message, params }: Problem): string {
+  // The schema of members that are not declared allows nothing.
+  if (keyword === 'boolean') return 'is not a known member';
   return 'allowedValues' in params && Array.isArray(params.allowedValues)
     ? `must be one of ${params.allowedValues.map((value) => JSON.stringify(value)).join(', ')}`
     : message;

@@ -29,6 +29,12 @@ describe('a name', () => {
     'apitoken',
     'privatekey',
     'password2',
+    'password_prod',
+    'apitokenvalue',
+    'communitystring',
+    'privatekeypem',
+    'hmackey',
+    ' apitoken ',
     'snmpc',
   ])('%s is that of a secret', (name) => {
     expect(isSecretName(name)).toBe(true);
@@ -71,6 +77,9 @@ test.for([
   ['password=', 'password='],
   ['http://token/', 'http://token/'],
   ['https://user:hush@host/path', 'https://xxxxxxxx@host/path'],
+  ['url=http:user:hush@h/x', 'url=http:xxxxxxxx@h/x'],
+  ['url=https:/user:hush@h/', 'url=https:/xxxxxxxx@h/'],
+  ['url=http:\\\\user:hush@h\\x', 'url=http:\\\\xxxxxxxx@h\\x'],
   ['https://hush@host/path n1', 'https://xxxxxxxx@host/path n1'],
   ['https://user:hu/sh "is@hush@host/', 'https://xxxxxxxx@host/'],
   ['https://host:8443/path a@b', 'https://host:8443/path a@b'],
