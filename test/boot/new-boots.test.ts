@@ -28,6 +28,12 @@ describe('a node whose system runs gets no token', () => {
   const script = async (): Promise<string> => (await lab.from(address, `/boot/${mac.replaceAll(':', '-')}.ipxe`)).text;
   const send = async (path: string | undefined, body: string): Promise<number> =>
     (await lab.from(address, path ?? '/none', { method: 'POST', body })).status;
+  const restart = async (): Promise<void> => {
+    const { data, child } = lab.server;
+    child.kill('SIGTERM');
+    await exitOf(child);
+    lab = bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), lab.install);
+  };
   const stateNow = async (): Promise<string> => (await lab.server.ok('GET', '/nodes/n1/bootstate')).n1.bootstat;
 
   it('from the moment that it starts until nodeset says what it is to boot, also by a muster that was started anew', async () => {
@@ -40,13 +46,22 @@ describe('a node whose system runs gets no token', () => {
     expect(await send(path, 'booted')).toBe(204);
     expect(reportIn(await script())).toBeUndefined();
     expect(lab.server.output()).toMatch(/script of n1 was fetched .* nothing shows a new boot, so it got no token/);
-    const { data, child } = lab.server;
-    child.kill('SIGTERM');
-    await exitOf(child);
-    lab = bootLabOn(await startServer({ data, environment: { MUSTER_BOOT_LISTEN: '127.0.0.1:0' } }), lab.install);
+    await restart();
     expect(reportIn(await script())).toBeUndefined();
     await setState({ osimage: 'deb' });
     expect(reportIn(await script())).toBeDefined();
+  });
+
+  it('but one that boots keeps its own while nobody uses a newer one, which a forged request can ask for', async () => {
+    await setState({ osimage: 'deb' });
+    const first = reportIn(await script());
+    // A muster that was started anew makes another at once.
+    await restart();
+    const second = reportIn(await script());
+    expect(second).not.toBe(first);
+    expect(await send(first, 'initramfs')).toBe(204);
+    expect(await send(second, 'initramfs')).toBe(204);
+    expect(await send(first, 'initramfs')).toBe(403);
   });
 
   it('until it is powered by muster', async () => {

@@ -161,9 +161,9 @@ describe('a secret that is sent by mistake is not repeated', () => {
     }
   });
 
-  it('in the audit log, which has all of it', async () => {
+  it('in the audit log, which has most of it and counts the rest', async () => {
     const { auditlog } = await server.ok('GET', '/tables/auditlog/rows');
-    expect(auditlog.length).toBeGreaterThan(replies / 2);
+    expect(auditlog.length).toBeGreaterThan(replies / 4);
     expect(auditlog.filter((record: object) => JSON.stringify(record).includes(secret))).toEqual([]);
     expect(JSON.stringify(auditlog)).toContain('password=xxxxxxxx');
   });

@@ -1,6 +1,5 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { Bursts } from '../../core/bursts.ts';
 import { agree } from './options.ts';
 import { type ErrorCode, errorPacket, parseRequest, type ReadRequest } from './packets.ts';
 import { type Source, Transfer } from './transfer.ts';
@@ -36,7 +35,7 @@ const mostTransfers = 4_096;
 const mostOfClient = 32;
 /** So many that have not answered yet find room, even where all others have; beyond that they give way to each other first. */
 const unheardShare = 1_024;
-/** Requests that begin in one turn of the event loop. Of a flood most have given way to others before their turn, and cost no socket. */
+/** Requests that begin in one turn of the event loop: those of a flood that have given way to others before their turn cost no socket. */
 const mostBegun = 16;
 /** RFC 2347: a request has at most 512 bytes. What is longer would be kept as long as its transfer. */
 const largestRequest = 2_048;
@@ -58,7 +57,8 @@ interface Slot {
 export class TftpServer {
   readonly #socket: Socket;
   readonly #options: TftpOptions;
-  readonly #bursts = new Bursts(mostBegun);
+  /** What begins in the next turns, the newest first: of a flood the oldest give way. */
+  #waiting: { readonly slot: Slot; begin(): void }[] = [];
   readonly #work = new Set<Promise<void>>();
   readonly #slots = new Map<string, Slot>();
   /** Of clients that have not answered yet, the oldest first. */
@@ -111,6 +111,22 @@ export class TftpServer {
     this.#work.add(work);
   }
 
+  #turn(slot: Slot): Promise<void> {
+    return new Promise((begin) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#beginSome());
+      this.#waiting.push({ slot, begin });
+    });
+  }
+
+  #beginSome(): void {
+    for (let begun = 0; begun < mostBegun && this.#waiting.length > 0; ) {
+      const { slot, begin } = this.#waiting.pop()!;
+      if (!slot.hasGivenWay) begun++;
+      begin();
+    }
+    if (this.#waiting.length > 0) setImmediate(() => this.#beginSome());
+  }
+
   /** A free slot, if need be that of another; undefined: this client has all of its own in use. */
   #take(key: string, client: string): Slot | undefined {
     const own = this.#ofClient.get(client) ?? new Set();
@@ -150,7 +166,7 @@ export class TftpServer {
   }
 
   async #serve(request: ReadRequest | 'write', peer: RemoteInfo, slot: Slot): Promise<void> {
-    await this.#bursts.turn();
+    await this.#turn(slot);
     if (slot.hasGivenWay) return;
     const socket = await this.#socketTo(peer);
     try {

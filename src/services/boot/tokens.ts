@@ -41,12 +41,14 @@ export class BootTokens {
     if (row['closed'] !== undefined && !(await this.#options.isNewBoot(address, new Date(row['closed']))))
       return undefined;
     const known = this.#known.get(node);
-    if (known !== undefined && this.#isUnused(row, state) && this.#matches(node, known)) return known;
+    if (known !== undefined && this.#isRecent(row, state) && this.#matches(node, known)) return known;
     const token = randomBytes(16).toString('base64url');
     this.#known.set(node, token);
     await this.#change(node, {
       ...nothing,
       hash: hashToken(token),
+      // Anybody can write the node's address on a request by TFTP: a boot that is under way keeps its token until the new one is used.
+      previous: row['closed'] === undefined ? row['hash'] : undefined,
       made: new Date().toISOString(),
       state,
       hostkey: undefined,
@@ -56,7 +58,14 @@ export class BootTokens {
 
   /** Whether it is the node's, and the request comes from an address of the node. */
   check(node: string, token: string, address: string): boolean {
-    return this.#matches(node, token) && this.#index.byAddress(address) === node;
+    const isKnown = this.#matches(node, token) || this.#matches(node, token, 'previous');
+    return isKnown && this.#index.byAddress(address) === node;
+  }
+
+  /** The node tells something with this token, which was checked: it boots by this one, and one of before is worth nothing now. */
+  async used(node: string, token: string): Promise<void> {
+    if (this.#row(node)['previous'] !== undefined && this.#matches(node, token))
+      await this.#change(node, { previous: undefined });
   }
 
   /** The state that the node's token was made for. */
@@ -89,18 +98,18 @@ export class BootTokens {
     return this.#store.current.get(table, node) ?? {};
   }
 
-  #matches(node: string, token: string): boolean {
-    const { hash = '', made = '' } = this.#row(node);
+  #matches(node: string, token: string, which: 'hash' | 'previous' = 'hash'): boolean {
+    const { [which]: hash = '', made = '' } = this.#row(node);
     const given = Buffer.from(hashToken(token));
     const kept = Buffer.from(hash);
     if (given.length !== kept.length || !timingSafeEqual(given, kept)) return false;
     return Date.parse(made) + this.#options.lifetime > Date.now();
   }
 
-  /** Whether a token was made a moment ago, and nothing came of it yet. */
-  #isUnused({ state, made = '', told, installed, closed }: Row, wanted: string): boolean {
-    const isNew = Date.parse(made) + askedAgain > Date.now();
-    return isNew && state === wanted && (told ?? installed ?? closed) === undefined;
+  /** Whether a token was made a moment ago, for the boot that asks. */
+  #isRecent({ state, made = '', installed, closed }: Row, wanted: string): boolean {
+    const isOver = (installed ?? closed) !== undefined;
+    return !isOver && state === wanted && Date.parse(made) + askedAgain > Date.now();
   }
 
   async #change(node: string, columns: Readonly<Record<string, string | undefined>>): Promise<void> {
@@ -114,6 +123,7 @@ export class BootTokens {
 
 const nothing = {
   hash: undefined,
+  previous: undefined,
   made: undefined,
   state: undefined,
   told: undefined,

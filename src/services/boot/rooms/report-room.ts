@@ -26,6 +26,7 @@ export const reportRoom = ({ store, tokens, reports, hostKeys, log }: ReportServ
       return undefined;
     if (!tokens.check(node, token, asker.address))
       throw new Fault('denied', `This is not the token of the node that has the address ${asker.address}.`);
+    await tokens.used(node, token);
     const { keys, rest } = toldHostKeys(body);
     // Before anything else: who hears that the node is up can log in to it.
     if (keys.length > 0 && !(await hostKeys.told(node, keys, runsInRamdisk(tokens.stateOf(node))))) {

@@ -39,6 +39,8 @@ export async function listenTftp({ host, port }: ListenAddress, services: TftpSe
           read,
           async close(complete) {
             await close(complete);
+            // Whoever has not answered may have written a node's address on its request.
+            if (!complete && found.step === 'script') return;
             noteFetch(reports, found, segments.join('/'), who.address, { at, source: 'tftp', bytes: size, complete });
           },
         };
