@@ -42,7 +42,7 @@ const optionalParts = [/\.node$/, 'cpu-features', 'pg-native'];
 
 const checkout = join(import.meta.dirname, '..');
 const builds = join(checkout, '.cache/builds');
-/** Milliseconds for which a build is kept that a server may still run from. */
+/** Milliseconds for which a build is kept that nobody has used: a server that runs from it touches it every hour. */
 const kept = 7 * 24 * 3_600_000;
 
 /** Every file of the build by its name. */
@@ -82,7 +82,13 @@ function write(files: ReadonlyMap<string, string>): string {
   const staging = `${directory}.${process.pid}`;
   mkdirSync(staging, { recursive: true });
   for (const [name, text] of files) writeFileSync(join(staging, name), text);
-  renameSync(staging, directory);
+  try {
+    renameSync(staging, directory);
+  } catch (error) {
+    // Somebody else has made the same build meanwhile.
+    if (!existsSync(directory)) throw error;
+    rmSync(staging, { recursive: true });
+  }
   return directory;
 }
 
@@ -105,6 +111,8 @@ function removeOld(current: string): void {
 }
 
 if (import.meta.main) {
+  // All users of the machine run it, whoever makes it.
+  process.umask(0o022);
   const began = new Date();
   const directory = write(await bundle());
   pointTo(directory, began);

@@ -1,5 +1,6 @@
 import { parseExpiry } from './access/tokens.ts';
 import type { Context } from './context.ts';
+import { keepBuild } from './core/home.ts';
 import { ownOrigin } from './database/changeset.ts';
 import { Draft } from './database/draft.ts';
 import type { Snapshot } from './database/snapshot.ts';
@@ -19,6 +20,7 @@ function keptSince(snapshot: Snapshot, attribute: keyof typeof retention): numbe
 
 /** Forgets what is past its time: old records, expired tokens, finished runs. */
 export async function keepHouse({ store, runs }: Pick<Context, 'store' | 'runs'>): Promise<void> {
+  keepBuild();
   runs.expire();
   const { current } = store;
   await store.database.prune({

@@ -55,6 +55,9 @@ function tellOwn(error: unknown, { name, stderr, signal, client }: Invocation): 
 
 const sentenceOf = (error: unknown): string => {
   if (error instanceof WriteFailed || error instanceof Garbled) return error.message;
+  // What a server of another make or version sends is met where it is used.
+  if (error instanceof TypeError && !process.env['MUSTER_DEBUG'])
+    return `The answer of the server was not understood (${error.message}). Is it a muster server of this version?`;
   return error instanceof Error
     ? process.env['MUSTER_DEBUG']
       ? (error.stack ?? error.message)

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The build has every file in one directory, with all modules as JavaScript. */
@@ -20,3 +20,14 @@ export const programFile = (module: string): string =>
   isBuilt ? join(import.meta.dirname, builtName(module)) : join(home, 'src', `${module}.ts`);
 
 export const builtName = (module: string): string => `${module.replaceAll('/', '-')}.js`;
+
+/** Says that this build is in use: one that nobody has used for a week is removed when another is made. */
+export function keepBuild(): void {
+  if (!isBuilt) return;
+  try {
+    utimesSync(import.meta.dirname, new Date(), new Date());
+  } catch (error) {
+    // A package, or somebody else's checkout, belongs to another user.
+    if (!['EPERM', 'EACCES', 'EROFS'].includes(String((error as NodeJS.ErrnoException).code))) throw error;
+  }
+}

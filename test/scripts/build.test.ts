@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -9,11 +9,13 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { builtName } from '../../src/core/home.ts';
 import { unbundled } from '../../scripts/build.ts';
@@ -66,6 +68,16 @@ it('the same sources give the same build', { timeout: 120_000 }, () => {
     return readlinkSync(join(copy, 'dist'));
   };
   expect(build()).toBe(build());
+});
+
+it('a build can be read by all users, and is made by several at once', { timeout: 120_000 }, async () => {
+  rmSync(join(copy, '.cache/builds'), { recursive: true });
+  const build = `umask 077; exec ${process.execPath} ${join(copy, 'scripts/build.ts')}`;
+  await Promise.all([1, 2].map(() => promisify(execFile)('sh', ['-c', build])));
+  const made = realpathSync(join(copy, 'dist'));
+  const modes = [made, join(made, 'cli-main.js')].map((file) => statSync(file).mode & 0o777);
+  expect(modes).toEqual([0o755, 0o644]);
+  expect(readdirSync(join(copy, '.cache/builds'))).toHaveLength(1);
 });
 
 it('MUSTER_SOURCES=1 runs the sources', { timeout: 120_000 }, () => {
