@@ -133,7 +133,14 @@ export async function openContext(config: Config): Promise<Context> {
       postscripts,
     });
     const switches = new Switches({ box, hosts, guard, log });
-    const machines = new MachineDiscovery({ store, dhcp, log, switches, processorNetworks: networks });
+    const machines = new MachineDiscovery({
+      store,
+      dhcp,
+      log,
+      index: boot.index,
+      switches,
+      processorNetworks: networks,
+    });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
     boot.rooms.push(discoveryRoom({ machines, snapshot: () => store.current, ramdisk }));
     const runs = new Runs(undefined, undefined, events);

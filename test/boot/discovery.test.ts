@@ -107,6 +107,25 @@ describe('while it is on', () => {
     expect(errorOf(await server.call('DELETE', '/discovery'))).toEqual([403, 1]);
   });
 
+  it('a user of a node cannot name the service processor of another node', async () => {
+    const { server } = lab;
+    await server.ok('PUT', '/nodes', {
+      victim: { groups: 'all', mgt: 'redfish', mac: mac(6), ip: '127.0.5.1' },
+      user: { groups: 'all', mac: mac(7), ip: '127.0.5.2' },
+    });
+    const before = await server.ok('GET', '/nodes/victim');
+    const claim = { serial: 'EVIL1', model: 'E1', bmc: { address: '127.66.6.6' } };
+    const refusal = 'The address 127.0.5.2 is that of another node than the one this report speaks of.';
+    expect(await report(6, claim, '127.0.5.2')).toEqual([403, expect.stringContaining(refusal)]);
+    const { unmatched } = await server.ok('GET', '/discovery');
+    expect(unmatched.map((one: { reason: string }) => one.reason)).toContainEqual(
+      expect.stringMatching(/^It would be victim, but its address 127\.0\.5\.2 is that of user: /),
+    );
+    expect(server.output()).toContain('A discovery report was refused. It would be victim');
+    expect(await report(6, claim, '127.0.5.9')).toEqual([200, 'reboot\n']);
+    expect(await server.ok('GET', '/nodes/victim')).toEqual(before);
+  });
+
   it('a node in the ramdisk goes on when its state becomes another, whether discovery is on or not', async () => {
     const { server } = lab;
     await server.ok('PUT', '/globalconf/attrs/discovery', { discovery: 'no' });

@@ -22,23 +22,22 @@ export interface Adoption {
   readonly now: Date;
 }
 
-/** Makes a machine the node: what is defined stays, what is not known is kept. Tells what there is to say besides. */
+/**
+ * Makes a machine the node: what is defined stays, what is not known is kept. Tells what there is to say besides. A node that has its
+ * machine already learns nothing: anybody can send its MAC address, and `bmc` decides where passwords go.
+ */
 export function planAdoption(draft: Draft, adoption: Adoption): string[] {
   const { node, machine, by, now } = adoption;
   const reader = effectiveReader(draft.base);
-  const known = identityOf(reader, node);
-  const isNew = !known.macs.includes(machine.mac);
-  const notes: string[] = [];
-  if (isNew) set(draft, node, { mac: machine.mac });
+  if (identityOf(reader, node).macs.length > 0) return [];
+  set(draft, node, { mac: machine.mac });
   const vpd = { uuid: machine.uuid, serial: machine.serial, mtm: machine.serial && machine.model };
   const present = reader.row(tableNamed('vpd'), node) ?? {};
   const missing = Object.entries(vpd).filter(([column, value]) => value && !present[column]);
   if (missing.length > 0) draft.merge('vpd', node, { node, ...Object.fromEntries(missing) });
-  notes.push(...keepProcessor(draft, reader, adoption));
-  // A machine that is known says the same again and again.
-  if (draft.changes().length > 0) draft.merge('discoverydata', keyOfMachine(machine), recordOf(node, by, machine, now));
-  if (isNew) notes.push(...goOn(draft, node));
-  return notes;
+  const notes = keepProcessor(draft, reader, adoption);
+  draft.merge('discoverydata', keyOfMachine(machine), recordOf(node, by, machine, now));
+  return [...notes, ...goOn(draft, node)];
 }
 
 function set(draft: Draft, name: string, attributes: Readonly<Record<string, string>>): void {

@@ -10,6 +10,7 @@ import type { Store } from '../../../database/store.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
 import { networksOf } from '../../../objects/networks.ts';
 import type { Dhcp } from '../../dhcp/dhcp.ts';
+import type { NodeIndex } from '../node-index.ts';
 import { followReservations } from '../reservations.ts';
 import { shownBootState } from '../states.ts';
 import { planAdoption } from './adopt.ts';
@@ -24,6 +25,7 @@ export interface DiscoveryServices {
   readonly store: Store;
   readonly dhcp: Dhcp;
   readonly log: Logger;
+  readonly index: Pick<NodeIndex, 'byAddress'>;
   readonly switches: Pick<Switches, 'portsOf'>;
   /** The setting `hardware.networks`. */
   readonly processorNetworks: readonly string[] | undefined;
@@ -36,8 +38,29 @@ const reboot = 'reboot';
 /** What a machine says that was told nothing else. */
 const discovering = 'discover';
 
-/** Which node a machine becomes, and by what; or why none. */
-type Decision = { readonly node: string; readonly by: readonly string[] } | { readonly reason: string };
+/** Milliseconds between two lines of the log about false reports from one node. */
+const warningPause = 60_000;
+
+/** Which node a machine becomes, and by what. */
+interface Chosen {
+  readonly node: string;
+  readonly by: readonly string[];
+}
+
+/** Why it becomes none. */
+interface Refusal {
+  readonly reason: string;
+  /** The node whose address the report comes from, if it speaks of another. */
+  readonly impostor?: string;
+}
+
+type Decision = Chosen | Refusal;
+
+/** Where a report comes from, and the node that has this address. */
+interface Sender {
+  readonly address: string;
+  readonly node: string | undefined;
+}
 
 /**
  * Machines that boot and that nobody knows. Each says what it is and asks again until it is a node; then it boots anew, as that. Which
@@ -48,6 +71,8 @@ export class MachineDiscovery {
   readonly #processorNetworks: readonly Prefix[];
   readonly #known = new KnownMachines();
   readonly #unmatched = new UnmatchedMachines();
+  /** When the log was last told of false reports from a node. */
+  readonly #warned = new Map<string, number>();
 
   constructor(services: DiscoveryServices) {
     this.#services = services;
@@ -60,22 +85,39 @@ export class MachineDiscovery {
 
   /** Takes what a machine has sent of itself; answers what it is to do. */
   async report(text: string, address: string): Promise<string> {
-    const { store } = this.#services;
+    const { store, index } = this.#services;
     checkNetwork(store.current, address);
     const described = readMachine(text);
+    const sender = { address: canonicalAddress(address), node: index.byAddress(address) };
     const node = this.#known.withMac(store.current, described.mac);
-    if (node !== undefined && described.state !== discovering) return this.#next(store.current, node, described.state);
+    if (node !== undefined && described.state !== discovering) {
+      const decision = believed({ node, by: ['mac'] }, sender);
+      return 'reason' in decision
+        ? this.#wait(described, sender, decision)
+        : this.#next(store.current, node, described.state);
+    }
     checkIsOn(store.current);
     const machine = await this.#located(described);
     // Nothing is written, and nobody waits for those who write, while it is nobody's turn.
-    const expected = this.#decide(store.current, machine);
-    const decision = 'reason' in expected ? expected : await this.#adopt(machine, address);
-    if ('reason' in decision) {
-      this.#unmatched.note(machine, canonicalAddress(address), decision.reason, Date.now());
-      return again;
-    }
+    const expected = this.#decide(store.current, machine, sender);
+    const decision = 'reason' in expected ? expected : await this.#adopt(machine, sender);
+    if ('reason' in decision) return this.#wait(machine, sender, decision);
     this.#unmatched.forget(machine);
     return reboot;
+  }
+
+  #wait(machine: Machine, { address }: Sender, { reason, impostor }: Refusal): string {
+    const now = Date.now();
+    this.#unmatched.note(machine, address, reason, now);
+    if (impostor === undefined) return again;
+    if (now - (this.#warned.get(impostor) ?? 0) > warningPause) {
+      this.#warned.set(impostor, now);
+      this.#services.log.warn(
+        { node: impostor, address, mac: machine.mac },
+        `A discovery report was refused. ${reason}`,
+      );
+    }
+    throw new Fault('denied', `The address ${address} is that of another node than the one this report speaks of.`);
   }
 
   /** Where switches have seen a machine, if what it says itself speaks of no node. */
@@ -93,13 +135,13 @@ export class MachineDiscovery {
     return state === 'shutdown' ? 'poweroff' : again;
   }
 
-  #decide(snapshot: Snapshot, machine: Machine): Decision {
+  #decide(snapshot: Snapshot, machine: Machine, sender: Sender): Decision {
     const reader = effectiveReader(snapshot);
     const matched = match(machine, this.#known.find(snapshot, machine), (node) => identityOf(reader, node));
-    if (matched.kind === 'node') return matched;
+    if (matched.kind === 'node') return believed(matched, sender);
     if (matched.kind === 'refused') return { reason: matched.sentence };
     const node = nextInOrder(snapshot);
-    if (node !== undefined) return { node, by: ['order'] };
+    if (node !== undefined) return believed({ node, by: ['order'] }, sender);
     const [range] = openRanges(snapshot);
     return {
       reason: range
@@ -108,12 +150,12 @@ export class MachineDiscovery {
     };
   }
 
-  async #adopt(machine: Machine, address: string): Promise<Decision> {
+  async #adopt(machine: Machine, sender: Sender): Promise<Decision> {
     const { store, dhcp, log } = this.#services;
-    const origin = { user: 'muster', client: canonicalAddress(address), command: 'discovery', run: randomUUID() };
+    const origin = { user: 'muster', client: sender.address, command: 'discovery', run: randomUUID() };
     let planned: Planned | undefined;
     const { snapshot } = await store.change(origin, (head) => {
-      planned = this.#plan(head, machine);
+      planned = this.#plan(head, machine, sender);
       return planned.changes;
     });
     const { decision, notes, changes } = planned!;
@@ -127,9 +169,9 @@ export class MachineDiscovery {
     return decision;
   }
 
-  #plan(head: Snapshot, machine: Machine): Planned {
+  #plan(head: Snapshot, machine: Machine, sender: Sender): Planned {
     const draft = new Draft(head);
-    const decision = this.#decide(head, machine);
+    const decision = this.#decide(head, machine, sender);
     if ('reason' in decision) return { decision, notes: [], changes: [] };
     const processorNetworks = this.#processorNetworks;
     const notes = planAdoption(draft, { ...decision, machine, processorNetworks, now: new Date() });
@@ -141,6 +183,16 @@ interface Planned {
   readonly decision: Decision;
   readonly notes: readonly string[];
   readonly changes: RowChange[];
+}
+
+/** Users of a node have its address: what comes from there speaks of that node, and of no other. */
+function believed(decision: Chosen, sender: Sender): Decision {
+  const { node: impostor, address } = sender;
+  if (impostor === undefined || impostor === decision.node) return decision;
+  const reason =
+    `It would be ${decision.node}, but its address ${address} is that of ${impostor}: somebody on ${impostor} may pretend to be ` +
+    `another machine. If it is a new machine, take the address of ${impostor} out of the dynamic range of the network.`;
+  return { reason, impostor };
 }
 
 /** Only machines on networks of the cluster are listened to. */

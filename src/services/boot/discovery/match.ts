@@ -41,7 +41,7 @@ function objectionTo(
   found: readonly Found[],
   identity: NodeIdentity,
 ): string | undefined {
-  // It boots as this node anyway.
+  // It boots as this node anyway, and the node learns nothing from it.
   if (identity.macs.includes(mac)) return undefined;
   const because = `It is ${node} by ${found[0]!.what}`;
   const known = identity.macs.find((each) => macs.includes(each));

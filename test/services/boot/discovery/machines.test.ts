@@ -5,6 +5,7 @@ import { nodeTables, type Row } from '../../../../src/database/tables.ts';
 import { MachineDiscovery } from '../../../../src/services/boot/discovery/machines.ts';
 import { closeRanges, openRange } from '../../../../src/services/boot/discovery/ranges.ts';
 import { AddressGuard } from '../../../../src/core/address-guard.ts';
+import { NodeIndex } from '../../../../src/services/boot/node-index.ts';
 import { Switches } from '../../../../src/services/boot/discovery/switches.ts';
 import { Hosts } from '../../../../src/services/hosts/hosts.ts';
 import { type SnmpLab, startSwitch } from '../../../lab/snmp.ts';
@@ -53,6 +54,7 @@ const discovery = (processorNetworks?: readonly string[]) =>
     store: setting.store.store,
     dhcp: setting.dhcp,
     log: createLog('silent'),
+    index: new NodeIndex(setting.store.store),
     switches: new Switches({
       box: setting.store.box,
       hosts: new Hosts({ hostsFile: '/dev/null', lookup: false }, setting.data),
@@ -303,6 +305,46 @@ describe('a machine waits, and it is told why,', () => {
     await setting.store.put(['vpd', { node: 'n1', serial: 'SN1' }]);
     expect(await report(machine(1, { serial: 'SN1' }))).toBe('reboot');
     expect(machines.unmatched).toEqual([]);
+  });
+});
+
+describe('a node that has its machine', () => {
+  const claim = machine(1, { serial: 'EVIL1', model: 'E1', uuid, bmc: { address: '10.3.0.66' } });
+  const rows: [string, Row][] = [
+    ['mac', { mac: mac(1) }],
+    ['nodehm', { mgt: 'ipmi' }],
+    ['hosts', { ip: '10.1.0.1' }],
+  ];
+
+  it.each([
+    ['an address of nobody', address],
+    ['its own address, which its users have too', '10.1.0.1'],
+  ])('learns nothing from a report with its MAC address from %s', async (_name, from) => {
+    await define('n1', ...rows);
+    const before = setting.store.current;
+    expect(await report(claim, from)).toBe('reboot');
+    expect(setting.store.current).toBe(before);
+  });
+
+  it.each(['discover', 'shell'])('is not spoken for from the address of another node: state %s', async (state) => {
+    await define('n1', ...rows);
+    await define('n2', ['hosts', { ip: '10.1.0.2' }]);
+    const before = setting.store.current;
+    await expect(report({ ...claim, state }, '10.1.0.2')).rejects.toThrow(/10\.1\.0\.2 is that of another node/);
+    expect(setting.store.current).toBe(before);
+    expect(reasons()).toEqual([expect.stringMatching(/^It would be n1, but its address 10\.1\.0\.2 is that of n2/)]);
+  });
+
+  it('lets its users become no other node, neither by a serial number nor in an open range', async () => {
+    await define('n1', ...rows);
+    await define('n2', ['vpd', { serial: 'SN2' }]);
+    await define('n3');
+    await open('n3');
+    const before = setting.store.current;
+    await expect(report(machine(2, { serial: 'SN2' }), '10.1.0.1')).rejects.toThrow(/another node/);
+    await expect(report(machine(3), '10.1.0.1')).rejects.toThrow(/another node/);
+    expect(setting.store.current).toBe(before);
+    expect(await report(machine(3))).toBe('reboot');
   });
 });
 
