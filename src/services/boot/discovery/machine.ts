@@ -69,6 +69,10 @@ type Report = Static<typeof reportSchema>;
 
 const validator = Compile(reportSchema);
 const mostDisks = 16;
+const mostOfInterface = 8;
+/** A machine that waits is kept with no more of them. */
+export const mostNeighbours = 32;
+const longestText = 128;
 
 /** Reads what a machine has sent of itself. */
 export function readMachine(text: string): Machine {
@@ -91,11 +95,20 @@ export function readMachine(text: string): Machine {
     memoryMiB: report.memoryMiB ?? undefined,
     disks: (report.disks ?? []).slice(0, mostDisks).map(diskText),
     bmc: hostAddress(plain(report.bmc?.address)),
-    neighbours: (report.lldp ?? []).flatMap((one) => {
-      const neighbour = { interface: plain(one.interface), chassis: plain(one.chassis), port: plain(one.port) };
-      return neighbour.chassis === '' || neighbour.port === '' ? [] : neighbour;
-    }),
+    neighbours: neighboursIn(report),
   };
+}
+
+/** One interface hears several neighbours only behind a hub. */
+function neighboursIn({ lldp }: Report): Neighbour[] {
+  const all = (lldp ?? []).map((one) => ({
+    interface: plain(one.interface),
+    chassis: plain(one.chassis),
+    port: plain(one.port),
+  }));
+  const named = all.filter(({ chassis, port }) => chassis !== '' && port !== '');
+  const byInterface = Map.groupBy(named, (one) => one.interface).values();
+  return [...byInterface].flatMap((heard) => heard.slice(0, mostOfInterface)).slice(0, mostNeighbours);
 }
 
 function parse(text: string): Report {
@@ -119,11 +132,15 @@ const plain = (text: string | null | undefined): string =>
     .replaceAll(/[^ -~]+/g, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .replace(/^[ |/]+/, '')
+    .slice(0, longestText)
     .replace(/(\+=NEXTRECORD)+ *$/, '')
     .trim();
 
 const diskText = ({ name, bytes, model, serial }: NonNullable<NonNullable<Report['disks']>>[number]): string =>
-  [plain(name), bytes ? `${bytes} bytes` : '', plain(model), plain(serial)].filter((part) => part !== '').join(', ');
+  [plain(name), bytes ? `${bytes} bytes` : '', plain(model), plain(serial)]
+    .filter((part) => part !== '')
+    .join(', ')
+    .slice(0, longestText);
 
 function hostAddress(text: string): string | undefined {
   const ip = parseIp(text);

@@ -70,6 +70,23 @@ describe('what a machine says of itself', () => {
     expect([serial, model, manufacturer]).toEqual(['S(\\d)|N($1)|', 'a/b/ [1m', '']);
   });
 
+  it('is kept within bounds: the length of texts, the neighbours of an interface and of a machine', () => {
+    const long = 'x'.repeat(256);
+    const heard = (name: string, count: number) =>
+      Array.from({ length: count }, (_, index) => ({ interface: name, chassis: `sw${index}`, port: long }));
+    const machine = read({
+      serial: `${long.slice(1)}1`,
+      disks: Array.from({ length: 20 }, () => ({ name: long, model: long, serial: long })),
+      lldp: [...heard('eth0', 12), ...heard('eth1', 2)],
+    });
+    expect(machine.serial).toBeUndefined();
+    expect(machine.disks).toEqual(Array.from({ length: 16 }, () => long.slice(128)));
+    expect(machine.neighbours.map((one) => one.interface)).toEqual([...Array(8).fill('eth0'), 'eth1', 'eth1']);
+    expect(machine.neighbours[0]!.port).toHaveLength(128);
+    const many = Array.from({ length: 64 }, (_, index) => heard(`eth${index}`, 1)).flat();
+    expect(read({ lldp: many }).neighbours).toHaveLength(32);
+  });
+
   it.each([
     ['no JSON', '{"macs":', /no JSON/],
     ['no object', '[]', /not as it should be/],
