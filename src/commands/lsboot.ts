@@ -41,6 +41,7 @@ export const lsboot = query({
           isServed: boot.isServed,
           answered: answersOf(node),
           foreign: boot.reports.foreignOf(node),
+          closedSince: boot.tokens.closedSince(node),
           now,
         });
         const status = reader.row(statusTable, node)?.['status'] ?? '';

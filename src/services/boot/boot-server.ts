@@ -1,4 +1,6 @@
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
+import { canonicalAddress } from '../../access/addresses.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Store } from '../../database/store.ts';
@@ -72,10 +74,15 @@ export class BootServer {
     this.#data = data;
     const index = (this.index = new NodeIndex(store));
     const reports = (this.reports = new BootReports(status));
-    this.watcher = new BootWatcher({ reports, status, isServed: () => this.isServed }, settings);
+    const closedSince = (node: string): Date | undefined => this.tokens.closedSince(node);
+    this.watcher = new BootWatcher({ reports, status, isServed: () => this.isServed, closedSince }, settings);
     const tokens = (this.tokens = new BootTokens(store, index, {
       lifetime: tokenLifetime * 1_000,
-      isNewBoot: async (address, since) => newBoots === 'assumed' || (await dhcp.gaveToFirmware(address, since)),
+      isNewBoot: async (address, since) => {
+        const plain = canonicalAddress(address);
+        // In IPv6 leases of firmware are like all others.
+        return newBoots === 'assumed' || isIPv6(plain) || (await dhcp.gaveToFirmware(plain, since));
+      },
     }));
     const loaders = (this.#loaders = new Loaders(directory));
     const rooms: BootRoom[] = (this.rooms = []);

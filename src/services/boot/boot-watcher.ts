@@ -19,6 +19,8 @@ interface Surroundings {
   readonly status: Pick<NodeStatus, 'note' | 'flush'>;
   /** Whether machines can fetch anything here. */
   isServed(): boolean;
+  /** Since when the node's system runs, as far as anything shows. */
+  closedSince(node: string): Date | undefined;
 }
 
 /** Watches nodes boot, each for one caller at a time, and bounds how many do at once. */
@@ -126,7 +128,7 @@ export class BootWatch {
   }
 
   #fault(kind: 'invalid' | 'deadline' | 'unavailable', what: string): Fault {
-    const { reports, isServed } = this.#surroundings;
+    const { reports, isServed, closedSince } = this.#surroundings;
     const { state, from } = this.#boots ?? { state: '', from: this.since };
     const boot = reports.of(this.node);
     const notes = boot?.notes.filter(({ at }) => at >= from) ?? [];
@@ -135,6 +137,7 @@ export class BootWatch {
       isServed: isServed(),
       answered: undefined,
       foreign: reports.foreignOf(this.node),
+      closedSince: closedSince(this.node),
       now: new Date(),
     });
     return new Fault(kind, [`it was powered on, and ${what}.`, why]);

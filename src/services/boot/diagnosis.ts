@@ -11,6 +11,8 @@ export interface Circumstances {
   readonly answered: readonly Date[] | undefined;
   /** Who has asked for its script from another address. */
   readonly foreign: ForeignAsker | undefined;
+  /** Since when its system runs; scripts that it fetched later have no token. */
+  readonly closedSince: Date | undefined;
   readonly now: Date;
 }
 
@@ -24,12 +26,21 @@ export function diagnose(boot: Boot | undefined, circumstances: Circumstances): 
   const asked = askedSince(circumstances, last.at);
   const told = sentence(boot, last, circumstances);
   // Also what runs on the node by now asks again when half of the time of its address is over.
-  return (asked === '' ? told : `${told} It has asked DHCP ${asked} since.`) + foreign;
+  return (
+    (asked === '' ? told : `${told} It has asked DHCP ${asked} since.`) + withoutToken(boot, circumstances) + foreign
+  );
 }
 
 function foreignSince({ foreign, now }: Circumstances, from = new Date(0)): string {
   if (!foreign || foreign.at < from) return '';
   return ` Its boot script was asked for from ${foreign.address} ${ago(foreign.at, now)}, which is not an address of the node: does DHCP give it the one that is defined?`;
+}
+
+/** A node without a token cannot tell how it gets on. */
+function withoutToken({ notes }: Boot, { state, closedSince }: Circumstances): string {
+  const script = notes.findLast(({ step }) => step === 'script');
+  if (!script || !closedSince || script.at < closedSince || isLocalState(state)) return '';
+  return ' It got no token with its boot script because nothing showed a new boot, so muster hears nothing from it: nodeset or rpower lets it get one when it boots next. If it often boots by itself, let muster serve DHCP in its network (makedhcp -n), or, where another DHCP server does, see boot.newBoots = "assumed".';
 }
 
 function sentence(boot: Boot, last: BootNote, { state, now }: Circumstances): string {

@@ -16,7 +16,7 @@ export const bootSettings = Type.Object({
   tokenLifetime: setting(Count, 'seconds after which the token of a boot is worth nothing', { default: 14_400 }),
   newBoots: setting(
     oneOf('shown', 'assumed'),
-    'when a node that has booted gets a token again: `shown`, after nodeset, rpower or an address that DHCP of muster gave its firmware, or `assumed`, whenever its script is fetched, which any user of the node can do',
+    'when a node that has booted gets a token again: `shown`, after nodeset, rpower or an IPv4 address that DHCP of muster gave its firmware, or `assumed`, whenever its script is fetched, which any user of the node can do; IPv6 addresses always count as `assumed`',
     { default: 'shown' },
   ),
   atOnce: setting(Count, 'nodes that `provision` lets boot at once; more wait', { default: 256 }),

@@ -38,8 +38,8 @@ export class BootTokens {
   /** The token for the boot that begins; it is on disk when it is handed out. Undefined: nothing shows that one does. */
   async issue(node: string, state: string, address: string): Promise<string | undefined> {
     const row = this.#row(node);
-    if (row['closed'] !== undefined && !(await this.#options.isNewBoot(address, new Date(row['closed']))))
-      return undefined;
+    const closed = this.closedSince(node);
+    if (closed && !(await this.#options.isNewBoot(address, closed))) return undefined;
     const known = this.#known.get(node);
     if (known !== undefined && this.#isRecent(row, state) && this.#matches(node, known)) return known;
     const token = randomBytes(16).toString('base64url');
@@ -81,6 +81,12 @@ export class BootTokens {
   /** The node's own system begins to run. Its token is still good. */
   async close(node: string): Promise<void> {
     if (this.#row(node)['closed'] === undefined) await this.#change(node, { closed: new Date().toISOString() });
+  }
+
+  /** Since when the node's own system runs, as far as anything shows: scripts that were fetched later have no token. */
+  closedSince(node: string): Date | undefined {
+    const { closed } = this.#row(node);
+    return closed === undefined ? undefined : new Date(closed);
   }
 
   /** The node has booted. */

@@ -3,8 +3,6 @@ import type { Subnet } from './subnets.ts';
 export interface BootSettings {
   readonly script: string;
   readonly httpPort: string;
-  /** Seconds that leases of others are valid. */
-  readonly leaseTime: number;
 }
 
 interface ClientClass {
@@ -12,8 +10,6 @@ interface ClientClass {
   /** Absent: reservations say who is in it. */
   readonly test?: string;
   readonly 'only-if-required'?: true;
-  readonly 'valid-lifetime'?: number;
-  readonly 'preferred-lifetime'?: number;
   readonly 'boot-file-name'?: string;
   readonly 'option-data'?: readonly object[];
 }
@@ -38,34 +34,9 @@ export function bootClasses(
   const servers = [...new Set(subnets.flatMap(({ bootServer }) => bootServer ?? []))];
   const byServer = new Map(servers.map((server) => [server, classesFor(family, server, settings)]));
   return {
-    classes:
-      servers.length > 0
-        ? [firmware(family, subnets, settings), { name: grubClass }, ...[...byServer.values()].flat()]
-        : [],
+    classes: servers.length > 0 ? [{ name: grubClass }, ...[...byServer.values()].flat()] : [],
     of: ({ bootServer }) => (byServer.get(bootServer ?? '') ?? []).map(({ name }) => name),
   };
-}
-
-export const firmwareClass = 'firmware';
-const longestFirmwareLease = 3_600;
-
-/**
- * Firmware and boot loaders, by the architecture they name. They need their address for a short while only, and by its time muster
- * knows a boot from what a running system asks. Users of such a system can send what they like to a DHCP server, but not from the
- * address 0.0.0.0, which firmware has. Through a relay, and in IPv6, the two cannot be told apart.
- */
-function firmware(family: 4 | 6, subnets: readonly Subnet[], { leaseTime }: BootSettings): ClientClass {
-  const lifetime = leaseTime > longestFirmwareLease ? longestFirmwareLease : leaseTime + 1;
-  if (family === 6)
-    return {
-      name: firmwareClass,
-      test: 'option[61].exists',
-      'valid-lifetime': lifetime,
-      'preferred-lifetime': lifetime,
-    };
-  const sources = ['pkt.src == 0.0.0.0'];
-  if (subnets.some(({ nic }) => nic === undefined)) sources.push('not (pkt4.giaddr == 0.0.0.0)');
-  return { name: firmwareClass, test: `option[93].exists and (${sources.join(' or ')})`, 'valid-lifetime': lifetime };
 }
 
 /** Never on a reservation: an installer on the node asks too, and would take the boot file for its own. */

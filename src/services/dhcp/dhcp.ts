@@ -39,16 +39,16 @@ export class Dhcp {
   readonly #turns = new Turns();
   readonly #keeper: ReservationKeeper;
   readonly #loaded: Promise<unknown>;
-  readonly #firmware: ReadonlyMap<KeaServer, FirmwareLeases>;
+  readonly #server4: KeaServer;
+  readonly #firmware: FirmwareLeases;
   #trouble = '';
   #isQueued = false;
   #stopWatching: (() => void) | undefined;
 
   constructor(parts: DhcpParts) {
     this.#parts = parts;
-    this.#firmware = new Map(
-      parts.servers.map((server) => [server, new FirmwareLeases(server.files.leaseFile, server.family)]),
-    );
+    this.#server4 = parts.servers.find(({ family }) => family === 4)!;
+    this.#firmware = new FirmwareLeases(this.#server4.files.leaseFile);
     this.#keeper = new ReservationKeeper(parts, this.#turns, (error) => this.#noteTrouble(error));
     this.#loaded = Promise.all(parts.servers.map((server) => server.load())).catch((error: unknown) =>
       parts.log.error({ err: error }, "Kea's configuration cannot be read"),
@@ -123,17 +123,16 @@ export class Dhcp {
   /** When machines with these MAC addresses were given an IPv4 address; undefined: that cannot be told here. */
   async answered(macs: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly Date[]> | undefined> {
     await this.#loaded;
-    const server = this.#parts.servers.find(({ family, base }) => family === 4 && base);
-    return server && leaseTimes(server.files.leaseFile, macs);
+    return this.#server4.base && leaseTimes(this.#server4.files.leaseFile, macs);
   }
 
-  /** Whether firmware or a boot loader was given the address after a moment: its machine boots anew. Kea's times are whole seconds. */
+  /** Whether firmware or a boot loader was given the IPv4 address after a moment: its machine boots anew. Kea's times are whole seconds. */
   async gaveToFirmware(address: string, since: Date): Promise<boolean> {
     await this.#loaded;
-    const server = this.#parts.servers.find(({ family }) => family === (address.includes(':') ? 6 : 4));
-    const lifetime = server?.base && firmwareLifetime(server.base);
+    const { base } = this.#server4;
+    const lifetime = base && firmwareLifetime(base);
     if (lifetime === undefined) return false;
-    const last = await this.#firmware.get(server!)!.lastOf(address, lifetime);
+    const last = await this.#firmware.lastOf(address, lifetime);
     return last !== undefined && last > since;
   }
 
@@ -230,6 +229,10 @@ export class Dhcp {
 
   async #startAgain(): Promise<void> {
     const { servers, log } = this.#parts;
+    for (const { name } of servers.filter(({ isOutdated }) => isOutdated))
+      log.info(
+        `${name} was configured by an older muster; it now gets today's rules that tell firmware from running systems`,
+      );
     for (const server of servers)
       await server.resume().catch((error: unknown) => log.error({ err: error }, `${server.name} could not be started`));
   }

@@ -1,6 +1,7 @@
 import { contains, type Ip, ipText, parsePrefix, type Prefix, prefixText } from '../../core/ip.ts';
 import { type AddressRange, parseRanges, rangeText } from './address-ranges.ts';
-import { type BootSettings, bootClasses, firmwareClass } from './boot-classes.ts';
+import { type BootSettings, bootClasses } from './boot-classes.ts';
+import { firmwareClass, firmwareClassName } from './firmware-class.ts';
 import type { OwnAddress } from './machine.ts';
 import type { Reservation } from './reservations.ts';
 import type { Subnet } from './subnets.ts';
@@ -15,7 +16,7 @@ export interface KeaSettings {
   readonly hooks: readonly string[];
   /** Seconds that a lease is valid. */
   readonly leaseTime: number;
-  readonly boot: Omit<BootSettings, 'leaseTime'>;
+  readonly boot: BootSettings;
   /** Where Kea finds reservations instead of in its configuration. */
   readonly hostsDatabase: object | undefined;
 }
@@ -33,6 +34,12 @@ interface HasSubnets {
   readonly subnet6?: readonly KeaSubnet[];
 }
 
+interface KeaClass {
+  readonly name: string;
+  readonly test?: string;
+  readonly 'valid-lifetime'?: number;
+}
+
 /** Kea's configuration; only what muster itself looks at is typed. */
 export interface KeaBody extends HasSubnets {
   /** What of it muster itself needs; also the database that a copy of its reservations stands in for. */
@@ -40,7 +47,9 @@ export interface KeaBody extends HasSubnets {
   readonly 'hosts-database'?: object;
   readonly 'shared-networks': readonly HasSubnets[];
   readonly reservations?: readonly object[];
-  readonly 'client-classes'?: readonly { readonly name: string; readonly 'valid-lifetime'?: number }[];
+  readonly 'client-classes'?: readonly KeaClass[];
+  /** Seconds that leases are valid. */
+  readonly 'valid-lifetime': number;
 }
 
 /** The configuration of one server without its reservations. */
@@ -84,7 +93,7 @@ export function renderBase(
   settings: KeaSettings,
 ): Base {
   const subnets = all.filter(({ prefix }) => prefix.family === family);
-  const boot = bootClasses(family, subnets, { ...settings.boot, leaseTime: settings.leaseTime });
+  const boot = bootClasses(family, subnets, settings.boot);
   const rendered = (subnet: Subnet, direct: boolean): KeaSubnet => ({
     id: subnet.id,
     subnet: prefixText(subnet.prefix),
@@ -102,7 +111,7 @@ export function renderBase(
   const relayed = subnets.some(({ nic }) => nic === undefined);
   const listening = new Set([...nics, ...(relayed ? relaySockets(family, reachable) : [])]);
   const subnetMember = `subnet${family}` as const;
-  const body: KeaBody = {
+  const body = withFirmwareClass(family, {
     ...serverMembers(family, [...listening], settings),
     ...classMembers(boot.classes),
     'shared-networks': shared.map((nic) => {
@@ -112,13 +121,29 @@ export function renderBase(
     [subnetMember]: subnets
       .filter(({ nic }) => nic === undefined || !shared.includes(nic))
       .map((subnet) => rendered(subnet, true)),
-  };
+  });
   return { family, body, subnets: servedSubnets(family, body) };
 }
 
+/**
+ * Where machines are told what to boot, firmware has a class. It is made of nothing but the rest of the configuration, so that one that
+ * an older muster has written gets the class of today.
+ */
+function withFirmwareClass(family: Family, body: KeaBody): KeaBody {
+  const others = body['client-classes']?.filter(({ name }) => name !== firmwareClassName) ?? [];
+  if (others.length === 0) return body;
+  const relayed = body[`subnet${family}`]!.filter((subnet) => subnet['interface'] === undefined);
+  const networks = relayed.map(({ subnet }) => parsePrefix(subnet)!);
+  const own = family === 4 ? [firmwareClass(networks, body['valid-lifetime'])] : [];
+  return { ...body, 'client-classes': [...own, ...others] };
+}
+
+const firmwareTest = ({ 'client-classes': classes }: KeaBody): string | undefined =>
+  classes?.find(({ name }) => name === firmwareClassName)?.test;
+
 /** How long leases of firmware are valid, by which they are known; undefined: they are like all others. */
 export const firmwareLifetime = ({ body }: Base): number | undefined =>
-  body['client-classes']?.find(({ name }) => name === firmwareClass)?.['valid-lifetime'];
+  body['client-classes']?.find(({ name }) => name === firmwareClassName)?.['valid-lifetime'];
 
 /** Kea takes no empty list of classes. */
 const classMembers = (classes: readonly object[]): object => (classes.length > 0 ? { 'client-classes': classes } : {});
@@ -129,7 +154,7 @@ const relaySockets = (family: Family, reachable: readonly OwnAddress[]): string[
     .filter(({ ip }) => ip.family === family)
     .flatMap(({ nic, ip }) => (family === 4 ? nic : [nic, `${nic}/${ipText(ip)}`]));
 
-function serverMembers(family: Family, nics: readonly string[], settings: KeaSettings): object {
+function serverMembers(family: Family, nics: readonly string[], settings: KeaSettings) {
   return {
     'user-context': { muster: true },
     'interfaces-config': {
@@ -219,13 +244,22 @@ function withDatabase(body: KeaBody): KeaBody {
   return database ? { ...body, 'user-context': { muster: true }, 'hosts-database': database } : body;
 }
 
+/** What was read back of a configuration; outdated: an older muster has written it, and Kea is to be given this one. */
+export interface ReadBase extends Base {
+  readonly isOutdated: boolean;
+}
+
 /** Reads back what `documentText` has written; undefined if it is something else. */
-export function readDocument(family: Family, text: string): Base | undefined {
+export function readDocument(family: Family, text: string): ReadBase | undefined {
   try {
     const { [`Dhcp${family}`]: written } = JSON.parse(text) as Record<string, KeaBody>;
     if (written?.['user-context']?.muster !== true) return undefined;
-    const body = withReservations(family, withDatabase(written), () => [], []);
-    return { family, body, subnets: servedSubnets(family, body) };
+    const body = withFirmwareClass(
+      family,
+      withReservations(family, withDatabase(written), () => [], []),
+    );
+    const isOutdated = firmwareTest(body) !== firmwareTest(written);
+    return { family, body, subnets: servedSubnets(family, body), isOutdated };
   } catch {
     return undefined;
   }

@@ -1,17 +1,12 @@
 import { Turns } from '../../core/turns.ts';
-import type { Family } from './document.ts';
 import { endOf } from './lease-times.ts';
 
-/** Columns of a line: address, lifetime and when that is over. */
-const columns = { 4: [0, 3, 4], 6: [0, 2, 3] } as const;
-
 /**
- * When firmware and boot loaders were given their addresses. Kea appends a line to its file before it answers; theirs are known by
+ * When firmware and boot loaders were given their IPv4 addresses. Kea appends a line to its file before it answers; theirs are known by
  * their lifetime, which no other lease has. Only what is new is read each time, since whoever fetches a boot script can ask.
  */
 export class FirmwareLeases {
   readonly #file: string;
-  readonly #family: Family;
   readonly #turns = new Turns();
   /** Seconds since 1970, by address. */
   readonly #given = new Map<string, number>();
@@ -19,9 +14,8 @@ export class FirmwareLeases {
   #inode = 0;
   #position = 0;
 
-  constructor(file: string, family: Family) {
+  constructor(file: string) {
     this.#file = file;
-    this.#family = family;
   }
 
   /** When the address was given last to firmware, whose leases have this lifetime. */
@@ -50,11 +44,10 @@ export class FirmwareLeases {
   }
 
   #take(text: string): void {
-    const [atAddress, atLifetime, atExpiry] = columns[this.#family];
     for (const line of text.split('\n')) {
-      const words = line.split(',');
-      if (Number(words[atLifetime]) !== this.#lifetime || !/^\d+$/.test(words[atExpiry] ?? '')) continue;
-      this.#given.set(words[atAddress]!, Number(words[atExpiry]) - this.#lifetime);
+      const [address = '', , , lifetime, expires = ''] = line.split(',');
+      if (Number(lifetime) !== this.#lifetime || !/^\d+$/.test(expires)) continue;
+      this.#given.set(address, Number(expires) - this.#lifetime);
     }
   }
 }

@@ -35,6 +35,7 @@ export class KeaServer {
   /** What its file holds. */
   #written: string | undefined;
   #servesCopy = false;
+  #isOutdated = false;
   /** What Kea was given last. */
   #given: string | undefined;
   #capable: { readonly pid: number; readonly commands: ReadonlySet<string> } | undefined;
@@ -51,7 +52,9 @@ export class KeaServer {
   /** Finds out what it was configured to serve. */
   async load(): Promise<void> {
     this.#written = await readConfiguration(this.files.configuration);
-    this.#base = this.#written === undefined ? undefined : readDocument(this.family, this.#written);
+    const read = this.#written === undefined ? undefined : readDocument(this.family, this.#written);
+    this.#base = read;
+    this.#isOutdated = read?.isOutdated ?? false;
     this.#servesCopy = this.#base !== undefined && isCopy(this.family, this.#written!);
   }
 
@@ -68,6 +71,11 @@ export class KeaServer {
   /** Its reservations stand in its configuration, in place of those of a database that was away. */
   get servesCopy(): boolean {
     return this.#servesCopy;
+  }
+
+  /** Its file is what an older muster has written. */
+  get isOutdated(): boolean {
+    return this.#isOutdated;
   }
 
   get name(): string {
@@ -212,6 +220,7 @@ export class KeaServer {
     await putInPlace(await writeCandidate(this.files, text), file);
     this.#written = text;
     this.#given = undefined;
+    this.#isOutdated = false;
   }
 
   #refused(error: unknown): never {

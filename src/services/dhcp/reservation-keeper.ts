@@ -202,7 +202,7 @@ export class ReservationKeeper {
     }
     for (const server of servers) {
       if (!server.base) continue;
-      if (database && server.servesCopy) await server.configure(server.base, []);
+      if (database && (server.servesCopy || server.isOutdated)) await server.configure(server.base, []);
       const pid = await server.pid();
       if (pid === undefined) throw new KeaAway(server.files.socket, new Error('it does not run'));
       const known = this.#sent.get(server.family);
@@ -280,7 +280,7 @@ export class ReservationKeeper {
     if (isAway) await server.serveCopy(all);
     else if (database) {
       await database.sync(all, this.subnets);
-      if (server.servesCopy) await server.configure(server.base!, []);
+      if (server.servesCopy || server.isOutdated) await server.configure(server.base!, []);
     } else {
       await server.update(all, undefined);
       await server.keep();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isInstalled } from '../../../scripts/packages.ts';
@@ -82,6 +82,18 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     await setting.reopen();
     await expect.poll(names).toEqual(['-', '-', 'n1', 'six1']);
     expect(postgres.query('SELECT count(*) FROM ipv6_reservations')).toBe('1');
+  });
+
+  it('stays, and Kea gets the class of firmware, where an older muster has written its configuration', async () => {
+    const file = join(setting.data, 'dhcp/kea-dhcp4.json');
+    const written = (): object => JSON.parse(readFileSync(file, 'utf8')) as object;
+    const before = written() as { readonly Dhcp4: { readonly 'client-classes': readonly { name: string }[] } };
+    const others = before.Dhcp4['client-classes'].filter(({ name }) => name !== 'firmware');
+    writeFileSync(file, JSON.stringify({ Dhcp4: { ...before.Dhcp4, 'client-classes': others } }));
+    await setting.reopen();
+    await expect.poll(written, { timeout: 30_000 }).toEqual(before);
+    expect((await wire.ask(mac(1), { send: { 93: '0000' } }))?.['lease']).toBe('3600');
+    expect(names()).toEqual(['-', '-', 'n1', 'six1']);
   });
 
   it('is put right when it has come back without rows it was given', async () => {
