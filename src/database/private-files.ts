@@ -4,7 +4,7 @@ import { complain } from '../core/standard-streams.ts';
 
 /** Files and directories that are nobody's but muster's. A key of secrets that others could read is refused, since they may have read it. */
 const ownFiles = /^(muster\.sqlite|lock\.sqlite|pid$|initial-password$|hosts-lines\.jsonl)/;
-const wholeTrees = ['tls', 'ssh', 'long-work'];
+const wholeTrees = ['tls', 'ssh', 'long-work', 'blobs'];
 /** What is in these keeps its mode: nodes get files with the modes they have here. Named has a user of its own, who reads `dns`. */
 const doorsOnly = ['files', 'postscripts', 'dhcp', 'boot'];
 
