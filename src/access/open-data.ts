@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../core/errors.ts';
+import { hasMusterTables } from '../database/sqlite/connection.ts';
 import type { DatabaseDamaged } from '../database/sqlite/failures.ts';
 import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
 import { Store } from '../database/store.ts';
@@ -40,12 +41,13 @@ export async function openData(dataDir: string, { failed, damaged }: Watchers = 
   }
 }
 
-function refuseLostDatabase(dataDir: string): void {
+/** Refuses a database that is missing or empty beside what only a cluster has. */
+export function refuseLostDatabase(dataDir: string): void {
   const file = join(dataDir, databaseName);
   const size = sizeOf(file);
-  if (size) return;
-  const left = [keyName, `${databaseName}-wal`].find((name) => sizeOf(join(dataDir, name)));
-  if (left === undefined) return;
+  // A first start that was killed leaves a log beside a database without tables, but never a key.
+  const left = (size ? [keyName] : [keyName, `${databaseName}-wal`]).find((name) => sizeOf(join(dataDir, name)));
+  if (left === undefined || (size && hasMusterTables(file))) return;
   throw new Fault('unavailable', [
     `${file} is ${size === undefined ? 'missing' : 'empty'}, but ${left} beside it belongs to the database of a cluster.`,
     `${restoring(dataDir)} For a new cluster choose another directory with --data.`,

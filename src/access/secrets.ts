@@ -7,7 +7,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { Fault } from '../core/errors.ts';
 import { writeFileAtomically } from '../core/files.ts';
 
@@ -99,6 +99,11 @@ function unpack(text: string): Buffer | undefined {
   return bytes;
 }
 
+/** What is wrong with the length of a key file, if anything. */
+export function wrongKeyLength(file: string, { size } = statSync(file)): string | undefined {
+  return size === keyBytes ? undefined : `has ${size} bytes instead of ${keyBytes}`;
+}
+
 function readKey(file: string): Buffer | undefined {
   let handle: number;
   try {
@@ -108,16 +113,15 @@ function readKey(file: string): Buffer | undefined {
     throw new Error(`The key file ${file} cannot be read: ${(error as Error).message}.`, { cause: error });
   }
   try {
-    const { mode } = fstatSync(handle);
+    const status = fstatSync(handle);
+    const { mode } = status;
     if ((mode & 0o077) !== 0) {
       const shown = (mode & 0o777).toString(8).padStart(4, '0');
       throw new Error(`The key file ${file} is open to other users (mode ${shown}): run chmod 600 on it.`);
     }
-    const key = readFileSync(handle);
-    if (key.length !== keyBytes) {
-      throw new Error(`The key file ${file} has ${key.length} bytes instead of ${keyBytes}: restore it from a backup.`);
-    }
-    return key;
+    const wrong = wrongKeyLength(file, status);
+    if (wrong !== undefined) throw new Error(`The key file ${file} ${wrong}: restore it from a backup.`);
+    return readFileSync(handle);
   } finally {
     closeSync(handle);
   }

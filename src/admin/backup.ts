@@ -13,7 +13,9 @@ import { dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
-import { databaseName, keyName } from '../access/open-data.ts';
+import { databaseName, keyName, refuseLostDatabase } from '../access/open-data.ts';
+import { wrongKeyLength } from '../access/secrets.ts';
+import { hasMusterTables } from '../database/sqlite/connection.ts';
 import { DatabaseDamaged, explained } from '../database/sqlite/failures.ts';
 import { runTar } from './tar.ts';
 
@@ -22,11 +24,7 @@ export const members = { database: databaseName, key: keyName, tls: 'tls', ssh: 
 
 /** Copies the data of a server, running or not, as of one moment into one tar file that only its owner can read. */
 export async function backup(dataDir: string, file: string): Promise<void> {
-  for (const name of [members.database, members.key]) {
-    if (!existsSync(join(dataDir, name))) {
-      throw new Fault('unavailable', `There is nothing to back up in ${dataDir}: ${name} is missing.`);
-    }
-  }
+  refuseLostData(dataDir);
   const target = resolve(file);
   const staging = makeStaging(target);
   try {
@@ -44,6 +42,20 @@ export async function backup(dataDir: string, file: string): Promise<void> {
     rmSync(staging, { recursive: true, force: true });
     rmSync(`${target}.tmp`, { force: true });
   }
+}
+
+/** A backup of what could not be restored must not take the place of a good one. */
+function refuseLostData(dataDir: string): void {
+  refuseLostDatabase(dataDir);
+  for (const name of [members.database, members.key]) {
+    if (!existsSync(join(dataDir, name))) {
+      throw new Fault('unavailable', `There is nothing to back up in ${dataDir}: ${name} is missing.`);
+    }
+  }
+  const key = join(dataDir, members.key);
+  const wrong = wrongKeyLength(key);
+  if (wrong !== undefined)
+    throw new Fault('unavailable', `The key file ${key} ${wrong}: restore it from an earlier backup.`);
 }
 
 function makeStaging(target: string): string {
@@ -67,6 +79,7 @@ function copyDatabase(from: string, to: string): void {
   } finally {
     connection.close();
   }
+  if (!hasMusterTables(to)) throw new Fault('unavailable', `The database ${from} is empty. No backup was written.`);
 }
 
 async function pack(directory: string, names: string[], file: string): Promise<void> {

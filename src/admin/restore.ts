@@ -1,11 +1,13 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { wrongKeyLength } from '../access/secrets.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { lockDataDirectory, lockFileNames } from '../database/lock.ts';
 import { makeTreePrivate } from '../database/private-files.ts';
 import { finishRestore, readyName } from '../database/restored.ts';
+import { hasMusterTables } from '../database/sqlite/connection.ts';
 import { members } from './backup.ts';
 import { runTar } from './tar.ts';
 
@@ -24,6 +26,8 @@ export async function restore(dataDir: string, file: string, { replace }: { repl
     }
     await unpack(file, join(partial, 'new'));
     checkDatabase(file, join(partial, 'new', members.database));
+    const wrong = wrongKeyLength(join(partial, 'new', members.key));
+    if (wrong !== undefined) throw notABackup(file, `its ${members.key} ${wrong}`);
     renameSync(partial, join(dataDir, readyName));
     syncDirectory(dataDir);
     finishRestore(dataDir);
@@ -68,6 +72,7 @@ function checkDatabase(file: string, database: string): void {
     verdict = (error as Error).message;
   }
   if (verdict !== 'ok') throw notABackup(file, `its database is damaged (${String(verdict).split('\n')[0]})`);
+  if (!hasMusterTables(database)) throw notABackup(file, 'its database is empty');
 }
 
 async function withTar(file: string, args: string[]): Promise<string> {

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -9,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,15 +37,18 @@ function makeData(mark: string): void {
   mkdirSync(join(data, 'ssh'), { recursive: true });
   const connection = openDatabase();
   connection.pragma('journal_mode = WAL');
+  connection.exec('CREATE TABLE IF NOT EXISTS muster_meta (name TEXT, value TEXT)');
   connection.exec('CREATE TABLE IF NOT EXISTS marks (mark TEXT)');
   connection.exec('DELETE FROM marks');
   connection.prepare('INSERT INTO marks VALUES (?)').run(mark);
   connection.close();
-  writeFileSync(join(data, 'secret.key'), `key ${mark}`, { mode: 0o600 });
+  writeFileSync(join(data, 'secret.key'), keyOf(mark), { mode: 0o600 });
   writeFileSync(join(data, 'tls/ca.pem'), `ca ${mark}`);
   writeFileSync(join(data, 'ssh/id_ed25519'), `ssh key ${mark}`, { mode: 0o600 });
   writeFileSync(join(data, 'tls/ca.key'), `ca key ${mark}`, { mode: 0o600 });
 }
+
+const keyOf = (mark: string) => `key ${mark}`.padEnd(32);
 
 const openDatabase = (dir = data) => new Sqlite(join(dir, 'muster.sqlite'));
 
@@ -62,7 +67,15 @@ const state = (dir = data) => [
   readFileSync(join(dir, 'secret.key'), 'utf8'),
   readFileSync(join(dir, 'tls/ca.pem'), 'utf8'),
 ];
-const stateOf = (mark: string) => [[mark], `key ${mark}`, `ca ${mark}`];
+const stateOf = (mark: string) => [[mark], keyOf(mark), `ca ${mark}`];
+
+/** As SQLite leaves it when it copies an empty file. */
+function emptyDatabase(dir: string): void {
+  rmSync(join(dir, 'muster.sqlite'), { force: true });
+  const connection = openDatabase(dir);
+  connection.exec('VACUUM');
+  connection.close();
+}
 
 function pack(names: string[], from: string, ...flags: string[]): void {
   execFileSync('tar', [...flags, '-C', from, '-cf', file, ...names], { stdio: 'pipe' });
@@ -109,6 +122,24 @@ describe('backup', () => {
     await expect(backup(join(parent, 'none'), file)).rejects.toThrow(/nothing to back up in .*none: muster\.sqlite is/);
     await expect(backup(data, join(parent, 'no/where'))).rejects.toThrow(/where cannot be written: ENOENT/);
     expect(existsSync(file)).toBe(false);
+  });
+
+  it.each([
+    ['a database without content', () => truncateSync(join(data, 'muster.sqlite')), /muster\.sqlite is empty, but/],
+    ['a database without tables', () => emptyDatabase(data), /muster\.sqlite is empty, but secret\.key/],
+    ['a lost database', () => rmSync(join(data, 'muster.sqlite')), /muster\.sqlite is missing, but secret\.key/],
+    [
+      'a key that was cut off',
+      () => truncateSync(join(data, 'secret.key'), 9),
+      /secret\.key has 9 bytes instead of 32/,
+    ],
+  ])('of %s is refused, and the older backup stays', async (_what, harm, message) => {
+    await backup(data, file);
+    const older = readFileSync(file);
+    harm();
+    await expect(backup(data, file)).rejects.toThrow(message);
+    expect(readFileSync(file).equals(older)).toBe(true);
+    expect(readdirSync(parent).sort()).toEqual(['cluster.backup', 'data']);
   });
 });
 
@@ -172,16 +203,28 @@ describe('restore', () => {
       ['with a climbing name below tls', () => pack(['tls/../secret.key'], data, '-P'), /contains "tls\/\.\.\/secret/],
       ['with a link', () => pack(['muster.sqlite', 'secret.key', 'tls'], join(parent, 'linked')), /links or devices/],
       ['with a damaged database', () => pack(['muster.sqlite', 'secret.key'], join(parent, 'damaged')), /is damaged/],
+      [
+        'with an empty database',
+        () => pack(['muster.sqlite', 'secret.key'], join(parent, 'empty')),
+        /database is empty/,
+      ],
+      [
+        'with a wrong key',
+        () => pack(['muster.sqlite', 'secret.key'], join(parent, 'cut')),
+        /its secret\.key has 5 bytes/,
+      ],
     ];
 
     it.each(evil)('%s', async (name, make, message) => {
       if (name === 'cut off') await backup(data, file);
       writeFileSync(join(data, 'extra'), '');
-      for (const dir of ['linked', 'damaged']) {
+      for (const dir of ['linked', 'damaged', 'empty', 'cut']) {
         mkdirSync(join(parent, dir, 'tls'), { recursive: true });
         writeFileSync(join(parent, dir, 'secret.key'), 'other');
         writeFileSync(join(parent, dir, 'muster.sqlite'), 'SQLite format 3\0'.padEnd(4096, 'x'));
       }
+      emptyDatabase(join(parent, 'empty'));
+      copyFileSync(join(data, 'muster.sqlite'), join(parent, 'cut/muster.sqlite'));
       symlinkSync('/etc/passwd', join(parent, 'linked/tls/ca.pem'));
       make();
       const before = readdirSync(data).sort();

@@ -5,6 +5,7 @@ import {
   existsSync,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readdirSync,
   renameSync,
@@ -17,7 +18,7 @@ import type { Agent } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../harness/processes.ts';
-import { queryOutside } from '../harness/raw-sqlite.ts';
+import { outside, queryOutside } from '../harness/raw-sqlite.ts';
 import {
   agentFor,
   callJson,
@@ -117,8 +118,14 @@ describe('what is left of a cluster is not taken for a new one:', () => {
     ['muster.sqlite', 'muster.sqlite-wal', 'secret.key'].map(
       (name) => lstatSync(join(data, name), { throwIfNoEntry: false })?.size ?? 0,
     );
+  /** As a backup of an empty file is: a whole database without any table. */
+  const emptied = (data: string) => {
+    rmSync(database(data));
+    outside(database(data), (connection) => connection.exec('vacuum'));
+  };
   test.each([
     ['an empty database', (data: string) => truncateSync(database(data)), 'is empty'],
+    ['a database without tables', emptied, 'is empty'],
     ['no database', (data: string) => rmSync(database(data)), 'is missing'],
     ['no key', (data: string) => rmSync(join(data, 'secret.key')), 'is missing'],
     [
@@ -159,7 +166,9 @@ describe('what is in the data directory', () => {
 
   test('is for its owner only again after a start', async () => {
     const data = copied();
-    for (const name of ['muster.sqlite', 'tls', 'tls/ca.key', 'ssh', 'files', 'postscripts'])
+    mkdirSync(join(data, 'blobs'), { recursive: true });
+    writeFileSync(join(data, 'blobs/layer'), '');
+    for (const name of ['muster.sqlite', 'tls', 'tls/ca.key', 'ssh', 'files', 'postscripts', 'blobs', 'blobs/layer'])
       chmodSync(join(data, name), 0o755);
     const service = await startService(data, { under: ['sh', '-c', 'umask 0; exec "$@"', 'sh'] });
     expect(await stopService(service)).toBe(0);

@@ -1,5 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import SQLite from 'better-sqlite3';
+import { explained } from './failures.ts';
+import { metaTable } from './statements.ts';
 
 /** Opens the database file the way both the reader and the writer need it. */
 export function openSqlite(file: string, options: { readonly?: boolean } = {}): SQLite.Database {
@@ -13,4 +15,19 @@ export function openSqlite(file: string, options: { readonly?: boolean } = {}): 
   }
   database.pragma('busy_timeout = 5000');
   return database;
+}
+
+/** Whether muster has made its tables in a database. To SQLite a file without any is a sound database. */
+export function hasMusterTables(file: string): boolean {
+  try {
+    const database = openSqlite(file, { readonly: true });
+    try {
+      const tables = database.prepare("select count(*) from sqlite_schema where type = 'table' and name = ?").pluck();
+      return tables.get(metaTable) === 1;
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    throw explained(error, file);
+  }
 }
