@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { databaseName, keyName, refuseLostDatabase } from '../access/open-data.ts';
@@ -26,6 +27,15 @@ export const members = { database: databaseName, key: keyName, tls: 'tls', ssh: 
 export async function backup(dataDir: string, file: string): Promise<void> {
   refuseLostData(dataDir);
   const target = resolve(file);
+  try {
+    await write(dataDir, target);
+  } catch (error) {
+    if (isDiskFull(error)) throw new DiskFull('The backup cannot be written', dirname(target), error);
+    throw error;
+  }
+}
+
+async function write(dataDir: string, target: string): Promise<void> {
   const staging = makeStaging(target);
   try {
     copyDatabase(join(dataDir, members.database), join(staging, members.database));
@@ -62,6 +72,7 @@ function makeStaging(target: string): string {
   try {
     return mkdtempSync(`${target}.staging-`);
   } catch (error) {
+    if (isDiskFull(error)) throw error;
     throw new Fault('invalid', `The backup ${target} cannot be written: ${(error as Error).message}.`);
   }
 }

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmS
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { wrongKeyLength } from '../access/secrets.ts';
+import { DiskFull, isDiskFull } from '../core/disk-full.ts';
 import { Fault } from '../core/errors.ts';
 import { syncDirectory } from '../core/files.ts';
 import { lockDataDirectory, lockFileNames } from '../database/lock.ts';
@@ -24,7 +25,10 @@ export async function restore(dataDir: string, file: string, { replace }: { repl
     if (present.length > 0 && !replace) {
       throw new Fault('invalid', `The data directory ${dataDir} is not empty. Use --replace to replace what it holds.`);
     }
-    await unpack(file, join(partial, 'new'));
+    await unpack(file, join(partial, 'new')).catch((error: unknown) => {
+      if (!isDiskFull(error)) throw error;
+      throw new DiskFull('The backup cannot be unpacked, and nothing was changed', dataDir, error);
+    });
     checkDatabase(file, join(partial, 'new', members.database));
     const wrong = wrongKeyLength(join(partial, 'new', members.key));
     if (wrong !== undefined) throw notABackup(file, `its ${members.key} ${wrong}`);
@@ -85,6 +89,7 @@ async function withTar(file: string, args: string[]): Promise<string> {
   try {
     return await runTar(args, { input });
   } catch (error) {
+    if (isDiskFull(error)) throw error;
     throw notABackup(file, (error as Error).message);
   } finally {
     closeSync(input);

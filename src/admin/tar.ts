@@ -2,6 +2,9 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { Fault } from '../core/errors.ts';
 
+/** What tar says when there is no room; of a part that still fitted in it says only how long that was. */
+const noRoom = /No space left on device|Disk quota exceeded|Wrote only \d+ of \d+ bytes/;
+
 /** Runs tar with the archive on a standard stream, so that no file name is read as an option or a host. Resolves with what it printed. */
 export async function runTar(args: string[], { input, output }: { input?: number; output?: number }): Promise<string> {
   const child = spawn('tar', args, {
@@ -21,7 +24,9 @@ export async function runTar(args: string[], { input, output }: { input?: number
   ]);
   if (status !== 0) {
     const reason = complaints.trim().split('\n')[0] || `it ended with status ${status}`;
-    throw new Fault('unavailable', `The program tar failed: ${reason}.`);
+    const sentence = `The program tar failed: ${reason}.`;
+    if (noRoom.test(complaints)) throw Object.assign(new Error(sentence), { code: 'ENOSPC' });
+    throw new Fault('unavailable', sentence);
   }
   return printed;
 }

@@ -1,3 +1,4 @@
+import { statSync, truncateSync } from 'node:fs';
 import type { Agent } from 'node:https';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -75,6 +76,34 @@ test('a server ends on a disk that is full, and one that cannot start there says
   disk.makeRoom();
   expect(await stopService(await startService(disk.directory))).toBe(0);
   disk.fill();
-  await expect(startService(disk.directory)).rejects.toThrow(`the file system of ${disk.directory} is full`);
+  const failure = await startService(disk.directory).then(
+    () => '',
+    (error: Error) => error.message,
+  );
+  expect(failure).toContain(`the file system of ${disk.directory} is full`);
+  expect(failure).not.toContain('restart');
   disk.makeRoom();
+});
+
+test('a backup and a restore name the file system that is full', async () => {
+  const data = join(directory, 'elsewhere');
+  expect(await stopService(await startService(data))).toBe(0);
+  const main = join(import.meta.dirname, '../../dist/main.js');
+  const run = (...words: readonly string[]) => ended(process.execPath, [main, '--data', ...words], { HOME: directory });
+  const backup = join(directory, 'good.backup');
+  expect((await run(data, 'backup', backup)).code).toBe(0);
+  disk.fill();
+  truncateSync(join(disk.directory, 'ballast'), statSync(join(disk.directory, 'ballast')).size - 65_536);
+  expect(await run(data, 'backup', join(disk.directory, 'second.backup'))).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`The backup cannot be written: the file system of ${disk.directory} is full.`),
+  });
+  expect(await run(disk.directory, 'restore', backup, '--replace')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      `The backup cannot be unpacked, and nothing was changed: the file system of ${disk.directory} is full.`,
+    ),
+  });
+  disk.makeRoom();
+  expect(await run(disk.directory, 'restore', backup, '--replace')).toMatchObject({ code: 0, stderr: '' });
 });
