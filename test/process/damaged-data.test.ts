@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
+  copyFileSync,
   existsSync,
   fstatSync,
   lstatSync,
@@ -99,6 +100,37 @@ describe('a damaged database', () => {
     expect(service.log()).toContain('is damaged');
     expect(service.log()).toContain(`restore BACKUP --replace`);
     own.destroy();
+  });
+
+  test.each([
+    ['removed', (file: string) => rmSync(file)],
+    ['replaced', (file: string) => (copyFileSync(file, `${file}.copy`), renameSync(`${file}.copy`, file))],
+  ])('ends a server whose database file was %s, before a write is lost', async (what, harm) => {
+    const data = copied();
+    const service = await startService(data);
+    const own = agentFor(service);
+    const file = join(data, 'muster.sqlite');
+    harm(file);
+    const write = callJson(service, own, token, 'PUT', '/muster/nodes/n1', { rack: 'r1' });
+    // One that comes too late finds nobody.
+    expect(
+      await write.then(
+        ({ status }) => status,
+        () => 503,
+      ),
+    ).toBe(503);
+    expect((await service.exited).code).toBe(1);
+    expect(service.log()).toContain(`The database ${file} was ${what}`);
+    expect(service.log()).toContain('restore BACKUP --replace');
+    own.destroy();
+  });
+
+  test('ends a server that nobody asks anything', async () => {
+    const data = copied();
+    const service = await startService(data);
+    rmSync(join(data, 'muster.sqlite'));
+    expect((await service.exited).code).toBe(1);
+    expect(service.log()).toContain('was removed while muster was running');
   });
 
   test('is named by backup and export', () => {

@@ -32,6 +32,7 @@ import { DatabaseDamaged, explained } from './failures.ts';
 import { JournalReader, journalOrigin } from './journal-reader.ts';
 import { type Sealing, sealSecrets } from './seal-secrets.ts';
 import { loadTable, SharedTexts } from './load.ts';
+import { OpenedFile } from './opened-file.ts';
 import { type AnyDatabase, journalTable, metaTable, sequenceTable, Statements } from './statements.ts';
 import type { Request, Response } from './worker.ts';
 import type { ChangeSetText } from './writer.ts';
@@ -72,6 +73,7 @@ export interface OpenOptions {
 /** SQLite in one file: this thread only reads, a worker thread does all writing, so that a sync never holds up the event loop. */
 export class SqliteDatabase implements Database {
   readonly #file: string;
+  readonly #opened: OpenedFile;
   /** Hears once that nobody can go on with this database. */
   readonly #damaged: (fault: DatabaseDamaged) => void;
   readonly #worker: Worker;
@@ -95,6 +97,7 @@ export class SqliteDatabase implements Database {
     damaged: (fault: DatabaseDamaged) => void,
   ) {
     this.#file = file;
+    this.#opened = new OpenedFile(file);
     this.newlySealed = newlySealed;
     this.#damaged = damaged;
     this.#worker = worker;
@@ -180,6 +183,7 @@ export class SqliteDatabase implements Database {
   }
 
   #changesFrom(after: number): readonly ChangeSet[] | undefined {
+    this.#opened.check();
     const sets: (Omit<ChangeSet, 'changes'> & { readonly parts: JournalChanges[] })[] = [];
     let rows = 0;
     for (const row of this.#changesAfter.iterate(after) as IterableIterator<SequenceRow>) {
@@ -208,6 +212,7 @@ export class SqliteDatabase implements Database {
     const timer = setInterval(() => {
       let latest: unknown;
       try {
+        this.#opened.check();
         latest = version.get();
       } catch {
         // Whoever looks for changes now hears why that fails.

@@ -6,6 +6,7 @@ import type { Retention } from '../database.ts';
 import type { AuditBlock } from './audit-log.ts';
 import { migrate } from './migrations.ts';
 import { openSqlite } from './connection.ts';
+import { OpenedFile } from './opened-file.ts';
 import { type AnyDatabase, Statements } from './statements.ts';
 import { type ChangeSetText, Writer } from './writer.ts';
 
@@ -34,19 +35,21 @@ function failureOf(error: unknown): NonNullable<Response['error']> {
   return { message, code, clash: false };
 }
 
-async function open(): Promise<{ database: SQLite.Database; writer: Writer }> {
+async function open(): Promise<{ database: SQLite.Database; opened: OpenedFile; writer: Writer }> {
   try {
-    const database = openSqlite((workerData as { file: string }).file);
+    const { file } = workerData as { file: string };
+    const database = openSqlite(file);
+    const opened = new OpenedFile(file);
     const builder = new Kysely<AnyDatabase>({ dialect: new SqliteDialect({ database }) });
     await migrate(builder);
-    return { database, writer: new Writer(database, new Statements(builder)) };
+    return { database, opened, writer: new Writer(database, new Statements(builder)) };
   } catch (error) {
     port.postMessage({ id: 0, error: failureOf(error) } satisfies Response);
     process.exit(1);
   }
 }
 
-const { database, writer } = await open();
+const { database, opened, writer } = await open();
 port.postMessage({ id: 0 } satisfies Response);
 
 const partsSent = new Map<number, string[][]>();
@@ -70,6 +73,8 @@ port.on('message', (request: Request) => {
   try {
     if (request.kind === 'write') {
       const clash = writer.write(request.base, wholeSets(request.id, request.sets), request.audit);
+      // After the commit, so that nobody hears of a success that went to a file without a name.
+      opened.check();
       if (clash) response.error = { message: 'Somebody else has committed change sets.', code: undefined, clash };
     } else if (request.kind === 'prune') writer.prune(request.retention);
     else database.close();
