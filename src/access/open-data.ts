@@ -4,6 +4,7 @@ import { Fault } from '../core/errors.ts';
 import { hasMusterTables } from '../database/sqlite/connection.ts';
 import type { DatabaseDamaged } from '../database/sqlite/failures.ts';
 import { SqliteDatabase } from '../database/sqlite/sqlite.ts';
+import { storedSecrets } from '../database/sqlite/stored-secrets.ts';
 import { Store } from '../database/store.ts';
 import { SecretBox } from './secrets.ts';
 
@@ -29,6 +30,8 @@ export async function openData(dataDir: string, { failed, damaged }: Watchers = 
   refuseLostDatabase(dataDir);
   const key = join(dataDir, keyName);
   const box = existsSync(key) ? SecretBox.open(key) : undefined;
+  // Before anything is sealed with it.
+  if (box) refuseOtherKey(dataDir, box);
   const database = await SqliteDatabase.open(join(dataDir, databaseName), { sealing: box, damaged });
   try {
     const store = await Store.open(database, failed);
@@ -51,6 +54,21 @@ export function refuseLostDatabase(dataDir: string): void {
   throw new Fault('unavailable', [
     `${file} is ${size === undefined ? 'missing' : 'empty'}, but ${left} beside it belongs to the database of a cluster.`,
     `${restoring(dataDir)} For a new cluster choose another directory with --data.`,
+  ]);
+}
+
+/** One secret that does not open may have been changed; a key that opens none is of another cluster. */
+function refuseOtherKey(dataDir: string, box: SecretBox): void {
+  let unopened = 0;
+  for (const { value, context } of storedSecrets(join(dataDir, databaseName))) {
+    if (!box.isSealed(value)) continue;
+    if (box.opens(value, context)) return;
+    unopened++;
+  }
+  if (unopened === 0) return;
+  throw new Fault('unavailable', [
+    `${join(dataDir, keyName)} is not the key of the database beside it: none of the secrets there (${unopened}) can be decrypted with it.`,
+    `Put the right key back, or restore it with the database. ${restoring(dataDir)}`,
   ]);
 }
 

@@ -50,22 +50,33 @@ export class SecretBox {
   }
 
   open(sealed: string, context: string): string {
-    const bytes = unpack(sealed);
-    if (bytes) {
-      try {
-        const nonce = bytes.subarray(0, nonceBytes);
-        const decipher = createDecipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: tagBytes });
-        decipher.setAAD(Buffer.from(context));
-        decipher.setAuthTag(bytes.subarray(-tagBytes));
-        const clear = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
-        decipher.final();
-        return clear.toString('utf8');
-      } catch {}
-    }
+    const clear = this.#opened(sealed, context);
+    if (clear !== undefined) return clear;
     throw new Fault(
       'unavailable',
       `The secret stored in ${context} cannot be decrypted: it was changed, or it was written with another key file. Write it again.`,
     );
+  }
+
+  /** Whether a sealed text was written with this key. */
+  opens(sealed: string, context: string): boolean {
+    return this.#opened(sealed, context) !== undefined;
+  }
+
+  #opened(sealed: string, context: string): string | undefined {
+    const bytes = unpack(sealed);
+    if (!bytes) return undefined;
+    try {
+      const nonce = bytes.subarray(0, nonceBytes);
+      const decipher = createDecipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      const clear = decipher.update(bytes.subarray(nonceBytes, -tagBytes));
+      decipher.final();
+      return clear.toString('utf8');
+    } catch {
+      return undefined;
+    }
   }
 
   isSealed(text: string): boolean {

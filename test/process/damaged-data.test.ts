@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -55,6 +56,10 @@ beforeAll(async () => {
   token = await login(service, agent);
   for (let i = 0; i < 40; i++)
     await callJson(service, agent, token, 'POST', `/muster/nodes/n[${i * 100}-${i * 100 + 99}]`, { groups: 'all' });
+  const secret = await callJson(service, agent, token, 'PUT', '/muster/tables/ipmi/rows/node=n1', {
+    password: 'secret',
+  });
+  expect(secret).toMatchObject({ status: 200 });
   expect(await stopService(service)).toBe(0);
   expect(run(whole, 'backup', backup).status).toBe(0);
 });
@@ -159,6 +164,11 @@ describe('what is left of a cluster is not taken for a new one:', () => {
     ['an empty database', (data: string) => truncateSync(database(data)), 'is empty'],
     ['a database without tables', emptied, 'is empty'],
     ['no database', (data: string) => rmSync(database(data)), 'is missing'],
+    [
+      'the key of another cluster',
+      (data: string) => writeFileSync(join(data, 'secret.key'), randomBytes(32)),
+      'none of the secrets there (1) can be decrypted',
+    ],
     ['no key', (data: string) => rmSync(join(data, 'secret.key')), 'is missing'],
     [
       'only a log of the database',
