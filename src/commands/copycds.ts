@@ -3,7 +3,7 @@ import { programFile } from '../core/home.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { defineImages } from '../services/images/media/define-images.ts';
 import type { MediumJob, MediumMade } from '../services/images/media/copy-medium.ts';
-import { mediumPlace } from '../services/images/media/medium-place.ts';
+import { imagePlaces, mediumPlace } from '../services/images/media/medium-place.ts';
 import { optionWords } from '../services/images/media/options.ts';
 import { checkArch, parseName } from '../services/images/media/recognise.ts';
 import { realPlace } from '../services/images/real-paths.ts';
@@ -36,6 +36,7 @@ export const copycds = long<typeof args, MediumJob, MediumMade>({
       name,
       arch: arch === undefined ? undefined : checkArch(arch),
       path: path === undefined ? undefined : mediumPlace(snapshot, paths, path),
+      imagePlaces: imagePlaces(snapshot),
       installdir: realPlace(installDirectory(effectiveReader(snapshot))),
       inspects: inspect === true,
       makesImages: noosimage !== true,

@@ -140,12 +140,21 @@ test('-p is neither inside the tree of another medium nor where an image has its
     provmethod: 'netboot',
     postinstall: join(installdir, 'media/scripts/run'),
     rootimgdir: join(installdir, 'media/tree/compute'),
+    otherpkgdir: `http://127.0.0.1/none,${join(installdir, 'media/extra')}`,
+    kerneldir: join(installdir, 'media/kernel/mine'),
+    driverupdatesrc: `dir:${join(installdir, 'media/drivers')}`,
+    partitionfile: `s:d:${join(installdir, 'media/disks/choose')}`,
   });
   for (const [place, sentence] of [
     ['media/mine/below', 'is inside the tree of another medium'],
     ['media/scripts', 'is where the image scripted has its postinstall'],
     ['media/tree', 'is where the image scripted has its rootimgdir'],
     ['media/tree/compute/rootimg', 'is where the image scripted has its rootimgdir'],
+    ['media/extra', 'is where the image scripted has its otherpkgdir'],
+    ['media/extra/more', 'is where the image scripted has its otherpkgdir'],
+    ['media/kernel', 'is where the image scripted has its kerneldir'],
+    ['media/drivers', 'is where the image scripted has its driverupdatesrc'],
+    ['media/disks', 'is where the image scripted has its partitionfile'],
     ['debian12.12/x86_64', 'is the tree of debian12.12 for x86_64, and the medium is ubuntu24.04.3'],
   ] as const)
     expect(await refused({ iso, params: [{ '-p': join(installdir, place) }] })).toEqual([
@@ -155,6 +164,28 @@ test('-p is neither inside the tree of another medium nor where an image has its
     ]);
   await server.ok('POST', '/osimages', { iso, params: [{ '-p': join(installdir, 'ubuntu24.04-test/x86_64') }] });
   await server.ok('DELETE', '/osimages/scripted');
+});
+
+test('without -p a medium brings no file that an image names either', async () => {
+  const tree = join(installdir, 'debian12.5/x86_64');
+  await server.ok('POST', '/osimages/im', {
+    imagetype: 'linux',
+    provmethod: 'install',
+    template: join(tree, 'compute.tmpl'),
+  });
+  const files = { ...debianTree(), 'compute.tmpl': 'd-i preseed/late_command string evil\n' };
+  const body = { iso: burn(installdir, 'evil', files), params: [{ '-n': 'debian12.5' }] };
+  expect(await refused(body)).toEqual([
+    403,
+    1,
+    expect.stringContaining(`is where the image im has its template, ${tree}/compute.tmpl`),
+  ]);
+  expect(readdirSync(installdir)).not.toContain('debian12.5');
+  await server.ok('DELETE', '/osimages/im');
+  await server.ok('POST', '/osimages', body);
+  // The same medium is no danger to what is there: nothing is written.
+  await server.ok('PUT', '/osimages/debian12.5-x86_64-install-compute', { template: join(tree, 'compute.tmpl') });
+  await server.ok('POST', '/osimages', body);
 });
 
 test('what cannot be copied is an error that says why', async () => {

@@ -10,6 +10,7 @@ import { checkStillReal } from '../real-paths.ts';
 import { linkTree } from '../tree/copy-tree.ts';
 import { buildTree, type Verification } from './build-tree.ts';
 import { mediumChecksums } from './checksums.ts';
+import { checkImagePlaces, type ImagePlace } from './image-places.ts';
 import { type ImageMade, imagesFor } from './images-made.ts';
 import { IsoFile } from './iso/iso-file.ts';
 import { fingerprintOf, isComplete, lastOf, markerName, readMarker } from './marker.ts';
@@ -31,6 +32,7 @@ export interface MediumJob extends Said {
   readonly installdir: string;
   /** Where the tree is to be instead of INSTALLDIR/os/arch. */
   readonly path: string | undefined;
+  readonly imagePlaces: readonly ImagePlace[];
   readonly inspects: boolean;
   readonly makesImages: boolean;
   readonly overwrites: boolean;
@@ -124,6 +126,7 @@ async function copy(job: MediumJob, task: Work, medium: Medium, release: Release
   }
   if (present.kind === 'tree' && !job.overwrites)
     throw new Fault('invalid', `${place} exists already and -w forbids to change it.`);
+  checkImagePlaces(place, job.imagePlaces);
   const verification: Verification = {
     files: mediumChecksums(medium),
     whole: wholeSumOf(medium.iso, medium.contents.volume.blocks),

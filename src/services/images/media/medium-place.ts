@@ -1,4 +1,4 @@
-import { dirname, join, relative } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import { objectNames, storedAttribute } from '../../../objects/definitions.ts';
@@ -6,7 +6,8 @@ import { listItems } from '../../../objects/effective.ts';
 import { typeNamed } from '../../../objects/types.ts';
 import { fileAttributes } from '../bundles/bundle.ts';
 import type { ImagePaths } from '../paths.ts';
-import { isBelow, lstat, realPlace } from '../real-paths.ts';
+import { lstat, realPlace } from '../real-paths.ts';
+import type { ImagePlace } from './image-places.ts';
 import { markerName } from './marker.ts';
 import { namesOs } from './recognise.ts';
 import { archNamed } from './release.ts';
@@ -27,7 +28,6 @@ export function mediumPlace(snapshot: Snapshot, paths: ImagePaths, path: string)
         'or to the same places in a directory of the setting images.directories.',
     );
   checkOtherTrees(real, path);
-  checkImages(snapshot, real, path);
   return real;
 }
 
@@ -47,16 +47,23 @@ function checkOtherTrees(real: string, path: string): void {
       );
 }
 
-/** What an image names decides what runs on nodes; a medium must not bring it. */
-function checkImages(snapshot: Snapshot, real: string, path: string): void {
-  for (const image of objectNames(snapshot, osimage))
-    for (const attribute of ['rootimgdir', ...fileAttributes])
-      for (const named of listItems(storedAttribute(snapshot, osimage, image, attribute) ?? '')) {
-        const place = realPlace(named);
-        if (isBelow(place, real) || (attribute === 'rootimgdir' && isBelow(real, place)))
-          throw new Fault(
-            'invalid',
-            `${what} ${path} is where the image ${image} has its ${attribute}, ${named}; choose another place.`,
-          );
-      }
-}
+const directoryAttributes = ['rootimgdir', 'otherpkgdir', 'kerneldir', 'driverupdatesrc'] as const;
+/** `s:` and its like before partition files, `dir:` before drivers. */
+const prefixes = /^(?:[a-z]+:)+(?=\/)/;
+
+/** All that images name on this machine, but for `pkgdir`: that is the trees of media themselves. */
+export const imagePlaces = (snapshot: Snapshot): ImagePlace[] =>
+  objectNames(snapshot, osimage).flatMap((image) =>
+    [...directoryAttributes, ...fileAttributes].flatMap((attribute) =>
+      listItems(storedAttribute(snapshot, osimage, image, attribute) ?? '')
+        .map((named) => ({ named, path: named.replace(prefixes, '') }))
+        .filter(({ path }) => isAbsolute(path))
+        .map(({ named, path }) => ({
+          image,
+          attribute,
+          named,
+          real: realPlace(resolve(path)),
+          isDirectory: (directoryAttributes as readonly string[]).includes(attribute),
+        })),
+    ),
+  );

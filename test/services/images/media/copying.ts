@@ -22,6 +22,7 @@ export async function copyMedium(
     named: iso,
     installdir,
     path: undefined,
+    imagePlaces: [],
     inspects: false,
     makesImages: true,
     overwrites: true,
