@@ -3,6 +3,7 @@ import { mkdir, rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import { syncDirectory } from '../../core/files.ts';
+import { checkSafeDirectory } from '../../core/safe-directory.ts';
 import type { StagingOptions, Work } from '../long-work/work.ts';
 import type { Act } from './manifest.ts';
 import { checkStillReal } from './real-paths.ts';
@@ -40,6 +41,7 @@ export const epochOf = ({ when }: Act): number => Math.floor(Date.parse(when) / 
 /** A directory on the file system on which `directory` lies or is going to lie. */
 export async function stagingFor(directory: string, task: Work, options?: StagingOptions): Promise<string> {
   checkStillReal(directory);
+  checkSafeDirectory(directory);
   let beside = dirname(directory);
   while (entryOf(beside) === undefined) beside = dirname(beside);
   const own = entryOf(directory);

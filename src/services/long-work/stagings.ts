@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../core/errors.ts';
+import { checkSafeDirectory } from '../../core/safe-directory.ts';
 
 export const stagingName = (run: string, number: number): string => `.muster-${run}-${number}`;
 
@@ -12,6 +13,7 @@ export async function stagingPath(beside: string, run: string, number: number): 
   const directory = await realpath(beside).catch((error: Error) => {
     throw new Fault('invalid', `${beside} is no directory to work in: ${error.message}.`);
   });
+  checkSafeDirectory(directory);
   return join(directory, stagingName(run, number));
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   lstatSync,
@@ -172,6 +173,31 @@ describe('the tree of an image', () => {
     chmodSync(join(directory, '.private'), 0o777);
     await during((task) => pack(packJob(directory), task));
     expect(accessTo(top, directory)).toEqual(rootOnly);
+  });
+
+  it('is not worked on where another user could put a link in its place', async () => {
+    const directory = smallImage();
+    const before = listing(directory);
+    chownSync(directory, 65534, 65534);
+    expect(await refusal(during((task) => pack(packJob(directory), task)))).toContain(
+      `${directory} belongs to the user with the id 65534`,
+    );
+    expect(listing(directory)).toEqual(before);
+  });
+
+  it('is copied to where only root can enter before a program runs in it', async () => {
+    const directory = smallImage();
+    copyFileSync('/bin/busybox', join(directory, 'rootimg/bin/busybox'));
+    const job = {
+      ...packJob(directory),
+      osarch: hostArchitecture(),
+      command: ['/bin/busybox', 'true'],
+      network: false,
+    };
+    const task = directWork();
+    await during(() => run(job, task), task);
+    const copies = task.programs.filter(([program]) => program === 'cp').map((words) => words.at(-1));
+    expect(copies).toEqual([expect.stringMatching(/\.private\/rootimg$/)]);
   });
 
   it('is moved by the next run if one was killed before', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { makeStaging, removeStaging, stagingPath } from '../../../src/services/long-work/stagings.ts';
@@ -33,6 +33,32 @@ test('a staging that has become a link, or lies behind one, is left alone', asyn
   mkdirSync(join(place, 'outside', `.muster-${run}-2`));
   await removeStaging(join(path, `.muster-${run}-2`), run);
   expect(readdirSync(join(place, 'outside'))).toEqual([`.muster-${run}-2`]);
+});
+
+test('no staging is made where another user could put a link in its place', async () => {
+  const inner = join(place, 'a/b');
+  mkdirSync(inner, { recursive: true });
+  const refusal = (): Promise<string> =>
+    stagingPath(inner, run, 1).then(
+      () => '',
+      ({ message }: Error) => message,
+    );
+  for (const directory of [inner, join(place, 'a'), place]) {
+    chownSync(directory, 65534, 65534);
+    expect(await refusal()).toBe(
+      `${directory} belongs to the user with the id 65534, who could replace what muster makes there; run "chown root ${directory}" on the management node and try again.`,
+    );
+    chownSync(directory, 0, 0);
+    for (const mode of [0o775, 0o757]) {
+      chmodSync(directory, mode);
+      expect(await refusal()).toBe(
+        `${directory} can be written by other users, who could replace what muster makes there; run "chmod go-w ${directory}" on the management node and try again.`,
+      );
+    }
+    chmodSync(directory, 0o1777);
+    expect(await refusal()).toBe('');
+    chmodSync(directory, 0o755);
+  }
 });
 
 test.each([

@@ -5,11 +5,11 @@ import { exchange } from '../../../core/exchange.ts';
 import { syncFileSystem } from '../../../core/sync-file-system.ts';
 import type { Work } from '../../long-work/work.ts';
 import { actNow, type ImageJob, stagingFor, tellingDisk } from '../image-job.ts';
-import { readManifestOf, replaceParts, treeName } from '../manifest.ts';
+import { readManifestOf, replaceParts } from '../manifest.ts';
 import { copyTree } from '../tree/copy-tree.ts';
 import { inNamespaces } from '../tree/in-namespaces.ts';
 import { installedIn } from '../tree/installed.ts';
-import { privateTree } from '../tree/private-tree.ts';
+import { placeForTree, privateTree } from '../tree/private-tree.ts';
 import { checkRunnable } from './families.ts';
 
 export interface RunJob extends ImageJob {
@@ -40,8 +40,9 @@ export const work = (job: RunJob, task: Work): Promise<RunMade> =>
       );
     checkRunnable(osarch);
     const staging = await stagingFor(directory, task);
-    mkdirSync(join(staging, 'image'));
-    const copy = join(staging, 'image', treeName);
+    const made = join(staging, 'image');
+    mkdirSync(made, { mode: 0o755 });
+    const copy = placeForTree(made);
     await copyTree(task, tree, copy);
     const lines: string[] = [];
     await inNamespaces(task, command, {

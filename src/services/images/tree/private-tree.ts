@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
+import { checkSafeDirectory } from '../../../core/safe-directory.ts';
 import { entryOf } from '../image-job.ts';
 import { privateName, treeName } from '../manifest.ts';
 import { checkStillReal } from '../real-paths.ts';
@@ -32,6 +33,7 @@ export function placeForTree(directory: string): string {
  */
 export async function privateTree(directory: string, tell: (line: string) => void): Promise<string | undefined> {
   checkStillReal(directory);
+  checkSafeDirectory(directory);
   const named = join(directory, treeName);
   const inside = join(directory, target);
   const entry = entryOf(named);
