@@ -20,7 +20,7 @@ import { localNames } from './rest/local-names.ts';
 import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
 import { createServer } from './rest/server.ts';
-import { protectTrees } from './services/images/protect-trees.ts';
+import { protectForgottenTrees, protectTrees } from './services/images/protect-trees.ts';
 import { stopSignals } from './stop-signals.ts';
 
 const closeTimeout = 30_000;
@@ -40,11 +40,12 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   let servers: Server[] = [];
   let plain: Server[] = [];
   let local: Server | undefined;
+  const stopping = new AbortController();
   try {
     // Before anybody can ask for another one.
     await context.status.resume();
     await resumeLongWork(context);
-    await protectTrees(context.store.current, context.images, context.log).catch((error: unknown) =>
+    await protectImageTrees(context, stopping.signal).catch((error: unknown) =>
       context.log.error({ err: error }, 'trees of images could not be protected'),
     );
     servers = await listen(context, rows);
@@ -69,6 +70,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await Promise.race([stop, aborted(context.damage)]);
     stopHousekeeping();
   } finally {
+    stopping.abort();
     diskRoom.close();
     context.boot.watcher.close();
     context.hooks.close();
@@ -82,6 +84,15 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     await closeContext(context);
   }
   context.damage.throwIfAborted();
+}
+
+/** Those that work may begin on are protected before it can; others are searched for meanwhile. */
+async function protectImageTrees({ store, images, log }: Context, signal: AbortSignal): Promise<void> {
+  const snapshot = store.current;
+  const known = await protectTrees(snapshot, images, log);
+  protectForgottenTrees(images.paths.roots(snapshot), known, log, signal).catch((error: unknown) =>
+    log.error({ err: error }, 'trees of images without definitions could not be protected'),
+  );
 }
 
 /** Resolves when it is. What cannot be closed then in time is left behind: there is nothing to lose. */

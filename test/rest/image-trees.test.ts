@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { manifestFile } from '../../src/services/images/manifest.ts';
@@ -13,6 +13,45 @@ const kindOf = (path: string): string => {
   const status = lstatSync(path);
   return status.isSymbolicLink() ? 'link' : status.isDirectory() ? 'directory' : 'file';
 };
+
+test('a start finds trees without a definition wherever they lie, and tells of those that it cannot close', async () => {
+  const [own, apart, further] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
+  const first = await startServer({ data: own });
+  await first.ok('PUT', '/globalconf/attrs/installdir', { installdir: apart });
+  await first.ok('POST', '/osimages/outside', {
+    imagetype: 'linux',
+    provmethod: 'netboot',
+    osvers: 'debian12',
+    osarch: 'x86_64',
+    profile: 'compute',
+    rootimgdir: '/srv/none/compute',
+  });
+  await first.ok('POST', '/osimages/installed', { imagetype: 'linux', provmethod: 'install' });
+  await first.stop();
+  const images = [
+    smallImage(join(apart, 'old/er'), 'deep', 'deep'),
+    smallImage(join(apart, 'packs'), 'shallow', 'shallow'),
+    smallImage(join(further, 'images'), 'further', 'further'),
+  ];
+  const theirs = smallImage(join(apart, 'theirs'), 'theirs', 'theirs');
+  chownSync(join(apart, 'theirs'), 65534, 65534);
+  const second = await startServer({ data: own, environment: { MUSTER_IMAGES_DIRECTORIES: further } });
+  try {
+    for (const directory of images)
+      await expect.poll(() => kindOf(join(directory, 'rootimg')), { timeout: 20_000 }).toBe('link');
+    await expect
+      .poll(() => second.output(), { timeout: 20_000 })
+      .toContain(
+        `The tree in ${theirs} may be open to every user of this machine: ${join(apart, 'theirs')} belongs to the user with the id 65534`,
+      );
+    expect(kindOf(join(theirs, 'rootimg'))).toBe('directory');
+    expect(second.output()).toContain('If the image outside has a tree, it may be open');
+    expect(second.output()).not.toContain('image installed');
+  } finally {
+    await second.stop();
+    for (const each of [own, apart, further]) rmSync(each, { recursive: true });
+  }
+});
 
 test('a start closes the trees that are open to every user, and tells of those that it leaves', async () => {
   const first = await startServer({ data });

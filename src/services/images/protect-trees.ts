@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import { objectNames } from '../../objects/definitions.ts';
+import { objectNames, storedAttribute } from '../../objects/definitions.ts';
 import { typeNamed } from '../../objects/types.ts';
-import { describeDiskless } from './describe-image.ts';
+import { describeDiskless, isBuiltMethod } from './describe-image.ts';
+import { findImages } from './find-images.ts';
 import { entryOf } from './image-job.ts';
 import type { Images } from './images.ts';
 import { manifestFile, treeName } from './manifest.ts';
@@ -16,37 +17,54 @@ const osimage = typeNamed('osimage');
 
 /**
  * Moves the trees that an older muster left open to every user of this machine to where only root reaches them. A tree that
- * muster has not worked on stays where it is, and the log says so.
+ * muster has not worked on stays where it is, and the log says so. Returns the directories that it looked at.
  */
-export async function protectTrees(snapshot: Snapshot, images: Images, log: Logger): Promise<void> {
-  for (const directory of new Set([...usualDirectories(snapshot, images), ...definedDirectories(snapshot, images)])) {
-    try {
+export async function protectTrees(snapshot: Snapshot, images: Images, log: Logger): Promise<ReadonlySet<string>> {
+  const directories = new Set([...usualDirectories(snapshot, images), ...definedDirectories(snapshot, images, log)]);
+  for (const directory of directories)
+    await telling(directory, log, async () => {
       if (entryOf(join(directory, manifestFile))) await privateTree(directory, (line) => log.info(line));
       else if (entryOf(join(directory, treeName))?.isDirectory()) log.warn(openTree(directory));
-    } catch (error) {
-      log.warn(
-        error instanceof Fault ? error.message : `${directory} cannot be protected: ${(error as Error).message}.`,
-      );
-    }
+    });
+  return directories;
+}
+
+/** The same for images that have no definition any more and lay elsewhere than usual. It may take a while, so nobody waits for it. */
+export async function protectForgottenTrees(
+  roots: readonly string[],
+  known: ReadonlySet<string>,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const directory of findImages(roots, (line) => log.warn(line), signal))
+    if (!known.has(directory)) await telling(directory, log, () => privateTree(directory, (line) => log.info(line)));
+}
+
+async function telling(directory: string, log: Logger, protect: () => Promise<unknown>): Promise<void> {
+  try {
+    await protect();
+  } catch (error) {
+    log.warn(`The tree in ${directory} may be open to every user of this machine: ${(error as Error).message}`);
   }
 }
 
 const openTree = (directory: string): string =>
   `${join(directory, treeName)} was not made by muster, and every user of this machine may be able to run its set-user-ID programs as root. Pack the image, which moves the tree to where only root can enter, or close the directories above it.`;
 
-function definedDirectories(snapshot: Snapshot, images: Images): string[] {
+function definedDirectories(snapshot: Snapshot, images: Images, log: Logger): string[] {
   return objectNames(snapshot, osimage).flatMap((name) => {
+    if (!isBuiltMethod(storedAttribute(snapshot, osimage, name, 'provmethod'))) return [];
     try {
       return describeDiskless(snapshot, images, name, '').job.directory;
     } catch (error) {
-      // It is no diskless image, or whoever works on it is told what is wrong with its definition.
-      if (error instanceof Fault) return [];
-      throw error;
+      if (!(error instanceof Fault)) throw error;
+      log.warn(`If the image ${name} has a tree, it may be open to every user of this machine: ${error.message}`);
+      return [];
     }
   });
 }
 
-/** Those of images whose definitions are gone lie there too. */
+/** Most of those whose definitions are gone lie there too. */
 function usualDirectories(snapshot: Snapshot, images: Images): string[] {
   const install = realPlace(images.paths.installDirectory(snapshot));
   const below = (directories: readonly string[]): string[] =>
