@@ -36,7 +36,7 @@ export const copycds = long<typeof args, MediumJob, MediumMade>({
       name,
       arch: arch === undefined ? undefined : checkArch(arch),
       path: path === undefined ? undefined : mediumPlace(snapshot, paths, path),
-      imagePlaces: imagePlaces(snapshot),
+      imagePlaces: inspect === true ? [] : imagePlaces(snapshot),
       installdir: realPlace(installDirectory(effectiveReader(snapshot))),
       inspects: inspect === true,
       makesImages: noosimage !== true,
