@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ownOrigin } from '../../src/database/changeset.ts';
+import { Draft } from '../../src/database/draft.ts';
+import { endToken } from '../../src/services/boot/tokens.ts';
 import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
 import { anonymousEntries } from '../harness/raw-sqlite.ts';
 import { memoryStore, type TestStore } from '../harness/store.ts';
@@ -29,12 +32,24 @@ it('tells how a key is forgotten and made known', () => {
   expect(keys.howToLearn('n1')).toContain('PUT /tables/sshhostkey/rows/node=n1');
 });
 
-it('replaces the key of a node that tells another one of its new system, which the journal has', async () => {
+/** It boots anew. */
+const boot = (node: string) =>
+  test.store.change(ownOrigin('test'), (head) => {
+    const draft = new Draft(head);
+    endToken(draft, node);
+    return draft.changes();
+  });
+
+it('replaces the key of a node that tells another one of its new system, once a boot, which the journal has', async () => {
   await test.put(['nodelist', { node: 'n1' }]);
-  await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-rsa BBBB'], false);
-  await keys.told('n1', ['ssh-ed25519 CCCC'], false);
+  expect(await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-rsa BBBB'], false)).toBe(true);
+  expect(await keys.told('n1', ['ssh-ed25519 CCCC'], false)).toBe(false);
+  expect(keys.known('n1')).toEqual(['ssh-ed25519 AAAA']);
+  await boot('n1');
+  expect(await keys.told('n1', ['ssh-ed25519 CCCC'], false)).toBe(true);
   expect(keys.known('n1')).toEqual(['ssh-ed25519 CCCC']);
   // One that is still there stays.
+  await boot('n1');
   await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-ed25519 CCCC'], false);
   expect(keys.known('n1')).toEqual(['ssh-ed25519 CCCC']);
   await keys.told('nosuch', ['ssh-ed25519 CCCC'], false);
