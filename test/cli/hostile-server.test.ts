@@ -439,3 +439,16 @@ describe('known_hosts as ssh writes it', { timeout: 60_000 }, () => {
     expect(victim.tree()['dotfiles/hosts']).toContain(`n1 ${key('1')} `);
   });
 });
+
+it.each([
+  ['dumpxCATdb', '-p', 'HOME/here', 'stray'],
+  ['dumpxCATdb', '-p', 'HOME/here', '--nosuch'],
+  ['makeknownhosts', 'n1', 'stray'],
+  ['makeknownhosts', 'n1', '--nosuch'],
+])('%s %s %s %s is refused with the usage before anything is written', async (...words) => {
+  const victim = new Victim(hostile, {});
+  const before = victim.tree();
+  hostile.answers = {};
+  const { code, stdout } = await victim.run(words.filter((word) => word !== undefined));
+  expect([code, stdout, victim.tree()]).toEqual([1, expect.stringContaining(`Usage: ${words[0]}`), before]);
+});

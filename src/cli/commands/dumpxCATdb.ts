@@ -29,7 +29,7 @@ not among it: muster backup on the management node keeps everything.
     const code = helpOrVersion(invocation, command.usage, options);
     if (code !== undefined) return code;
     const directory = options.value('path');
-    if (directory === undefined) return usageError(invocation, command.usage);
+    if (directory === undefined || options.operands.length > 0) return usageError(invocation, command.usage);
     const left = options.flag('a') ? never : [...never, ...logs];
     const tables = ((await client.get('/tables')) as string[])
       .map(tableFromServer)
@@ -42,11 +42,12 @@ not among it: muster backup on the management node keeps everything.
     });
     try {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
+      const written = dumps.map(([table, dump]) => ({ table, dump, files: filesFor(table) }));
       // Half a dump beside half of another would be restored as one.
-      for (const [table] of dumps) checkFree(filesFor(table), table);
-      for (const [table, dump] of dumps) {
+      for (const { table, files } of written) checkFree(files, table);
+      for (const { table, dump, files } of written) {
         if (options.flag('V')) stdout.line(`Dumping table: ${table}`);
-        writeServerFile(filesFor(table), table, csvText(dump));
+        writeServerFile(files, table, csvText(dump));
       }
     } catch (error) {
       const { message } = error as Error;

@@ -8,26 +8,33 @@ import type { CliCommand } from '../invocation.ts';
 import { type HostLine, hostLines, isAbout, linesOfNode, markOf } from '../known-hosts.ts';
 import { errorLine, referenceVersion, warningLine } from '../lines.ts';
 import { nodeFromServer } from '../names-from-server.ts';
-import { asksHelp, asksVersion } from '../nodes/range-words.ts';
+import { asksHelp, asksVersion, rangeWords } from '../nodes/range-words.ts';
 
-const usage = `Usage: makeknownhosts NODERANGE [-r]
+const usage = `Usage: makeknownhosts NODERANGE [-r] [-V]
 
   Writes the host keys of nodes that muster knows to ~/.ssh/known_hosts; -r takes them out. Lines that muster did not write, or
   wrote for another server, stay as they are, and a node that has one gets no other key.`;
+
+const known: ReadonlySet<string> = new Set(['-r', '--remove', '-V', '--verbose']);
 
 export const command: CliCommand = {
   usage,
   async run({ argv, env, stdout, stderr, client }) {
     if (argv.some(asksHelp)) return told({ stdout }, usage, 1);
     if (asksVersion(argv[0])) return told({ stdout }, `Version ${referenceVersion}`);
-    const range = argv.find((word) => !word.startsWith('-'));
+    const { range, words } = rangeWords(argv);
     if (range === undefined) {
       stderr.line(errorLine('The Noderange is missing.', await client.serverName()));
       return 1;
     }
+    const strange = words.find((word) => !known.has(word));
+    if (strange !== undefined) {
+      stderr.line(errorLine(`"${strange}" is neither an option of makeknownhosts nor its noderange.`));
+      return told({ stdout }, usage, 1);
+    }
     const nodes = (await client.get(path('nodes', range, 'attrs', 'ip'))) as Record<string, { ip?: string }>;
     const names = Object.keys(nodes).map(nodeFromServer);
-    const removes = argv.includes('-r') || argv.includes('--remove');
+    const removes = words.includes('-r') || words.includes('--remove');
     const file = realFile(join(env['HOME'] || homedir(), '.ssh', 'known_hosts'));
     const before = textOf(file);
     if (removes && before === undefined) return 0;

@@ -138,12 +138,11 @@ function withFirmwareClass(family: Family, body: KeaBody): KeaBody {
   return { ...body, 'client-classes': [...own, ...others] };
 }
 
-const firmwareTest = ({ 'client-classes': classes }: KeaBody): string | undefined =>
-  classes?.find(({ name }) => name === firmwareClassName)?.test;
+const firmwareClassOf = ({ 'client-classes': classes }: KeaBody): KeaClass | undefined =>
+  classes?.find(({ name }) => name === firmwareClassName);
 
 /** How long leases of firmware are valid, by which they are known; undefined: they are like all others. */
-export const firmwareLifetime = ({ body }: Base): number | undefined =>
-  body['client-classes']?.find(({ name }) => name === firmwareClassName)?.['valid-lifetime'];
+export const firmwareLifetime = ({ body }: Base): number | undefined => firmwareClassOf(body)?.['valid-lifetime'];
 
 /** Kea takes no empty list of classes. */
 const classMembers = (classes: readonly object[]): object => (classes.length > 0 ? { 'client-classes': classes } : {});
@@ -258,7 +257,7 @@ export function readDocument(family: Family, text: string): ReadBase | undefined
       family,
       withReservations(family, withDatabase(written), () => [], []),
     );
-    const isOutdated = firmwareTest(body) !== firmwareTest(written);
+    const isOutdated = firmwareClassOf(body)?.test !== firmwareClassOf(written)?.test;
     return { family, body, subnets: servedSubnets(family, body), isOutdated };
   } catch {
     return undefined;
