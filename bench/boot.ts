@@ -118,7 +118,7 @@ const bootScripts: Benchmark = {
     const kept = (await interleaved(ports, (port) => scriptRate(url(port)))) as Rates;
     await Promise.all([alone.muster.stop(), front.muster.stop(), nginx.stop()]);
     const what = 'boot scripts, a connection for each';
-    yield compare(what, rates.alone, rates.plain, '/s', atLeast(0.5), 'nginx');
+    yield compare(what, rates.alone, rates.plain, '/s', atLeast(0.35), 'nginx');
     yield compare('  with boot.files = nginx', rates.front, rates.plain, '/s', undefined, 'nginx');
     yield compare('  over kept connections', kept.alone, kept.plain, '/s', undefined, 'nginx');
   },

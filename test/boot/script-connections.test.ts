@@ -44,7 +44,6 @@ it('scripts and other files follow each other on one connection, in pieces and a
   await answered(1);
   socket.write(get(script, 'Connection: keep-alive'));
   await answered(2);
-  // All at once goes to the HTTP server, and whatever comes after it.
   socket.write(get(script) + get('/boot/nosuch') + get(script));
   await answered(5);
   const text = get(script);
@@ -56,13 +55,52 @@ it('scripts and other files follow each other on one connection, in pieces and a
   socket.destroy();
 });
 
+const request = (minor: number, ...headers: string[]): string =>
+  [`GET ${script} HTTP/1.${minor}`, ...headers, '', ''].join('\r\n');
+
+it.each([
+  ['as iPXE asks', request(1, 'Connection: keep-alive', 'User-Agent: iPXE/1.0.0+', 'Host: 10.0.0.1'), true],
+  ['as GRUB asks', request(1, 'Host: 10.0.0.1', 'User-Agent: GRUB 2.06'), true],
+  ['as busybox asks', request(1, 'Host: 10.0.0.1:8080', 'User-Agent: Wget', 'Connection: close'), false],
+  ['by HTTP/1.0', request(0), false],
+])('a script fetched %s arrives, and the connection stays as the loader wants it', async (_name, text, keep) => {
+  const { socket, heard } = await open();
+  const ended = once(socket, 'end');
+  socket.write(text);
+  await expect.poll(() => replies(heard())).toEqual(['200']);
+  if (keep) socket.end(request(1, 'Host: x'));
+  await ended;
+  expect(replies(heard())).toEqual(keep ? ['200', '200'] : ['200']);
+});
+
+const host = 'Host: x';
+it.each([
+  ['a query', '200', get(`${script}?a`)],
+  ['HEAD', '200', get(script).replace('GET', 'HEAD')],
+  ['a range, which scripts do not have', '200', request(1, host, 'Range: bytes=0-1')],
+  ['a body', '200', `${request(1, host, 'Content-Length: 4')}body`],
+  ['a body in chunks', '200', `${request(1, host, 'Transfer-Encoding: chunked')}0\r\n\r\n`],
+  ['an upgrade to another protocol', '200', request(1, host, 'Connection: upgrade', 'Upgrade: h2c')],
+  ['an encoded path', '200', get('/boot/%352-54-00-00-00-01.ipxe')],
+  ['a path that goes up', '404', get('/boot/../boot/52-54-00-00-00-01.ipxe')],
+  ['a header line that goes on', '400', request(1, host, ' y')],
+  ['a bare line feed', '400', request(1, 'Host: x\nRange: bytes=0-1')],
+  ['a blank before the colon', '400', request(1, 'Host : x')],
+  ['headers that are too long', '431', request(1, host, `User-Agent: ${'x'.repeat(9_000)}`)],
+])('a request with %s is answered with %s', async (_name, status, text) => {
+  const { socket, heard } = await open();
+  socket.end(text);
+  await once(socket, 'end');
+  expect(replies(heard())).toEqual([status]);
+});
+
 it('a request with two Host headers, or none, is refused', async () => {
-  for (const request of [
+  for (const text of [
     get(script, 'Host: y', 'Connection: close'),
     `GET ${script} HTTP/1.1\r\nConnection: close\r\n\r\n`,
   ]) {
     const { socket, heard } = await open();
-    socket.write(request);
+    socket.write(text);
     await once(socket, 'end');
     expect(replies(heard())).toEqual(['400']);
     socket.destroy();
@@ -76,6 +114,18 @@ it('what is asked before there is an answer is answered in its turn', async () =
   await expect.poll(() => replies(heard())).toEqual(Array.from({ length: 20 }, () => '200'));
   socket.destroy();
 });
+
+it('who asks on without reading gets every answer once it reads', async () => {
+  const count = 5_000;
+  const { socket, heard } = await open();
+  socket.pause();
+  socket.write(get(script).repeat(count));
+  // Others are served meanwhile.
+  expect((await lab.from('127.0.0.1', script)).status).toBe(200);
+  socket.resume();
+  await expect.poll(() => replies(heard()).length, { timeout: 60_000 }).toBe(count);
+  socket.destroy();
+}, 60_000);
 
 it('who says no more after the question still hears the answer', async () => {
   const { socket, heard } = await open();

@@ -6,7 +6,6 @@ import { ipxeRefusal, ipxeScript, ipxeUnknown } from '../ipxe-script.ts';
 import type { NodeIndex } from '../node-index.ts';
 import type { NodeOrders } from '../node-orders.ts';
 import type { Asker, Found } from './found.ts';
-import { RecentScripts } from './recent-scripts.ts';
 import type { BootRoom } from './room.ts';
 
 /** How a loader is told what to do. */
@@ -33,20 +32,8 @@ const languages: Readonly<Record<string, Language>> = {
 const grubStarts = /^(?:debian-installer\/(?:amd64|arm64)\/)?grub\/grub\.cfg$/;
 
 /** Scripts by the MAC address of the machine that asks: `boot/MAC.ipxe` and `boot/MAC.grub`, and what leads GRUB there. */
-export function scriptRoom(index: NodeIndex, orders: NodeOrders): BootRoom {
-  const recent = new RecentScripts();
-  const make = makeScript(index, orders);
-  return {
-    find(segments, asker) {
-      const key = `${segments.join('/')} ${asker.address} ${asker.authority} ${asker.protocol}`;
-      return recent.get(key, index.snapshot, () => make(segments, asker));
-    },
-  };
-}
-
-const makeScript =
-  (index: NodeIndex, orders: NodeOrders) =>
-  async (segments: readonly string[], asker: Asker): Promise<Found | undefined> => {
+export const scriptRoom = (index: NodeIndex, orders: NodeOrders): BootRoom => ({
+  async find(segments, asker) {
     const path = segments.join('/');
     if (grubStarts.test(path)) return { kind: 'text', text: grubStart(grubDevice(asker)), step: 'script' };
     const [, name = '', ending = ''] = /^boot\/([^/.]+)\.(ipxe|grub)$/.exec(path) ?? [];
@@ -67,7 +54,8 @@ const makeScript =
       },
       language.refusal,
     );
-  };
+  },
+});
 
 /** Whether who asks is the node by its address, or may be it since no address of it is known. */
 interface Relation {

@@ -13,7 +13,6 @@ import type { BootCatalog } from './catalog.ts';
 import { asker } from './asker.ts';
 import { noteFetch } from './fetch-notes.ts';
 import { filesPrefix, proxyHeaders } from './nginx-configuration.ts';
-import { answerScripts } from './quick-scripts.ts';
 import { pathSegments } from './request-path.ts';
 import { type Sent, sendFile, sendText } from './send-file.ts';
 
@@ -41,9 +40,6 @@ export class HttpListener {
   readonly #services: ListenerServices;
   readonly #server: Server;
   readonly #ofAddress = new Map<string, number>();
-  readonly #scripts: ReturnType<typeof answerScripts> | undefined;
-  /** Where all connections come to; undefined: each has to be asked. */
-  #at: LocalAddress | undefined;
 
   private constructor(services: ListenerServices) {
     this.#services = services;
@@ -54,19 +50,15 @@ export class HttpListener {
         requestTimeout: 30_000,
         keepAliveTimeout: 15_000,
         connectionsCheckingInterval: 5_000,
-        // Scripts are one packet; for all else it is set when that is known.
-        noDelay: services.proxySecret !== undefined,
       },
       (request, response) => void this.#serve(request, response),
     );
     this.#server.maxConnections = mostConnections;
     this.#server.timeout = idle;
-    if (services.proxySecret !== undefined) return;
-    this.#scripts = answerScripts(
-      this.#server,
-      (socket) => this.#admit(socket),
-      (path, socket) => this.#script(path, socket),
-    );
+    // A client that closes its side after the request still gets the answer.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
+    // nginx counts connections itself.
+    if (services.proxySecret === undefined) this.#server.on('connection', (socket) => this.#admit(socket));
   }
 
   static async listen({ host, port }: ListenAddress, services: ListenerServices): Promise<HttpListener> {
@@ -75,7 +67,6 @@ export class HttpListener {
     try {
       server.listen({ host, port, ipv6Only: host.includes(':') });
       await once(server, 'listening');
-      listener.#at = oneAddress(listener.address);
     } catch (error) {
       const where = formatListen({ host, port });
       throw new Fault('unavailable', `Cannot serve boot files on ${where}: ${(error as Error).message}.`);
@@ -92,20 +83,23 @@ export class HttpListener {
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => void this.#server.close(() => resolve()));
     this.#server.closeAllConnections();
-    this.#scripts?.destroyAll();
     await closed;
   }
 
-  #admit(socket: Socket): (() => void) | undefined {
+  /** Closes the connections of an address that has too many. */
+  #admit(socket: Socket): void {
     const client = this.#services.countedAs(socket.remoteAddress ?? '');
     const open = this.#ofAddress.get(client) ?? 0;
-    if (open >= this.#services.maxConnectionsPerAddress) return undefined;
+    if (open >= this.#services.maxConnectionsPerAddress) {
+      socket.destroy();
+      return;
+    }
     this.#ofAddress.set(client, open + 1);
-    return () => {
+    socket.on('close', () => {
       const left = this.#ofAddress.get(client)! - 1;
       if (left === 0) this.#ofAddress.delete(client);
       else this.#ofAddress.set(client, left);
-    };
+    });
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -122,25 +116,12 @@ export class HttpListener {
     }
   }
 
-  async #script(path: string, socket: Socket): Promise<string | undefined> {
-    const segments = path.slice(1).split('/');
-    const { catalog, reports } = this.#services;
-    const who = this.#askerAt(socket);
-    const found = await catalog.find(segments, who);
-    if (found?.kind !== 'text') return undefined;
-    const fetched = { at: new Date(), source: 'http', bytes: Buffer.byteLength(found.text), complete: true } as const;
-    noteFetch(reports, found, segments.join('/'), who.address, fetched);
-    return found.text;
-  }
-
-  #askerAt(socket: Socket): Asker {
-    const { localAddress = '', localPort = 80 } = this.#at ?? socket;
-    return asker(socket.remoteAddress ?? '', localAddress, localPort, 'http');
-  }
-
   #askerOf({ socket, headers }: IncomingMessage): Asker {
     const { proxySecret } = this.#services;
-    if (proxySecret === undefined) return this.#askerAt(socket);
+    if (proxySecret === undefined) {
+      const { remoteAddress = '', localAddress = '', localPort = 80 } = socket;
+      return asker(remoteAddress, localAddress, localPort, 'http');
+    }
     const [secret, client, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
       String(headers[proxyHeaders[name]] ?? ''),
     );
@@ -220,11 +201,6 @@ export class HttpListener {
     response.end(request.method === 'HEAD' ? undefined : text);
   }
 }
-
-type LocalAddress = Pick<Socket, 'localAddress' | 'localPort'>;
-
-const oneAddress = ({ host, port }: ListenAddress): LocalAddress | undefined =>
-  host === '0.0.0.0' || host === '::' ? undefined : { localAddress: host, localPort: port };
 
 const isSame = (a: string, b: string): boolean =>
   timingSafeEqual(hash('sha256', a, 'buffer'), hash('sha256', b, 'buffer'));
