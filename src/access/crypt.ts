@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import koffi from 'koffi';
 import { Fault } from '../core/errors.ts';
+import { libcrypt } from '../core/libc.ts';
 import { limiter } from '../core/limiter.ts';
 
 /** CRYPT_MAX_PASSPHRASE_SIZE of libcrypt is 512 with the final NUL. */
@@ -15,50 +15,22 @@ const dataSize = 32768;
 /** Random bytes that a salt is made of. */
 const saltBytes = 16;
 
-type CryptRn = (phrase: string, setting: string, data: Buffer, size: number) => string | null;
 /** Methods that systems know which do not know the usual one. */
 const prefixes = { sha256: '$5$', sha512: '$6$' } as const;
 export type CryptMethod = keyof typeof prefixes;
 
-interface Library {
-  crypt: { async: (...args: [...Parameters<CryptRn>, (error: unknown, result: string | null) => void]) => void };
-  setting: (salt?: Buffer, method?: CryptMethod) => string;
-}
+const salted = (prefix: string, salt: Buffer = randomBytes(saltBytes)): string | null =>
+  libcrypt().crypt_gensalt_rn(prefix, 0, salt, saltBytes, Buffer.alloc(outputSize), outputSize);
 
-let loaded: Library | undefined;
+/** The best method that this machine's libcrypt knows. */
+let preferred: string | undefined;
 
-function library(): Library {
-  loaded ??= load();
-  return loaded;
-}
-
-function load(): Library {
-  let file: ReturnType<typeof koffi.load> | undefined;
-  for (const name of ['libcrypt.so.1', 'libcrypt.so.2']) {
-    try {
-      file = koffi.load(name);
-      break;
-    } catch {}
-  }
-  if (!file) throw new Error('Neither libcrypt.so.1 nor libcrypt.so.2 can be loaded: install libcrypt1 (libxcrypt).');
-  const crypt = file.func(
-    'const char *crypt_rn(const char *phrase, const char *setting, _Inout_ uint8_t *data, int size)',
-  );
-  const gensalt = file.func(
-    'const char *crypt_gensalt_rn(const char *prefix, unsigned long count, const uint8_t *bytes, int length, _Out_ uint8_t *output, int size)',
-  );
-  const salted = (prefix: string, salt: Buffer = randomBytes(saltBytes)): string | null =>
-    gensalt(prefix, 0, salt, saltBytes, Buffer.alloc(outputSize), outputSize);
-  const prefix = salted('$y$') === null ? '$6$' : '$y$';
-  return {
-    crypt,
-    setting(salt, method) {
-      const wanted = method === undefined ? prefix : prefixes[method];
-      const setting = salted(wanted, salt);
-      if (setting === null) throw new Error(`libcrypt makes no salt for ${wanted}.`);
-      return setting;
-    },
-  };
+function newSetting(salt?: Buffer, method?: CryptMethod): string {
+  preferred ??= salted('$y$') === null ? '$6$' : '$y$';
+  const prefix = method === undefined ? preferred : prefixes[method];
+  const setting = salted(prefix, salt);
+  if (setting === null) throw new Error(`libcrypt makes no salt for ${prefix}.`);
+  return setting;
 }
 
 const inTurn = limiter(maximumRunning);
@@ -71,7 +43,7 @@ function compute(phrase: string, setting: string): Promise<string | undefined> {
     const data = Buffer.alloc(dataSize);
     try {
       const result = await new Promise<string | null>((resolve, reject) => {
-        library().crypt.async(phrase, setting, data, dataSize, (error, text) =>
+        libcrypt().crypt_rn.async(phrase, setting, data, dataSize, (error, text) =>
           error ? reject(error) : resolve(text),
         );
       });
@@ -91,7 +63,7 @@ function isUsable(clear: string): boolean {
 
 /** A fresh salt of the preferred method, without a hash; verifying against it costs what a real check costs and never succeeds. */
 export function freshSetting(): string {
-  return library().setting();
+  return newSetting();
 }
 
 /**
@@ -102,7 +74,7 @@ export async function hashPassword(clear: string, salt?: Buffer, method?: CryptM
   if (!isUsable(clear)) {
     throw new Fault('invalid', `A password has at most ${maximumPasswordBytes} bytes and contains no NUL character.`);
   }
-  const hash = await compute(clear, library().setting(salt, method));
+  const hash = await compute(clear, newSetting(salt, method));
   if (hash === undefined) throw new Error('libcrypt could not hash a password.');
   return hash;
 }

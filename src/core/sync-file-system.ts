@@ -1,29 +1,12 @@
 import { closeSync, openSync } from 'node:fs';
-import koffi from 'koffi';
-
-interface Calls {
-  readonly syncfs: { async(fd: number, done: (error: unknown, result: number) => void): void };
-  readonly syncFileRange: (fd: number, offset: number, length: number, flags: number) => number;
-}
-let loaded: Calls | undefined;
-
-/** What Node does not offer. */
-function calls(): Calls {
-  if (loaded) return loaded;
-  const libc = koffi.load('libc.so.6');
-  loaded = {
-    syncfs: libc.func('int syncfs(int fd)'),
-    syncFileRange: libc.func('int sync_file_range(int fd, int64_t offset, int64_t length, unsigned int flags)'),
-  };
-  return loaded;
-}
+import { libc } from './libc.ts';
 
 /** All that was written to the file system of a directory survives a power cut, however many files it is. Nobody else waits meanwhile. */
 export async function syncFileSystem(directory: string): Promise<void> {
   const handle = openSync(directory, 'r');
   try {
     const result = await new Promise<number>((resolve, reject) =>
-      calls().syncfs.async(handle, (error, value) => (error ? reject(error) : resolve(value))),
+      libc().syncfs.async(handle, (error, value) => (error ? reject(error) : resolve(value))),
     );
     if (result !== 0)
       throw Object.assign(new Error(`the file system of ${directory} could not be written`), { code: 'EIO' });
@@ -35,7 +18,7 @@ export async function syncFileSystem(directory: string): Promise<void> {
 const writing = 2;
 
 /** The kernel begins to write a file to the disk, so that a sync has less to wait for. Not every file system can; then the sync does it all. */
-export const beginWriting = (fd: number): void => void calls().syncFileRange(fd, 0, 0, writing);
+export const beginWriting = (fd: number): void => void libc().sync_file_range(fd, 0, 0, writing);
 
 const writeEvery = 500;
 

@@ -1,27 +1,22 @@
 import { execFile } from 'node:child_process';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import koffi from 'koffi';
+import { libc } from '../core/libc.ts';
 
 /** Numbers of Linux, the same on all machines that muster runs on. */
 const socketLevel = 1;
 const peerCredentials = 17;
 const credentialsSize = 12;
 
-type GetSocketOption = (fd: number, level: number, name: number, value: Buffer, size: Uint32Array) => number;
-
-let option: GetSocketOption | undefined;
-
 /** Who opened a connection to one of our sockets, as the kernel knows it; undefined where it cannot tell. */
 function userOf(fd: number): number | undefined {
-  option ??= koffi
-    .load('libc.so.6')
-    .func(
-      'int getsockopt(int fd, int level, int name, _Out_ uint8_t *value, _Inout_ uint32_t *size)',
-    ) as GetSocketOption;
   const credentials = Buffer.alloc(credentialsSize);
-  const size = new Uint32Array([credentialsSize]);
-  if (option(fd, socketLevel, peerCredentials, credentials, size) !== 0 || size[0] !== credentialsSize)
+  const size = Buffer.alloc(4);
+  size.writeInt32LE(credentialsSize);
+  if (
+    libc().getsockopt(fd, socketLevel, peerCredentials, credentials, size) !== 0 ||
+    size.readInt32LE() !== credentialsSize
+  )
     return undefined;
   return credentials.readUInt32LE(4);
 }

@@ -1,35 +1,12 @@
-import koffi from 'koffi';
-import { errorName } from '../../core/error-name.ts';
 import { parseIp } from '../../core/ip.ts';
-
-interface Calls {
-  readonly socket: (family: number, type: number, protocol: number) => number;
-  readonly connect: (fd: number, address: Buffer, length: number) => number;
-  readonly poll: (fds: Buffer, count: number, timeout: number) => number;
-  readonly getsockopt: (fd: number, level: number, name: number, value: Buffer, length: Buffer) => number;
-  readonly close: (fd: number) => number;
-}
-let loaded: Calls | undefined;
-
-function calls(): Calls {
-  if (loaded) return loaded;
-  const libc = koffi.load('libc.so.6');
-  loaded = {
-    socket: libc.func('int socket(int family, int type, int protocol)'),
-    connect: libc.func('int connect(int fd, const void *address, unsigned int length)'),
-    poll: libc.func('int poll(_Inout_ void *fds, unsigned long count, int timeout)'),
-    getsockopt: libc.func('int getsockopt(int fd, int level, int name, _Out_ void *value, _Inout_ void *length)'),
-    close: libc.func('int close(int fd)'),
-  };
-  return loaded;
-}
+import { errorName, lastError, libc } from '../../core/libc.ts';
 
 /** Linux's numbers, the same on all that we run on. */
 const families = { 4: 2, 6: 10 } as const;
 const streaming = 1;
 const nonBlocking = 0o4000;
 const closeOnExec = 0o2000000;
-const [socketLevel, lastError] = [1, 4];
+const [socketLevel, pendingError] = [1, 4];
 const writable = 4;
 /** Bytes of an entry of poll: the file, what is waited for, and what has come. */
 const entry = 8;
@@ -92,15 +69,15 @@ export class Connects {
     const { address, port, over } = attempt;
     const ip = socketAddress(address, port);
     if (ip === undefined) return over('EINVAL');
-    const fd = calls().socket(ip.family, streaming | nonBlocking | closeOnExec, 0);
-    if (fd < 0) return over(errorName(koffi.errno()));
-    if (calls().connect(fd, ip.bytes, ip.bytes.length) === 0) {
-      calls().close(fd);
+    const fd = libc().socket(ip.family, streaming | nonBlocking | closeOnExec, 0);
+    if (fd < 0) return over(lastError());
+    if (libc().connect(fd, ip.bytes, ip.bytes.length) === 0) {
+      libc().close(fd);
       return over(undefined);
     }
-    const error = errorName(koffi.errno());
+    const error = lastError();
     if (error !== 'EINPROGRESS') {
-      calls().close(fd);
+      libc().close(fd);
       return over(error);
     }
     const at = this.#begun.length * entry;
@@ -115,7 +92,7 @@ export class Connects {
   #look(): number {
     const before = this.#begun.length;
     if (before === 0) return 0;
-    calls().poll(this.#entries, before, 0);
+    libc().poll(this.#entries, before, 0);
     const now = performance.now();
     for (let index = before - 1; index >= 0; index--) {
       const came = this.#entries.readInt16LE(index * entry + 6);
@@ -129,7 +106,7 @@ export class Connects {
     const fd = this.#entries.readInt32LE(index * entry);
     const { over } = this.#begun[index]!;
     const error = came === 0 ? 'ETIMEDOUT' : errorOf(fd);
-    calls().close(fd);
+    libc().close(fd);
     const last = this.#begun.pop()!;
     if (index < this.#begun.length) {
       this.#begun[index] = last;
@@ -143,7 +120,7 @@ export class Connects {
 function errorOf(fd: number): string | undefined {
   const [value, length] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeInt32LE(value.length);
-  if (calls().getsockopt(fd, socketLevel, lastError, value, length) !== 0) return errorName(koffi.errno());
+  if (libc().getsockopt(fd, socketLevel, pendingError, value, length) !== 0) return lastError();
   const number = value.readInt32LE();
   return number === 0 ? undefined : errorName(number);
 }
