@@ -2,12 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { assert, property, string } from 'fast-check';
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
+import { quoteWord } from '../../src/core/shell-words.ts';
 import { type Cluster, expand } from '../../src/noderange/index.ts';
 import { attributeList } from '../../src/objects/attribute-list.ts';
 import { noArguments, noLine, query } from '../../src/commands/command.ts';
 import { docsPage } from '../../src/rest/docs.ts';
 import { membersOf } from '../../src/rest/describe/body-members.ts';
-import { curlLine, exampleCurl, shellWord } from '../../src/rest/describe/curl.ts';
+import { curlLine, exampleCurl } from '../../src/rest/describe/curl.ts';
 import { errorsAt } from '../../src/rest/describe/errors.ts';
 import { html } from '../../src/rest/describe/html.ts';
 import { noderangeExamples } from '../../src/rest/describe/docs-basics.ts';
@@ -169,7 +170,7 @@ describe('the shell command of an example', () => {
     ['two words', "'two words'"],
     [`it's`, `'it'\\''s'`],
     ['$HOME `id` "x"', '\'$HOME `id` "x"\''],
-  ])('quotes %j as %s', (text, word) => expect(shellWord(text)).toBe(word));
+  ])('quotes %j as %s', (text, word) => expect(quoteWord(text)).toBe(word));
 
   it('reaches the program word by word as it was meant, also with quotes in the body', () => {
     const body = { command: `echo 'a' "b" $HOME`, note: '\\ `x`' };

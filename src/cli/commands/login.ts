@@ -8,7 +8,7 @@ import { asked } from '../ask-yes.ts';
 import { certificateOf } from '../own/certificates.ts';
 import { operandsOf, ownCommand } from '../own/own-command.ts';
 import { changeContexts } from '../own/write-contexts.ts';
-import { shellWord } from '../shell-word.ts';
+import { quoteWord } from '../../core/shell-words.ts';
 import { type Context, type Place, placeOf, readContexts, sameServer } from '../places.ts';
 
 const usage = `Usage: muster login URL [--user NAME] [--context NAME] [--fingerprint SHA256] [--password-stdin]
@@ -109,7 +109,7 @@ async function trusted(
     throw new NotReached(
       place.shown,
       `its certificate authority has changed, or another machine answers in its place: it was ${old}, and is ${fingerprint}. No password was sent. ` +
-        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${shellWord(known.name)}" and log in again`,
+        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${quoteWord(known.name)}" and log in again`,
     );
   }
   if (expected === undefined) {

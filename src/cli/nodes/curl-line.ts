@@ -1,7 +1,7 @@
 import { secretWords } from '../../core/secret-words.ts';
 import { hidden } from '../hidden.ts';
 import type { Place } from '../places.ts';
-import { shellWord } from '../shell-word.ts';
+import { quoteWord } from '../../core/shell-words.ts';
 import type { NodeRequest } from './node-work.ts';
 
 /** What is printed may be kept, or shown to others. */
@@ -19,11 +19,11 @@ export function curlLine(place: Place, { method, at, query, body }: NodeRequest)
   const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search.toString()}` : ''}`;
   return [
     'curl',
-    ...(place.socket === undefined ? [] : ['--unix-socket', shellWord(place.socket)]),
+    ...(place.socket === undefined ? [] : ['--unix-socket', quoteWord(place.socket)]),
     ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
-    ...(body === undefined ? [] : ['-H', shellWord('Content-Type: application/json'), '-d', shellWord(bodyText(body))]),
-    shellWord(url),
+    ...(body === undefined ? [] : ['-H', quoteWord('Content-Type: application/json'), '-d', quoteWord(bodyText(body))]),
+    quoteWord(url),
   ].join(' ');
 }

@@ -3,7 +3,7 @@ import { path, type StreamLine } from '../client.ts';
 import type { Invocation } from '../invocation.ts';
 import { nodeFromServer } from '../names-from-server.ts';
 import { type ServerFiles, writeServerFile } from '../server-files.ts';
-import { shellWord } from '../shell-word.ts';
+import { quoteWord } from '../../core/shell-words.ts';
 import { workOnNodes } from './node-work.ts';
 import type { OwnOptions } from './own-options.ts';
 import { outputOf, textLines, unreached } from './remote-lines.ts';
@@ -25,7 +25,7 @@ export async function pull(
     const request = {
       method: 'POST',
       at: path('nodes', range, 'nodeshell'),
-      body: { command: `base64 -- ${shellWord(file)}` },
+      body: { command: `base64 -- ${quoteWord(file)}` },
     } as const;
     const result = (line: StreamLine): Said => {
       const node = nodeFromServer(line.node!);

@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 import { abortFault, connectTimeoutFault, lostFault } from './faults.ts';
 import type { HostKeys } from './host-keys.ts';
-import { checkCommand } from './quote.ts';
+import { checkCommand } from '../../core/shell-words.ts';
 import { execOn } from './session.ts';
 import { checkTarget, hostAndPort, type Target } from './target.ts';
 import {

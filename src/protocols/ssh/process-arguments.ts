@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { HostKeys } from './host-keys.ts';
 import { aliasOf, loggedDetails } from './process-log.ts';
-import { quoteWord } from './quote.ts';
+import { quoteWord } from '../../core/shell-words.ts';
 import { isHostName, portOf, type Target } from './target.ts';
 
 export interface ProcessSettings {

@@ -10,7 +10,7 @@ import type { HostKeys } from './host-keys.ts';
 import { controlSocket, joinArguments, logFile, type ProcessSettings, sshArguments } from './process-arguments.ts';
 import { aliasOf, endIn, failureIn, maximumLog } from './process-log.ts';
 import { awaitRun, ownFailure } from './process-run.ts';
-import { checkCommand } from './quote.ts';
+import { checkCommand } from '../../core/shell-words.ts';
 import { checkTarget, hostAndPort, type Target, wayTo } from './target.ts';
 import {
   defaultConnectTimeout,

@@ -1,11 +1,7 @@
+import { quoteWord } from '../../core/shell-words.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Root } from '../roots.ts';
 import { carriesAccount } from './rows.ts';
-
-const plain = /^[A-Za-z0-9_@%+=:,./-]+$/;
-
-/** One word of a shell command. */
-export const shellWord = (text: string): string => (plain.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 interface CurlOptions {
   readonly method?: string;
@@ -19,12 +15,12 @@ export function curlLine(url: string, { method = 'GET', body, headers = [], with
   const words = [
     'curl --cacert ca.pem',
     ...(withToken ? ['-H "X-Auth-Token: $TOKEN"'] : []),
-    ...headers.map((header) => `-H ${shellWord(header)}`),
+    ...headers.map((header) => `-H ${quoteWord(header)}`),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'"]),
     ...(method === 'GET' && body === undefined ? [] : [`-X ${method}`]),
-    ...(body === undefined ? [] : [`-d ${shellWord(JSON.stringify(body))}`]),
+    ...(body === undefined ? [] : [`-d ${quoteWord(JSON.stringify(body))}`]),
     // Without -g curl takes brackets and braces for patterns of its own.
-    `${/[[\]{}]/.test(url) ? '-g ' : ''}${shellWord(url)}`,
+    `${/[[\]{}]/.test(url) ? '-g ' : ''}${quoteWord(url)}`,
   ];
   return wrapped(words);
 }

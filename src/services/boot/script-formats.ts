@@ -1,3 +1,4 @@
+import { inQuotes } from '../../core/shell-words.ts';
 import type { BootEntry } from './boot-entry.ts';
 import { argumentsOf, commentOf } from './script-words.ts';
 
@@ -55,8 +56,7 @@ export function grub({ state, arch, server, tftpDirectory, load }: BootEntry, pr
 }
 
 /** A word that GRUB's language would read as something else stands in single quotes. */
-export const grubWords = (words: string): string =>
-  words.replaceAll(/\S*[$\\'{}|&;<>*?~#]\S*/g, (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`);
+export const grubWords = (words: string): string => words.replaceAll(/\S*[$\\'{}|&;<>*?~#]\S*/g, inQuotes);
 
 export function petitboot({ state, server, httpPort, tftpDirectory, load }: BootEntry): string {
   if (!load) return text([commentOf(state)]);

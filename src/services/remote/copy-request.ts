@@ -1,5 +1,5 @@
 import { normalize } from 'node:path';
-import { checkText } from '../../protocols/ssh/quote.ts';
+import { checkText } from '../../core/shell-words.ts';
 
 export interface CopyBody {
   readonly src: string | readonly string[];

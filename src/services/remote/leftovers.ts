@@ -1,6 +1,6 @@
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
-import { commandLine } from '../../protocols/ssh/quote.ts';
+import { commandLine } from '../../core/shell-words.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { SftpRefusal } from '../../protocols/ssh/sftp/session.ts';
 import { madeAt } from '../../protocols/ssh/sftp/temporary-names.ts';

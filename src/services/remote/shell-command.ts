@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { Fault } from '../../core/errors.ts';
 import { openRealSync } from '../../core/open-real.ts';
-import { checkCommand, commandLine, withEnvironment } from '../../protocols/ssh/quote.ts';
+import { checkCommand, commandLine, withEnvironment } from '../../core/shell-words.ts';
 import type { ShellRequest } from './shell-request.ts';
 
 /** Bytes of a script or a file with an environment. */

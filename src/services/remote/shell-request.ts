@@ -3,7 +3,7 @@ import { normalize } from 'node:path';
 import { Fault } from '../../core/errors.ts';
 import type { Loose } from '../../core/loose.ts';
 import { hidden, shownName } from '../../objects/secret-names.ts';
-import { commandLine, quoteWord } from '../../protocols/ssh/quote.ts';
+import { commandLine, quoteWord } from '../../core/shell-words.ts';
 import { type Option, optionWords, parseOptions } from './option-words.ts';
 
 /** A command for the shell, or its words, which arrive as they are. */

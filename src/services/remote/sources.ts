@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, resolve, sep } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { checkText } from '../../protocols/ssh/quote.ts';
+import { checkText } from '../../core/shell-words.ts';
 
 /** The directories of the management node whose files may be sent to nodes. */
 export class Sources {

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { quoteWord } from '../../core/shell-words.ts';
 import { tarEnd, type TarMember, tarHeader } from '../../protocols/tar/write.ts';
 import { planName, temporaryEnding } from '../../protocols/ssh/sftp/temporary-names.ts';
 import type { Attributes } from '../../protocols/ssh/sftp/wire.ts';
@@ -64,7 +65,7 @@ export function treeLayout({ placed, existing, token, attributesOf }: LayoutOpti
       // Only what its owner may write to can be moved.
       ends.push(tarHeader(within === undefined ? open : { ...open, mode }));
       if (within === undefined && (mode & 0o700) !== 0o700)
-        modes.push(`chmod ${mode.toString(8)} ${quoted(fromBase(key))}`);
+        modes.push(`chmod ${mode.toString(8)} ${quoteWord(fromBase(key))}`);
     } else if (item.kind === 'link') members.push(memberOf({ ...member, kind: item.kind, link: item.destination }));
     else {
       members.push({ ...memberOf({ ...member, size: item.size }), file: item });
@@ -76,7 +77,7 @@ export function treeLayout({ placed, existing, token, attributesOf }: LayoutOpti
   const control = `${fromBase(parents[0] ?? '/')}/${planName(token)}`;
   const moving = parents.flatMap((parent) => commands('mv -f', moves.get(parent)!, `${fromBase(parent)}/`));
   // What is put into a directory changes its time, and some programs make links when all else is there.
-  const setting = `tar "$1" ${quoted(`${control}/directories`)}`;
+  const setting = `tar "$1" ${quoteWord(`${control}/directories`)}`;
   return {
     members: [
       contentOf(`${control}/tidy`, lines(commands('rm -rf', stages))),
@@ -108,20 +109,18 @@ function contentOf(name: string, content: Buffer): TreeMember {
   return { header, file: undefined, content };
 }
 
-const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
-
 /** One command for many names, as often as its line would become too long. */
 function commands(command: string, names: readonly string[], last?: string): string[] {
   const made: string[] = [];
   let words: string[] = [];
   let length = 0;
   const end = (): void => {
-    if (words.length > 0) made.push([command, ...words, ...(last === undefined ? [] : [quoted(last)])].join(' '));
+    if (words.length > 0) made.push([command, ...words, ...(last === undefined ? [] : [quoteWord(last)])].join(' '));
     words = [];
     length = 0;
   };
   for (const name of names) {
-    const word = quoted(name);
+    const word = quoteWord(name);
     if (length + word.length > longestCommand) end();
     words.push(word);
     length += word.length + 1;

@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
-import { commandLine } from '../../protocols/ssh/quote.ts';
+import { commandLine } from '../../core/shell-words.ts';
 import type { Exit, Output } from '../../protocols/ssh/transport.ts';
 import type { RemoteNode } from './remote-nodes.ts';
 import type { TreeArchive } from './tree-archive.ts';

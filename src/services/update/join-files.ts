@@ -1,4 +1,4 @@
-import { commandLine } from '../../protocols/ssh/quote.ts';
+import { commandLine } from '../../core/shell-words.ts';
 import type { NodeShell } from './node-shell.ts';
 
 /** Puts a new content in the place of a file and keeps its owner and mode; what is a link stays one. */

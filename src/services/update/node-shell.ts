@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts';
 import { CollectedOutput } from '../../protocols/ssh/collected.ts';
-import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quote.ts';
+import { commandLine, quoteWord, withEnvironment } from '../../core/shell-words.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import type { Exit, Output } from '../../protocols/ssh/transport.ts';
 import type { RemoteNode, RunOptions } from '../remote/remote-nodes.ts';

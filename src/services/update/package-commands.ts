@@ -1,4 +1,4 @@
-import { commandLine, quoteWord, withEnvironment } from '../../protocols/ssh/quote.ts';
+import { commandLine, quoteWord, withEnvironment } from '../../core/shell-words.ts';
 import type { PackageStep } from './package-list.ts';
 
 interface Manager {

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { asTheyCome } from '../../core/as-they-come.ts';
 import { Fault } from '../../core/errors.ts';
-import { quoteWord } from '../../protocols/ssh/quote.ts';
+import { quoteWord } from '../../core/shell-words.ts';
 import { type RemoteFiles, shown } from '../../protocols/ssh/sftp/files.ts';
 import { type Attributes, fileKinds, kindOf } from '../../protocols/ssh/sftp/wire.ts';
 import type { CargoItem, Placed } from '../remote/cargo.ts';

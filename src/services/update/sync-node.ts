@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname, join as joinPath } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { commandLine } from '../../protocols/ssh/quote.ts';
+import { commandLine } from '../../core/shell-words.ts';
 import type { RemoteFiles } from '../../protocols/ssh/sftp/files.ts';
 import { pathKey, type Placed } from '../remote/cargo.ts';
 import { isDirectory, makeDirectories, putLink } from '../remote/remote-paths.ts';

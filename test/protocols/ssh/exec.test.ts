@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
 import type { SshClient } from '../../../src/protocols/ssh/client.ts';
 import { CollectedOutput } from '../../../src/protocols/ssh/collected.ts';
-import { commandLine, withEnvironment } from '../../../src/protocols/ssh/quote.ts';
+import { commandLine, withEnvironment } from '../../../src/core/shell-words.ts';
 import { type SshLab, startSsh } from '../../lab/ssh.ts';
 import { clientOf, complaint, never, run, targetOf } from './world.ts';
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isAlive } from '../../lab/child.ts';
 import { keyFingerprint } from '../../../src/protocols/ssh/host-keys.ts';
 import { SshProcesses } from '../../../src/protocols/ssh/process.ts';
-import { commandLine } from '../../../src/protocols/ssh/quote.ts';
+import { commandLine } from '../../../src/core/shell-words.ts';
 import { RemoteFiles } from '../../../src/protocols/ssh/sftp/files.ts';
 import { putFile } from '../../../src/protocols/ssh/sftp/put.ts';
 import { SharedSource } from '../../../src/protocols/ssh/sftp/source.ts';

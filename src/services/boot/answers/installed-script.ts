@@ -1,4 +1,4 @@
-import { quoteWord } from '../../../protocols/ssh/quote.ts';
+import { quoteWord } from '../../../core/shell-words.ts';
 import { type InstallFacts, nodeUrl } from './facts.ts';
 
 /** Fetches a file, and reports a step, with what a system has. */

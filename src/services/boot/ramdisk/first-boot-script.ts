@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { commandLine, quoteWord, withEnvironment } from '../../../protocols/ssh/quote.ts';
+import { commandLine, quoteWord, withEnvironment } from '../../../core/shell-words.ts';
 import type { EffectiveReader } from '../../../objects/effective.ts';
 import { ownScripts, scriptEnvironment } from '../../update/plan-update.ts';
 import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from '../../update/postscripts.ts';

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inQuotes } from '../../../core/shell-words.ts';
 import { inTree, keepingTime, makeDirectoryInTree, readInTree, writeInTree } from '../tree/tree-path.ts';
 
 /** Root's password, as a hash; the entry is replaced where it stands. */
@@ -49,7 +50,6 @@ ExecStartPre=/usr/sbin/sshd -t
 /** What the reference system's scripts on nodes look for. */
 export async function nameImage(tree: string, image: string, when: string, time: number): Promise<void> {
   // Shells read it, and an image may be called almost anything.
-  const quoted = image.replaceAll("'", "'\\''");
-  const lines = [`IMAGENAME='${quoted}'`, `TIMESTAMP='${when}'`];
+  const lines = [`IMAGENAME=${inQuotes(image)}`, `TIMESTAMP='${when}'`];
   await writeInTree(tree, '/opt/xcat/xcatinfo', `${lines.join('\n')}\n`, { mode: 0o644, time });
 }

@@ -1,4 +1,5 @@
 import { Fault } from '../../../../core/errors.ts';
+import { inQuotes, insideQuotes } from '../../../../core/shell-words.ts';
 import type { Value } from '../pieces.ts';
 import { ShellText } from './shell-text.ts';
 import { noOption, plainOnly, type Writer } from './writer.ts';
@@ -69,9 +70,8 @@ export class KickstartWriter implements Writer {
     // A backslash before it would take its first character away.
     if (this.#line.endsWith('\\')) return plainOnly(value, 'behind a backslash');
     if (this.#quote === '"') return value.value.replaceAll(/["\\]/g, String.raw`\$&`);
-    const inner = value.value.replaceAll("'", String.raw`'\''`);
-    if (this.#quote === "'") return inner;
-    return value.value !== '' && !special.test(value.value) ? value.value : `'${inner}'`;
+    if (this.#quote === "'") return insideQuotes(value.value);
+    return value.value !== '' && !special.test(value.value) ? value.value : inQuotes(value.value);
   }
 }
 

@@ -1,5 +1,5 @@
 import { Fault } from '../../../../core/errors.ts';
-import { quoteWord } from '../../../../protocols/ssh/quote.ts';
+import { quoteWord } from '../../../../core/shell-words.ts';
 import type { Value } from '../pieces.ts';
 import { isPlain, noOption, plainOnly } from './writer.ts';
 

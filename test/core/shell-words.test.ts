@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkCommand, commandLine, quoteWord, withEnvironment } from '../../../src/protocols/ssh/quote.ts';
+import { checkCommand, commandLine, inQuotes, quoteWord, withEnvironment } from '../../src/core/shell-words.ts';
 
 describe('words for a POSIX shell', () => {
   it.each([
@@ -20,6 +20,11 @@ describe('words for a POSIX shell', () => {
     ['größe', "'größe'"],
   ])('%j is written %j', (word, written) => {
     expect(quoteWord(word)).toBe(written);
+  });
+
+  it('writes quotes also around what needs none where a format wants them', () => {
+    expect(inQuotes('plain')).toBe("'plain'");
+    expect(inQuotes("it's")).toBe("'it'\\''s'");
   });
 
   it('keeps the first word from being an assignment, a keyword or an option of the shell', () => {
