@@ -18,7 +18,6 @@ import { wantedOf } from './packages.ts';
 import { readDefinitions, readScripts } from './partition-files.ts';
 import { lines } from './pieces.ts';
 import { preseed } from './preseed.ts';
-import { render } from './writers/writer.ts';
 
 const installers: Readonly<Record<InstallerName, Installer>> = { kickstart, preseed, autoinstall, autoyast };
 
@@ -48,10 +47,9 @@ export async function answerFiles(wanted: AnswersWanted): Promise<AnswerFile[]> 
   const partitions = { ...scripts, ...definitions };
   const body = await new Expansion({ ...basis, partitions }).file(template);
   const all = [...body, ...lines(...(installer.end?.(partitions, facts) ?? []))];
-  const literal = all.map((piece) => (typeof piece === 'string' ? piece : '')).join('');
   return [
-    { name: installer.file, text: render(all, installer.writer(literal)) },
-    ...(installer.others?.(partitions, facts) ?? []),
+    { name: installer.file, text: await installer.write(all) },
+    ...((await installer.others?.(partitions, facts)) ?? []),
     { name: 'installed.sh', text: installedScript(facts) },
   ];
 }

@@ -2,7 +2,7 @@ import { type InstallFacts, mainSource } from './facts.ts';
 import { isTree } from './install-source.ts';
 import { type Block, type Installer, unusable } from './installer.ts';
 import { given, type Piece, pieces } from './pieces.ts';
-import { YamlWriter, yamlText } from './writers/yaml.ts';
+import { renderYaml } from './writers/yaml.ts';
 
 const listed = (names: readonly string[]): Block =>
   names.length === 0 ? [['[]']] : names.map((name) => pieces`- ${given(name, 'pkglist')}`);
@@ -11,7 +11,7 @@ const listed = (names: readonly string[]): Block =>
 export const autoinstall: Installer = {
   name: 'autoinstall',
   file: 'user-data',
-  writer: () => new YamlWriter(),
+  write: renderYaml,
   blocks: {
     APT: mirror,
     NETWORK: network,
@@ -38,13 +38,12 @@ export const autoinstall: Installer = {
   packages: (names) => listed(names.map((name) => name.replace(/^@/, ''))),
   groups: () => [],
   removed: listed,
-  others: (_partitions, { node, hostname, domain }) => {
+  async others(_partitions, { node, hostname, domain }) {
     const name = domain ? `${hostname.value}.${domain.value}` : hostname.value;
+    const { stringify } = await import('yaml');
+    const text = stringify({ 'instance-id': `muster-${node}`, 'local-hostname': name }, { version: '1.1' });
     return [
-      {
-        name: 'meta-data',
-        text: `instance-id: ${yamlText(`muster-${node}`)}\nlocal-hostname: ${yamlText(name)}\n`,
-      },
+      { name: 'meta-data', text },
       { name: 'vendor-data', text: '' },
     ];
   },

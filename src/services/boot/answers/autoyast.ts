@@ -1,6 +1,7 @@
 import { type InstallFacts, mainSource } from './facts.ts';
 import { type Block, type Installer, majorOf, unusable } from './installer.ts';
 import { given, pieces } from './pieces.ts';
+import { render } from './writers/writer.ts';
 import { XmlWriter } from './writers/xml.ts';
 
 const listed = (element: string, names: readonly string[]): Block =>
@@ -10,7 +11,7 @@ const listed = (element: string, names: readonly string[]): Block =>
 export const autoyast: Installer = {
   name: 'autoyast',
   file: 'autoinst.xml',
-  writer: (template) => new XmlWriter(template),
+  write: (all) => render(all, new XmlWriter(all.filter((piece) => typeof piece === 'string').join(''))),
   blocks: {
     YAST2NET: network,
     ROOTPASSWORD: ({ rootPassword }) => [

@@ -3,7 +3,6 @@ import type { NodeImage } from '../../update/node-image.ts';
 import { familyOf, versionOf } from '../../images/build/families.ts';
 import type { InstallFacts } from './facts.ts';
 import type { Piece } from './pieces.ts';
-import type { Writer } from './writers/writer.ts';
 
 export type InstallerName = 'kickstart' | 'preseed' | 'autoinstall' | 'autoyast';
 
@@ -33,7 +32,7 @@ export interface Installer {
   readonly name: InstallerName;
   /** The file that is made from the template. */
   readonly file: string;
-  writer(template: string): Writer;
+  write(pieces: readonly Piece[]): string | Promise<string>;
   /** What stands for `#NAME#`. */
   readonly blocks: Readonly<Record<string, (facts: InstallFacts) => Block>>;
   partitions(partitions: Partitions, facts: InstallFacts): Block;
@@ -44,7 +43,7 @@ export interface Installer {
   /** What stands behind the template, whoever wrote it. */
   end?(partitions: Partitions, facts: InstallFacts): Block;
   /** Files beside it. */
-  others?(partitions: Partitions, facts: InstallFacts): readonly AnswerFile[];
+  others?(partitions: Partitions, facts: InstallFacts): readonly AnswerFile[] | Promise<readonly AnswerFile[]>;
 }
 
 /** Which installer brings an operating system to a disk. */

@@ -7,12 +7,13 @@ import { type Block, type Installer, majorOf, type Partitions } from './installe
 import { isTree } from './install-source.ts';
 import { given, type Piece, pieces, type Value } from './pieces.ts';
 import { KickstartWriter } from './writers/kickstart.ts';
+import { render } from './writers/writer.ts';
 
 /** Anaconda: RHEL and its relatives, Fedora. */
 export const kickstart: Installer = {
   name: 'kickstart',
   file: 'ks.cfg',
-  writer: () => new KickstartWriter(),
+  write: (all) => render(all, new KickstartWriter()),
   blocks: {
     INSTALL_SOURCES: installSources,
     KICKSTARTNET: network,

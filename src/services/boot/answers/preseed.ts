@@ -2,15 +2,16 @@ import { Fault } from '../../../core/errors.ts';
 import { suiteOf } from '../../images/build/families.ts';
 import { type InstallFacts, mainSource, nodeUrl } from './facts.ts';
 import { isTree } from './install-source.ts';
-import type { Block, Installer, Partitions } from './installer.ts';
+import type { AnswerFile, Block, Installer, Partitions } from './installer.ts';
 import { given, type Piece, pieces } from './pieces.ts';
 import { PreseedWriter } from './writers/preseed.ts';
+import { render } from './writers/writer.ts';
 
 /** The Debian installer: Debian, and Ubuntu before 20.04. */
 export const preseed: Installer = {
   name: 'preseed',
   file: 'preseed.cfg',
-  writer: () => new PreseedWriter(),
+  write: (all) => render(all, new PreseedWriter()),
   blocks: {
     MIRRORSPEC: mirror,
     NETWORK: network,
@@ -140,7 +141,7 @@ function earlyCommand(
   ];
 }
 
-function scripts({ script, diskScript }: Partitions): ReturnType<NonNullable<Installer['others']>> {
+function scripts({ script, diskScript }: Partitions): AnswerFile[] {
   return [
     ...(script === undefined ? [] : [{ name: 'partition.sh', text: script }]),
     ...(diskScript === undefined ? [] : [{ name: 'disk.sh', text: diskScript }]),

@@ -6,7 +6,7 @@ import { KickstartWriter } from '../../../../src/services/boot/answers/writers/k
 import { PreseedWriter } from '../../../../src/services/boot/answers/writers/preseed.ts';
 import { render, type Writer } from '../../../../src/services/boot/answers/writers/writer.ts';
 import { XmlWriter } from '../../../../src/services/boot/answers/writers/xml.ts';
-import { YamlWriter } from '../../../../src/services/boot/answers/writers/yaml.ts';
+import { renderYaml } from '../../../../src/services/boot/answers/writers/yaml.ts';
 import { faultOf } from '../../../harness/fault-of.ts';
 import { parse } from './parse.ts';
 
@@ -60,18 +60,37 @@ const hostile = [
 ];
 const values = [...harmless, ...hostile];
 
+interface Written {
+  readonly value: string;
+  readonly text: string;
+}
+
 /** What becomes of each value that is not refused. */
-function written(make: () => Writer, before: string, after: string): { value: string; text: string }[] {
-  return values.flatMap((value) => {
+const written = (make: () => Writer, before: string, after: string): Written[] =>
+  values.flatMap((value) => {
     try {
-      const text = render([before, given(value, 'site.x'), after], make());
-      return [{ value, text }];
+      return [{ value, text: render([before, given(value, 'site.x'), after], make()) }];
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      expect(error.message).toContain('site.x');
-      return [];
+      return refused(error);
     }
   });
+
+/** The same in YAML. */
+async function writtenYaml(before: string, after: string): Promise<Written[]> {
+  const each = values.map(async (value) => {
+    try {
+      return [{ value, text: await renderYaml([before, given(value, 'site.x'), after]) }];
+    } catch (error) {
+      return refused(error);
+    }
+  });
+  return (await Promise.all(each)).flat();
+}
+
+function refused(error: unknown): [] {
+  if (!(error instanceof Fault)) throw error;
+  expect(error.message).toContain('site.x');
+  return [];
 }
 
 /** Harmless ones must come through, or the test would be passed by refusing everything. */
@@ -237,16 +256,31 @@ describe('in YAML', () => {
       (value: unknown) => ({ a: { b: `x ${value as string} y`, c: 'd' } }),
     ],
     ['part of a list', 'a: [x, ', ', y]\n', (value: unknown) => ({ a: ['x', value, 'y'] })],
-  ])('a value as %s adds no key', (name, before, after, expected) => {
-    const cases = written(() => new YamlWriter(), before, after);
+  ])('a value as %s adds no key, and stays a text', async (_, before, after, expected) => {
+    const cases = await writtenYaml(before, after);
     expectHarmless(cases, 3);
-    // Without quotes a word may be something else than a text, but it is one of its kind.
-    const texts = cases.filter(({ value }) => name !== 'part of a list' || !/^(yes|null|1e3|0x10)$/.test(value));
     const parsed = parse(
       'yaml',
-      texts.map(({ text }) => text),
+      cases.map(({ text }) => text),
     );
-    expect(parsed).toEqual(texts.map(({ value }) => expected(value)));
+    expect(parsed).toEqual(cases.map(({ value }) => expected(value)));
+  });
+
+  it('a value can be a key, and a number stays one', async () => {
+    const text = await renderYaml(['a:\n  ', given('eth0: x', 'site.x'), ': [', given('8', 'site.y'), ', 1]\n']);
+    expect(parse('yaml', [text])).toEqual([{ a: { 'eth0: x': [8, 1] } }]);
+  });
+
+  it('all of a template but its values stays as it is', async () => {
+    const [before, after] = [
+      '#cloud-config\n# a  comment\nx:   {a: yes,  b: 0755}\ny: ',
+      '   # end\n\nz: !x &a [ *a ]\n',
+    ];
+    expect(await renderYaml([before, given('a b', 'site.x'), after])).toBe(`${before}"a b"${after}`);
+  });
+
+  it('a template that makes no YAML is refused with its line', async () => {
+    await expect(renderYaml(['a: b\nc: [1, 2\nd: ', given('x', 'site.x'), '\n'])).rejects.toThrow(/YAML: .* at line 3/);
   });
 
   it.each([
@@ -256,24 +290,25 @@ describe('in YAML', () => {
     ['a text in a list', 'x:\n  - |\n    echo ', '\n'],
     ['quotes of several lines', 'x: "a\n  ', '"\n'],
     ['a file', 'write_files:\n  - content: "', '"\n'],
-  ])('a value in %s is plain or refused', (_, before, after) => {
-    for (const { value } of written(() => new YamlWriter(), before, after)) expect(value).toMatch(/^[\w@%+=:,./-]*$/);
+    ['a comment', 'a: b # ', '\n'],
+  ])('a value in %s is plain or refused', async (_, before, after) => {
+    for (const { value } of await writtenYaml(before, after)) expect(value).toMatch(/^[\w@%+=:,./-]*$/);
   });
 });
 
 test.each(['a\nb', 'a\rb', 'a\0b', 'a\u2028b', 'a\u0085b', 'a\x1bb', '\ud800'])(
   'line breaks and control characters are refused everywhere (%j)',
-  (value) => {
+  async (value) => {
     const places: readonly (readonly [Writer, string, string])[] = [
       [new KickstartWriter(), 'lang ', '\n'],
       [new KickstartWriter(), '%post\necho ', '\n%end\n'],
       [new PreseedWriter(), 'd-i a/b string ', '\n'],
       [new XmlWriter(''), '<p>', '</p>'],
-      [new YamlWriter(), 'a: "', '"\n'],
     ];
     for (const [writer, before, after] of places) {
       const fault = faultOf(() => render([before, given(value, 'site.x'), after], writer));
       expect(fault.message).toContain('site.x has the value');
     }
+    await expect(renderYaml(['a: "', given(value, 'site.x'), '"\n'])).rejects.toThrow('site.x has the value');
   },
 );

@@ -48,7 +48,8 @@ export function render(pieces: readonly Piece[], writer: Writer): string {
     .join('');
 }
 
-function checkText({ value, from }: Value): void {
+/** Refuses what would end a line, in whatever format. */
+export function checkText({ value, from }: Value): void {
   if (breaks.test(value) || !value.isWellFormed())
     throw new Fault(
       'invalid',

@@ -1,91 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import type { Document, Node, Pair, Scalar } from 'yaml';
 import { Fault } from '../../../../core/errors.ts';
-import type { Value } from '../pieces.ts';
-import { plainOnly, type Writer } from './writer.ts';
-
-interface Level {
-  readonly indent: number;
-  readonly key: string;
-  /** What is below is one text. */
-  readonly isText: boolean;
-}
+import type { Piece, Value } from '../pieces.ts';
+import { checkText, plainOnly } from './writer.ts';
 
 /** What shells read. */
 const commands = /(^|-)commands$|^(runcmd|bootcmd|content)$/;
-// What stays a text without quotes: no number, no truth value, no nothing.
-const bare = /^[A-Za-z][A-Za-z0-9_./-]*$/;
-const words = /^(y|yes|n|no|on|off|true|false|null)$/i;
 const number = /^(0|[1-9]\d*)$/;
-const keyed = /^(\s*(?:- +)*)(?:([A-Za-z_][\w.-]*|"[\w.-]+"):(?:\s+|$))?/;
+/** What can be a part of a text without quotes: it neither ends it nor becomes a key or a comment. */
+const partOfPlain = /^[A-Za-z0-9](?:[A-Za-z0-9_@%+=./:-]*[A-Za-z0-9_@%+=./-])?$/;
+/** cloud-init reads YAML 1.1, in which "yes" is no text, and takes the last of keys that are there twice. */
+const format = { version: '1.1', uniqueKeys: false, strict: false, lineWidth: 0 } as const;
 
-/** A text as YAML reads it back. */
-export const yamlText = (text: string): string => (bare.test(text) && !words.test(text) ? text : JSON.stringify(text));
+/**
+ * The pieces as a file for cloud-init. The package `yaml` parses it with a mark in place of each value; scalars that have marks are
+ * written anew with their values, and all else stays as the template has it.
+ */
+export async function renderYaml(pieces: readonly Piece[]): Promise<string> {
+  const { parseDocument, stringify, visit } = await import('yaml');
+  const marks = new Marks();
+  const marked = pieces.map((piece) => (typeof piece === 'string' ? piece : marks.for(piece))).join('');
+  const inQuotes = (text: string, defaultStringType: Scalar.Type): string =>
+    stringify(text, { ...format, defaultStringType }).trimEnd();
 
-/** YAML of cloud-init: values are scalars, on one line. */
-export class YamlWriter implements Writer {
-  #line = '';
-  #levels: Level[] = [];
+  const written = (scalar: Scalar, source: string, path: Path): string => {
+    if (source.includes('\n')) return marks.fill(source, (value) => plainOnly(value, 'in a text of several lines'));
+    if (isCommand(path)) return marks.fill(source, (value) => plainOnly(value, 'in a command'));
+    if (scalar.type !== 'PLAIN') return inQuotes(marks.fill(String(scalar.value), textOf), scalar.type as Scalar.Type);
+    if (marks.fill(source, () => '') !== '') return marks.fill(source, asPart);
+    const text = marks.fill(source, textOf);
+    return number.test(text) ? text : inQuotes(text, 'QUOTE_DOUBLE');
+  };
 
-  text(text: string): void {
-    const [first = '', ...rest] = text.split('\n');
-    this.#line += first;
-    for (const line of rest) {
-      this.#end();
-      this.#line = line;
-    }
+  const document = parseDocument(marked, format);
+  refuseErrors(document);
+  let text = '';
+  let end = 0;
+  visit(document, {
+    Scalar(_key, scalar, path) {
+      if (!scalar.range) return;
+      const [from, to] = scalar.range;
+      const source = marked.slice(from, to);
+      if (!marks.areIn(source)) return;
+      text += marked.slice(end, from) + written(scalar, source, path);
+      end = to;
+    },
+  });
+  return marks.fill(text + marked.slice(end), (value) => plainOnly(value, 'in a comment or a name'));
+}
+
+/** Words that stand for values while a template is parsed. Nobody can know them before. */
+class Marks {
+  readonly #values = new Map<string, Value>();
+
+  for(value: Value): string {
+    checkText(value);
+    const mark = `muster${randomBytes(16).toString('hex')}`;
+    this.#values.set(mark, value);
+    return mark;
   }
 
-  #end(): void {
-    if (/^\s*(#.*)?$/.test(this.#line)) return;
-    this.#leave();
-    const [, before = '', key = ''] = keyed.exec(this.#line)!;
-    const scalar = this.#line.slice(keyed.exec(this.#line)![0].length);
-    const isText = /^[|>][+-]?\d?[+-]?\s*(#.*)?$/.test(scalar) || isOpen(scalar);
-    if (this.#inText() || (key === '' && !isText)) return;
-    // A text without a key is below the dash before it.
-    const indent = key === '' ? before.length - 2 : before.length;
-    this.#levels.push({ indent, key: key.replaceAll('"', ''), isText });
+  areIn(text: string): boolean {
+    return this.fill(text, () => '') !== text;
   }
 
-  /** The levels that the line is not below. */
-  #leave(): void {
-    const indent = /^(\s*(?:- +)*)/.exec(this.#line)![0].length;
-    const spaces = /^\s*/.exec(this.#line)![0].length;
-    while ((this.#levels.at(-1)?.indent ?? -1) >= (this.#levels.at(-1)?.isText ? spaces : indent)) this.#levels.pop();
-  }
-
-  #inText = (): boolean => this.#levels.some(({ isText }) => isText);
-
-  value(value: Value, after: string): string {
-    this.#leave();
-    const written = this.#written(value, after);
-    this.#line += written;
-    return written;
-  }
-
-  #written(value: Value, after: string): string {
-    if (this.#inText()) return plainOnly(value, 'in a text of several lines');
-    const [before = '', , key] = keyed.exec(this.#line)!;
-    const own = key === undefined ? [] : [key];
-    if ([...this.#levels.map((level) => level.key), ...own].some((each) => commands.test(each)))
-      return plainOnly(value, 'in a command');
-    const scalar = this.#line.slice(before.length);
-    if (isOpen(scalar))
-      return scalar.startsWith('"') ? JSON.stringify(value.value).slice(1, -1) : value.value.replaceAll("'", "''");
-    if (before.trim() !== '' && scalar === '' && after.trim() === '')
-      return number.test(value.value) ? value.value : yamlText(value.value);
-    // Part of something without quotes: it must neither end it nor become a key or a comment.
-    if (/^[A-Za-z0-9](?:[A-Za-z0-9_@%+=./:-]*[A-Za-z0-9_@%+=./-])?$/.test(value.value)) return value.value;
-    throw new Fault(
-      'invalid',
-      `${value.from} has the value ${JSON.stringify(value.value)}, which cannot be written here without quotes: put the text in the template between double quotes.`,
-    );
+  fill(text: string, write: (value: Value) => string): string {
+    return text.replaceAll(/muster[0-9a-f]{32}/g, (mark) => {
+      const value = this.#values.get(mark);
+      return value ? write(value) : mark;
+    });
   }
 }
 
-/** Whether a text begins with quotes that are still open at its end. */
-function isOpen(text: string): boolean {
-  const quote = text.charAt(0);
-  if (quote !== '"' && quote !== "'") return false;
-  const withoutEscapes = quote === '"' ? text.replaceAll(/\\./g, '') : text.replaceAll("''", '');
-  return withoutEscapes.split(quote).length % 2 === 0;
+type Path = readonly (Document | Node | Pair)[];
+
+const isCommand = (path: Path): boolean =>
+  path.some((above) => 'key' in above && commands.test(String((above.key as Scalar | null)?.value ?? '')));
+
+const textOf = ({ value }: Value): string => value;
+
+function asPart({ value, from }: Value): string {
+  if (partOfPlain.test(value)) return value;
+  throw new Fault(
+    'invalid',
+    `${from} has the value ${JSON.stringify(value)}, which cannot be written here without quotes: put the text in the template between double quotes.`,
+  );
+}
+
+function refuseErrors({ errors: [error] }: Document): void {
+  if (!error) return;
+  const [problem = ''] = error.message.split(/:?\n/, 1);
+  throw new Fault(
+    'invalid',
+    `The template does not make YAML: ${problem}. Lines are counted with all that it includes.`,
+  );
 }
