@@ -30,7 +30,7 @@ import { RequestMeters } from './rest/request-meters.ts';
 import type { RestServices } from './rest/route.ts';
 import { BootServer } from './services/boot/boot-server.ts';
 import { MachineDiscovery } from './services/boot/discovery/machines.ts';
-import { discoveryRoom } from './services/boot/discovery/room.ts';
+import { discoveryRoute } from './services/boot/discovery/route.ts';
 import { Switches } from './services/boot/discovery/switches.ts';
 import { NetworkDiscovery } from './services/discovery/discovery.ts';
 import { thisMachine } from './services/dhcp/machine.ts';
@@ -142,7 +142,7 @@ export async function openContext(config: Config): Promise<Context> {
       processorNetworks: networks,
     });
     const ramdisk = (arch: string) => boot.ramdisks.paths(arch);
-    boot.rooms.push(discoveryRoom({ machines, snapshot: () => store.current, ramdisk }));
+    boot.routes.push(discoveryRoute({ machines, snapshot: () => store.current, ramdisk }));
     const runs = new Runs(undefined, undefined, events);
     let was = store.current;
     store.subscribe((current, sets) => {

@@ -46,11 +46,11 @@ export class SshHostKeys implements HostKeys {
   }
 
   /**
-   * Keeps what a node has told of itself in a boot that muster has ordered, the best key first. A system that is new has new keys;
+   * Keeps what a node reports of itself in a boot that muster has ordered, the best key first. A system that is new has new keys;
    * `isPassing`: it is there for this boot only, and the node's own comes back. Where only keys are accepted that people have put here,
-   * it is not believed. Once a boot: to tell the same again changes nothing, and others are refused (false).
+   * it is not believed. Once a boot: to report the same again changes nothing, and others are refused (false).
    */
-  async told(node: string, keys: readonly string[], isPassing: boolean): Promise<boolean> {
+  async report(node: string, keys: readonly string[], isPassing: boolean): Promise<boolean> {
     const [hostkey] = keys;
     if (hostkey === undefined || this.policy === 'strict') return true;
     const told = hash('sha256', keys.join('\n'));

@@ -48,7 +48,7 @@ it('tells where a node is, step by step, and why it does not go on', async () =>
     bootstate: 'netboot debian12-x86_64-compute',
     step: 'fetching',
     lastline: 'fetching http://x/root',
-    why: expect.stringMatching(/^It told \d+ seconds ago that it is at "fetching": http:\/\/x\/root\./),
+    why: expect.stringMatching(/^It reported \d+ seconds ago that it is at "fetching": http:\/\/x\/root\./),
     steps: [
       expect.stringMatching(/^\S+Z http script boot\/52-54-00-00-00-31\.ipxe \(\d+ bytes\)$/),
       expect.stringMatching(/ http script /),

@@ -42,23 +42,23 @@ const boot = (node: string) =>
 
 it('replaces the key of a node that tells another one of its new system, once a boot, which the journal has', async () => {
   await test.put(['nodelist', { node: 'n1' }]);
-  expect(await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-rsa BBBB'], false)).toBe(true);
-  expect(await keys.told('n1', ['ssh-ed25519 CCCC'], false)).toBe(false);
+  expect(await keys.report('n1', ['ssh-ed25519 AAAA', 'ssh-rsa BBBB'], false)).toBe(true);
+  expect(await keys.report('n1', ['ssh-ed25519 CCCC'], false)).toBe(false);
   expect(keys.known('n1')).toEqual(['ssh-ed25519 AAAA']);
   await boot('n1');
-  expect(await keys.told('n1', ['ssh-ed25519 CCCC'], false)).toBe(true);
+  expect(await keys.report('n1', ['ssh-ed25519 CCCC'], false)).toBe(true);
   expect(keys.known('n1')).toEqual(['ssh-ed25519 CCCC']);
   // One that is still there stays.
   await boot('n1');
-  await keys.told('n1', ['ssh-ed25519 AAAA', 'ssh-ed25519 CCCC'], false);
+  await keys.report('n1', ['ssh-ed25519 AAAA', 'ssh-ed25519 CCCC'], false);
   expect(keys.known('n1')).toEqual(['ssh-ed25519 CCCC']);
-  await keys.told('nosuch', ['ssh-ed25519 CCCC'], false);
+  await keys.report('nosuch', ['ssh-ed25519 CCCC'], false);
   expect(keys.known('nosuch')).toEqual([]);
 });
 
 it('knows the key of what a node runs for one boot besides its own', async () => {
   await test.put(['nodelist', { node: 'n1' }], ['sshhostkey', { node: 'n1', hostkey: 'ssh-ed25519 AAAA' }]);
-  await keys.told('n1', ['ssh-ed25519 BBBB'], true);
+  await keys.report('n1', ['ssh-ed25519 BBBB'], true);
   expect(keys.known('n1')).toEqual(['ssh-ed25519 AAAA', 'ssh-ed25519 BBBB']);
   expect(test.rows('sshhostkey')).toEqual([{ node: 'n1', hostkey: 'ssh-ed25519 AAAA' }]);
 });
@@ -66,7 +66,7 @@ it('knows the key of what a node runs for one boot besides its own', async () =>
 it('believes no node where only keys count that people have put here', async () => {
   await test.put(['nodelist', { node: 'n1' }]);
   const strict = new SshHostKeys(test.store, 'strict');
-  await strict.told('n1', ['ssh-ed25519 AAAA'], false);
-  await strict.told('n1', ['ssh-ed25519 AAAA'], true);
+  await strict.report('n1', ['ssh-ed25519 AAAA'], false);
+  await strict.report('n1', ['ssh-ed25519 AAAA'], true);
   expect(strict.known('n1')).toEqual([]);
 });

@@ -1,16 +1,19 @@
 import { Fault } from '../../core/errors.ts';
+import type { Logger } from '../../core/log.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
 import { isBuiltMethod } from '../images/describe-image.ts';
 import { imageOf, type NodeImage } from '../update/node-image.ts';
+import type { NodeIndex } from './node-index.ts';
 import { type BootPacks, partOf } from './packs.ts';
-import { diskArguments } from './ramdisk/disk-arguments.ts';
-import type { Ramdisks } from './ramdisks.ts';
+import { diskArguments, type Ramdisks } from './ramdisk.ts';
 import type { BootStatus } from './reports.ts';
-import { encodedWord } from './script-words.ts';
-import { statelitePlan } from './statelite/plan.ts';
+import type { BootClient, BootRoute } from './routes/route.ts';
+import { encodedWord } from './scripts/words.ts';
+import { statelitePlan } from './statelite.ts';
 import { endsOnDisk, isLocalState, isRamdiskState, isTaskState, shownBootState } from './states.ts';
+import type { BootTokens } from './tokens.ts';
 
 /** What a node is to do now, whichever loader asks. Paths are below the root of the listener, without a slash before. */
 export type BootOrder =
@@ -34,7 +37,7 @@ export interface Vantage {
   readonly authority: string;
   /** The address alone. */
   readonly server: string;
-  /** The node's token; absent: it cannot show who it is, so it is told of nothing that needs one. */
+  /** The node's token; absent: it cannot show who it is, so it gets nothing that needs one. */
   readonly token: string | undefined;
 }
 
@@ -143,7 +146,7 @@ async function disklessBoot(
     throw new Fault('invalid', `The name of the image ${JSON.stringify(name)} cannot be part of a path.`);
   const pack = await packs.current(snapshot, name);
   const path = `boot/images/${name}/${pack.pack.id}`;
-  // Refused here, where the reason can be told, not when the loader asks for it.
+  // Refused here, where the reason can be given, not when the loader asks for it.
   for (const kind of ['kernel', 'initrd'] as const) partOf(pack, kind, method);
   const args = [
     `imgurl=http://${authority}/${path}/root`,
@@ -156,7 +159,7 @@ async function disklessBoot(
   return { kernel: `${path}/kernel`, initrd: `${path}/initrd`, args: args.join(' ') };
 }
 
-/** What is wrong in the tables is told before the node boots; it fetches the plan itself, by its token. */
+/** What is wrong in the tables is an error before the node boots; it fetches the plan itself, by its token. */
 function stateliteArguments(reader: EffectiveReader, node: string, image: NodeImage, { server }: Vantage): string[] {
   statelitePlan(reader, node, image, server);
   return ['muster.statelite'];
@@ -181,3 +184,70 @@ const addedArguments = (reader: EffectiveReader, node: string, image: NodeImage)
   [reader.row(parameterTable, node)?.['addkcmdline'] ?? '', image.attribute('addkcmdline')].filter(
     (text) => text !== '',
   );
+
+export interface OrderServices {
+  readonly index: NodeIndex;
+  readonly tokens: BootTokens;
+  readonly packs: BootPacks;
+  readonly ramdisks: Ramdisks;
+  readonly routes: readonly BootRoute[];
+  readonly log: Logger;
+}
+
+const warnedAgain = 3_600_000;
+
+/** What becomes of a node without a token, and what to do. */
+const withoutToken =
+  'if it was a user of the node, all is well. If it has started anew by itself, it runs no scripts of its first boot and its SSH host key is not known: start it again by rpower or nodeset, let muster serve DHCP there (makedhcp -n), or see the setting boot.newBoots.';
+
+/** What machines are to do that ask for a script. */
+export class NodeOrders {
+  readonly #services: OrderServices;
+  /** When a warning of a node was last logged. */
+  readonly #warned = new Map<string, number>();
+
+  constructor(services: OrderServices) {
+    this.#services = services;
+  }
+
+  /** A Fault says why the node cannot boot what its state wants. */
+  async of(node: string, client: BootClient): Promise<BootOrder> {
+    const { index, tokens, packs, ramdisks } = this.#services;
+    const { snapshot } = index;
+    const state = shownBootState(effectiveReader(snapshot), node);
+    const isItself = index.byAddress(client.address) === node;
+    // Only the node itself learns its token. One that boots from its disk may still use that of the boot before.
+    const isLocal = isLocalState(state);
+    const token = isItself && !isLocal ? await tokens.issue(node, state, client.address) : undefined;
+    if (isItself && isLocal) await tokens.leaveRamdisk(node);
+    if (isItself && !isLocal && token === undefined) this.#warn(node);
+    const install = this.#install.bind(this);
+    return bootOrder(snapshot, node, { packs, ramdisks, install }, { ...client, token });
+  }
+
+  /** Once a node and hour: whoever can fetch its script could fill the log. */
+  #warn(node: string): void {
+    const now = Date.now();
+    if ((this.#warned.get(node) ?? -Infinity) + warnedAgain > now) return;
+    this.#warned.set(node, now);
+    this.#services.log.warn(
+      `the boot script of ${node} was fetched from its address, though its system runs and nothing shows a new boot, so it got no token: ${withoutToken}`,
+    );
+  }
+
+  /** For each architecture; none: there is nothing for machines that nobody knows. */
+  async ofUnknown(mac: string, client: BootClient): Promise<readonly BootOrder[]> {
+    const orders: BootOrder[] = [];
+    for (const route of this.#services.routes)
+      orders.push(...((await route.unknown?.(mac, client, { ...client, token: undefined })) ?? []));
+    return orders;
+  }
+
+  async #install(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot> {
+    for (const route of this.#services.routes) {
+      const found = await route.install?.(snapshot, node, image, vantage);
+      if (found) return found;
+    }
+    throw new Fault('invalid', `The image ${image.name} is installed, and nothing here serves an installer for it.`);
+  }
+}

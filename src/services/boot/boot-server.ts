@@ -10,24 +10,17 @@ import type { Images } from '../images/images.ts';
 import type { NodeStatus } from '../node-status.ts';
 import type { SshHostKeys } from '../ssh-host-keys.ts';
 import { BootWatcher } from './boot-watcher.ts';
-import { Loaders } from './loaders/loaders.ts';
+import { Loaders } from './loaders.ts';
 import { NodeIndex } from './node-index.ts';
-import { NodeOrders } from './node-orders.ts';
+import { NodeOrders } from './boot-order.ts';
 import { BootPacks } from './packs.ts';
-import { Ramdisks } from './ramdisks.ts';
+import { Ramdisks } from './ramdisk.ts';
 import { BootReports } from './reports.ts';
-import { answerRoom } from './rooms/answer-room.ts';
-import { imageRoom } from './rooms/image-room.ts';
-import { installRoom } from './rooms/install-room.ts';
-import { loaderRoom } from './rooms/loader-room.ts';
-import { loginRoom } from './rooms/login-room.ts';
-import { postscriptRoom } from './rooms/postscript-room.ts';
-import { ramdiskRoom } from './rooms/ramdisk-room.ts';
-import { referenceRoom } from './rooms/reference-room.ts';
-import { reportRoom } from './rooms/report-room.ts';
-import type { BootRoom } from './rooms/room.ts';
-import { scriptRoom } from './rooms/script-room.ts';
-import { stateliteRoom } from './rooms/statelite-room.ts';
+import { answerRoute, loginRoute, postscriptRoute, stateliteRoute } from './routes/own-files.ts';
+import { imageRoute, installRoute, loaderRoute, ramdiskRoute } from './routes/files.ts';
+import { referenceRoute, scriptRoute } from './routes/scripts.ts';
+import { reportRoute } from './routes/reports.ts';
+import type { BootRoute } from './routes/route.ts';
 import { BootCatalog } from './server/catalog.ts';
 import { HttpListener, type ListenerServices } from './server/http-listener.ts';
 import { BootNginx } from './server/nginx.ts';
@@ -41,7 +34,7 @@ export interface BootSurroundings {
   readonly log: Logger;
   readonly images: Images;
   readonly status: NodeStatus;
-  readonly hostKeys: Pick<SshHostKeys, 'told'>;
+  readonly hostKeys: Pick<SshHostKeys, 'report'>;
   readonly dhcp: Pick<Dhcp, 'gaveToFirmware'>;
   /** The directory of the scripts that nodes run. */
   readonly postscripts: string;
@@ -55,7 +48,7 @@ export class BootServer {
   readonly tokens: BootTokens;
   readonly ramdisks: Ramdisks;
   /** What other parts of network boot add is put here before the start. */
-  readonly rooms: BootRoom[];
+  readonly routes: BootRoute[];
   readonly #settings: BootSettings;
   readonly #log: Logger;
   readonly #loaders: Loaders;
@@ -85,23 +78,23 @@ export class BootServer {
       },
     }));
     const loaders = (this.#loaders = new Loaders(directory));
-    const rooms: BootRoom[] = (this.rooms = []);
+    const routes: BootRoute[] = (this.routes = []);
     const own = directory === undefined ? [] : [join(directory, 'ramdisk')];
     const ramdisks = (this.ramdisks = new Ramdisks([...own, join(data, 'ramdisk')]));
     const packs = new BootPacks(images);
-    const orders = new NodeOrders({ index, tokens, packs, ramdisks, rooms, log });
-    rooms.push(
-      scriptRoom(index, orders),
-      imageRoom(packs, index),
-      loaderRoom(loaders, index, log),
-      ramdiskRoom(ramdisks, index),
-      referenceRoom(index, orders),
-      installRoom(index),
-      postscriptRoom(index, tokens, postscripts),
-      stateliteRoom(index, tokens),
-      loginRoom(tokens, images.publicKey),
-      answerRoom(images, index, tokens),
-      reportRoom({ store, tokens, reports, hostKeys, log }),
+    const orders = new NodeOrders({ index, tokens, packs, ramdisks, routes, log });
+    routes.push(
+      scriptRoute(index, orders),
+      imageRoute(packs, index),
+      loaderRoute(loaders, index, log),
+      ramdiskRoute(ramdisks, index),
+      referenceRoute(index, orders),
+      installRoute(index),
+      postscriptRoute(index, tokens, postscripts),
+      stateliteRoute(index, tokens),
+      loginRoute(tokens, images.publicKey),
+      answerRoute(images, index, tokens),
+      reportRoute({ store, tokens, reports, hostKeys, log }),
     );
   }
 
@@ -109,10 +102,10 @@ export class BootServer {
   async start(): Promise<void> {
     const { listen = [], tftpListen = [] } = this.#settings;
     const log = this.#log;
-    const { reports, rooms } = this;
+    const { reports, routes } = this;
     const { maxConnectionsPerAddress } = this.#settings;
     const countedAs = (address: string): string => this.index.countedAs(address);
-    const services = { catalog: new BootCatalog(rooms), reports, rooms, log, maxConnectionsPerAddress, countedAs };
+    const services = { catalog: new BootCatalog(routes), reports, routes, log, maxConnectionsPerAddress, countedAs };
     await this.#startHttp(listen, services);
     const httpPort = (): number => this.#addresses[0]?.port ?? 80;
     for (const address of tftpListen) {
@@ -121,7 +114,7 @@ export class BootServer {
       log.info(`boot files are served by TFTP at ${formatListen({ ...address, port: server.port })}`);
     }
     for (const address of this.#addresses) log.info(`boot files are served at http://${formatListen(address)}/`);
-    if (listen.length + tftpListen.length > 0) this.#tellLoaders();
+    if (listen.length + tftpListen.length > 0) this.#logLoaders();
   }
 
   async #startHttp(listen: readonly ListenAddress[], services: ListenerServices): Promise<void> {
@@ -143,7 +136,7 @@ export class BootServer {
     return (this.#settings.listen ?? this.#settings.tftpListen) !== undefined;
   }
 
-  #tellLoaders(): void {
+  #logLoaders(): void {
     this.#log.info(`boot loaders that are here: ${this.#loaders.names().join(', ') || 'none'}`);
     for (const sentence of this.#loaders.missing()) this.#log.warn(`a boot loader is missing: ${sentence}`);
   }

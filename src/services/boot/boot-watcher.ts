@@ -73,7 +73,7 @@ export class BootWatcher {
     return this.#surroundings.status.flush();
   }
 
-  /** Machines go on booting; nobody is told how it ended. */
+  /** Machines go on booting; nobody learns how it ended. */
   close(): void {
     this.#isClosed = true;
     for (const watch of this.#watches.values()) watch.leave();

@@ -1,16 +1,16 @@
-import type { Boot, BootNote, BootStep, ForeignAsker } from './reports.ts';
+import type { Boot, BootNote, BootStep, ForeignClient } from './reports.ts';
 import { isLocalState } from './states.ts';
 
-/** What is known of a node besides what it fetched and told. */
+/** What is known of a node besides what it fetched and reported. */
 export interface Circumstances {
   /** What it is to boot. */
   readonly state: string;
   /** Whether machines can fetch anything here. */
   readonly isServed: boolean;
-  /** When DHCP has given it an address, the oldest first; undefined: that cannot be told. */
+  /** When DHCP has given it an address, the oldest first; undefined: that is not known. */
   readonly answered: readonly Date[] | undefined;
   /** Who has asked for its script from another address. */
-  readonly foreign: ForeignAsker | undefined;
+  readonly foreign: ForeignClient | undefined;
   /** Since when its system runs; scripts that it fetched later have no token. */
   readonly closedSince: Date | undefined;
   readonly now: Date;
@@ -24,10 +24,10 @@ export function diagnose(boot: Boot | undefined, circumstances: Circumstances): 
   const foreign = foreignSince(circumstances, last?.at);
   if (!boot || !last) return unseen(circumstances) + foreign;
   const asked = askedSince(circumstances, last.at);
-  const told = sentence(boot, last, circumstances);
+  const state = sentence(boot, last, circumstances);
   // Also what runs on the node by now asks again when half of the time of its address is over.
   return (
-    (asked === '' ? told : `${told} It has asked DHCP ${asked} since.`) + withoutToken(boot, circumstances) + foreign
+    (asked === '' ? state : `${state} It has asked DHCP ${asked} since.`) + withoutToken(boot, circumstances) + foreign
   );
 }
 
@@ -55,7 +55,7 @@ function sentence(boot: Boot, last: BootNote, { state, now }: Circumstances): st
 
 function unseen(circumstances: Circumstances): string {
   const { state, answered } = circumstances;
-  if (state === 'offline') return 'It was told to boot nothing from here (its state is offline), and has not asked.';
+  if (state === 'offline') return 'Its state is offline, so it boots nothing from here, and it has not asked.';
   const asked = askedSince(circumstances, new Date(0));
   if (asked !== '')
     return `It asked DHCP ${asked}, and never fetched a loader or the boot script: is the server of boot files of its network (tftpserver) the right one, and does its firmware boot from the network?`;
@@ -87,8 +87,8 @@ interface Seen {
 
 type Sentence = (seen: Seen) => string;
 
-const told: Sentence = ({ last, since }) =>
-  `It told ${since} that it is at "${last.step}"${last.text === undefined ? '' : `: ${last.text}`}. Nothing was heard since.`;
+const reported: Sentence = ({ last, since }) =>
+  `It reported ${since} that it is at "${last.step}"${last.text === undefined ? '' : `: ${last.text}`}. Nothing was heard since.`;
 
 const sentences: Readonly<Record<BootStep, Sentence>> = {
   loader: ({ when, last }) =>
@@ -104,17 +104,17 @@ const sentences: Readonly<Record<BootStep, Sentence>> = {
   answer: ({ when }) => `The installer fetched its answers${when}. Nothing was heard since.`,
   bundle: ({ when }) => `It fetched its scripts${when}. Nothing was heard since.`,
   plan: ({ when }) =>
-    `It was told of its statelite files${when}. Nothing was heard since: do the servers of statemnt and litetree answer it?`,
+    `It fetched the list of its statelite files${when}. Nothing was heard since: do the servers of statemnt and litetree answer it?`,
   file: ({ last, when }) => `The installer fetched ${last.text ?? 'a file'}${when}. Nothing was heard since.`,
-  initramfs: told,
-  fetching: told,
-  fetched: told,
-  writing: told,
-  written: told,
-  installing: told,
-  installed: told,
-  booting: told,
-  postscripts: told,
+  initramfs: reported,
+  fetching: reported,
+  fetched: reported,
+  writing: reported,
+  written: reported,
+  installing: reported,
+  installed: reported,
+  booting: reported,
+  postscripts: reported,
   booted: ({ since }) => `It has booted, ${since}.`,
   failed: ({ last, since }) => `It failed ${since}${last.text === undefined ? '' : `: ${last.text}`}.`,
 };

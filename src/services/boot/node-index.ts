@@ -2,11 +2,19 @@ import { canonicalAddress, networkOf } from '../../access/addresses.ts';
 import { Fault } from '../../core/errors.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import type { Store } from '../../database/store.ts';
+import { tableNamed } from '../../database/tables.ts';
 import type { EffectiveReader } from '../../objects/effective.ts';
 import { interfacesOf } from '../../objects/host-interfaces.ts';
 import { NodeMarks } from '../../objects/node-marks.ts';
-import { reservationsOf } from '../dhcp/reservations.ts';
-import { macsOf } from './node-macs.ts';
+import { normalMac, reservationsOf } from '../dhcp/reservations.ts';
+
+const macTable = tableNamed('mac');
+
+/** The MAC addresses of a node, in lower case with colons; what is none is passed over. */
+export const macsOf = (reader: EffectiveReader, node: string): string[] =>
+  (reader.row(macTable, node)?.['mac'] ?? '')
+    .split('|')
+    .flatMap((part) => normalMac(part.split('!', 1)[0]!.trim()) ?? []);
 
 /** Which node has an address or a MAC. What several nodes claim by their definitions is nobody's, unless a reservation decides it. */
 export class NodeIndex {
@@ -48,7 +56,7 @@ export class NodeIndex {
   }
 }
 
-/** A value that is wrong gives the node no address; whoever uses it elsewhere is told. */
+/** A value that is wrong gives the node no address; whoever uses it elsewhere gets the error. */
 function interfaceAddresses(reader: EffectiveReader, node: string): string[] {
   try {
     return interfacesOf(reader, node).flatMap(({ ip }) => ip ?? []);

@@ -46,7 +46,7 @@ export interface Boot {
 }
 
 /** Somebody who asked for the boot script of a node from an address that is not the node's. */
-export interface ForeignAsker {
+export interface ForeignClient {
   readonly address: string;
   readonly at: Date;
 }
@@ -80,7 +80,7 @@ interface KeptBoot extends Boot {
 export class BootReports {
   readonly #status: Pick<NodeStatus, 'note'>;
   readonly #boots = new Map<string, KeptBoot>();
-  readonly #foreign = new Map<string, ForeignAsker>();
+  readonly #foreign = new Map<string, ForeignClient>();
   readonly #listeners = new Set<Listener>();
   /** What came before is not known. */
   readonly since = new Date();
@@ -106,13 +106,13 @@ export class BootReports {
     for (const listener of this.#listeners) listener(node, note);
   }
 
-  /** It may be the node with a wrong address, or anybody: it is told to people, and changes nothing. */
-  noteForeign(node: string, asker: ForeignAsker): void {
-    this.#foreign.set(node, asker);
+  /** It may be the node with a wrong address, or anybody: people see it, and it changes nothing. */
+  noteForeign(node: string, client: ForeignClient): void {
+    this.#foreign.set(node, client);
   }
 
   /** The last of them. */
-  foreignOf(node: string): ForeignAsker | undefined {
+  foreignOf(node: string): ForeignClient | undefined {
     return this.#foreign.get(node);
   }
 

@@ -1,13 +1,12 @@
 import { Fault } from '../../core/errors.ts';
-import { type NodeResult, nodeFailure } from '../../core/results.ts';
+import { nodeFailure, type NodeResult } from '../../core/results.ts';
 import { eachInSlices, type Sliced } from '../../core/slices.ts';
 import type { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, effectiveReader } from '../../objects/effective.ts';
+import { type BootMethod, bootMethods, isBootMethod } from './scripts/reference.ts';
 import { endToken } from './tokens.ts';
-import { bootMethods, isBootMethod } from './scripts.ts';
-import { methodProblem } from './usual-methods.ts';
 
 /** What a node is to do at its next boot from the network. */
 export type BootState =
@@ -94,12 +93,12 @@ export const statesOnDiscovery = (text: string): string =>
 function checkedDiscovery(text: string): string {
   const { first } = parseBootStates(statesOnDiscovery(text));
   if (['next', 'enact', 'ondiscover'].includes(first.kind))
-    throw new Fault('invalid', `On discovery a machine cannot be told "${text}".`);
+    throw new Fault('invalid', `On discovery a machine cannot get the state "${text}".`);
   return text;
 }
 
 /**
- * Brings nodes to a state: what they are told to do stands in `chain`, what they then are in `nodetype`. A node that cannot be brought
+ * Brings nodes to a state: what they are to do stands in `chain`, what they then are in `nodetype`. A node that cannot be brought
  * there fails alone. An image that is named and does not exist refuses all.
  */
 export function* planBootStates(
@@ -220,7 +219,22 @@ function isDiskless(snapshot: Snapshot, reader: EffectiveReader, node: string): 
   return method === 'netboot' || method === 'statelite';
 }
 
-/** What a node will do, as it is shown: one that was never told to do anything gets nothing from here. */
+/** What a node will do, as it is shown: one that never got a state gets nothing from here. */
 export const shownBootState = (reader: EffectiveReader, node: string): string =>
   reader.row(chainTable, node)?.['currstate'] ??
   (reader.row(resourceTable, node)?.['netboot'] === 'pxe' ? 'boot' : 'offline');
+
+/** How machines of an architecture usually boot from the network. */
+const usualMethods: Readonly<Record<string, readonly BootMethod[]>> = {
+  x86_64: ['xnba', 'pxe', 'grub2', 'grub2-http', 'grub2-tftp'],
+  aarch64: ['xnba', 'grub2', 'grub2-http', 'grub2-tftp'],
+  ppc64: ['grub2', 'grub2-http', 'grub2-tftp'],
+  ppc64le: ['petitboot', 'grub2', 'grub2-http', 'grub2-tftp'],
+};
+
+/** What is odd about the way in which a node is to boot an image of the architecture. */
+export function methodProblem(method: string, arch: string): string | undefined {
+  const usual = usualMethods[arch];
+  if (!usual || (usual as readonly string[]).includes(method)) return undefined;
+  return `The attribute netboot is ${method}, which machines of ${arch} do not boot with; usual are ${usual.join(', ')}.`;
+}

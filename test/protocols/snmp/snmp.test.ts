@@ -12,7 +12,7 @@ import {
 } from '../../../src/protocols/snmp/ber.ts';
 import { decodeResponse, encodeGetBulk } from '../../../src/protocols/snmp/message.ts';
 import { walk } from '../../../src/protocols/snmp/walk.ts';
-import { readForwarding } from '../../../src/services/boot/discovery/forwarding-table.ts';
+import { readForwarding } from '../../../src/services/boot/discovery/switches.ts';
 import { type SnmpLab, startSwitch } from '../../lab/snmp.ts';
 
 describe('the encoding', () => {

@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { BootEntry, Load } from '../../../src/services/boot/boot-entry.ts';
-import { ipv4Number } from '../../../src/services/boot/ipv4-number.ts';
-import { bootFiles, type BootFiles, type BootMethod } from '../../../src/services/boot/scripts.ts';
+import {
+  type BootEntry,
+  bootFiles,
+  type BootFiles,
+  type BootMethod,
+  ipv4Number,
+  type Load,
+} from '../../../src/services/boot/scripts/reference.ts';
 
 interface Case {
   readonly method: BootMethod;

@@ -67,7 +67,7 @@ describe('a state', () => {
     ['boot,next', /next stands alone/],
     ['enact,boot', /enact stands alone/],
     ['ondiscover=bogus:x', /Unknown state bogus/],
-    ['ondiscover=next', /cannot be told "next"/],
+    ['ondiscover=next', /cannot get the state "next"/],
     ['iscsiboot', /iscsiboot is not offered/],
     ['runimage=archive.tgz', /needs the URL of an archive/],
     ['runcmd=a\nb', /not printable ASCII/],

@@ -1,23 +1,60 @@
+import { Fault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
-import { Fault } from '../../../core/errors.ts';
+import type { Images } from '../../images/images.ts';
+import { listFileFor } from '../../images/media/list-files.ts';
 import type { ImagePaths } from '../../images/paths.ts';
 import { readRealText } from '../../update/findings.ts';
-import { listFiles, type NodeImage } from '../../update/node-image.ts';
+import { imageOf, listFiles, type NodeImage } from '../../update/node-image.ts';
 import { readPackageLists, withoutDirectories } from '../../update/package-list.ts';
 import { autoinstall } from './autoinstall.ts';
 import { autoyast } from './autoyast.ts';
-import { Expansion, type ReadFile } from './expand.ts';
-import { type Access, type Asking, gatherFacts, type InstallFacts } from './facts.ts';
-import { templateOf } from './find-template.ts';
+import {
+  type Access,
+  type Asking,
+  gatherFacts,
+  type InstallFacts,
+  type InstallSource,
+  sourcesOf,
+  wantedOf,
+} from './facts.ts';
 import { installedScript } from './installed-script.ts';
-import { type AnswerFile, type Installer, type InstallerName, installerOf } from './installer.ts';
-import { type InstallSource, sourcesOf } from './install-source.ts';
+import { type AnswerFile, type Installer, type InstallerName, installerOf, lines } from './installer.ts';
 import { kickstart } from './kickstart.ts';
-import { wantedOf } from './packages.ts';
 import { readDefinitions, readScripts } from './partition-files.ts';
-import { lines } from './pieces.ts';
 import { preseed } from './preseed.ts';
+import { Expansion, type ReadFile } from './template.ts';
+
+/** The image that a node is installed from. */
+export function installedImage(snapshot: Snapshot, node: string): NodeImage {
+  const image = imageOf(effectiveReader(snapshot), node);
+  if (image.name === '') throw new Fault('invalid', 'The attribute provmethod of the node names no image.');
+  if (image.method !== 'install')
+    throw new Fault('invalid', `The image ${image.name} is not installed: its provmethod is "${image.method}".`);
+  return image;
+}
+
+/** The answers for a node, with what lets people and us in. */
+export async function answersFor(
+  images: Images,
+  snapshot: Snapshot,
+  node: string,
+  asking: Asking,
+): Promise<AnswerFile[]> {
+  const image = installedImage(snapshot, node);
+  // Not all installers know the method that is best now.
+  const rootPassword = await images.rootPassword(snapshot, image.name, 'sha512');
+  return answersWith({ rootPassword, publicKey: images.publicKey }, images, snapshot, node, asking);
+}
+
+export const answersWith = (
+  access: Access,
+  { paths }: Images,
+  snapshot: Snapshot,
+  node: string,
+  asking: Asking,
+): Promise<AnswerFile[]> =>
+  answerFiles({ snapshot, paths, node, image: installedImage(snapshot, node), ...asking, ...access });
 
 const installers: Readonly<Record<InstallerName, Installer>> = { kickstart, preseed, autoinstall, autoyast };
 
@@ -76,4 +113,17 @@ async function factsOf(wanted: AnswersWanted, read: ReadFile): Promise<InstallFa
     sources: [...sourcesOf(snapshot, paths, image, 'pkgdir', server), ...otherSources],
     packages: wantedOf([...(await lists('pkglist', 'pkglist')), ...others]),
   };
+}
+
+/** The template that an image names, else the administrator's for its profile, else the one that comes with muster. */
+export function templateOf(installdir: string, image: NodeImage): string {
+  const named = image.attribute('template');
+  if (named !== '') return named;
+  const found = listFileFor(installdir, image, 'install', 'tmpl');
+  if (found !== undefined) return found;
+  const { os, profile } = image;
+  throw new Fault(
+    'invalid',
+    `${image.name}: there is no template for the profile ${JSON.stringify(profile)} of ${os}; set its attribute template, or put ${profile}.tmpl into ${installdir}/custom/install.`,
+  );
 }

@@ -1,12 +1,16 @@
+import { relative } from 'node:path';
 import { Fault } from '../../../core/errors.ts';
 import { dotted, ipText, parseIp } from '../../../core/ip.ts';
+import type { Snapshot } from '../../../database/snapshot.ts';
 import { type EffectiveReader, listItems, siteValue } from '../../../objects/effective.ts';
 import { networkOf } from '../../../objects/networks.ts';
 import { nodeAttribute } from '../../../objects/node-attributes.ts';
+import { type PackageSource, parseSources } from '../../images/build/package-sources.ts';
+import type { ImagePaths } from '../../images/paths.ts';
+import { isBelow, realPlace } from '../../images/real-paths.ts';
 import type { NodeImage } from '../../update/node-image.ts';
-import type { InstallSource } from './install-source.ts';
-import { given, type Value } from './pieces.ts';
-import { hostValue, typed } from './values.ts';
+import type { PackageStep } from '../../update/package-list.ts';
+import { given, type Value } from './installer.ts';
 
 /** What a listener knows about the node that asks. */
 export interface Asking {
@@ -130,3 +134,99 @@ export function mainSource({ sources, image }: Pick<InstallFacts, 'sources' | 'i
   if (first) return first;
   throw new Fault('invalid', `${image.name}: pkgdir must name the tree that copycds made, or the URL of a repository.`);
 }
+
+/** Where an installer gets packages from. */
+export interface InstallSource {
+  readonly url: string;
+  /** Behind a URL of apt. */
+  readonly suite?: string;
+  readonly components: readonly string[];
+  /** The directory of a tree that the boot listener serves at the URL. */
+  readonly directory?: string;
+}
+
+export const isTree = ({ directory }: InstallSource): boolean => directory !== undefined;
+
+/** The place of a directory below the URL of this server; undefined: it is not served. */
+export function installPath(installdir: string, directory: string): string | undefined {
+  const root = realPlace(installdir);
+  return directory !== root && isBelow(directory, root) ? `boot/install/${relative(root, directory)}` : undefined;
+}
+
+/** What an attribute such as `pkgdir` names, as nodes reach it. */
+export function sourcesOf(
+  snapshot: Snapshot,
+  paths: ImagePaths,
+  image: NodeImage,
+  attribute: 'pkgdir' | 'otherpkgdir',
+  server: string,
+): InstallSource[] {
+  const what = `${image.name}: ${attribute}`;
+  const admit = (path: string): string => paths.source(snapshot, path, what);
+  return parseSources(image.attribute(attribute), what, admit).map((source) =>
+    reached(snapshot, paths, source, what, server),
+  );
+}
+
+function reached(
+  snapshot: Snapshot,
+  paths: ImagePaths,
+  source: PackageSource,
+  what: string,
+  server: string,
+): InstallSource {
+  if (source.kind === 'url') {
+    const { url, suite, components } = source;
+    return { url, components, ...(suite === undefined ? {} : { suite }) };
+  }
+  const path = installPath(paths.installDirectory(snapshot), source.path);
+  if (path === undefined)
+    throw new Fault(
+      'invalid',
+      `${what} ${source.path} is not below ${paths.installDirectory(snapshot)}, the only directory that installers get files from.`,
+    );
+  return { url: `http://${server}/${path}`, components: [], directory: source.path };
+}
+
+/** All steps of package lists at once: an installer takes no order of its own. */
+export function wantedOf(steps: readonly PackageStep[]): PackagesWanted {
+  const names = [...new Set(steps.flatMap(({ install }) => install))];
+  return {
+    install: names.filter((name) => !name.startsWith('@')),
+    groups: names.filter((name) => name.startsWith('@')),
+    remove: [...new Set(steps.flatMap(({ removeBefore, removeAfter }) => [...removeBefore, ...removeAfter]))],
+  };
+}
+
+/** What the values that answer files are made of look like. */
+const types = {
+  name: /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/,
+  timezone: /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/,
+  locale: /^[A-Za-z]{1,8}(_[A-Z]{2})?(\.[A-Za-z0-9-]+)?(@[a-z]+)?$/,
+  keyboard: /^[a-z][a-z0-9-]{0,31}$/,
+  nic: /^[A-Za-z0-9][A-Za-z0-9._-]{0,14}$/,
+  mac: /^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$/,
+  disk: /^\/dev\/[A-Za-z0-9][A-Za-z0-9._:+@/-]*$/,
+} as const;
+
+const shown: Readonly<Record<keyof typeof types | 'address', string>> = {
+  name: 'a host or domain name',
+  timezone: 'a time zone such as Europe/Vienna',
+  locale: 'a locale such as en_US.UTF-8',
+  keyboard: 'a keyboard layout such as us',
+  nic: 'the name of a network interface',
+  mac: 'a MAC address',
+  disk: 'a disk such as /dev/sda',
+  address: 'an IP address',
+};
+
+/** A value that must look like what it is used as. */
+export function typed(text: string, type: keyof typeof shown, from: string): Value {
+  const fits = type === 'address' ? parseIp(text) !== undefined : types[type].test(text) && !text.includes('..');
+  if (fits) return given(text, from);
+  throw new Fault('invalid', `${from} is ${JSON.stringify(text)}, which is not ${shown[type]}.`);
+}
+
+/** A name or an address of a host. */
+export const hostValue = (text: string, from: string): Value =>
+  typed(text, parseIp(text) === undefined ? 'name' : 'address', from);

@@ -8,9 +8,8 @@ import { architecture } from '../../images/build/families.ts';
 import type { ImagePaths } from '../../images/paths.ts';
 import type { NodeImage } from '../../update/node-image.ts';
 import type { InstallBoot } from '../boot-order.ts';
-import { type Asking, gatherFacts, mainSource } from './facts.ts';
+import { type Asking, gatherFacts, installPath, mainSource, sourcesOf } from './facts.ts';
 import { type InstallerName, installerOf, majorOf } from './installer.ts';
-import { installPath, sourcesOf } from './install-source.ts';
 
 interface BootWanted extends Asking {
   readonly snapshot: Snapshot;

@@ -1,8 +1,7 @@
 import { Fault } from '../../../core/errors.ts';
-import type { NodeImage } from '../../update/node-image.ts';
 import { familyOf, versionOf } from '../../images/build/families.ts';
+import type { NodeImage } from '../../update/node-image.ts';
 import type { InstallFacts } from './facts.ts';
-import type { Piece } from './pieces.ts';
 
 export type InstallerName = 'kickstart' | 'preseed' | 'autoinstall' | 'autoyast';
 
@@ -59,3 +58,26 @@ export const majorOf = (os: string): number => Number.parseInt(versionOf(os), 10
 /** A partition file that this installer has no use for. */
 export const unusable = (what: string, instead: string): Fault =>
   new Fault('invalid', `partitionfile: ${what}; ${instead}.`);
+
+/** A value that somebody gave: wherever it is written, it must stay one value. */
+export interface Value {
+  readonly value: string;
+  /** Where it comes from, for sentences about it. */
+  readonly from: string;
+}
+
+/** A part of an answer file: text that stands there as it is, or a value. */
+export type Piece = string | Value;
+
+export const given = (value: string, from: string): Value => ({ value, from });
+
+/** Text with values in it, and with other such texts. */
+export function pieces(strings: TemplateStringsArray, ...values: readonly (Value | readonly Piece[])[]): Piece[] {
+  return strings.flatMap((text, index) => {
+    const value = values[index];
+    return value === undefined ? [text] : 'value' in value ? [text, value] : [text, ...value];
+  });
+}
+
+/** Lines of text, each with its end. */
+export const lines = (...each: readonly (readonly Piece[])[]): Piece[] => each.flatMap((line) => [...line, '\n']);

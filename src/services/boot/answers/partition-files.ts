@@ -1,9 +1,8 @@
 import { Fault } from '../../../core/errors.ts';
 import { listItems } from '../../../objects/effective.ts';
-import type { Expansion, ReadFile } from './expand.ts';
-import type { Partitions } from './installer.ts';
-import type { Piece } from './pieces.ts';
-import { typed } from './values.ts';
+import type { Expansion, ReadFile } from './template.ts';
+import type { Partitions, Piece } from './installer.ts';
+import { typed } from './facts.ts';
 
 interface PartitionFile {
   readonly isScript: boolean;

@@ -1,11 +1,17 @@
 import { Fault } from '../../../core/errors.ts';
 import { suiteOf } from '../../images/build/families.ts';
-import { type InstallFacts, mainSource, nodeUrl } from './facts.ts';
-import { isTree } from './install-source.ts';
-import type { AnswerFile, Block, Installer, Partitions } from './installer.ts';
-import { given, type Piece, pieces } from './pieces.ts';
-import { PreseedWriter } from './writers/preseed.ts';
-import { render } from './writers/writer.ts';
+import { type InstallFacts, isTree, mainSource, nodeUrl } from './facts.ts';
+import {
+  type AnswerFile,
+  type Block,
+  given,
+  type Installer,
+  type Partitions,
+  type Piece,
+  pieces,
+  type Value,
+} from './installer.ts';
+import { plainOnly, render, ShellText, type Writer } from './writer.ts';
 
 /** The Debian installer: Debian, and Ubuntu before 20.04. */
 export const preseed: Installer = {
@@ -146,4 +152,63 @@ function scripts({ script, diskScript }: Partitions): AnswerFile[] {
     ...(script === undefined ? [] : [{ name: 'partition.sh', text: script }]),
     ...(diskScript === undefined ? [] : [{ name: 'disk.sh', text: diskScript }]),
   ];
+}
+
+const questionName = /^[A-Za-z0-9_.+/-]+$/;
+const answerLine = /^\s*\S+\s+(\S+)\s+\S+\s/;
+
+/** Preseed: each line is the owner, name and type of a question, and behind these its answer up to the end of the line. */
+export class PreseedWriter implements Writer {
+  #line = '';
+  /** The answer, where it is a command. */
+  #command: ShellText | undefined;
+
+  text(text: string): void {
+    const [first = '', ...rest] = text.split('\n');
+    this.#add(first);
+    for (const line of rest) {
+      // A backslash makes the next line part of this one.
+      if (!this.#line.endsWith('\\') || this.#line.startsWith('#')) {
+        this.#line = '';
+        this.#command = undefined;
+      }
+      this.#add(line);
+    }
+  }
+
+  #add(text: string): void {
+    this.#line += text;
+    if (this.#command) {
+      this.#command.text(text);
+      return;
+    }
+    const [before = '', question = ''] = answerLine.exec(this.#line) ?? [];
+    if (!question.endsWith('_command')) return;
+    this.#command = new ShellText();
+    this.#command.text(this.#line.slice(before.length));
+  }
+
+  value(value: Value, after: string): string {
+    const written = this.#written(value, after);
+    this.#line += written;
+    return written;
+  }
+
+  #written(value: Value, after: string): string {
+    if (this.#line.startsWith('#')) return plainOnly(value, 'in a comment');
+    if (!answerLine.test(this.#line)) {
+      if (questionName.test(value.value)) return value.value;
+      throw new Fault(
+        'invalid',
+        `${value.from} has the value ${JSON.stringify(value.value)}, which is no name of a question.`,
+      );
+    }
+    if (this.#command) return this.#command.value(value);
+    if (after === '' && value.value.endsWith('\\'))
+      throw new Fault(
+        'invalid',
+        `${value.from} has the value ${JSON.stringify(value.value)}: with a backslash at its end the next line would be part of it.`,
+      );
+    return value.value;
+  }
 }

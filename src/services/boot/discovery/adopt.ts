@@ -9,7 +9,7 @@ import { type EffectiveReader, effectiveReader } from '../../../objects/effectiv
 import { nodeAttribute } from '../../../objects/node-attributes.ts';
 import { nodeType } from '../../../objects/types.ts';
 import { parseBootStates, planBootStates, statesOnDiscovery } from '../states.ts';
-import { identityOf } from './facts.ts';
+import { identityOf } from './match.ts';
 import type { Machine } from './machine.ts';
 
 export interface Adoption {
@@ -61,7 +61,7 @@ function keepProcessor(
   return [];
 }
 
-/** The state that a node waits for as soon as its machine is known: its chain, else what it is told already, else its image. */
+/** The state that a node waits for as soon as its machine is known: its chain, else its present state, else its image. */
 export function stateAfterDiscovery(reader: EffectiveReader, node: string): string | undefined {
   const { chain = '', ondiscover = '', currstate } = reader.row(tableNamed('chain'), node) ?? {};
   if (chain !== '') return chain;
@@ -83,7 +83,7 @@ function goOn(draft: Draft, node: string): string[] {
   }
 }
 
-/** Machines without a UUID of their own are told apart by the MAC they boot from. */
+/** Machines without a UUID of their own are distinguished by the MAC they boot from. */
 export const keyOfMachine = ({ uuid, mac }: Machine): string => uuid ?? `mac-${mac.replaceAll(':', '')}`;
 
 const recordOf = (node: string, by: readonly string[], machine: Machine, now: Date) => {

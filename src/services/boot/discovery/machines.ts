@@ -11,12 +11,11 @@ import { effectiveReader } from '../../../objects/effective.ts';
 import { networksOf } from '../../../objects/networks.ts';
 import type { Dhcp } from '../../dhcp/dhcp.ts';
 import type { NodeIndex } from '../node-index.ts';
-import { followReservations } from '../reservations.ts';
+import { followReservations } from '../set-states.ts';
 import { shownBootState } from '../states.ts';
 import { planAdoption } from './adopt.ts';
-import { identityOf, KnownMachines } from './facts.ts';
+import { identityOf, KnownMachines, match } from './match.ts';
 import { type Machine, readMachine } from './machine.ts';
-import { match } from './match.ts';
 import { discoveryIsOn, nextInOrder, openRanges } from './ranges.ts';
 import type { Switches } from './switches.ts';
 import { type Unmatched, UnmatchedMachines } from './unmatched.ts';
@@ -31,11 +30,11 @@ export interface DiscoveryServices {
   readonly processorNetworks: readonly string[] | undefined;
 }
 
-/** What a machine is told. */
+/** What a machine is to do. */
 const again = 'wait 30';
 const reboot = 'reboot';
 
-/** What a machine says that was told nothing else. */
+/** What a machine says that has no other orders. */
 const discovering = 'discover';
 
 /** Milliseconds between two lines of the log about false reports from one node. */
@@ -71,7 +70,7 @@ export class MachineDiscovery {
   readonly #processorNetworks: readonly Prefix[];
   readonly #known = new KnownMachines();
   readonly #unmatched = new UnmatchedMachines();
-  /** When the log was last told of false reports from a node. */
+  /** When a warning of false reports from a node was last logged. */
   readonly #warned = new Map<string, number>();
 
   constructor(services: DiscoveryServices) {

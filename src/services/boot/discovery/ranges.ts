@@ -4,8 +4,7 @@ import { Snapshot } from '../../../database/snapshot.ts';
 import { isEnabled, type Row } from '../../../database/tables.ts';
 import { expandRange, type RangeOptions } from '../../../objects/cluster.ts';
 import { effectiveReader, siteValue } from '../../../objects/effective.ts';
-import { identityOf } from './facts.ts';
-import { isFree } from './match.ts';
+import { identityOf, isFree } from './match.ts';
 
 const table = 'discoveryrange';
 

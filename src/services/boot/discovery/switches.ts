@@ -10,9 +10,10 @@ import type { SortedMap } from '../../../database/sorted-map.ts';
 import { type Row, tableNamed } from '../../../database/tables.ts';
 import { effectiveReader } from '../../../objects/effective.ts';
 import { nodeAttribute } from '../../../objects/node-attributes.ts';
-import type { SnmpAgent } from '../../../protocols/snmp/walk.ts';
+import { decodeInteger } from '../../../protocols/snmp/ber.ts';
+import type { Binding } from '../../../protocols/snmp/message.ts';
+import { type SnmpAgent, walk } from '../../../protocols/snmp/walk.ts';
 import type { Hosts } from '../../hosts/hosts.ts';
-import { readForwarding } from './forwarding-table.ts';
 import type { Neighbour } from './machine.ts';
 
 export interface SwitchServices {
@@ -91,4 +92,60 @@ export class Switches {
     if (!ip) throw new Fault('invalid', `The switch ${name} has no known address.`);
     return { address: await guard.admit(ipText(ip)), port, community };
   }
+}
+
+/** The name of a switch without its domain, in lower case. */
+export const switchName = (text: string): string => text.trim().toLowerCase().split('.', 1)[0]!;
+
+/** A port as definitions write it: `GigabitEthernet1/0/3` and `Gi1/0/3` are the same. */
+export function portName(text: string): string {
+  const lower = text.trim().toLowerCase().replaceAll(/\s+/g, '');
+  return lower.replace(/^[a-z]+(?=\d)/, (letters) => letters.slice(0, 2));
+}
+
+/**
+ * What definitions may call a port that calls itself so. A number alone means it if nothing before it counts: `swp3`, `Gi1/0/3`, but not
+ * `Gi2/0/3`, which is on another switch of a stack.
+ */
+export function namesOfPort(text: string): string[] {
+  const [, before = '', number] = /^(?:[a-z]*)((?:[01][/.:])*)0*(\d+)$/.exec(portName(text)) ?? [];
+  return [...new Set([portName(text), ...(number === undefined ? [] : [number, before + number])])];
+}
+
+/** RFC 4188 and RFC 4363: behind which port of the bridge a MAC address was seen, in all VLANs together or in each. */
+const ports = [1, 3, 6, 1, 2, 1, 17, 4, 3, 1, 2];
+const portsByVlan = [1, 3, 6, 1, 2, 1, 17, 7, 1, 2, 2, 1, 2];
+/** Which interface a port of the bridge is, and what that is called (RFC 2863). */
+const interfaces = [1, 3, 6, 1, 2, 1, 17, 1, 4, 1, 2];
+const interfaceNames = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
+
+/** The names of a switch's ports by the MAC addresses seen behind them. */
+export async function readForwarding(agent: SnmpAgent, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
+  const byVlan = await walk(agent, portsByVlan, signal);
+  const rows = byVlan.length > 0 ? byVlan : await walk(agent, ports, signal);
+  const interfaceOf = new Map(
+    (await walk(agent, interfaces, signal)).map(({ oid, content }) => [oid[0], numberIn(content)]),
+  );
+  const nameOf = new Map(
+    (await walk(agent, interfaceNames, signal)).map(({ oid, content }) => [oid[0], content.toString('latin1')]),
+  );
+  const found = new Map<string, string>();
+  for (const row of rows) {
+    const port = numberIn(row.content);
+    const mac = macOf(row);
+    // Port 0: it was learned in no way that tells one.
+    if (mac === undefined || !port) continue;
+    found.set(mac, nameOf.get(interfaceOf.get(port)) || String(port));
+  }
+  return found;
+}
+
+const numberIn = (content: Buffer): number | undefined =>
+  content.length > 0 && content.length <= 5 ? decodeInteger(content) : undefined;
+
+/** The last six numbers of the name. */
+function macOf({ oid }: Binding): string | undefined {
+  const bytes = oid.slice(-6);
+  if (bytes.length < 6 || bytes.some((byte) => byte > 255)) return undefined;
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join(':');
 }

@@ -34,15 +34,15 @@ export class UnmatchedMachines {
   readonly #ofNetwork = new Map<string, Set<string>>();
   #bytes = 0;
 
-  note(told: Machine, address: string, reason: string, now: number): void {
+  note(reported: Machine, address: string, reason: string, now: number): void {
     // Switches may have seen it behind many ports.
-    const machine = { ...told, neighbours: told.neighbours.slice(0, mostNeighbours) };
+    const machine = { ...reported, neighbours: reported.neighbours.slice(0, mostNeighbours) };
     const key = keyOfMachine(machine);
     const known = this.#machines.get(key);
     this.#remove(key);
     const network = networkOf(address);
     const bytes = JSON.stringify(machine).length + reason.length;
-    this.#makeRoom(network, bytes, now);
+    this.#makeSpace(network, bytes, now);
     const first = known?.first ?? now;
     const times = (known?.times ?? 0) + 1;
     this.#machines.set(key, { machine, address, reason, first, last: now, times, network, bytes });
@@ -61,7 +61,7 @@ export class UnmatchedMachines {
   }
 
   /** Those that were heard of least lately give way. */
-  #makeRoom(network: string, bytes: number, now: number): void {
+  #makeSpace(network: string, bytes: number, now: number): void {
     const ofNetwork = this.#ofNetwork.get(network);
     for (const key of ofNetwork ?? []) {
       if (ofNetwork!.size < mostOfNetwork) break;

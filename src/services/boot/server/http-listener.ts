@@ -7,20 +7,16 @@ import { hostProblem } from '../../../core/host-header.ts';
 import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
 import type { Logger } from '../../../core/log.ts';
 import type { BootReports } from '../reports.ts';
-import type { Asker, Found } from '../rooms/found.ts';
-import type { BootRoom } from '../rooms/room.ts';
-import type { BootCatalog } from './catalog.ts';
-import { asker } from './asker.ts';
-import { noteFetch } from './fetch-notes.ts';
-import { filesPrefix, proxyHeaders } from './nginx-configuration.ts';
-import { pathSegments } from './request-path.ts';
+import { bootClient, type BootClient, type BootRoute, type Found } from '../routes/route.ts';
+import { type BootCatalog, noteFetch, pathSegments } from './catalog.ts';
+import { filesPrefix, proxyHeaders } from './nginx.ts';
 import { type Sent, sendFile, sendText } from './send-file.ts';
 
 export interface ListenerServices {
   readonly catalog: BootCatalog;
   readonly reports: BootReports;
   /** Where what machines send goes. */
-  readonly rooms: readonly BootRoom[];
+  readonly routes: readonly BootRoute[];
   readonly log: Logger;
   readonly maxConnectionsPerAddress: number;
   /** What connections and transfers of an address are counted by. */
@@ -106,43 +102,43 @@ export class HttpListener {
     try {
       const problem = hostProblem(request);
       if (problem !== undefined) throw new Fault('malformed', problem);
-      const who = this.#askerOf(request);
+      const client = this.#clientOf(request);
       const segments = pathSegments((request.url ?? '').split('?', 1)[0]!);
       if (!segments) throw new Fault('unknown-path', 'There is nothing at this path.');
-      if (request.method === 'POST') await this.#take(request, response, segments, who);
-      else await this.#send(request, response, segments, who);
+      if (request.method === 'POST') await this.#take(request, response, segments, client);
+      else await this.#send(request, response, segments, client);
     } catch (error) {
       this.#fail(request, response, error);
     }
   }
 
-  #askerOf({ socket, headers }: IncomingMessage): Asker {
+  #clientOf({ socket, headers }: IncomingMessage): BootClient {
     const { proxySecret } = this.#services;
     if (proxySecret === undefined) {
       const { remoteAddress = '', localAddress = '', localPort = 80 } = socket;
-      return asker(remoteAddress, localAddress, localPort, 'http');
+      return bootClient(remoteAddress, localAddress, localPort, 'http');
     }
-    const [secret, client, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
+    const [secret, from, server, port] = (['secret', 'client', 'server', 'port'] as const).map((name) =>
       String(headers[proxyHeaders[name]] ?? ''),
     );
     if (!isSame(secret!, proxySecret)) throw new Fault('denied', 'This is for the nginx of muster alone.');
-    return asker(client!, server!, Number(port), 'http');
+    return bootClient(from!, server!, Number(port), 'http');
   }
 
   async #send(
     request: IncomingMessage,
     response: ServerResponse,
     segments: readonly string[],
-    who: Asker,
+    client: BootClient,
   ): Promise<void> {
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new Fault('method', 'Files can only be read here.');
-    const found = await this.#services.catalog.find(segments, who);
+    const found = await this.#services.catalog.find(segments, client);
     if (!found) throw new Fault('unknown-path', 'There is nothing at this path.');
     const at = new Date();
     const { bytes, complete } = await this.#answer(request, response, found);
     if (request.method === 'GET')
-      noteFetch(this.#services.reports, found, segments.join('/'), who.address, {
+      noteFetch(this.#services.reports, found, segments.join('/'), client.address, {
         at,
         source: 'http',
         bytes,
@@ -171,11 +167,11 @@ export class HttpListener {
     request: IncomingMessage,
     response: ServerResponse,
     segments: readonly string[],
-    who: Asker,
+    client: BootClient,
   ): Promise<void> {
     const body = await bodyOf(request);
-    for (const room of this.#services.rooms) {
-      const taken = await room.take?.(segments, body, who);
+    for (const route of this.#services.routes) {
+      const taken = await route.take?.(segments, body, client);
       if (!taken) continue;
       if (taken.text === '') response.writeHead(204).end();
       else response.writeHead(200, { 'Content-Type': 'text/plain' }).end(taken.text);

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Fault } from '../../../core/errors.ts';
 import { writeFileAtomically } from '../../../core/files.ts';
-import type { ListenAddress } from '../../../core/listen-address.ts';
+import { formatListen, type ListenAddress } from '../../../core/listen-address.ts';
 import type { Logger } from '../../../core/log.ts';
 import { type Daemon, makeDaemon, userNamed } from '../../daemons/daemon.ts';
 import type { BootSettings } from '../settings.ts';
-import { nginxConfiguration, readyPath } from './nginx-configuration.ts';
 
 const programs = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx'];
 /** Users that packages make for it. */
@@ -94,3 +93,109 @@ function answerOf({ host, port }: ListenAddress): Promise<string> {
     request.on('error', () => resolve(''));
   });
 }
+
+export interface NginxWanted {
+  /** Where machines ask. */
+  readonly listen: readonly ListenAddress[];
+  /** The port of muster's own listener on 127.0.0.1. */
+  readonly muster: number;
+  /** Shows muster that a request comes from this nginx. */
+  readonly secret: string;
+  /** What `readyPath` is answered with, which shows that this configuration is served. */
+  readonly mark: string;
+  readonly directory: string;
+  /** Whom its workers run as; undefined: whoever starts it. */
+  readonly user: string | undefined;
+  readonly maxConnectionsPerAddress: number;
+}
+
+/** Behind this stands the path of a file that muster lets a client have. */
+export const filesPrefix = '/muster-files';
+export const readyPath = '/boot/nginx-ready';
+export const proxyHeaders = {
+  secret: 'x-muster-proxy',
+  client: 'x-muster-client',
+  server: 'x-muster-server',
+  port: 'x-muster-port',
+  /** nginx could not read the file that it was led to. */
+  unreadable: 'x-muster-unreadable',
+} as const;
+
+/**
+ * Lets muster decide about each request and sends the files itself (sendfile). Bodies stay in memory, for the workers have no
+ * directory of their own. A file that the workers may not read is sent by muster.
+ */
+export function nginxConfiguration({
+  listen,
+  muster,
+  secret,
+  mark,
+  directory,
+  user,
+  maxConnectionsPerAddress,
+}: NginxWanted): string {
+  const forward = (unreadable: string): string[] => [
+    'proxy_http_version 1.1;',
+    'proxy_set_header Connection "";',
+    'proxy_set_header Host $http_host;',
+    `proxy_set_header ${proxyHeaders.secret} ${secret};`,
+    `proxy_set_header ${proxyHeaders.client} $remote_addr;`,
+    `proxy_set_header ${proxyHeaders.server} $server_addr;`,
+    `proxy_set_header ${proxyHeaders.port} $server_port;`,
+    `proxy_set_header ${proxyHeaders.unreadable} "${unreadable}";`,
+    'proxy_max_temp_file_size 0;',
+    'proxy_read_timeout 60s;',
+  ];
+  const lines = [
+    '# Made by muster at each start; what is changed here is lost.',
+    ...(user === undefined ? [] : [`user ${user};`]),
+    'daemon off;',
+    'worker_processes auto;',
+    `pid ${quoted(`${directory}/nginx.pid`)};`,
+    'error_log stderr warn;',
+    'events { worker_connections 4096; }',
+    'http {',
+    'access_log off;',
+    'server_tokens off;',
+    'default_type application/octet-stream;',
+    'sendfile on;',
+    // Others get their turn in between.
+    'sendfile_max_chunk 2m;',
+    'tcp_nopush on;',
+    'disable_symlinks on;',
+    'client_max_body_size 64k;',
+    'client_body_buffer_size 64k;',
+    ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (kind) => `${kind}_temp_path ${quoted(`${directory}/${kind}`)};`,
+    ),
+    'large_client_header_buffers 2 8k;',
+    'client_header_timeout 10s;',
+    'client_body_timeout 10s;',
+    'send_timeout 60s;',
+    'keepalive_timeout 15s;',
+    'limit_conn_zone $binary_remote_addr zone=clients:10m;',
+    `upstream muster { server 127.0.0.1:${muster}; keepalive 64; }`,
+    'server {',
+    ...listen.map((address) => `listen ${formatListen(address)}${address.host.includes(':') ? ' ipv6only=on' : ''};`),
+    `limit_conn clients ${maxConnectionsPerAddress};`,
+    `location = ${readyPath} { return 200 "${mark}"; }`,
+    'location / {',
+    'proxy_pass http://muster;',
+    ...forward(''),
+    '}',
+    `location ${filesPrefix}/ {`,
+    'internal;',
+    'alias /;',
+    'error_page 403 = @muster;',
+    '}',
+    'location @muster {',
+    'proxy_pass http://muster$request_uri;',
+    ...forward('yes'),
+    '}',
+    '}',
+    '}',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const quoted = (path: string): string => `"${path.replaceAll(/["\\$]/g, String.raw`\$&`)}"`;

@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { matchesTag } from '../../../core/entity-tag.ts';
 import { openReal } from '../../../core/open-real.ts';
-import { byteRange } from './byte-range.ts';
 
 export interface Sent {
-  /** Undefined: that cannot be told. */
+  /** Undefined: that is not known. */
   readonly bytes: number | undefined;
   /** The client has asked for the whole, and got it. */
   readonly complete: boolean | undefined;
@@ -87,4 +86,24 @@ function begin(request: IncomingMessage, response: ServerResponse, tag: string, 
     'Content-Range': `bytes ${range.first}-${range.last}/${size}`,
   });
   return range;
+}
+
+export interface ByteRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** RFC 9110, 14.1.2. Undefined: the whole is sent, as for several ranges or units that are not known. */
+export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '');
+  const [, from = '', to = ''] = match ?? [];
+  if (from === '' && to === '') return undefined;
+  if (from === '') {
+    const length = Math.min(Number(to), size);
+    return length === 0 ? 'unsatisfiable' : { first: size - length, last: size - 1 };
+  }
+  const first = Number(from);
+  if (to !== '' && Number(to) < first) return undefined;
+  if (first >= size) return 'unsatisfiable';
+  return { first, last: to === '' ? size - 1 : Math.min(Number(to), size - 1) };
 }

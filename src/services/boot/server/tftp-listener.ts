@@ -4,10 +4,8 @@ import type { Logger } from '../../../core/log.ts';
 import { openReal } from '../../../core/open-real.ts';
 import { type Source, TftpRefusal, TftpServer } from '../../../protocols/tftp/server.ts';
 import type { BootReports } from '../reports.ts';
-import { asker } from './asker.ts';
-import type { BootCatalog } from './catalog.ts';
-import { noteFetch } from './fetch-notes.ts';
-import { nameSegments } from './request-path.ts';
+import { bootClient } from '../routes/route.ts';
+import { type BootCatalog, nameSegments, noteFetch } from './catalog.ts';
 
 export interface TftpServices {
   readonly catalog: BootCatalog;
@@ -27,10 +25,10 @@ export async function listenTftp({ host, port }: ListenAddress, services: TftpSe
       address: host,
       port,
       countedAs,
-      async open(name, client, server) {
+      async open(name, from, server) {
         const segments = nameSegments(name);
-        const who = asker(client, server, httpPort(), 'tftp');
-        const found = segments && (await catalog.find(segments, who).catch(refuse));
+        const client = bootClient(from, server, httpPort(), 'tftp');
+        const found = segments && (await catalog.find(segments, client).catch(refuse));
         if (!found) throw new TftpRefusal('notFound', 'There is no such file.');
         const at = new Date();
         const { size, read, close } = found.kind === 'text' ? textSource(found.text) : await fileSource(found.path);
@@ -41,7 +39,12 @@ export async function listenTftp({ host, port }: ListenAddress, services: TftpSe
             await close(complete);
             // Whoever has not answered may have written a node's address on its request.
             if (!complete && found.step === 'script') return;
-            noteFetch(reports, found, segments.join('/'), who.address, { at, source: 'tftp', bytes: size, complete });
+            noteFetch(reports, found, segments.join('/'), client.address, {
+              at,
+              source: 'tftp',
+              bytes: size,
+              complete,
+            });
           },
         };
       },

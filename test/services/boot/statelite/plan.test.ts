@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { effectiveReader } from '../../../../src/objects/effective.ts';
-import { fileWay } from '../../../../src/services/boot/statelite/file-options.ts';
-import { planText, statelitePlan } from '../../../../src/services/boot/statelite/plan.ts';
+import { fileWay, planText, statelitePlan } from '../../../../src/services/boot/statelite.ts';
 import { imageNamed } from '../../../../src/services/update/node-image.ts';
 import { snapshotOf } from '../../../harness/snapshot.ts';
 

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
-import { commandLine, quoteWord, withEnvironment } from '../../../core/shell-words.ts';
-import type { EffectiveReader } from '../../../objects/effective.ts';
-import { ownScripts, scriptEnvironment } from '../../update/plan-update.ts';
-import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from '../../update/postscripts.ts';
+import { commandLine, quoteWord, withEnvironment } from '../../core/shell-words.ts';
+import type { EffectiveReader } from '../../objects/effective.ts';
+import { ownScripts, scriptEnvironment } from '../update/plan-update.ts';
+import { hasScript, missingScript, type Postscript, scriptDirectory, scriptsOf } from '../update/postscripts.ts';
 
 /** Where scripts are on nodes, as `POST postscript` has it. */
 const onNode = '/xcatpost';

@@ -1,7 +1,7 @@
 import { Fault } from '../../../core/errors.ts';
 import type { Snapshot } from '../../../database/snapshot.ts';
 import type { BootOrder } from '../boot-order.ts';
-import type { BootRoom } from '../rooms/room.ts';
+import type { BootRoute } from '../routes/route.ts';
 import type { MachineDiscovery } from './machines.ts';
 import { discoveryIsOn } from './ranges.ts';
 
@@ -15,7 +15,7 @@ export interface DiscoverySources {
 const architectures = ['x86_64', 'aarch64'];
 
 /** Lets machines that nobody knows boot the small ramdisk while discovery is on, and takes what it says: `POST /boot/discovery`. */
-export const discoveryRoom = ({ machines, snapshot, ramdisk }: DiscoverySources): BootRoom => ({
+export const discoveryRoute = ({ machines, snapshot, ramdisk }: DiscoverySources): BootRoute => ({
   async take([first, second, ...more], body, { address }) {
     if (first !== 'boot' || second !== 'discovery' || more.length > 0) return undefined;
     return { text: `${await machines.report(body, address)}\n` };

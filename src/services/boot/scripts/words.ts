@@ -1,4 +1,5 @@
-import { Fault } from '../../core/errors.ts';
+import { Fault } from '../../../core/errors.ts';
+import { inQuotes } from '../../../core/shell-words.ts';
 
 /** The address of this server, in kernel arguments that are made before it is known. */
 const serverMark = '!myipfn!';
@@ -41,3 +42,6 @@ export const encodedWord = (text: string): string =>
 
 /** The line by which people recognise a script, without anything that a loader may look for in comments too. */
 export const commentOf = (state: string): string => `#${state.replaceAll(/[^A-Za-z0-9 ,./:=@_+-]/g, '?')}`;
+
+/** A word that GRUB's language would read as something else stands in single quotes. */
+export const grubWords = (words: string): string => words.replaceAll(/\S*[$\\'{}|&;<>*?~#]\S*/g, inQuotes);
