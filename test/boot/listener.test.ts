@@ -77,6 +77,12 @@ describe.each([
       for (const address of [n2, stranger]) expect((await lab.from(address, script)).text).not.toContain('report');
     });
 
+    it('a loader that asks again at once gets the same token', async () => {
+      const path = reportPath((await lab.from(n1, script)).text);
+      expect(path).not.toBe('none');
+      expect(reportPath((await lab.from(n1, script)).text)).toBe(path);
+    });
+
     it('the token of a node is worth nothing elsewhere, for another node, and after its state is set anew', async () => {
       const path = reportPath((await lab.from(n1, script)).text);
       const report = async (address: string, where: string) =>

@@ -49,7 +49,7 @@ export interface InstallBoot {
   readonly args: string;
 }
 
-export interface OrderSources {
+interface OrderSources {
   readonly packs: BootPacks;
   readonly ramdisks: Ramdisks;
   install(snapshot: Snapshot, node: string, image: NodeImage, vantage: Vantage): Promise<InstallBoot>;
@@ -60,7 +60,7 @@ const hardwareTable = tableNamed('nodehm');
 const parameterTable = tableNamed('bootparams');
 
 /** A Fault says why the node cannot boot what its state wants. */
-export async function bootOrder(
+async function bootOrder(
   snapshot: Snapshot,
   node: string,
   sources: OrderSources,

@@ -162,11 +162,11 @@ const contradiction = (one: string, other: string, where: string): Fault =>
   new Fault('invalid', `${where}: the options ${one} and ${other} contradict each other; leave one of them out.`);
 
 /** Where files come from or are kept. */
-export type Source =
+type Source =
   | { readonly kind: 'nfs'; readonly server: string; readonly path: string; readonly options: string }
   | { readonly kind: 'disk'; readonly device: string; readonly options: string };
 
-export interface SourceText {
+interface SourceText {
   readonly text: string;
   readonly mntopts: string | undefined;
   /** Names the row. */
@@ -180,7 +180,7 @@ const hostsTable = tableNamed('hosts');
  * Reads `SERVER:/PATH`, `/PATH` on the node's server of files, and `/dev/NAME`, `LABEL=...` or `UUID=...` of a disk of the node.
  * `server` is muster as the node reaches it.
  */
-export function readSource(reader: EffectiveReader, node: string, server: string, source: SourceText): Source {
+function readSource(reader: EffectiveReader, node: string, server: string, source: SourceText): Source {
   const { mntopts: options = '', where } = source;
   if (!/^[A-Za-z0-9_.,:=+/-]*$/.test(options))
     throw new Fault('invalid', `${where}: the mount options ${JSON.stringify(options)} have a sign that none has.`);

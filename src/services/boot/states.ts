@@ -233,7 +233,7 @@ const usualMethods: Readonly<Record<string, readonly BootMethod[]>> = {
 };
 
 /** What is odd about the way in which a node is to boot an image of the architecture. */
-export function methodProblem(method: string, arch: string): string | undefined {
+function methodProblem(method: string, arch: string): string | undefined {
   const usual = usualMethods[arch];
   if (!usual || (usual as readonly string[]).includes(method)) return undefined;
   return `The attribute netboot is ${method}, which machines of ${arch} do not boot with; usual are ${usual.join(', ')}.`;

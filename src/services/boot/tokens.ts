@@ -27,7 +27,7 @@ export class BootTokens {
   readonly #index: NodeIndex;
   readonly #options: TokenOptions;
   /** What was handed out by this process: a loader that asks twice gets the same. */
-  readonly #known = new Map<string, string>();
+  readonly #known = new Map<string, { readonly token: string; readonly hash: string }>();
 
   constructor(store: Store, index: NodeIndex, options: TokenOptions) {
     this.#store = store;
@@ -41,12 +41,13 @@ export class BootTokens {
     const closed = this.closedSince(node);
     if (closed && !(await this.#options.isNewBoot(address, closed))) return undefined;
     const known = this.#known.get(node);
-    if (known !== undefined && this.#isRecent(row, state) && this.#matches(node, known)) return known;
+    if (known && known.hash === row['hash'] && this.#isRecent(row, state)) return known.token;
     const token = randomBytes(16).toString('base64url');
-    this.#known.set(node, token);
+    const hash = hashToken(token);
+    this.#known.set(node, { token, hash });
     await this.#change(node, {
       ...nothing,
-      hash: hashToken(token),
+      hash,
       // Anybody can write the node's address on a request by TFTP: a boot that is under way keeps its token until the new one is used.
       previous: row['closed'] === undefined ? row['hash'] : undefined,
       made: new Date().toISOString(),
@@ -109,13 +110,17 @@ export class BootTokens {
     const given = Buffer.from(hashToken(token));
     const kept = Buffer.from(hash);
     if (given.length !== kept.length || !timingSafeEqual(given, kept)) return false;
-    return Date.parse(made) + this.#options.lifetime > Date.now();
+    return this.#isWithin(made, this.#options.lifetime);
   }
 
   /** Whether a token was made a moment ago, for the boot that asks. */
   #isRecent({ state, made = '', installed, closed }: Row, wanted: string): boolean {
     const isOver = (installed ?? closed) !== undefined;
-    return !isOver && state === wanted && Date.parse(made) + askedAgain > Date.now();
+    return !isOver && state === wanted && this.#isWithin(made, Math.min(askedAgain, this.#options.lifetime));
+  }
+
+  #isWithin(made: string, milliseconds: number): boolean {
+    return Date.parse(made) + milliseconds > Date.now();
   }
 
   async #change(node: string, columns: Readonly<Record<string, string | undefined>>): Promise<void> {

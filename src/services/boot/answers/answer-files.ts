@@ -26,7 +26,7 @@ import { preseed } from './preseed.ts';
 import { Expansion, type ReadFile } from './template.ts';
 
 /** The image that a node is installed from. */
-export function installedImage(snapshot: Snapshot, node: string): NodeImage {
+function installedImage(snapshot: Snapshot, node: string): NodeImage {
   const image = imageOf(effectiveReader(snapshot), node);
   if (image.name === '') throw new Fault('invalid', 'The attribute provmethod of the node names no image.');
   if (image.method !== 'install')
@@ -116,7 +116,7 @@ async function factsOf(wanted: AnswersWanted, read: ReadFile): Promise<InstallFa
 }
 
 /** The template that an image names, else the administrator's for its profile, else the one that comes with muster. */
-export function templateOf(installdir: string, image: NodeImage): string {
+function templateOf(installdir: string, image: NodeImage): string {
   const named = image.attribute('template');
   if (named !== '') return named;
   const found = listFileFor(installdir, image, 'install', 'tmpl');

@@ -139,7 +139,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-export const escapeXml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character]!);
+const escapeXml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character]!);
 
 type State = 'text' | 'tag' | 'comment' | 'cdata' | 'instruction';
 

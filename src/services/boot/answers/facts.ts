@@ -228,5 +228,5 @@ export function typed(text: string, type: keyof typeof shown, from: string): Val
 }
 
 /** A name or an address of a host. */
-export const hostValue = (text: string, from: string): Value =>
+const hostValue = (text: string, from: string): Value =>
   typed(text, parseIp(text) === undefined ? 'name' : 'address', from);

@@ -8,7 +8,7 @@ import { type InstallFacts, mainSource, nodeUrl, wantedOf } from './facts.ts';
 import { type Block, given, type Installer, type Partitions, type Piece } from './installer.ts';
 
 /** `#NAME#` or `#NAME:argument#` in a template. */
-export interface Placeholder {
+interface Placeholder {
   readonly name: string;
   readonly argument: string | undefined;
   /** As it stands there, and where. */
@@ -20,7 +20,7 @@ const placeholders = /#([A-Z][A-Z0-9_]*)(?::([^#\n]*))?#/g;
 const variable = /#ENV:([^#\n]*)#/g;
 
 /** The text as what stands there and what is to be put there. */
-export function parseTemplate(
+function parseTemplate(
   text: string,
   path: string,
   environment: Readonly<Record<string, string>>,
@@ -54,7 +54,7 @@ const regions = [
 ];
 
 /** The part of a template that gives way to the image's partition file; without one it stays. */
-export const withPartitions = (template: string, hasFile: boolean): string =>
+const withPartitions = (template: string, hasFile: boolean): string =>
   regions.reduce(
     (text, region) => text.replaceAll(region, (_, own: string) => (hasFile ? '#PARTITIONS#' : own)),
     template,
@@ -238,13 +238,13 @@ function indented(found: Piece[] | Block, before: readonly Piece[]): Piece[] {
 }
 
 /** Address or name, and port. */
-export function splitServer(server: string): [host: string, port: string] {
+function splitServer(server: string): [host: string, port: string] {
   const [, host = server, port = '80'] = /^(.*?)(?::(\d+))?$/.exec(server)!;
   return [host, port];
 }
 
 /** What `#TABLE:table:key:column#` stands for; undefined: there is no value. */
-export function tableValue(reader: EffectiveReader, node: string, placeholder: Placeholder): string | undefined {
+function tableValue(reader: EffectiveReader, node: string, placeholder: Placeholder): string | undefined {
   const { table, column, key } = readReference(placeholder);
   const row = rowOf(reader, node, table, key, placeholder);
   if (row && secretColumns(table, row).has(column)) throw secretValue(placeholder);

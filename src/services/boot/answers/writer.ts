@@ -15,7 +15,7 @@ const plain = /^[A-Za-z0-9_@%+=:,./-]*$/;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const breaks = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
-export const isPlain = ({ value }: Value): boolean => plain.test(value);
+const isPlain = ({ value }: Value): boolean => plain.test(value);
 
 /** A value where only a plain one can stand for itself. */
 export function plainOnly(value: Value, place: string): string {

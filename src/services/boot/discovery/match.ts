@@ -70,10 +70,10 @@ export const isFree = ({ macs, uuid, serial, ports }: NodeIdentity): boolean =>
   macs.length === 0 && uuid === undefined && serial === undefined && ports.length === 0;
 
 /** By what a machine is known to be a node; the words are those of table `discoverydata`. */
-export type Fact = 'mac' | 'uuid' | 'serial' | 'bmc' | 'switch';
+type Fact = 'mac' | 'uuid' | 'serial' | 'bmc' | 'switch';
 
 /** A fact of a machine, and the nodes that have the same by their definition. */
-export interface Found {
+interface Found {
   readonly fact: Fact;
   /** As people call it: `the serial number SN1`. */
   readonly what: string;
@@ -160,7 +160,7 @@ export class KnownMachines {
 }
 
 /** Firmware disagrees on the order of the bytes of a UUID's first three parts. */
-export function spellings(uuid: string): string[] {
+function spellings(uuid: string): string[] {
   const [a = '', b = '', c = '', ...rest] = uuid.split('-');
   const reversed = (part: string): string => part.match(/../g)!.reverse().join('');
   return [uuid, [reversed(a), reversed(b), reversed(c), ...rest].join('-')];

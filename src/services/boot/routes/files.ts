@@ -79,7 +79,7 @@ export const imageRoute = (packs: BootPacks, nodes: NodeIndex): BootRoute => ({
 });
 
 /** What nodes alone may have. */
-export function nodeAt(nodes: NodeIndex, { address }: Pick<BootClient, 'address'>): string {
+function nodeAt(nodes: NodeIndex, { address }: Pick<BootClient, 'address'>): string {
   const node = nodes.byAddress(address);
   if (node === undefined)
     throw new Fault('denied', `The address ${address} is that of no node, so it gets nothing of an image.`);

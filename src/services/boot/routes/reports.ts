@@ -58,7 +58,7 @@ const longestLine = 1_000;
 const mostLines = 200;
 
 /** Lines `STEP[ text]` that a node sends of its boot. */
-export function reportLines(body: string, at: Date): BootNote[] {
+function reportLines(body: string, at: Date): BootNote[] {
   const lines = body.split('\n').filter((line) => line.trim() !== '');
   if (lines.length === 0) throw new Fault('malformed', 'The report is empty: send lines "STEP text".');
   if (lines.length > mostLines) throw new Fault('too-large', `A report has at most ${mostLines} lines.`);
@@ -80,7 +80,7 @@ const isKeyLine = /^hostkey(?: |$)/;
 const longestKey = 2_000;
 
 /** The lines `hostkey TYPE KEY` of what a node sends, as its SSH server shows the keys, and the other lines. */
-export function hostKeysIn(body: string): { readonly keys: readonly string[]; readonly rest: string } {
+function hostKeysIn(body: string): { readonly keys: readonly string[]; readonly rest: string } {
   const lines = body.split('\n').map((line) => line.trim());
   const keys = lines.filter((line) => isKeyLine.test(line)).map((line) => line.replace(isKeyLine, ''));
   const rank = (key: string): number => keyTypes.indexOf(key.split(' ', 1)[0]!);

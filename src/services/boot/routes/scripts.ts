@@ -75,7 +75,7 @@ interface Relation {
   readonly mayBeNode: boolean;
 }
 
-export const relationOf = (index: NodeIndex, node: string, { address }: BootClient): Relation => ({
+const relationOf = (index: NodeIndex, node: string, { address }: BootClient): Relation => ({
   isNode: index.byAddress(address) === node,
   mayBeNode: index.mayBe(node, address),
 });
@@ -84,7 +84,7 @@ export const relationOf = (index: NodeIndex, node: string, { address }: BootClie
  * A script of a node, or one that tells why there is none. Whoever else looks at it must not change what is known of the node, and does
  * not learn why: the reason may name files of this machine.
  */
-export async function scriptOf(
+async function scriptOf(
   node: string,
   { isNode, mayBeNode }: Relation,
   make: () => Promise<{ readonly order: BootOrder; readonly text: string }>,

@@ -90,7 +90,7 @@ export function ipv4Number(address: string): string | undefined {
 }
 
 /** iPXE takes the first line for its own. */
-export function ipxe({ state, tftpDirectory, httpPort, load }: BootEntry, firmware: 'bios' | 'uefi'): string {
+function ipxe({ state, tftpDirectory, httpPort, load }: BootEntry, firmware: 'bios' | 'uefi'): string {
   const lines = ['#!gpxe', commentOf(state)];
   if (!load) return text([...lines, 'exit']);
   const port = httpPort === 80 ? '' : `:${httpPort}`;
@@ -107,7 +107,7 @@ export function ipxe({ state, tftpDirectory, httpPort, load }: BootEntry, firmwa
 }
 
 /** For kernels that firmware cannot start itself. */
-export function elilo({ tftpDirectory, load }: BootEntry): string {
+function elilo({ tftpDirectory, load }: BootEntry): string {
   return text([
     'default="xCAT"',
     'delay=0',
@@ -121,7 +121,7 @@ export function elilo({ tftpDirectory, load }: BootEntry): string {
 
 const entryName = 'xCAT OS Deployment';
 
-export function grub({ state, arch, server, tftpDirectory, load }: BootEntry, protocol: 'http' | 'tftp'): string {
+function grub({ state, arch, server, tftpDirectory, load }: BootEntry, protocol: 'http' | 'tftp'): string {
   const lines = [commentOf(state), 'set timeout=5'];
   if (!load) return text(lines);
   const efi = arch === 'x86_64' ? 'efi' : '';
@@ -142,7 +142,7 @@ export function grub({ state, arch, server, tftpDirectory, load }: BootEntry, pr
   ].join('\n');
 }
 
-export function petitboot({ state, server, httpPort, tftpDirectory, load }: BootEntry): string {
+function petitboot({ state, server, httpPort, tftpDirectory, load }: BootEntry): string {
   if (!load) return text([commentOf(state)]);
   const file = (path: string): string => `http://${server}:${httpPort}${tftpDirectory}/${path}`;
   return text([
@@ -155,7 +155,7 @@ export function petitboot({ state, server, httpPort, tftpDirectory, load }: Boot
   ]);
 }
 
-export function pxelinux({ state, server, load }: BootEntry): string {
+function pxelinux({ state, server, load }: BootEntry): string {
   const lines = [commentOf(state), 'DEFAULT xCAT', 'LABEL xCAT'];
   if (!load) return text([...lines, 'LOCALBOOT 0']);
   return text([

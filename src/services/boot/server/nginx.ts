@@ -94,7 +94,7 @@ function answerOf({ host, port }: ListenAddress): Promise<string> {
   });
 }
 
-export interface NginxWanted {
+interface NginxWanted {
   /** Where machines ask. */
   readonly listen: readonly ListenAddress[];
   /** The port of muster's own listener on 127.0.0.1. */
@@ -111,7 +111,7 @@ export interface NginxWanted {
 
 /** Behind this stands the path of a file that muster lets a client have. */
 export const filesPrefix = '/muster-files';
-export const readyPath = '/boot/nginx-ready';
+const readyPath = '/boot/nginx-ready';
 export const proxyHeaders = {
   secret: 'x-muster-proxy',
   client: 'x-muster-client',
@@ -125,7 +125,7 @@ export const proxyHeaders = {
  * Lets muster decide about each request and sends the files itself (sendfile). Bodies stay in memory, for the workers have no
  * directory of their own. A file that the workers may not read is sent by muster.
  */
-export function nginxConfiguration({
+function nginxConfiguration({
   listen,
   muster,
   secret,

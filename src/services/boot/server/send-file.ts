@@ -88,13 +88,13 @@ function begin(request: IncomingMessage, response: ServerResponse, tag: string, 
   return range;
 }
 
-export interface ByteRange {
+interface ByteRange {
   readonly first: number;
   readonly last: number;
 }
 
 /** RFC 9110, 14.1.2. Undefined: the whole is sent, as for several ranges or units that are not known. */
-export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '');
   const [, from = '', to = ''] = match ?? [];
   if (from === '' && to === '') return undefined;
