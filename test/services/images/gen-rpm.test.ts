@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { mkdtempSync } from 'node:fs';
@@ -41,6 +41,23 @@ function jobOf(tool: Tool, change: Partial<Recipe> = {}, packages = ['lab-tool',
   const osvers = families.find(([name]) => name === tool)![1];
   const directory = join(temporary(), 'netboot', osvers, 'x86_64', 'compute');
   return genJob(directory, osvers, labPackages(...packages), change);
+}
+
+const built = new Map<Tool, Promise<string>>();
+
+/** The job of an image that has been built: once for each tool, and copied for whoever begins with one. */
+async function builtJob(tool: Tool): Promise<GenJob> {
+  const buildFirst = async (): Promise<string> => {
+    const directory = join(top, 'built', tool);
+    await during((task) => gen({ ...jobOf(tool), directory }, task));
+    return directory;
+  };
+  const first = built.get(tool) ?? buildFirst();
+  built.set(tool, first);
+  const job = jobOf(tool);
+  mkdirSync(dirname(job.directory), { recursive: true });
+  execFileSync('cp', ['-a', await first, job.directory]);
+  return job;
 }
 
 const withPackages = (job: GenJob, ...packages: string[]): GenJob => ({
@@ -89,8 +106,7 @@ describe.each(families)('an image of RPM packages by %s', (tool, _osvers, databa
   });
 
   it('is left alone if nothing has changed, and updated by the tool if the list has', async () => {
-    const job = jobOf(tool);
-    await during((task) => gen(job, task));
+    const job = await builtJob(tool);
     const before = listing(job.directory);
     const again = directWork();
     expect(await during(() => gen(job, again), again)).toMatchObject({ did: 'nothing' });
@@ -127,8 +143,7 @@ describe.each(families)('an image of RPM packages by %s', (tool, _osvers, databa
     ['lab-needs-absent', /nowhere-to-be-found/],
     ['lab-absent', /lab-absent/],
   ])('is not made if %s is wanted, and the one before stays', async (name, sentence) => {
-    const job = jobOf(tool);
-    await during((task) => gen(job, task));
+    const job = await builtJob(tool);
     const before = listing(job.directory);
     expect(await refusal(during((task) => gen(withPackages(job, 'lab-kernel', name), task)))).toMatch(sentence);
     expect(listing(job.directory)).toEqual(before);
@@ -212,8 +227,7 @@ describe('building an image', () => {
   });
 
   it.each(['unshare', 'rpm', 'cp'])('leaves what was there if it is cancelled while %s runs', async (program) => {
-    const job = jobOf('dnf');
-    await during((task) => gen(job, task));
+    const job = await builtJob('dnf');
     const before = listing(join(job.directory, '..'));
     const task = directWork({ onProgram: ([word]) => void (word === program && setImmediate(() => task.cancel())) });
     await expect(during(() => gen(withPackages(job, 'lab-kernel', 'lab-extra'), task), task)).rejects.toThrow();
@@ -241,8 +255,7 @@ describe('building an image', () => {
   });
 
   it('is undone by removing the image', async () => {
-    const job = jobOf('zypper');
-    await during((task) => gen(job, task));
+    const job = await builtJob('zypper');
     await during((task) => remove(job, task));
     expect(existsSync(job.directory)).toBe(false);
   });
@@ -250,8 +263,7 @@ describe('building an image', () => {
 
 describe('a program in an image', () => {
   const setUp = async () => {
-    const job = jobOf('dnf');
-    await during((task) => gen(job, task));
+    const job = await builtJob('dnf');
     execFileSync('cp', ['/bin/busybox', join(job.directory, 'rootimg/usr/bin/busybox')]);
     return job;
   };
