@@ -5,11 +5,11 @@ import { isInstalled } from '../../scripts/packages.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 import type { LabChild } from '../lab/child.ts';
 import { askGuest, placeTellingDisk } from '../lab/libvirt/telling.ts';
-import { placeRamdisk } from '../lab/netboot/image.ts';
+import { placeFullRamdisk } from '../lab/netboot/image.ts';
 import { machineArch, machineSerial } from '../lab/netboot/machine.ts';
 import { tapOf } from '../lab/netboot/network.ts';
 import { startSwitch, switchName } from '../lab/netboot/switch.ts';
-import { startBootWorld, type BootWorld, virtualName } from '../lab/netboot/world.ts';
+import { type BootWorld, machineName, startBootWorld, virtualName } from '../lab/netboot/world.ts';
 import { machineMac } from '../lab/vm/configuration.ts';
 
 const canRun = isInstalled(`qemu-system-${machineArch}`);
@@ -25,7 +25,7 @@ describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }
   let neighbour: LabChild | undefined;
   const directory = temporaryDirectory();
   beforeAll(async () => {
-    await placeRamdisk(join(directory, 'ramdisk', machineArch));
+    await placeFullRamdisk(join(directory, 'ramdisk', machineArch));
     const port = { switch: switchName, switchport: tapOf(0) };
     world = await startBootWorld({
       machines: [
@@ -50,14 +50,19 @@ describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }
     await server.ok('POST', '/discovery', { noderange: 'n2', by: 'order' });
     await server.ok('PUT', '/nodes/all/nextboot', { order: 'net' });
     await server.ok('PUT', '/nodes/all/power', { action: 'on' });
-    // A task that has ended well is followed by the node's own disk.
-    const states = async (): Promise<unknown> => [
-      await server.ok('GET', '/nodes/n1,n2/bootstate'),
+    // A task that has ended well is followed by the node's own disk, from which these machines would start over and over.
+    const state = async (index: number): Promise<unknown> => [
+      (await server.ok('GET', `/nodes/${machineName(index)}/bootstate`))[machineName(index)].bootstat,
       ...((await server.ok('GET', '/discovery')).machines ?? []),
-      ...[0, 1].map((index) => world.machine(index).screen().slice(-1_000)),
+      world.machine(index).screen().slice(-1_000),
     ];
-    const done = { n1: { bootstat: 'boot' }, n2: { bootstat: 'boot' } };
-    await expect.poll(states, { timeout: patience, interval: 1_000 }).toEqual(expect.arrayContaining([done]));
+    const ends = async (index: number): Promise<void> => {
+      await expect
+        .poll(() => state(index), { timeout: patience, interval: 1_000 })
+        .toEqual(expect.arrayContaining(['boot']));
+      await server.ok('PUT', `/nodes/${machineName(index)}/power`, { action: 'off' });
+    };
+    await Promise.all([ends(0), ends(1)]);
     const { n1, n2 } = await server.ok('GET', '/nodes/n1,n2/attrs/mac,serial');
     expect([n1.mac, n2.mac].map((mac: string) => mac.toLowerCase())).toEqual([machineMac(0), machineMac(1)]);
     expect(n2.serial).toBe(machineSerial(1));
@@ -91,5 +96,6 @@ describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }
     const steps = await booted();
     expect(await askGuest(lab, virtual)).toMatchObject({ mem: '512M', cpus: '1' });
     expect(await booted()).toEqual(steps);
+    await server.ok('PUT', `/nodes/${virtual}/power`, { action: 'off' });
   });
 });

@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { rename } from 'node:fs/promises';
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { hashFile } from '../../../src/services/images/build/fingerprint.ts';
 import { work as gen } from '../../../src/services/images/build/gen.ts';
 import { makeInitramfs } from '../../../src/services/images/build/initramfs.ts';
 import { kernelIn } from '../../../src/services/images/build/kernel.ts';
 import { readManifest, writeManifest } from '../../../src/services/images/manifest.ts';
 import { directWork } from '../../harness/work.ts';
 import { debianPackages, genJob } from '../gen-job.ts';
+import { keptOnce } from '../kept.ts';
 import { machineArch } from './machine.ts';
 
 const debianArch = machineArch === 'aarch64' ? 'arm64' : 'amd64';
@@ -27,7 +28,9 @@ const packages = [
   `grub-efi-${debianArch}-bin`,
   ...(debianArch === 'amd64' ? ['grub-pc-bin'] : []),
 ];
-const cache = join(import.meta.dirname, '../../../node_modules/.cache/muster-lab');
+const postinstall = join(import.meta.dirname, 'quick-start.sh');
+/** A RAM disk for machines of the lab: with drivers of all the cards that there are it takes longer to load and to start. */
+const recipe = { osarch: machineArch, netdrivers: ['virtio_net', 'virtio_pci'], drivers: [] };
 
 /** Puts an image of Debian for machines of the lab into a directory, as gen leaves it. It is built once, from the mirror, and kept. */
 export async function placeBootImage(image: string, directory: string, profile: string): Promise<void> {
@@ -39,60 +42,57 @@ export async function placeBootImage(image: string, directory: string, profile: 
   // The scripts in it may be newer than the kept image.
   const initrd = join(directory, 'initrd-stateless.gz');
   rmSync(initrd);
-  await makeInitramfs(directWork(), { osarch: machineArch, netdrivers: [], drivers: [] }, tree, kernel, initrd);
+  await makeInitramfs(directWork(), recipe, tree, kernel, initrd);
   const manifest = (await readManifest(directory))!;
   writeManifest(directory, { ...manifest, image, profile });
+}
+
+/** Puts the kernel of that image and its RAM disk into a directory. */
+export async function placeRamdisk(directory: string): Promise<void> {
+  await placeKernel(join(await builtImage(), 'rootimg'), recipe, directory);
 }
 
 /**
  * Puts a kernel with the drivers of real machines and its RAM disk into a directory: that of the images has none for service processors.
  * The package is fetched once, and kept.
  */
-export async function placeRamdisk(directory: string): Promise<void> {
-  const kept = join(cache, `kernel-${machineArch}`);
-  if (!existsSync(kept)) {
-    mkdirSync(cache, { recursive: true });
-    const building = mkdtempSync(join(cache, 'building-'));
+export async function placeFullRamdisk(directory: string): Promise<void> {
+  const tree = await keptOnce(`kernel-${machineArch}`, async (building) => {
     const apt = (...words: string[]): string => execFileSync('apt-get', words, { cwd: building, encoding: 'utf8' });
-    const plan = apt(
-      'install',
-      '--print-uris',
-      '-qq',
-      '--no-install-recommends',
-      '--reinstall',
-      `linux-image-${debianArch}`,
-    );
+    const wanted = ['--no-install-recommends', '--reinstall', `linux-image-${debianArch}`];
+    const plan = apt('install', '--print-uris', '-qq', ...wanted);
     const name = /\/(linux-image-\d[^_/]*)_/.exec(plan)?.[1];
     if (name === undefined) throw new Error(`apt-get does not say which kernel it would install: ${plan}`);
     apt('download', '-qq', '-o', 'APT::Sandbox::User=root', name);
     const [file = ''] = readdirSync(building);
     execFileSync('dpkg-deb', ['-x', join(building, file), join(building, 'tree')]);
-    renameSync(join(building, 'tree'), kept);
-    rmSync(building, { recursive: true });
-  }
-  const kernel = kernelIn(kept, '');
+    return join(building, 'tree');
+  });
+  await placeKernel(tree, { ...recipe, netdrivers: [...recipe.netdrivers, 'e1000'] }, directory);
+}
+
+async function placeKernel(tree: string, drivers: typeof recipe, directory: string): Promise<void> {
+  const kernel = kernelIn(tree, '');
   mkdirSync(directory, { recursive: true });
   cpSync(kernel.file, join(directory, 'kernel'));
-  const drivers = { osarch: machineArch, netdrivers: ['virtio_net', 'virtio_pci', 'e1000'], drivers: [] };
-  await makeInitramfs(directWork(), drivers, kept, kernel, join(directory, 'initrd'));
+  await makeInitramfs(directWork(), drivers, tree, kernel, join(directory, 'initrd'));
 }
 
 async function builtImage(): Promise<string> {
-  const key = createHash('sha256').update(packages.join()).digest('hex').slice(0, 12);
-  const kept = join(cache, `debian12-${machineArch}-${key}`);
-  if (existsSync(kept)) return kept;
-  mkdirSync(cache, { recursive: true });
-  const building = join(cache, `building-${process.pid}`);
-  const task = directWork();
-  try {
-    await gen(genJob(join(building, 'image'), 'debian12', debianPackages(...packages)), task);
-    await rename(join(building, 'image'), kept).catch((error: NodeJS.ErrnoException) => {
-      // Another process was quicker.
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-    });
-  } finally {
-    task.end();
-    rmSync(building, { recursive: true, force: true });
-  }
-  return kept;
+  const sha256 = await hashFile(postinstall);
+  const key = createHash('sha256')
+    .update([...packages, sha256].join())
+    .digest('hex')
+    .slice(0, 12);
+  return keptOnce(`debian12-${machineArch}-${key}`, async (building) => {
+    const task = directWork();
+    const image = join(building, 'image');
+    const change = { postinstall: [{ path: postinstall, sha256 }], netdrivers: recipe.netdrivers };
+    try {
+      await gen(genJob(image, 'debian12', debianPackages(...packages), change), task);
+    } finally {
+      task.end();
+    }
+    return image;
+  });
 }

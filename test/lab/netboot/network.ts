@@ -1,3 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isInstalled } from '../../../scripts/packages.ts';
+import { type LabChild, startChild } from '../child.ts';
 import { makeNamespace, type Namespace } from '../netns.ts';
 
 /** A network of its own that machines boot in: a bridge with the management node's address, and a port for each machine. */
@@ -30,4 +34,15 @@ export function makeBootNetwork(machines: number): BootNetwork {
     ip('link', 'set', tapOf(index), 'master', 'br0', 'up');
   }
   return { namespace, address, interface: 'br0', remove: () => namespace.remove() };
+}
+
+/** iPXE waits 15 s for a router of IPv6, unless one says that it has nothing for it. */
+export function startSilentRouter({ namespace, interface: nic }: BootNetwork, directory: string): LabChild | undefined {
+  if (!isInstalled('radvd')) return undefined;
+  const file = (ending: string): string => join(directory, `radvd.${ending}`);
+  const lines = 'AdvSendAdvert on; AdvDefaultLifetime 0; MinRtrAdvInterval 3; MaxRtrAdvInterval 4;';
+  writeFileSync(file('conf'), `interface ${nic} { ${lines} };\n`);
+  const args = ['-n', '-m', 'stderr', '-p', file('pid'), '-C', file('conf')];
+  const [program, ...words] = namespace.command('radvd', ...args);
+  return startChild(program, words, { directory, logFile: file('log') });
 }
