@@ -32,7 +32,7 @@ await server.ok('PUT', '/nodes/n1', {
   mac: '52:54:00:00:00:01',
   ip: address,
   // Waiting for routers of IPv6 takes the installer longer than all else.
-  addkcmdline: 'ipv6.disable=1 console=ttyS0 DEBIAN_FRONTEND=text',
+  addkcmdline: 'ipv6.disable=1 console=ttyS0 quiet DEBIAN_FRONTEND=text',
 });
 await server.ok('POST', '/osimages/debian', {
   imagetype: 'linux',

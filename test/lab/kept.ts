@@ -1,24 +1,24 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { tryLock } from '../../src/core/file-lock.ts';
 
-/** What takes long to make is kept here for the next run. */
-export const keptDirectory = join(import.meta.dirname, '../../node_modules/.cache/muster-lab');
+/** Of every run of this checkout. */
+const cache = join(import.meta.dirname, '../../node_modules/.cache/muster-lab');
 
 /**
  * The path of something that is made once, by whoever needs it first: others wait for that process. Its name says everything that decides
  * what it is. `make` is given a directory of its own and returns what of it is kept.
  */
 export async function keptOnce(name: string, make: (directory: string) => Promise<string>): Promise<string> {
-  const kept = join(keptDirectory, name);
+  const kept = join(cache, name);
   if (existsSync(kept)) return kept;
-  mkdirSync(keptDirectory, { recursive: true });
+  mkdirSync(cache, { recursive: true });
   let lock = tryLock(`${kept}.lock`);
   for (; !lock; lock = tryLock(`${kept}.lock`)) await pause(200);
   try {
     if (existsSync(kept)) return kept;
-    const building = mkdtempSync(join(dirname(kept), 'building-'));
+    const building = mkdtempSync(join(cache, 'building-'));
     try {
       renameSync(await make(building), kept);
     } finally {
