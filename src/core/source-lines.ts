@@ -36,5 +36,9 @@ function inSources(frame: NodeJS.CallSite): string {
   );
 }
 
+/** A report of the process has a trace too. better-sqlite3 has one made at every start to know the C library, and nobody reads the trace. */
+const isReport = ([frame]: NodeJS.CallSite[]): boolean => frame?.getFileName() === 'node:internal/process/report';
+
 if (import.meta.filename.endsWith('.js'))
-  Error.prepareStackTrace = (error, frames) => [String(error), ...frames.map(inSources)].join('\n    at ');
+  Error.prepareStackTrace = (error, frames) =>
+    [String(error), ...(isReport(frames) ? frames : frames.map(inSources))].join('\n    at ');

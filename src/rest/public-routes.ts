@@ -25,8 +25,8 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
   const bodies: Record<(typeof publicPaths)[number]['path'], (url: string) => Buffer> = {
     '/': (url) => Buffer.from(`${jsonText(groups, formAsked(root, url))}\n`),
     '/health': () => (store.healthy ? up : down),
-    '/openapi.json': always(json(openApiDocument(root, endpoints, version))),
-    '/docs': always(Buffer.from(docsPage(root, endpoints, version))),
+    '/openapi.json': whenAsked(() => json(openApiDocument(root, endpoints, version))),
+    '/docs': whenAsked(() => Buffer.from(docsPage(root, endpoints, version))),
   };
   return publicPaths.map(({ path, contentType }) => ({
     path: path === '/' ? '' : path,
@@ -39,4 +39,8 @@ export function publicRoutes({ store, version }: RestServices, root: Root): Publ
   }));
 }
 
-const always = (body: Buffer) => (): Buffer => body;
+/** Made by the first who asks: both documents at every start would be a fifth of it. */
+function whenAsked(make: () => Buffer): () => Buffer {
+  let body: Buffer | undefined;
+  return () => (body ??= make());
+}
