@@ -1,13 +1,22 @@
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/longest-first.ts';
+import { LongestFirst } from './test/harness/sequencer.ts';
+import { SlowestFiles } from './test/harness/slowest-files.ts';
+import { sharingFiles } from './test/harness/test-files.ts';
+
+const sharing = sharingFiles();
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Tests start servers, take file locks and load native modules: one process per file keeps them apart.
+    projects: [
+      // Tests start servers, take file locks and load native modules: one process per file keeps them apart.
+      { extends: true, test: { name: 'apart', include: ['test/**/*.test.ts'], exclude: sharing } },
+      { extends: true, test: { name: 'sharing', include: sharing, isolate: false } },
+    ],
     pool: 'forks',
-    maxWorkers: 2,
+    // More than processors: many tests wait for somebody.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
+    reporters: ['default', new SlowestFiles()],
     // A machine may be busy with other things, and a silent service processor is waited for up to 50 s then; what passes takes no longer.
     testTimeout: 90_000,
     hookTimeout: 180_000,
