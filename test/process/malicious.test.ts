@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   agentFor,
   call,
@@ -24,8 +24,7 @@ import {
 const directory = temporaryDirectory();
 const ranges = join(directory, 'ranges');
 const outside = join(directory, 'outside');
-const requestTimeout = 4;
-const connectionLimit = 300;
+const connectionLimit = 60;
 let service: Service;
 let agent: Agent;
 let token: string;
@@ -35,7 +34,6 @@ beforeAll(async () => {
   mkdirSync(outside);
   service = await startService(join(directory, 'data'), {
     environment: {
-      MUSTER_REQUEST_TIMEOUT: String(requestTimeout),
       MUSTER_MAX_CONNECTIONS_PER_ADDRESS: String(connectionLimit),
       MUSTER_RANGE_FILES: ranges,
     },
@@ -54,23 +52,42 @@ afterAll(async () => {
 
 const get = (path: string): Promise<Reply> => callJson(service, agent, token, 'GET', `/muster${path}`);
 
-/** How long an ordinary request with a token takes, at worst, while `work` goes on. */
-async function slowestDuring(work: Promise<unknown>): Promise<number> {
+/** How many ordinary requests with a token are served, one after the other, until `work` ends. */
+async function servedDuring(work: Promise<unknown>, ask: () => Promise<Reply>): Promise<number> {
   let done = false;
-  let slowest = 0;
+  let served = 0;
   void work.finally(() => (done = true)).catch(() => undefined);
   do {
-    const began = performance.now();
-    const reply = await get('/nodes/n1');
+    const reply = await ask();
     expect(reply.status).toBe(200);
-    slowest = Math.max(slowest, performance.now() - began);
+    if (!done) served++;
     await setTimeout(10);
   } while (!done);
   await work;
-  return slowest;
+  return served;
 }
 
-describe('clients that never finish what they send', () => {
+describe.concurrent('clients that never finish what they send', () => {
+  // A server of its own: other tests would run into a timeout that is this short.
+  const requestTimeout = 4;
+  let slow: Service;
+  let others: Agent;
+  let othersToken: string;
+  beforeAll(async () => {
+    slow = await startService(join(directory, 'slow'), {
+      environment: { MUSTER_REQUEST_TIMEOUT: String(requestTimeout) },
+    });
+    others = agentFor(slow);
+    othersToken = await login(slow, others);
+  });
+  afterAll(async () => {
+    others.destroy();
+    await stopService(slow);
+  });
+
+  /** Far above that timeout, far below those of Node itself. */
+  const untilClosed = (socket: TLSSocket) => readAll(socket, 30_000);
+
   const halves: [what: string, text: string][] = [
     ['half a request line', 'GET /muster/no'],
     ['half the headers', 'GET /muster/nodes HTTP/1.1\r\nHost: x\r\nX-Slow: '],
@@ -79,41 +96,40 @@ describe('clients that never finish what they send', () => {
   ];
 
   test.for(halves)('%s: others are served, and the connection is closed in time', async ([, text]) => {
-    const sockets = await Promise.all(Array.from({ length: 40 }, () => openSocket(service)));
-    const began = performance.now();
-    for (const socket of sockets) socket.write(text);
-    const ends = Promise.all(sockets.map((socket) => readAll(socket, 15_000)));
-    const slowest = await slowestDuring(ends);
-    const took = performance.now() - began;
-    expect((await ends).map(({ closed }) => closed)).toEqual(sockets.map(() => true));
-    expect(took).toBeLessThan(2_000 * requestTimeout + 3_000);
-    expect(slowest).toBeLessThan(1_000);
-    for (const socket of sockets) socket.destroy();
+    const stall = async () => {
+      const socket = await openSocket(slow);
+      socket.write(text);
+      return untilClosed(socket);
+    };
+    const ends = Promise.all(Array.from({ length: 10 }, stall));
+    const ask = () => callJson(slow, others, othersToken, 'GET', '/muster/nodes');
+    expect(await servedDuring(ends, ask)).toBeGreaterThan(0);
+    for (const { closed } of await ends) expect(closed).toBe(true);
   });
 
   test('one that leaves in the middle of its body is no error of the server', async () => {
-    const socket = await openSocket(service);
+    const socket = await openSocket(slow);
     socket.write('PUT /muster/nodes/n1 HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"a":');
     await setTimeout(100);
     socket.destroy();
     await setTimeout(200);
-    expect(service.log()).not.toContain('unexpectedly');
+    expect(slow.log()).not.toContain('unexpectedly');
   });
 
   test('a drop of one byte now and then does not keep a connection open', async () => {
-    const socket = await openSocket(service);
+    const socket = await openSocket(slow);
     const drip = setInterval(() => socket.write('a'), 100);
     socket.write('GET /muster/nodes?x=');
-    const { closed } = await readAll(socket, 2_000 * requestTimeout + 3_000);
+    const { closed } = await untilClosed(socket);
     clearInterval(drip);
     socket.destroy();
     expect(closed).toBe(true);
   });
 
   test('a connection that never begins with TLS is closed in time', async () => {
-    const socket = connect({ host: '127.0.0.1', port: service.port });
+    const socket = connect({ host: '127.0.0.1', port: slow.port });
     const closed = new Promise((resolve) => socket.once('close', () => resolve('closed')));
-    expect(await Promise.race([closed, setTimeout(2_000 * requestTimeout + 3_000)])).toBe('closed');
+    expect(await Promise.race([closed, setTimeout(30_000)])).toBe('closed');
     socket.destroy();
   });
 });
@@ -121,10 +137,7 @@ describe('clients that never finish what they send', () => {
 describe('one address with too many connections', () => {
   test('gets no more, keeps those it has, and takes nothing from other addresses', async () => {
     const address = '127.0.0.9';
-    const sockets: TLSSocket[] = [];
-    for (let i = 0; i < connectionLimit; i += 50) {
-      sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => openSocket(service, address)))));
-    }
+    const sockets = await Promise.all(Array.from({ length: connectionLimit }, () => openSocket(service, address)));
     await expect(openSocket(service, address)).rejects.toThrow();
     const answers = sockets.slice(0, 5).map((socket) => {
       const answer = new Promise<string>((resolve) =>
@@ -137,8 +150,7 @@ describe('one address with too many connections', () => {
     expect((await get('/nodes/n1')).status).toBe(200);
 
     sockets[0]!.destroy();
-    await setTimeout(100);
-    const another = await openSocket(service, address);
+    const another = await vi.waitFor(() => openSocket(service, address), { timeout: 30_000 });
     for (const socket of [...sockets, another]) socket.destroy();
   });
 });
@@ -162,7 +174,7 @@ describe('1,000 logins with wrong passwords at once', () => {
     const replies = Promise.all(Array.from({ length: 1_000 }, (_, i) => guess(guesser, i)));
     const elsewhere = agentFor(service, { localAddress: '127.0.0.11', maxSockets: 1 });
     const loggedIn = setTimeout(200).then(() => login(service, elsewhere));
-    const slowest = await slowestDuring(replies);
+    const served = await servedDuring(replies, () => get('/nodes/n1'));
     const statuses = (await replies).map(({ status }) => status);
     guesser.destroy();
     const checked = statuses.filter((status) => status === 401).length;
@@ -171,7 +183,7 @@ describe('1,000 logins with wrong passwords at once', () => {
     for (const reply of await replies) {
       if (reply.status === 503) expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
     }
-    expect(slowest).toBeLessThan(2_000);
+    expect(served).toBeGreaterThan(10);
     expect(await loggedIn).toMatch(/^[0-9a-f-]{36}$/);
     elsewhere.destroy();
     expect(processorTime() - before).toBeLessThan(20);
