@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Logger } from '../src/core/log.ts';
 import { IpmiClient } from '../src/protocols/ipmi/client.ts';
 import { StandIn } from '../src/protocols/ipmi/stand-in.ts';
@@ -7,7 +7,6 @@ import { startServer } from './harness/server.ts';
 import { startUdpBmc } from './protocols/ipmi/udp-bmc.ts';
 import { chassisStatus } from './protocols/ipmi/world.ts';
 
-vi.setConfig({ testTimeout: 240_000 });
 const patience = { timeout: 120_000 };
 const { signal } = new AbortController();
 const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name.includes('UDP')).length;

@@ -46,7 +46,7 @@ const contents = fc.record(
   Object.fromEntries(Object.entries(shapes).map(([table, shape]) => [table, rowsOf(shape)])),
 ) as fc.Arbitrary<Contents>;
 
-it('an export with secrets, imported elsewhere, gives the same database', { timeout: 60_000 }, async () => {
+it('an export with secrets, imported elsewhere, gives the same database', async () => {
   const source = await openData(join(parent, 'source'));
   const target = await openData(join(parent, 'target'));
   const dir = join(parent, 'dump');

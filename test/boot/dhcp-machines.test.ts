@@ -44,7 +44,7 @@ beforeAll(async () => {
   await definePacked({ server: muster, install }, 'deb', parts);
   await muster.ok('POST', '/services/dhcp');
   await muster.ok('PUT', '/nodes/all/bootstate', { osimage: 'deb' });
-}, 120_000);
+});
 afterAll(async () => {
   await muster?.stop();
   wire?.remove();
@@ -60,7 +60,7 @@ async function set(crew: Pick<Crew, 'macs' | 'asksOnly'>): Promise<Voyage[]> {
 
 const why = async (node: string): Promise<string> => (await muster.ok('GET', `/nodes/${node}/boot`))[node].why;
 
-it('a machine that was given an address and fetches nothing is told as such', { timeout: 60_000 }, async () => {
+it('a machine that was given an address and fetches nothing is told as such', async () => {
   expect(await why('m0')).toMatch(
     /^It was given no address by DHCP and has asked for no file since muster was started/,
   );
@@ -75,7 +75,7 @@ it('a machine that was given an address and fetches nothing is told as such', { 
   expect(await why('m1')).toMatch(/^It was given no address/);
 });
 
-it('two hundred machines boot at once, and each tells only of itself', { timeout: 120_000 }, async () => {
+it('two hundred machines boot at once, and each tells only of itself', async () => {
   const voyages = await set({ macs: Array.from({ length: count }, (_, i) => mac(i)) });
   expect(voyages).toEqual(
     Array.from({ length: count }, (_, i) => ({
@@ -99,7 +99,7 @@ it('two hundred machines boot at once, and each tells only of itself', { timeout
     ]);
 });
 
-it('that a machine asks for an address again after its boot is told', { timeout: 60_000 }, async () => {
+it('that a machine asks for an address again after its boot is told', async () => {
   // The times of DHCP are whole seconds, so it may have asked in the second of its last report.
   await expect
     .poll(

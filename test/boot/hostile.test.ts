@@ -83,7 +83,7 @@ it('paths of any kind lead to no file of this machine, and to no image for a str
     { numRuns: 300 },
   );
   await isWell();
-}, 60_000);
+});
 
 it('what is no HTTP is answered by nothing worse than 4xx', async () => {
   const line = fc.oneof(
@@ -116,7 +116,7 @@ it('what is no HTTP is answered by nothing worse than 4xx', async () => {
     { numRuns: 100 },
   );
   await isWell();
-}, 60_000);
+});
 
 it('one address cannot take all connections', async () => {
   const open = Array.from({ length: 40 }, () =>
@@ -154,4 +154,4 @@ it('packets of any kind leave TFTP as it was', async () => {
   const sent = replies.map((packet) => packet.toString('latin1'));
   expect(sent.filter((text) => text.includes('root:x:0:0') || text.includes(secret.toString()))).toEqual([]);
   socket.close();
-}, 60_000);
+});

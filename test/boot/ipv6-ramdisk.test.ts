@@ -17,7 +17,7 @@ const made = 'fd00:6::5054:ff:fe00:601';
 const root = Buffer.alloc(300_000, 'root ');
 const canRun = canMakeNamespaces() && ['radvd', 'kea-dhcp6'].every(isInstalled);
 
-describe.skipIf(!canRun)('an initial RAM disk whose muster has an IPv6 address', { timeout: 120_000 }, () => {
+describe.skipIf(!canRun)('an initial RAM disk whose muster has an IPv6 address', () => {
   let [server, machine] = [] as Namespace[];
   let directory: string;
   beforeEach(() => {

@@ -54,7 +54,7 @@ const statuses = async (): Promise<string[]> => {
 const machines = <T>(work: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, i) => work(i)));
 
-it('machines go on with their boot when muster was killed in the middle of it', { timeout: 120_000 }, async () => {
+it('machines go on with their boot when muster was killed in the middle of it', async () => {
   await lab.server.ok('PUT', '/nodes/all/bootstate', { osimage: 'deb' });
   const paths = await machines(begin);
   const { data, child } = lab.server;

@@ -101,7 +101,7 @@ interface Written {
   readonly Dhcp4: Readonly<Record<'client-classes', readonly object[]>>;
 }
 
-describe('a node that starts anew by itself', { timeout: 120_000 }, () => {
+describe('a node that starts anew by itself', () => {
   const [server, address, mac] = ['10.77.0.1', '10.77.1.9', '52:54:00:02:00:09'];
   /** Of a node in another network, which only a relay reaches. */
   const [farAddress, farMac, relay] = ['10.88.17.9', '52:54:00:02:00:08', '10.88.31.254'];
@@ -134,7 +134,7 @@ describe('a node that starts anew by itself', { timeout: 120_000 }, () => {
     await definePacked({ server: muster, install }, 'deb', parts);
     await muster.ok('POST', '/services/dhcp');
     await muster.ok('PUT', '/nodes/n1,far1,six1/bootstate', { osimage: 'deb' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await muster?.stop();
     wire?.remove();

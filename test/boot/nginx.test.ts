@@ -65,4 +65,4 @@ it('nginx comes back when it dies, and serves on for the next muster when muster
   lab = bootLabOn(await startServer({ data, environment }), lab.install);
   expect(pid()).toBe(before);
   expect(await status()).toBe(200);
-}, 120_000);
+});

@@ -210,4 +210,4 @@ it('a stop of muster does not wait for machines that boot', async () => {
     p2: expect.stringMatching(/^muster was stopped before its turn came; its boot state is set/),
   });
   expect(bmcs.state(1).power).toBe('off');
-}, 90_000);
+});

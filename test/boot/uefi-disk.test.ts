@@ -36,7 +36,7 @@ describe.skipIf(!canRun)('a machine with UEFI whose state is boot', { timeout: p
   beforeAll(async () => {
     world = await startBootWorld({ machines: [{ firmware: 'uefi', memory: 256, disk: 1 }], images: [] });
   }, patience);
-  afterAll(() => world?.stop(), 60_000);
+  afterAll(() => world?.stop());
 
   it('starts from its disk though it boots from the network', async () => {
     const node = machineName(0);

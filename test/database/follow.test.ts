@@ -48,7 +48,7 @@ describe('a store in another process', () => {
 
   const showsTheSame = () => expect.poll(() => latest).toEqual(JSON.parse(JSON.stringify(shown(cluster.current))));
 
-  test('follows this one, volatile columns included, and this one follows it', { timeout: 60_000 }, async () => {
+  test('follows this one, volatile columns included, and this one follows it', async () => {
     await showsTheSame();
     await site('a.b');
     await showsTheSame();
@@ -61,7 +61,7 @@ describe('a store in another process', () => {
     await showsTheSame();
   });
 
-  test('that was asleep while the journal was pruned reads all anew', { timeout: 60_000 }, async () => {
+  test('that was asleep while the journal was pruned reads all anew', async () => {
     await showsTheSame();
     child.kill('SIGSTOP');
     await site('a.b');

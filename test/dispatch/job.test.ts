@@ -225,7 +225,7 @@ describe('a job gives the same results in a process that has nothing else:', () 
       { range, monitored: true, power: true },
       { node: 'dead', value: { nodestat: expect.stringMatching(/^noping\(nothing listens at 127\.144\.9\.9/) } },
     ),
-  ])('%s', { timeout: 60_000 }, async (_title, command, args, sample) => {
+  ])('%s', async (_title, command, args, sample) => {
     const own = shown(await here(command, args));
     expect(own).toHaveLength(5);
     expect(own).toContainEqual(sample);
@@ -233,7 +233,7 @@ describe('a job gives the same results in a process that has nothing else:', () 
   });
 });
 
-test('what work finds and brings about elsewhere is kept here', { timeout: 60_000 }, async () => {
+test('what work finds and brings about elsewhere is kept here', async () => {
   await cluster.store.change(testOrigin, (head) => {
     const draft = new Draft(head, cluster.services.seal);
     for (const table of ['sshhostkey', 'spcert'])

@@ -146,7 +146,7 @@ describe('who was cut off', () => {
     second.close();
   });
 
-  it('because it did not read was told so, and misses nothing', { timeout: 120_000 }, async () => {
+  it('because it did not read was told so, and misses nothing', async () => {
     const dropped = async (): Promise<number> =>
       Number(/^muster_event_listeners_dropped_total (\d+)$/m.exec((await server.call('GET', '/metrics')).text)![1]);
     const before = await dropped();
@@ -172,7 +172,7 @@ describe('who was cut off', () => {
     second.close();
   });
 
-  it('after a restart is told the changes, and that runs and power are not known', { timeout: 120_000 }, async () => {
+  it('after a restart is told the changes, and that runs and power are not known', async () => {
     const data = temporaryDirectory();
     let other = await startServer({ data });
     await defineNodes(other, 'n1');

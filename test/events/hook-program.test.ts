@@ -25,13 +25,13 @@ describe('the program of a hook', () => {
     const file = program('slow', `sleep 600 & echo $! > ${note}; wait`);
     await expect(runProgram(file, 'h', '{}', 5_000)).rejects.toThrow('the program ended with SIGKILL');
     await expect.poll(() => isThere(Number(readFileSync(note, 'utf8'))), { timeout: 30_000 }).toBe(false);
-  }, 120_000);
+  });
 
   it('is not waited for longer than it runs itself', async () => {
     const file = program('leaving', `sleep 600 & echo $! > ${note}`);
     await expect(runProgram(file, 'h', '{}', 60_000)).resolves.toBeUndefined();
     process.kill(Number(readFileSync(note, 'utf8')));
-  }, 120_000);
+  });
 
   it('tells why it failed', async () => {
     const file = program('failing', 'cat > /dev/null; echo no room >&2; exit 3');

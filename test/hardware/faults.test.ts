@@ -118,7 +118,7 @@ describe.concurrent('an IPMI service processor', { timeout: 300_000 }, () => {
   });
 });
 
-describe('a Redfish service', { timeout: 30_000 }, () => {
+describe('a Redfish service', () => {
   it('that is slow is waited for, and nobody waits with it', async () => {
     await services.fault(1, { delay: 800 });
     const stream = await readStream(server, 'GET', '/nodes/r1,r2/power');

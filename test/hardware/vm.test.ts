@@ -7,7 +7,7 @@ import { define, labNode } from './nodes.ts';
 const canRun = isInstalled('qemu-system-x86_64');
 if (!canRun) console.warn('The tests with virtual machines are left out: qemu-system-x86 could not be installed.');
 
-describe.skipIf(!canRun)('a machine that is switched over REST', { timeout: 120_000 }, () => {
+describe.skipIf(!canRun)('a machine that is switched over REST', () => {
   let server: TestServer;
   let vm: Vm;
   beforeAll(async () => {

@@ -115,7 +115,7 @@ const namesFor = (table: string, column: string): string[] => [
 const mentions = (code: string, name: string): boolean =>
   new RegExp(`'(\\w+\\.)?${name}'|\\.${name}\\b|[{,]\\s*${name}\\s*[=,}:]|\\$\\{?${name.toUpperCase()}\\b`).test(code);
 
-describe('who is said to read something', { timeout: 60_000 }, () => {
+describe('who is said to read something', () => {
   it('does', () => {
     const untrue = Object.entries(reads).flatMap(([reader, ofTables]) =>
       Object.entries(ofTables).flatMap(([table, columns]) =>

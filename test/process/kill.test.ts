@@ -137,7 +137,6 @@ describe('a server killed in the middle of 1,000 concurrent writes', () => {
 
   test.for(Array.from({ length: rounds }, (_, i) => i + 1))(
     'has all of every acknowledged write and no half write after a restart, round %i',
-    { timeout: 60_000 },
     async (round) => {
       const revisionBefore = journalOf(data).at(-1)?.revision ?? 0;
       const writes = await writeUntilKilled(service, token, round);

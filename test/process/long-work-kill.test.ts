@@ -29,9 +29,7 @@ async function auditedStatuses(): Promise<string[]> {
     .map((row: Record<string, string>) => row['status']);
 }
 
-test('after a kill everything that long work had started and staged is gone, and its run is interrupted', {
-  timeout: 60_000,
-}, async () => {
+test('after a kill everything that long work had started and staged is gone, and its run is interrupted', async () => {
   mkdirSync(join(place, 'kept'), { recursive: true });
   writeFileSync(join(place, 'kept/file'), 'content');
   mkdirSync(join(place, '.muster-of-somebody-1'));
@@ -69,9 +67,7 @@ test('after a kill everything that long work had started and staged is gone, and
 
 const childProgram = join(import.meta.dirname, '../../src/services/long-work/child.ts');
 
-test('a stop ends long work at once, and the next muster shows it as interrupted too', {
-  timeout: 60_000,
-}, async () => {
+test('a stop ends long work at once, and the next muster shows it as interrupted too', async () => {
   server ??= await start();
   const run = await begin('stopped', [{ staging: place }, { program: ['sleep', '3600'] }]);
   const staging = join(place, `.muster-${run}-1`);
@@ -83,9 +79,7 @@ test('a stop ends long work at once, and the next muster shows it as interrupted
   expect((await auditedStatuses()).slice(-2)).toEqual(['Allowed', 'Interrupted']);
 });
 
-test('an interrupted run is not shown to an account of the same name that was made later', {
-  timeout: 60_000,
-}, async () => {
+test('an interrupted run is not shown to an account of the same name that was made later', async () => {
   const account = '/tables/passwd/rows/key=xcat,username=bert';
   const make = () => server!.ok('PUT', account, { password: 'berts-own' });
   const logIn = async (): Promise<string> =>
@@ -109,7 +103,7 @@ test('an interrupted run is not shown to an account of the same name that was ma
   expect(await server.ok('GET', `/runs/${run}`)).toMatchObject({ user: 'bert', state: 'interrupted' });
 });
 
-test('a record that cannot be read keeps nobody from starting', { timeout: 60_000 }, async () => {
+test('a record that cannot be read keeps nobody from starting', async () => {
   await server!.stop();
   writeFileSync(join(data, 'long-work/broken.json'), '{');
   server = await start();

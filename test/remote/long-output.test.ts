@@ -43,7 +43,7 @@ describe('output that is more than is kept', () => {
     ]);
   });
 
-  it('holds a node back whose reader does not read', { timeout: 120_000 }, async () => {
+  it('holds a node back whose reader does not read', async () => {
     const [done, turns] = [join(world.lab.home(0), 'turns'), 400];
     const command = `for i in $(seq ${turns}); do head -c 100000 /dev/zero | tr '\\0' x; echo $i > turns; done`;
     const response = await world.open('/nodes/t0/nodeshell', { command });

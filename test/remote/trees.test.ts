@@ -215,7 +215,7 @@ describe('a tree', () => {
     expect(readFileSync(join(home(index), name, '0'), 'utf8')).toBe('old');
   };
 
-  it('changes nothing on a node that dies in the middle', { timeout: 180_000 }, async () => {
+  it('changes nothing on a node that dies in the middle', async () => {
     const begun = await beginLong(dying, 'dying');
     world.lab.sever(dying);
     const [line] = await begun.lines;
@@ -223,7 +223,7 @@ describe('a tree', () => {
     old(dying, 'dying');
   });
 
-  it('tidies up when its run is cancelled', { timeout: 180_000 }, async () => {
+  it('tidies up when its run is cancelled', async () => {
     const begun = await beginLong(slow, 'cancelled');
     await world.server.ok('DELETE', `/runs/${begun.run}`);
     expect(await begun.lines).toContainEqual({ node: `t${slow}`, error: 'The run was cancelled.' });

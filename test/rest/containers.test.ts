@@ -1,15 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { errorOf } from '../harness/errors.ts';
 import { startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { writeLayout } from '../lab/oci/layout.ts';
 import { type LabRegistry, labLogin, startRegistry } from '../lab/oci/registry.ts';
 import { isBlob, type RoughRegistry, startRoughRegistry } from '../lab/oci/rough-registry.ts';
 import { file } from '../lab/oci/tar.ts';
-
-// Programs are started and images are fetched: a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const osarch = process.arch === 'x64' ? 'x86_64' : 'aarch64';
 const [data, installdir, scratch] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];

@@ -60,7 +60,7 @@ describe('a pattern that is written', () => {
   });
 });
 
-it('a broken pattern that was stored before is noticed when it is used', { timeout: 90_000 }, async () => {
+it('a broken pattern that was stored before is noticed when it is used', async () => {
   await server.ok('PUT', '/nodes/n2', { mgt: 'ipmi', bmc: '127.0.0.1', bmcusername: 'a', bmcpassword: 'b' });
   await server.stop();
   outside(join(data, 'muster.sqlite'), (database) =>

@@ -2,12 +2,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exitOf, runMuster, startServer, temporaryDirectory, type TestServer } from '../harness/server.ts';
 import { addUser, logIn } from '../harness/users.ts';
-
-// Each starts servers, some several times; a busy machine takes its time for that.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 

@@ -34,7 +34,7 @@ it('refused logins of one address are two records, the count on disk when the se
     },
   ]);
   await again.stop();
-}, 60_000);
+});
 
 it('refusals of an account without rules are not many records, and all are counted when the service has stopped', async () => {
   const own = temporaryDirectory();
@@ -52,4 +52,4 @@ it('refusals of an account without rules are not many records, and all are count
     expect.stringMatching(/^49 refusals .*each with the arguments -t node -o n1$/),
     expect.stringMatching(/^49 refusals /),
   ]);
-}, 60_000);
+});

@@ -52,7 +52,7 @@ function change(file: string, from: string, to: string): void {
 
 const unknown = 'There is no command';
 
-it('a changed source is built again, and the build before stays for those who run it', { timeout: 120_000 }, () => {
+it('a changed source is built again, and the build before stays for those who run it', () => {
   expect(muster(['nosuch'])).toContain(unknown);
   const before = realpathSync(join(copy, 'dist'));
   change('src/cli/main.ts', unknown, 'CHANGED TEXT');
@@ -62,7 +62,7 @@ it('a changed source is built again, and the build before stays for those who ru
   change('src/cli/main.ts', 'CHANGED TEXT', unknown);
 });
 
-it('the same sources give the same build', { timeout: 120_000 }, () => {
+it('the same sources give the same build', () => {
   const build = () => {
     execFileSync(process.execPath, [join(copy, 'scripts/build.ts')]);
     return readlinkSync(join(copy, 'dist'));
@@ -70,7 +70,7 @@ it('the same sources give the same build', { timeout: 120_000 }, () => {
   expect(build()).toBe(build());
 });
 
-it('a build can be read by all users, and is made by several at once', { timeout: 120_000 }, async () => {
+it('a build can be read by all users, and is made by several at once', async () => {
   rmSync(join(copy, '.cache/builds'), { recursive: true });
   const build = `umask 077; exec ${process.execPath} ${join(copy, 'scripts/build.ts')}`;
   await Promise.all([1, 2].map(() => promisify(execFile)('sh', ['-c', build])));
@@ -80,13 +80,13 @@ it('a build can be read by all users, and is made by several at once', { timeout
   expect(readdirSync(join(copy, '.cache/builds'))).toHaveLength(1);
 });
 
-it('MUSTER_SOURCES=1 runs the sources', { timeout: 120_000 }, () => {
+it('MUSTER_SOURCES=1 runs the sources', () => {
   change('src/cli/main.ts', unknown, 'FROM THE SOURCES');
   expect(muster(['nosuch'], { MUSTER_SOURCES: '1' })).toContain('FROM THE SOURCES');
   change('src/cli/main.ts', 'FROM THE SOURCES', unknown);
 });
 
-it('a stack trace of the build names source and line', { timeout: 120_000 }, () => {
+it('a stack trace of the build names source and line', () => {
   const crash = "if (process.argv.includes('--crash')) throw new Error('crashed');";
   change('src/main.ts', 'const program = new Command', `${crash}\nconst program = new Command`);
   const lines = readFileSync(join(copy, 'src/main.ts'), 'utf8').split('\n');

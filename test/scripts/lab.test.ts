@@ -51,7 +51,7 @@ it('brings up a cluster, defines it and leaves nothing behind', async () => {
   } finally {
     lab.kill('SIGKILL');
   }
-}, 60_000);
+});
 
 it('says what is wrong with its options', async () => {
   const lab = spawn(process.execPath, [program, '--bmcs', 'many'], { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -91,7 +91,7 @@ it.each([
   ['fails', "throw new Error('a failure');", 'a failure'],
   ['crashes', 'process.abort();', 'careless.test.mjs'],
   ['is killed', "process.kill(process.pid, 'SIGKILL'); await new Promise(() => {});", 'careless.test.mjs'],
-])('leaves nothing behind when a test %s', { timeout: 120_000 }, async (_how, end, told) => {
+])('leaves nothing behind when a test %s', async (_how, end, told) => {
   const { child, output } = start(end);
   expect(await exitOf(child)).toBe(1);
   expect(output()).toContain(told);
@@ -100,7 +100,6 @@ it.each([
 
 it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGKILL'] as const)(
   'leaves nothing behind when it gets %s in the middle',
-  { timeout: 120_000 },
   async (signal) => {
     const { child } = start('await new Promise(() => {});');
     // It is there before all of it is written.

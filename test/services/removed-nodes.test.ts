@@ -22,7 +22,7 @@ describe('what was written for a node', () => {
     await site.server.ok('POST', '/services/dhcp');
     await site.server.ok('POST', '/nodes/n1-n5/dns');
     await site.server.ok('POST', '/nodes/n1-n5/dhcp');
-  }, 120_000);
+  });
   afterAll(() => site?.stop());
 
   const start = () => site.startMuster({ MUSTER_DHCP_DAEMON: 'process' });

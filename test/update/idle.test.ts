@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { startServer } from '../harness/server.ts';
 
-it('thousands of nodes that get nothing do not keep others waiting', { timeout: 60_000 }, async () => {
+it('thousands of nodes that get nothing do not keep others waiting', async () => {
   const server = await startServer();
   try {
     await server.ok('POST', '/osimages/img', { osvers: 'debian12', provmethod: 'install', profile: 'compute' });

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Image } from '../../../src/protocols/oci/image.ts';
 import { patience } from '../../../src/protocols/oci/http.ts';
 import { parseReference } from '../../../src/protocols/oci/reference.ts';
@@ -12,9 +12,6 @@ import { hostArchitecture, sha256, writeLayout } from '../../lab/oci/layout.ts';
 import { type LabRegistry, labLogin, startRegistry } from '../../lab/oci/registry.ts';
 import { isBlob, type RoughRegistry, startRoughRegistry } from '../../lab/oci/rough-registry.ts';
 import { file, tar } from '../../lab/oci/tar.ts';
-
-// Programs are started and images are fetched: a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let scratch: string;
 beforeAll(() => {

@@ -2,14 +2,13 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Unreachable } from '../../../src/core/errors.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../../src/protocols/redfish/client.ts';
 import { memberResources, membersOf } from '../../../src/protocols/redfish/collection.ts';
 import { drip, flood, jsonAnswer, type RawRequest, type RawTls, rawTls } from '../../lab/raw-tls.ts';
 import { memoryTrust } from './memory-trust.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 const address = '127.111.9.20';
 const signal = new AbortController().signal;
 /** For what is answered: no machine is too busy for it. */

@@ -57,7 +57,7 @@ async function served(): Promise<string[]> {
 }
 const macs = (...indexes: number[]): string[] => indexes.map(mac).sort();
 
-describe('when Kea is away', { timeout: 60_000 }, () => {
+describe('when Kea is away', () => {
   const startForeign = (): void => {
     const [program, ...args] = wire!.server.command('env', 'kea-dhcp4', '-c', place('kea-dhcp4.json'));
     const env = { PATH: `${process.env.PATH}:/usr/sbin`, KEA_PIDFILE_DIR: place('.'), KEA_LOCKFILE_DIR: place('.') };
@@ -121,7 +121,7 @@ describe('when Kea is away', { timeout: 60_000 }, () => {
   });
 });
 
-describe('killed with SIGKILL', { timeout: 180_000 }, () => {
+describe('killed with SIGKILL', () => {
   it('at random moments, Kea comes back with everything that was acknowledged', async () => {
     const { wire: on, setting: at } = await onWire();
     await at.configure();
@@ -158,7 +158,7 @@ describe('killed with SIGKILL', { timeout: 180_000 }, () => {
   });
 });
 
-it('the next muster takes up what the last one has left', { timeout: 60_000 }, async () => {
+it('the next muster takes up what the last one has left', async () => {
   const { wire: on, setting: at } = await onWire();
   await at.configure();
   await at.reserve('n1', 'n2');
@@ -169,9 +169,7 @@ it('the next muster takes up what the last one has left', { timeout: 60_000 }, a
   expect((await on.ask(mac(4)))?.['ip']).toBe('10.77.1.4');
 });
 
-it('networks that are reached through relays only, with nowhere to boot from, are served', {
-  timeout: 60_000,
-}, async () => {
+it('networks that are reached through relays only, with nowhere to boot from, are served', async () => {
   setting = await openSetting(machineWith('eth0', []));
   const far = { netname: 'far', net: '198.18.0.0', mask: '255.254.0.0' };
   await setting.store.put(['networks', far], ['networks', { netname: 'far6', net: 'fd99::', mask: '/64' }]);
@@ -181,7 +179,7 @@ it('networks that are reached through relays only, with nowhere to boot from, ar
   expect(await served()).toEqual(macs(1));
 });
 
-it('relays are answered, also where no network is on the wire they speak on', { timeout: 60_000 }, async () => {
+it('relays are answered, also where no network is on the wire they speak on', async () => {
   wire = makeWire(['10.77.0.1/16', 'fd77::1/64']);
   const own = machineWith(wire.serverNic, ['10.77.0.1', 'fd77::1']);
   setting = await openSetting(own, { prefix: wire.server.command('env') });
@@ -198,7 +196,7 @@ it('relays are answered, also where no network is on the wire they speak on', { 
   expect(await wire.askAsRelay('fd77::9', 'fd77::1', 'fd99::1', mac(3))).toMatch(/^fd99:.*:1001$/);
 });
 
-it('a configuration of somebody else is kept aside', { timeout: 60_000 }, async () => {
+it('a configuration of somebody else is kept aside', async () => {
   const { setting: at } = await onWire('none');
   mkdirSync(place('.'), { recursive: true });
   writeFileSync(place('kea-dhcp4.json'), '// an example\n{ "Dhcp4": {} }\n');
@@ -207,7 +205,7 @@ it('a configuration of somebody else is kept aside', { timeout: 60_000 }, async 
   expect(readFileSync(place('kea-dhcp4.json.before-muster'), 'utf8')).toContain('an example');
 });
 
-it('thousands at once are one configuration, and so are many requests of a moment', { timeout: 180_000 }, async () => {
+it('thousands at once are one configuration, and so are many requests of a moment', async () => {
   const { wire: on, setting: at } = await onWire();
   const count = 10_000;
   const name = (i: number): string => `m${i}`;
@@ -229,7 +227,7 @@ it('thousands at once are one configuration, and so are many requests of a momen
   expect(await served()).toEqual([]);
 });
 
-describe('thousands of leases', { timeout: 180_000 }, () => {
+describe('thousands of leases', () => {
   const count = 5_000;
   const name = (i: number): string => `m${i}`;
   const address = (i: number): string => `10.77.${10 + Math.floor(i / 250)}.${(i % 250) + 1}`;
@@ -344,7 +342,7 @@ describe('a Kea that refuses', () => {
   });
 });
 
-describe('a file that cannot be written', { timeout: 60_000 }, () => {
+describe('a file that cannot be written', () => {
   // The place of the temporary file is taken, as good as a full disk.
   const block = (): void => mkdirSync(place('kea-dhcp4.json.new'));
   const unblock = (): void => rmdirSync(place('kea-dhcp4.json.new'));
@@ -376,9 +374,7 @@ describe('a file that cannot be written', { timeout: 60_000 }, () => {
   });
 });
 
-it('a full disk changes nothing that is served, and what it has no room for is written later', {
-  timeout: 60_000,
-}, async () => {
+it('a full disk changes nothing that is served, and what it has no room for is written later', async () => {
   disk = mkdtempSync(join(tmpdir(), 'muster-disk-'));
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', disk]);
   const { wire: on, setting: at } = await onWire('process', disk);

@@ -43,7 +43,7 @@ describe.skipIf(!bios)('firmware that boots from the network', { timeout: 400_00
     await setting.configure();
     await setting.reserve('n1', 'n2');
     await vi.waitFor(() => expect(shown('server')).toContain('ready'), { timeout: 30_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await setting?.close();
     await server?.stop();

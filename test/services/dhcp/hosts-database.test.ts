@@ -9,7 +9,7 @@ import { makePostgres, type Postgres } from '../../lab/postgres.ts';
 import { mac, machineWith, node, openSetting, type Setting } from './setting.ts';
 
 /** Kea with its reservations in PostgreSQL. */
-describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeout: 120_000 }, () => {
+describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", () => {
   let wire: Wire;
   let postgres: Postgres;
   let setting: Setting;
@@ -44,7 +44,7 @@ describe.skipIf(!isInstalled('/usr/lib/postgresql'))("Kea's host table", { timeo
     postgres.query(
       "INSERT INTO hosts (dhcp_identifier, dhcp_identifier_type, dhcp4_subnet_id, ipv4_address) VALUES ('\\x0a', 0, 5, 7)",
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     await setting?.close();
     await postgres?.remove();

@@ -59,7 +59,7 @@ afterAll(async () => {
 const kea = () => new KeaControl(join(setting.data, 'dhcp/kea4.sock'));
 const state = () => readFileSync(join(setting.data, 'dhcp/kea-dhcp4.json'), 'utf8');
 
-describe('a node with a reservation', { timeout: 60_000 }, () => {
+describe('a node with a reservation', () => {
   beforeAll(() => setting.reserve('n1', 'n2', 'n3', 'n8', 'silent', 'six1'));
 
   it('gets its address and the options of its network', async () => {
@@ -237,9 +237,7 @@ describe('a node with a reservation', { timeout: 60_000 }, () => {
   });
 });
 
-it('an IPv6 address is preferred as long as it is valid, so that clients take it however short that is', {
-  timeout: 60_000,
-}, async () => {
+it('an IPv6 address is preferred as long as it is valid, so that clients take it however short that is', async () => {
   await wire.ask6(mac(11));
   const kea6 = new KeaControl(join(setting.data, 'dhcp/kea6.sock'));
   const lease = await kea6.tell('lease6-get', { 'ip-address': 'fd77::11' });
@@ -251,7 +249,7 @@ it('Kea does not note every question how it is', async () => {
   expect(readFileSync(join(setting.data, 'dhcp/kea-dhcp4.log'), 'utf8')).not.toContain('status-get');
 });
 
-it('an interface that has come since Kea was started is served', { timeout: 60_000 }, async () => {
+it('an interface that has come since Kea was started is served', async () => {
   wire.server.run('ip', 'link', 'add', 'late0', 'type', 'veth', 'peer', 'late1');
   wire.server.run('ip', 'link', 'set', 'late0', 'up');
   nic = 'late0';
@@ -261,7 +259,7 @@ it('an interface that has come since Kea was started is served', { timeout: 60_0
   await setting.configure();
 });
 
-it('what is asked for while the networks are configured anew is served', { timeout: 60_000 }, async () => {
+it('what is asked for while the networks are configured anew is served', async () => {
   await setting.store.put(...node('n7', '10.77.1.7', mac(7)));
   const configured = setting.configure();
   await pause(20);
@@ -269,7 +267,7 @@ it('what is asked for while the networks are configured anew is served', { timeo
   expect((await wire.ask(mac(7)))?.['ip']).toBe('10.77.1.7');
 });
 
-describe('what is wrong changes nothing', { timeout: 60_000 }, () => {
+describe('what is wrong changes nothing', () => {
   it.each([
     ['dhcplease', '0', 'Site attribute dhcplease: "0" is not a number of seconds.'],
     ['httpport', '65536', 'Site attribute httpport: "65536" is not a port.'],

@@ -15,7 +15,7 @@ import {
 } from '../../process/process.ts';
 
 /** A whole muster in the server's namespace, spoken to by curl from there. */
-describe('muster with Kea', { timeout: 240_000 }, () => {
+describe('muster with Kea', () => {
   let wire: Wire;
   let service: Service;
   let token: string;
@@ -68,7 +68,7 @@ describe('muster with Kea', { timeout: 240_000 }, () => {
     await ok('POST', '/networks/second', { net: '10.78.0.0', mask: '255.255.0.0' });
     await ok('POST', '/groups/compute', { ip: '|\\D+(\\d+)|10.77.1.($1)|', mac: '|\\D+(\\d+)|52:54:01:00:00:($1)|' });
     await ok('POST', '/nodes/n10-n59', { groups: 'all,compute' });
-  }, 120_000);
+  });
   afterAll(async () => {
     if (service) await stopService(service);
     wire?.remove();

@@ -3,11 +3,7 @@ import { createSocket } from 'node:dgram';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { vi } from 'vitest';
 import { startServer, temporaryDirectory, type TestServer } from '../../harness/server.ts';
-
-// Each test starts and stops servers several times, which takes long on a busy machine.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 120_000 });
 
 /** A port that is free for both TCP and UDP. */
 export async function freePort(): Promise<number> {

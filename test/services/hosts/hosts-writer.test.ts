@@ -212,7 +212,7 @@ describe.skipIf(!isRoot)('a hosts file that is mounted by itself', () => {
     expect(existsSync(`${path}.muster-new`)).toBe(false);
   });
 
-  it('is whole again after kills at any moment', { timeout: 60_000 }, async () => {
+  it('is whole again after kills at any moment', async () => {
     const whole = /^(a\n)*(10\.9\.0\.1 \w+-\d+\n)*(#{3000000} end\n)?$/;
     for (let round = 0; round < 5; round++) {
       const child = writerProcess(`r${round}`, 1_000, 3_000_000);
@@ -261,7 +261,7 @@ function writerProcess(name: string, count: number, padding = 0): ChildProcess {
 const linesOf = (name: string): string[] => text().match(new RegExp(`${name}-\\d+$`, 'gm')) ?? [];
 
 describe('several writers', () => {
-  it('of several processes lose no change of each other', { timeout: 60_000 }, async () => {
+  it('of several processes lose no change of each other', async () => {
     writeFileSync(path, '# foreign\n');
     const children = ['a', 'b'].map((name) => writerProcess(name, 40));
     const here = new HostsWriter(path);
@@ -273,7 +273,7 @@ describe('several writers', () => {
     expect(text()).toContain('# foreign\n');
   });
 
-  it('lose next to nothing of a program that knows no lock', { timeout: 60_000 }, async () => {
+  it('lose next to nothing of a program that knows no lock', async () => {
     writeFileSync(path, '# foreign\n');
     const script = `for i in $(seq 300); do echo "10.8.0.1 app-$i" >> "$0"; sleep 0.005; done`;
     const program = spawn('bash', ['-c', script, path], { stdio: 'inherit' });
@@ -295,7 +295,7 @@ describe('several writers', () => {
     expect(linesOf('app').length).toBeGreaterThanOrEqual(290);
   });
 
-  it('that are killed at any moment leave a whole file, old or new', { timeout: 120_000 }, async () => {
+  it('that are killed at any moment leave a whole file, old or new', async () => {
     const whole = /^# foreign\n(10\.9\.0\.1 \w+-\d+\n)*(#{500000} end\n)?$/;
     writeFileSync(path, '# foreign\n');
     let looks = 0;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { work as gen } from '../../../src/services/images/build/gen.ts';
@@ -16,9 +16,6 @@ import { genJob, packagesFrom } from '../../lab/gen-job.ts';
 import { makeRpmDistribution } from './rpm-distribution.ts';
 import { during, listing, refusal, temporary } from './small-image.ts';
 import { inMemory } from './steps.ts';
-
-// Programs are started: a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let top: string;
 let distribution: ReturnType<typeof makeRpmDistribution>;

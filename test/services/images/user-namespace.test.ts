@@ -1,12 +1,9 @@
 import { lstatSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { hasUserNamespaces, inUserNamespace } from '../../../src/services/images/tree/in-user-namespace.ts';
 import { directWork } from '../../harness/work.ts';
 import { during, refusal, temporary } from './small-image.ts';
-
-// Programs are started: a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 });
 
 test('a program in a user namespace gives files to anybody, and has no rights over devices', async () => {
   const scratch = temporary();

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Fault } from '../../../../src/core/errors.ts';
 import { openArchive } from '../../../../src/protocols/oci/archive.ts';
 import { applyLayer } from '../../../../src/services/images/containers/apply-layer.ts';
@@ -20,9 +20,6 @@ import { TreeWriter } from '../../../../src/services/images/containers/tree-writ
 import { labImages, writeLabImage } from '../../../lab/oci/images.ts';
 import { hostArchitecture, writeLayout } from '../../../lab/oci/layout.ts';
 import { file, type TestEntry } from '../../../lab/oci/tar.ts';
-
-// Hundreds of megabytes are decompressed: a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000 });
 
 let scratch: string;
 beforeAll(() => {

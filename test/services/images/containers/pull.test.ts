@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readManifest } from '../../../../src/services/images/manifest.ts';
 import { BlobCache } from '../../../../src/services/images/containers/blob-cache.ts';
 import type { PullJob } from '../../../../src/services/images/containers/pull-job.ts';
@@ -20,9 +20,6 @@ import { sha256, writeLayout } from '../../../lab/oci/layout.ts';
 import { isBlob, type RoughRegistry, startRoughRegistry } from '../../../lab/oci/rough-registry.ts';
 import { directory, file, symbolicLink, type TestEntry } from '../../../lab/oci/tar.ts';
 import { during, refusal, temporary } from '../small-image.ts';
-
-// Programs are started and images are fetched: a busy machine takes its time.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const release = 'NAME="Debian"\nID=debian\nVERSION_ID="12"\n';
 const status = 'Package: base-files\nStatus: install ok installed\nArchitecture: amd64\nVersion: 12.4\n';
