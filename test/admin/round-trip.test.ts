@@ -60,7 +60,7 @@ it('an export with secrets, imported elsewhere, gives the same database', async 
       await importTables(target, dir, { replace: true });
       expect(stored(target, { opened: true })).toEqual(stored(source, { opened: true }));
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
   const kept = stored(target);
   await Promise.all([source.close(), target.close()]);

@@ -27,7 +27,12 @@ describe.skipIf(!isInstalled('dropbear'))('a node in the state shell', () => {
     const ramdisk = join(bootDirectory, 'ramdisk', machineArch);
     mkdirSync(ramdisk, { recursive: true });
     for (const name of ['kernel', 'initrd']) writeFileSync(join(ramdisk, name), name);
-    lab = await startBootLab({ MUSTER_BOOT_DIRECTORY: bootDirectory, MUSTER_REMOTE_PORT: String(port) });
+    lab = await startBootLab({
+      MUSTER_BOOT_DIRECTORY: bootDirectory,
+      MUSTER_REMOTE_PORT: String(port),
+      // The server of the RAM disk shares the processors with all other tests.
+      MUSTER_REMOTE_CONNECT_SECONDS: '60',
+    });
     await lab.server.ok('PUT', '/nodes/n1', {
       groups: 'all',
       netboot: 'xnba',

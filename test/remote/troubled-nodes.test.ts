@@ -86,10 +86,10 @@ describe('a node in trouble', () => {
     ]);
   });
 
-  it('that prints 1 GB does not fill our memory', async () => {
+  it('that prints 300 MB does not fill our memory', async () => {
     const before = peakMemory();
-    const { json } = await world.shell('t0', 'head -c 1G /dev/zero', { raw: ['-t', '100'] });
-    expect(json.t0.at(-1)).toContain(`${2 ** 30 - 10_000} more are not shown`);
+    const { json } = await world.shell('t0', 'head -c 300M /dev/zero', { raw: ['-t', '80'] });
+    expect(json.t0.at(-1)).toContain(`${300 * 2 ** 20 - 10_000} more are not shown`);
     expect(peakMemory() - before).toBeLessThan(120 * 1024);
   });
 
@@ -97,9 +97,8 @@ describe('a node in trouble', () => {
     const begun = await world.begin('/nodes/t0,t4/nodeshell', {
       command: '[ $LAB_NAME = t0 ] || timeout 20 cat /dev/zero',
     });
-    const began = performance.now();
-    expect((await world.shell('t0', 'echo x')).status).toBe(201);
-    expect(performance.now() - began).toBeLessThan(3_000);
+    const first = await Promise.race([begun.lines, world.shell('t0', 'echo x')]);
+    expect(first).toMatchObject({ status: 201 });
     begun.leave();
   });
 });
