@@ -65,10 +65,20 @@ export const allSettings = Type.Object({
 export type Config = StaticDecode<typeof allSettings> & {
   /** Variables that look like settings and are none. */
   readonly unknownVariables: readonly string[];
+  /** What the file sets and has no effect any more. */
+  readonly retiredSettings: readonly string[];
 };
 
+/** Settings of the version before this one. */
+const retired: ReadonlySet<string> = new Set(['hardware.rehearsal']);
+
 /** The settings of this start. */
-export const loadConfig = (flags: Flags, environment: Environment): Config => ({
-  ...loadSettings(allSettings, flags, environment),
-  unknownVariables: unknownVariables(allSettings, environment),
-});
+export function loadConfig(flags: Flags, environment: Environment): Config {
+  const retiredSettings: string[] = [];
+  const found = (name: string): unknown => retiredSettings.push(name);
+  return {
+    ...loadSettings(allSettings, flags, environment, { names: retired, found }),
+    unknownVariables: unknownVariables(allSettings, environment),
+    retiredSettings,
+  };
+}

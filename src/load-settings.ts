@@ -25,6 +25,12 @@ interface Entry {
 
 type Values = Map<string, unknown>;
 
+/** Settings that earlier versions had: a file that still has one is read. */
+interface Retired {
+  readonly names: ReadonlySet<string>;
+  readonly found: (name: string) => unknown;
+}
+
 /** Every setting; the names of its variable and its option follow from where it is. */
 export function entriesOf(settings: Settings, section = ''): Entry[] {
   return Object.entries(settings.properties).flatMap(([key, each]) => {
@@ -42,11 +48,16 @@ export function entriesOf(settings: Settings, section = ''): Entry[] {
 }
 
 /** The values of settings. What comes later wins: defaults, configuration file, environment, command line. */
-export function loadSettings<S extends Settings>(settings: S, flags: Flags, environment: Environment): StaticDecode<S> {
+export function loadSettings<S extends Settings>(
+  settings: S,
+  flags: Flags,
+  environment: Environment,
+  retired: Retired = { names: new Set(), found: () => undefined },
+): StaticDecode<S> {
   const entries = entriesOf(settings);
   const file = flags.config ?? environment['MUSTER_CONFIG'];
   const values: Values = new Map([
-    ...(file ? fromFile(file, settings, entries) : []),
+    ...(file ? fromFile(file, settings, entries, retired) : []),
     ...fromTexts(entries, ({ variable }) => [environment[variable] || undefined, `Environment variable ${variable}`]),
     ...fromTexts(entries, ({ name, option = '' }) => [option === '' ? undefined : flags[flagOf(name)], option]),
   ]);
@@ -59,7 +70,7 @@ export function unknownVariables(settings: Settings, environment: Environment): 
   return Object.keys(environment).filter((name) => name.startsWith('MUSTER_') && !variables.has(name));
 }
 
-function fromFile(file: string, { properties }: Settings, entries: readonly Entry[]): Values {
+function fromFile(file: string, { properties }: Settings, entries: readonly Entry[], retired: Retired): Values {
   const flat = Object.entries(parseFile(file)).flatMap(([key, value]) => {
     if (!Object.hasOwn(properties, key) || !('properties' in properties[key]!)) return [[key, value] as const];
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -72,8 +83,12 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
   );
   const base = dirname(resolve(file));
   return new Map(
-    flat.map(([name, value]) => {
+    flat.flatMap(([name, value]) => {
       const setting = settings.get(name);
+      if (retired.names.has(name)) {
+        retired.found(name);
+        return [];
+      }
       if (!setting) {
         const names = [...settings.keys()].join(', ');
         throw new Fault(
@@ -81,7 +96,7 @@ function fromFile(file: string, { properties }: Settings, entries: readonly Entr
           `${file}: there is no setting ${name}. The settings are ${names}.${suggestion(name, settings.keys())}`,
         );
       }
-      return [name, checked(setting, value, base, `${file}: ${name}`)];
+      return [[name, checked(setting, value, base, `${file}: ${name}`)] as const];
     }),
   );
 }

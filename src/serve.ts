@@ -15,7 +15,6 @@ import { hintNetworks } from './network-hints.ts';
 import { type Credentials, ensureCertificates, loadCredentials } from './rest/certificates.ts';
 import type { Endpoint } from './rest/endpoint.ts';
 import { endpoints } from './rest/endpoints/index.ts';
-import { rehearse } from './rehearsal.ts';
 import { localNames } from './rest/local-names.ts';
 import { collectMetrics } from './metrics.ts';
 import { musterRoot } from './rest/roots.ts';
@@ -32,6 +31,8 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
   const context = await openContext(config);
   for (const name of config.unknownVariables)
     context.log.warn(`The environment variable ${name} is no setting and has no effect.`);
+  for (const name of config.retiredSettings)
+    context.log.warn(`The setting ${name} has no effect any more. Remove it from the configuration file.`);
   collectMetrics(context);
   const diskRoom = new DiskRoom(context);
   context.metrics.add(() => diskRoom.metrics());
@@ -59,8 +60,6 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     context.removedNodes.resume();
     context.hooks.resume();
     const stopHousekeeping = startHousekeeping(context);
-    // Whoever asks meanwhile is served; whoever waits for the line finds all as fast as it will be.
-    if (config.hardware.rehearsal) await rehearse(context.log);
     const urls = servers.map((server) => `https://${formatListen(listening(server))}${musterRoot.prefix}`);
     say(`muster ready ${urls.join(' ')}\nThe interface is described at ${urls[0]}/docs\n`);
     for (const server of plain) say(`Without TLS: http://${formatListen(listening(server))}${musterRoot.prefix}\n`);

@@ -34,7 +34,6 @@ describe('loadConfig', () => {
         libvirtSocket: '/run/libvirt/libvirt-sock',
         accelerator: 'kvm',
         networks: undefined,
-        rehearsal: true,
       },
       hooks: { ca: undefined, directory: undefined, networks: undefined, seconds: 10 },
       metrics: { exporterPort: 9_100 },
@@ -91,6 +90,7 @@ describe('loadConfig', () => {
       newDatabase: 'usual',
       rootPassword: undefined,
       unknownVariables: [],
+      retiredSettings: [],
     });
   });
 
@@ -128,7 +128,6 @@ describe('loadConfig', () => {
       libvirtSocket = "/srv/libvirt-sock"
       accelerator = "qemu"
       networks = ["10.1.0.0/16", "fd00::/8"]
-      rehearsal = false
       [hooks]
       ca = "hooks-ca.pem"
       directory = "hooks"
@@ -208,7 +207,6 @@ describe('loadConfig', () => {
         libvirtSocket: '/srv/libvirt-sock',
         accelerator: 'qemu',
         networks: ['10.1.0.0/16', 'fd00::/8'],
-        rehearsal: false,
       },
       hooks: {
         ca: join(directory, 'hooks-ca.pem'),
@@ -276,6 +274,7 @@ describe('loadConfig', () => {
       newDatabase: 'bare',
       rootPassword: undefined,
       unknownVariables: [],
+      retiredSettings: [],
     });
   });
 
@@ -351,6 +350,11 @@ describe('loadConfig', () => {
       MUSTER_HARDWARE_NETWORK: '10/8',
     };
     expect(loadConfig({}, { ...environment, HOME: '/root' }).unknownVariables).toEqual(['MUSTER_HARDWARE_NETWORK']);
+  });
+
+  it('reads a file with a setting of the version before, and names it', () => {
+    const config = file('logLevel = "warn"\n[hardware]\nrehearsal = false');
+    expect(loadConfig({ config }, {})).toMatchObject({ logLevel: 'warn', retiredSettings: ['hardware.rehearsal'] });
   });
 
   it('names the variable or option that is wrong, and a file that is not there', () => {

@@ -35,11 +35,6 @@ export class SecretBox {
     return box;
   }
 
-  /** One whose key is kept nowhere. */
-  static temporary(): SecretBox {
-    return new SecretBox(randomBytes(keyBytes));
-  }
-
   seal(clear: string, context: string): string {
     const nonce = this.#nonce();
     const cipher = createCipheriv('aes-256-gcm', this.#sealing, nonce, { authTagLength: tagBytes });

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { Count, kind, Networks, oneOf, Path, setting, Switch } from '../core/settings.ts';
+import { Count, kind, Networks, oneOf, Path, setting } from '../core/settings.ts';
 import { defaultSocket } from './kvm/ways.ts';
 
 const CipherSuites = kind('a list of the IPMI cipher suites 17 and 3', Type.Array(Type.Enum([17, 3]), { minItems: 1 }));
@@ -13,11 +13,6 @@ export const hardwareSettings = Type.Object({
     default: [17, 3],
     variable: 'MUSTER_IPMI_SUITES',
   }),
-  rehearsal: setting(
-    Switch,
-    'rehearse IPMI sessions with a stand-in inside this process at the start, so that the first commands are no slower than later ones',
-    { default: true, variable: 'MUSTER_REHEARSAL' },
-  ),
   libvirtSocket: setting(Path, 'the socket of libvirt on hypervisors, here and elsewhere', {
     default: defaultSocket,
     variable: 'MUSTER_LIBVIRT_SOCKET',

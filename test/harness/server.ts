@@ -116,7 +116,6 @@ function launch(
       MUSTER_DHCP_DAEMON: 'none',
       // Tests say themselves what is in the database.
       MUSTER_NEW_DATABASE: 'bare',
-      MUSTER_REHEARSAL: 'false',
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

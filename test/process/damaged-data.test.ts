@@ -45,7 +45,7 @@ let number = 0;
 const main = join(import.meta.dirname, '../../src/main.ts');
 /** Runs a command for the data of a stopped server, or the server itself, until it ends. */
 const run = (data: string, ...words: readonly string[]) => {
-  const env = { ...process.env, MUSTER_ROOT_PASSWORD: rootPassword, MUSTER_REHEARSAL: 'false' };
+  const env = { ...process.env, MUSTER_ROOT_PASSWORD: rootPassword };
   const args = [main, '--data', data, '--listen', '127.0.0.1:0', ...words];
   return spawnSync(process.execPath, args, { env, encoding: 'utf8', timeout: 60_000, killSignal: 'SIGKILL' });
 };

@@ -267,7 +267,7 @@ function startAside(redirection: string) {
     '--listen',
     '127.0.0.1:0',
   ];
-  const environment = { MUSTER_NEW_DATABASE: 'bare', MUSTER_REHEARSAL: 'false', MUSTER_DNS_DAEMON: 'none' };
+  const environment = { MUSTER_NEW_DATABASE: 'bare', MUSTER_DNS_DAEMON: 'none' };
   const env = { ...process.env, ...environment, MUSTER_DHCP_DAEMON: 'none', MUSTER_HOSTS_FILE: join(data, 'hosts') };
   const child = spawn('sh', args, { env, stdio: 'ignore' });
   const exited = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));

@@ -48,7 +48,6 @@ export async function startService(
       MUSTER_DNS_DAEMON: 'none',
       MUSTER_DHCP_DAEMON: 'none',
       MUSTER_NEW_DATABASE: 'bare',
-      MUSTER_REHEARSAL: 'false',
       MUSTER_ROOT_PASSWORD: rootPassword,
       ...environment,
     },
