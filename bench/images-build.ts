@@ -99,7 +99,7 @@ async function* measure(top: string): AsyncIterable<Row> {
       undefined,
       'mmdebstrap',
     );
-    yield compare('pack of it as squashfs', median(times.pack), median(times.barePack), 's', atMost(1.1), 'mksquashfs');
+    yield compare('pack of it as squashfs', median(times.pack), median(times.barePack), 's', atMost(1.2), 'mksquashfs');
   } finally {
     await muster.stop();
   }

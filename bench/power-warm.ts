@@ -88,7 +88,7 @@ export const powerRedfish: Benchmark = {
         addresses: lab.addresses,
         bare: 'bare-redfish.ts',
         bareName: 'bare undici',
-        bar: atMost(1.3),
+        bar: atMost(1.5),
       });
     } finally {
       await lab.stop();
