@@ -39,7 +39,7 @@ export async function* copycds(): AsyncIterable<Row> {
       median(deb.copied),
       median(deb.extracted),
       'ms',
-      atMost(1.3),
+      atMost(2.2),
       'bsdtar',
     );
     yield compare('  the same', median(deb.copied), median(deb.synced), 'ms', undefined, 'bsdtar, sync -f');

@@ -14,14 +14,10 @@ export class ExtentReader {
     this.#extents = extents.filter(({ length }) => length > 0);
   }
 
-  get isAtEnd(): boolean {
-    return this.#extent === this.#extents.length;
-  }
-
   /** Fills a buffer as far as there is more; how many bytes that are. */
   fill(buffer: Buffer): number {
     let filled = 0;
-    while (filled < buffer.length && !this.isAtEnd) {
+    while (filled < buffer.length && this.#extent < this.#extents.length) {
       const { position, length } = this.#extents[this.#extent]!;
       const wanted = Math.min(buffer.length - filled, length - this.#done);
       const read = readSync(this.#fd, buffer, filled, wanted, position + this.#done);

@@ -92,7 +92,6 @@ const sizes: readonly (readonly number[])[] = [
   [65_536, 65_536, 1],
   [900_000],
   [63, 0, 65_537],
-  // Larger than what is hashed together with others.
   Array.from({ length: 12 }, () => 900_000),
 ];
 const algorithms = ['md5', 'sha256', undefined, 'md5', 'md5', 'sha512', 'md5'] as const;
