@@ -42,7 +42,7 @@ function wireTo(address: string): Wire {
   const nothing = (): void => undefined;
   return {
     now: () => performance.now(),
-    time: () => performance.now(),
+    lag: () => 0,
     chance: Math.random,
     fill: fillRandom,
     packet: () => packet,

@@ -2,7 +2,7 @@ import { startLightBmcs } from '../test/lab/light-bmc.ts';
 import { memory } from './process.ts';
 import { atMost, type Benchmark, compare, figure } from './report.ts';
 import { startMuster } from './server.ts';
-import { askPower, type Cost, putNodes } from './service-processors.ts';
+import { askPower, type Cost, putNodes, slowSimulators } from './service-processors.ts';
 
 const count = 10_000;
 const allowed = 600;
@@ -14,7 +14,7 @@ export const powerMany: Benchmark = {
   async *rows() {
     const lab = await startLightBmcs({ count, prefix: '127.77' });
     try {
-      const muster = await startMuster();
+      const muster = await startMuster({ env: slowSimulators });
       const client = await muster.connect();
       await putNodes(client, 'bmc', 'ipmi', lab.addresses);
       const cold = await askPower(muster, client, 'bmc', count);

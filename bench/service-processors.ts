@@ -7,6 +7,9 @@ import { type Muster, root } from './server.ts';
 
 const needed = new Set(['gcc', 'libc6-dev', 'libopenipmi-dev', 'libssl-dev', 'openipmi', 'freeipmi-tools']);
 
+/** For so many simulated BMCs that they take the processors from each other: settings with which they are waited for. */
+export const slowSimulators = { MUSTER_IPMI_TIMEOUT: '120' };
+
 /** Installs what the simulators and ipmipower come in. */
 export function ensureSimulators(): void {
   installMissing(

@@ -3,7 +3,7 @@ import { startLightBmcs } from '../test/lab/light-bmc.ts';
 import { bindTo, clientCore, memory } from './process.ts';
 import { atMost, type Benchmark, compare, figure } from './report.ts';
 import { startMuster } from './server.ts';
-import { askAll, putNodes } from './service-processors.ts';
+import { askAll, putNodes, slowSimulators } from './service-processors.ts';
 
 const count = 10_000;
 const allowed = 500;
@@ -23,7 +23,7 @@ export const vitalsMany: Benchmark = {
     const lab = await startLightBmcs({ count, prefix: '127.78' });
     const busy = Array.from({ length: busyProcesses }, () => spawn('sh', ['-c', 'while :; do :; done']));
     try {
-      const muster = await startMuster({ allCores: true });
+      const muster = await startMuster({ allCores: true, env: slowSimulators });
       const client = await muster.connect();
       await putNodes(client, 'bmc', 'ipmi', lab.addresses);
       const name = count.toLocaleString('en-US');

@@ -95,6 +95,7 @@ export async function openContext(config: Config): Promise<Context> {
     const {
       ca,
       powerDeadline,
+      ipmiTimeout,
       ipmiSuites,
       networks,
       libvirtSocket: socket,
@@ -109,6 +110,7 @@ export async function openContext(config: Config): Promise<Context> {
     const drivers = makeDrivers({
       trust: certificates,
       guard,
+      ipmiTimeout: ipmiTimeout * 1_000,
       ipmiSuites,
       powerTimeout: powerDeadline * 1_000,
       accelerator,

@@ -30,6 +30,7 @@ describe('loadConfig', () => {
       hardware: {
         powerDeadline: 60,
         ca: undefined,
+        ipmiTimeout: 5,
         ipmiSuites: [17, 3],
         libvirtSocket: '/run/libvirt/libvirt-sock',
         accelerator: 'kvm',
@@ -124,6 +125,7 @@ describe('loadConfig', () => {
       [hardware]
       powerDeadline = 5
       ca = "bmc-ca.pem"
+      ipmiTimeout = 8
       ipmiSuites = [17]
       libvirtSocket = "/srv/libvirt-sock"
       accelerator = "qemu"
@@ -203,6 +205,7 @@ describe('loadConfig', () => {
       hardware: {
         powerDeadline: 5,
         ca: join(directory, 'bmc-ca.pem'),
+        ipmiTimeout: 8,
         ipmiSuites: [17],
         libvirtSocket: '/srv/libvirt-sock',
         accelerator: 'qemu',

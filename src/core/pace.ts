@@ -3,12 +3,10 @@ const weight = 1 / 32;
 /** Silence of all after which what was learnt says nothing any more, in milliseconds. */
 const memory = 10_000;
 /** How many times longer than the others one may take before it is taken for dead. */
-const patienceFactor = 4;
-const mostPatience = 60_000;
+const slowerThanOthers = 4;
 
 /**
- * How long answers take at the moment, over all service processors. If all are slow, then what they have in common is: the network, or a machine that
- * simulates them. Whoever did not answer yet is then no more dead than the others, and asking again sooner would make it worse.
+ * How long answers take at the moment, over all BMCs. If all are slow, then what they have in common is: the network, or this server. Whoever did not answer yet is then no more dead than the others, and asking again sooner would make it worse.
  */
 export class Pace {
   #mean = 0;
@@ -26,8 +24,8 @@ export class Pace {
     return now - this.#heardAt > memory ? 0 : this.#mean;
   }
 
-  /** How much longer than `timeout` silence must last to mean something. */
+  /** How much longer than `timeout` silence must last to mean something; at most as long again. */
   extra(timeout: number, now: number): number {
-    return Math.max(0, Math.min(mostPatience, patienceFactor * this.typical(now)) - timeout);
+    return Math.min(timeout, Math.max(0, slowerThanOthers * this.typical(now) - timeout));
   }
 }

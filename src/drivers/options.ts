@@ -8,6 +8,8 @@ export interface DriverOptions {
   readonly trust: Trust;
   /** Where service processors are; without it anywhere. */
   readonly guard?: AddressGuard;
+  /** How long a BMC may be silent over IPMI, in milliseconds; without it as long as the protocol says. */
+  readonly ipmiTimeout?: number;
   /** IPMI cipher suites that may be used, in the order in which they are tried. */
   readonly ipmiSuites?: readonly (17 | 3)[];
   /** How long a power command may take to reach its state, in milliseconds. */

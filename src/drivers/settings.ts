@@ -9,6 +9,11 @@ export const hardwareSettings = Type.Object({
     default: 60,
     variable: 'MUSTER_POWER_DEADLINE',
   }),
+  ipmiTimeout: setting(
+    Count,
+    'seconds without an answer after which a command on a BMC fails, over IPMI; up to twice as long while all BMCs or muster itself are slow',
+    { default: 5, variable: 'MUSTER_IPMI_TIMEOUT' },
+  ),
   ipmiSuites: setting(CipherSuites, 'IPMI cipher suites that may be used, in this order', {
     default: [17, 3],
     variable: 'MUSTER_IPMI_SUITES',

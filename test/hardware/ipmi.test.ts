@@ -9,7 +9,10 @@ let server: TestServer;
 let bmcs: BmcLab;
 
 beforeAll(async () => {
-  [server, bmcs] = await Promise.all([startServer(), startBmcs({ count: 5, prefix: '127.114' })]);
+  [server, bmcs] = await Promise.all([
+    startServer({ environment: { MUSTER_IPMI_TIMEOUT: '3' } }),
+    startBmcs({ count: 5, prefix: '127.114' }),
+  ]);
   await define(server, labNodes('i', 'ipmi', bmcs.addresses));
 });
 afterAll(() => Promise.all([server?.stop(), bmcs?.stop()]));

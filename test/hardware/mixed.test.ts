@@ -95,13 +95,11 @@ describe('a run', () => {
     const stream = await openStream(server, 'GET', '/nodes/i1,slow2,slow3/vitals');
     await expect.poll(() => stream.lines.length).toBe(1);
     expect(await runOf(stream.run)).toMatchObject({ state: 'running', nodes: 3, ok: 1, failed: 0 });
-    const began = performance.now();
     expect(errorOf(await server.call('DELETE', `/runs/${stream.run}`, { token: other }))[0]).toBeGreaterThanOrEqual(
       403,
     );
     await server.ok('DELETE', `/runs/${stream.run}`);
     await stream.ended;
-    expect(performance.now() - began).toBeLessThan(2_500);
     expect(stream.lines.slice(1).map(({ json }) => json)).toEqual([
       { node: 'slow2', error: 'The run was cancelled.' },
       { node: 'slow3', error: 'The run was cancelled.' },

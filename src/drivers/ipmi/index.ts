@@ -26,6 +26,8 @@ export interface IpmiConnections {
 }
 
 export interface IpmiDriverOptions extends Partial<IpmiTimes> {
+  /** How long a BMC may be silent, in milliseconds. */
+  readonly ipmiTimeout?: number;
   readonly ipmiSuites?: readonly (17 | 3)[];
   /** By default every address is fine. */
   readonly guard?: AddressGuard;
@@ -123,7 +125,8 @@ export function ipmiProblems(access: BmcAccess): readonly string[] {
 }
 
 export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
-  const { connections = new IpmiClient(), guard = new AddressGuard(undefined) } = options;
+  const { guard = new AddressGuard(undefined), ipmiTimeout: timeout } = options;
+  const { connections = new IpmiClient(timeout === undefined ? {} : { timeout }) } = options;
   const { powerTimeout = 60_000, addressTimeout = 60_000, cycleSettling = 1_500 } = options;
   const times: IpmiTimes = { powerTimeout, addressTimeout, cycleSettling };
   const sdr = sdrCache();

@@ -10,10 +10,8 @@
  *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
  *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
- *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (wheel.ts; core/contention.ts: how
- *                    slow its clock is on a busy machine); tests are another
+ *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (timer-wheel.ts); tests are another
  */
-import { Contention } from '../../core/contention.ts';
 import { Pace } from '../../core/pace.ts';
 import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
@@ -24,8 +22,8 @@ import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
 import { Sockets } from './sockets.ts';
+import { TimerWheel } from './timer-wheel.ts';
 import { Transport } from './transport.ts';
-import { Wheel } from './wheel.ts';
 
 export type { IpmiEndpoint } from './endpoint.ts';
 export type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from './link.ts';
@@ -47,11 +45,9 @@ const mostOwnSources = 200;
 export class IpmiClient {
   readonly #timing: Timing;
   readonly #receiveBuffer: number;
-  readonly #contention = new Contention();
-  readonly #wheel = new Wheel(
+  readonly #wheel = new TimerWheel(
     () => performance.now(),
     () => this.#ready.values().some((transport) => transport.backlog),
-    (elapsed) => this.#contention.lost(elapsed),
   );
   readonly #pace = new Pace();
   readonly #pings: Pings;

@@ -13,7 +13,7 @@ import {
 } from './faults.ts';
 import type { IpmiRequest, IpmiResponse, Privilege } from './link.ts';
 import { Login, type LoginOwner } from './login.ts';
-import type { Peer } from './peer.ts';
+import { beginWait, endOfWait, type Peer, type Wait } from './peer.ts';
 import type { Seal } from './seal.ts';
 import { levels, longestData, newSession, sendClose, type Session } from './session.ts';
 
@@ -25,10 +25,6 @@ const setPrivilegeLevel = 0x3b;
 const triesInOldSession = 2;
 /** A session unused for so long is asked for a sign of life before it gets a command that cannot be repeated. */
 const trusted = 5_000;
-/** How many times more must pass on the wall than on our own clock for this machine to be too busy. */
-const disagreement = 1.2;
-/** How often it is looked whether a session has been idle for long enough. */
-const idleLooks = 10;
 
 interface Job extends Abortable {
   readonly request: IpmiRequest;
@@ -37,9 +33,7 @@ interface Job extends Abortable {
   readonly resolve: (response: IpmiResponse) => void;
   readonly reject: (fault: Fault) => void;
   startedAt: number;
-  /** The same by the clock that everybody has. */
-  begunAt: number;
-  deadline: number;
+  wait: Wait;
   /** A session was opened for it already. */
   renewed: boolean;
 }
@@ -55,7 +49,6 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   #exchange: Exchange | undefined;
   /** The level the running exchange raises the session to; undefined if it is the request itself. */
   #raising: number | undefined;
-  /** By the clock that everybody has. */
   #idleAt = Number.POSITIVE_INFINITY;
   #hold: { readonly until: number; readonly fault: Fault } | undefined;
 
@@ -80,9 +73,8 @@ export class Conversation implements LoginOwner, ExchangeOwner {
         resolve,
         reject,
         aborted: () => this.#abandon(job),
-        startedAt: 0,
-        begunAt: 0,
-        deadline: 0,
+        startedAt: wire.now(),
+        wait: beginWait(this.#peer),
         renewed: false,
       };
       watchAbort(signal, job);
@@ -99,7 +91,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   tick(now: number): void {
     if (this.#login) this.#login.tick(now);
     else if (this.#exchange) this.#exchange.tick(now);
-    else if (this.#session && this.#peer.wire.time() < this.#idleAt) this.#wakeIdle(now);
+    else if (this.#session && now < this.#idleAt) this.#peer.wire.wake(this.#idleAt);
     else if (this.#hold && now < this.#hold.until) this.#peer.wire.wake(this.#hold.until);
     else this.#retire();
   }
@@ -167,7 +159,6 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const { where, wire } = this.#peer;
     const job = this.#job;
     const working = this.#raising === undefined;
-    const heardAt = this.#session?.heardAt ?? Number.NEGATIVE_INFINITY;
     this.#exchange = undefined;
     this.#endSession();
     if (!job) return this.#next();
@@ -175,20 +166,14 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     if (working && job.request.repeatable === false) {
       return this.#settle(() => job.reject(unknownWhetherDone(where, waited)));
     }
-    if (!job.renewed && wire.now() < job.deadline) {
-      // On a machine that is too busy for its clocks to agree, one that was there a moment ago is slow and not dead.
-      const isBusy = wire.time() - job.begunAt > disagreement * waited;
-      if (isBusy && job.startedAt - heardAt < trusted) this.#gotOn();
-      return this.#proceed();
-    }
+    if (!job.renewed && wire.now() < endOfWait(this.#peer, job.wait)) return this.#proceed();
     const fault = job.renewed ? silentInSession(where, waited) : silent(where, waited);
     this.#settle(() => job.reject(garbled ? garbledAnswer(where) : fault));
   }
 
   /** The BMC is there, so that it has its time again for what comes next. */
   #gotOn(): void {
-    const { timing, wire } = this.#peer;
-    if (this.#job) this.#job.deadline = wire.now() + timing.timeout;
+    if (this.#job) this.#job.wait = beginWait(this.#peer);
   }
 
   #next(): void {
@@ -198,26 +183,19 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const now = wire.now();
     if (job) {
       job.startedAt = now;
-      job.begunAt = wire.time();
-      job.deadline = now + timing.timeout;
+      job.wait = beginWait(this.#peer);
       this.#job = job;
       if (this.#login) {
         // It was begun for somebody who has left, and is as good as one of its own.
         job.renewed = true;
-        this.#login.join(job.deadline);
+        this.#login.join(job.wait);
       } else this.#proceed();
     } else if (this.#session) {
-      this.#idleAt = wire.time() + timing.idle;
-      this.#wakeIdle(now);
+      this.#idleAt = now + timing.idle;
+      wire.wake(this.#idleAt);
     } else if (!this.#login) {
       this.#retire();
     }
-  }
-
-  /** The clock that wakes us may be slow, so it is looked in between. */
-  #wakeIdle(now: number): void {
-    const { timing, wire } = this.#peer;
-    wire.wake(now + Math.min(this.#idleAt - wire.time(), timing.idle / idleLooks));
   }
 
   /** For a request that is not taken. One that was the first leaves a conversation behind that nobody uses. */
@@ -231,11 +209,11 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   #proceed(): void {
     const job = this.#job;
     if (!job) return this.#next();
-    const { where, credentials, timing, wire, habits } = this.#peer;
+    const { where, credentials, wire, habits } = this.#peer;
     const session = this.#session;
     if (!session) {
       job.renewed = true;
-      this.#login = new Login(this.#peer, this, job.deadline);
+      this.#login = new Login(this.#peer, this, job.wait, job.startedAt);
       return this.#login.start();
     }
     const level = levels[job.privilege];
@@ -252,9 +230,9 @@ export class Conversation implements LoginOwner, ExchangeOwner {
         ? job.request
         : { netfn: app, command: setPrivilegeLevel, data: Uint8Array.of(this.#raising) };
     // What cannot be repeated gets all the time there is for its one answer.
-    const deadline = once && this.#raising === undefined ? wire.now() + timing.timeout : job.deadline;
+    const wait = once && this.#raising === undefined ? beginWait(this.#peer) : job.wait;
     const giveUpAfter = job.renewed ? undefined : triesInOldSession;
-    this.#exchange = new Exchange(this.#peer, this, session, request, deadline, giveUpAfter);
+    this.#exchange = new Exchange(this.#peer, this, session, request, wait, giveUpAfter);
     this.#exchange.start();
   }
 
@@ -276,10 +254,9 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     }
     const heir = this.#login ? this.#queue.shift() : undefined;
     if (heir) {
-      // It waited for the same login and keeps its deadline.
+      // It waited for the same login, and has as much time left.
       heir.startedAt = job.startedAt;
-      heir.begunAt = job.begunAt;
-      heir.deadline = job.deadline;
+      heir.wait = job.wait;
       heir.renewed = true;
       this.#job = heir;
       return fail(job, fault);

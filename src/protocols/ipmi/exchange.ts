@@ -1,5 +1,5 @@
 import type { IpmiRequest, IpmiResponse } from './link.ts';
-import { noteRoundTrip, type Peer, retryDelay } from './peer.ts';
+import { endOfWait, noteRoundTrip, type Peer, retryDelay, type Wait } from './peer.ts';
 import { hear, nextSequence, sendRequest, type Session } from './session.ts';
 
 export interface ExchangeOwner {
@@ -23,7 +23,7 @@ export class Exchange {
   readonly #owner: ExchangeOwner;
   readonly #session: Session;
   readonly #request: IpmiRequest;
-  readonly #deadline: number;
+  readonly #wait: Wait;
   /** Unanswered tries after which there is no point in going on before the deadline. */
   readonly #tries: number;
   readonly #tellLoss: boolean;
@@ -44,14 +44,14 @@ export class Exchange {
     owner: ExchangeOwner,
     session: Session,
     request: IpmiRequest,
-    deadline: number,
+    wait: Wait,
     giveUpAfter: number | undefined,
   ) {
     this.#peer = peer;
     this.#owner = owner;
     this.#session = session;
     this.#request = request;
-    this.#deadline = deadline;
+    this.#wait = wait;
     this.#tellLoss = giveUpAfter !== undefined;
     this.#tries = request.repeatable === false ? 1 : Math.min(giveUpAfter ?? peer.timing.tries, peer.timing.tries);
   }
@@ -78,7 +78,7 @@ export class Exchange {
 
   tick(now: number): void {
     if (this.#passedOn && this.#attempt >= bridgedTries && now >= this.#retryAt) this.#owner.answered(unavailable);
-    else if (now >= this.#end(now)) this.#owner.unanswered(this.#garbled);
+    else if (now >= endOfWait(this.#peer, this.#wait)) this.#owner.unanswered(this.#garbled);
     else if (now < this.#retryAt) this.#wake();
     else if (this.#attempt < this.#tries || this.#anew) this.#again();
     else if (this.#tellLoss && this.#request.repeatable !== false) this.#owner.unanswered(this.#garbled);
@@ -107,20 +107,14 @@ export class Exchange {
 
   #wake(): void {
     const { wire } = this.#peer;
-    wire.wake(Math.min(this.#retryAt, this.#end(wire.now())));
-  }
-
-  /** Later than the deadline while all BMCs are slow. */
-  #end(now: number): number {
-    const { pace, timing } = this.#peer;
-    return this.#deadline + pace.extra(timing.timeout, now);
+    wire.wake(Math.min(this.#retryAt, endOfWait(this.#peer, this.#wait)));
   }
 
   #mayTryAgain(now: number): boolean {
     const { timing } = this.#peer;
     if (this.#request.repeatable === false || this.#attempt >= timing.tries) return false;
     const retryAt = now + retryDelay(this.#peer, this.#attempt);
-    if (retryAt >= this.#deadline) return false;
+    if (retryAt >= endOfWait(this.#peer, this.#wait)) return false;
     this.#anew = true;
     this.#retryAt = retryAt;
     this.#wake();

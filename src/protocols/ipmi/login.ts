@@ -10,7 +10,16 @@ import {
   writeOffer,
   writeRakp,
 } from './handshake.ts';
-import { learnSuite, noteRoundTrip, type Peer, rememberedSuite, retryDelay } from './peer.ts';
+import {
+  beginWait,
+  endOfWait,
+  learnSuite,
+  noteRoundTrip,
+  type Peer,
+  rememberedSuite,
+  retryDelay,
+  type Wait,
+} from './peer.ts';
 import { parts } from './rakp.ts';
 import type { Seal } from './seal.ts';
 import { newSession, sendClose } from './session.ts';
@@ -38,7 +47,9 @@ export class Login {
   readonly #peer: Peer;
   readonly #owner: LoginOwner;
   readonly #startedAt: number;
-  #deadline: number;
+  /** When the request came that it was begun for. */
+  readonly #askedAt: number;
+  #wait: Wait;
   /** The suites still to try, the present one first. */
   #suites: SuiteId[];
   /** The suite that comes first because it is remembered. */
@@ -57,12 +68,13 @@ export class Login {
   #movedSource = false;
   #ended = false;
 
-  constructor(peer: Peer, owner: LoginOwner, deadline: number) {
+  constructor(peer: Peer, owner: LoginOwner, wait: Wait, askedAt: number) {
     const { credentials, habits, wire } = peer;
     this.#peer = peer;
     this.#owner = owner;
     this.#startedAt = wire.now();
-    this.#deadline = deadline;
+    this.#askedAt = askedAt;
+    this.#wait = wait;
     this.#remembered = rememberedSuite(credentials.suites, habits, this.#startedAt);
     this.#suites = this.#suitesToTry();
     this.#handshake = this.#newHandshake();
@@ -102,10 +114,10 @@ export class Login {
 
   tick(now: number): void {
     const { where, wire } = this.#peer;
-    if (now >= this.#end(now)) {
+    if (now >= endOfWait(this.#peer, this.#wait)) {
       const strange = this.#garbled || wire.heardNoise(this.#startedAt);
       this.#sayGoodbye();
-      this.#fail(strange ? garbledAnswer(where) : silent(where, now - this.#startedAt), 0);
+      this.#fail(strange ? garbledAnswer(where) : silent(where, now - this.#askedAt), 0);
     } else if (now >= this.#retryAt) {
       this.#retry();
     } else {
@@ -118,8 +130,8 @@ export class Login {
   }
 
   /** Somebody waits for it again. */
-  join(deadline: number): void {
-    this.#deadline = Math.max(this.#deadline, deadline);
+  join(wait: Wait): void {
+    this.#wait = wait;
   }
 
   /** Ends at once; nothing is waited for. */
@@ -191,14 +203,7 @@ export class Login {
   }
 
   #wake(): void {
-    const { wire } = this.#peer;
-    wire.wake(Math.min(this.#retryAt, this.#end(wire.now())));
-  }
-
-  /** Later than the deadline while all BMCs are slow. */
-  #end(now: number): number {
-    const { pace, timing } = this.#peer;
-    return this.#deadline + pace.extra(timing.timeout, now);
+    this.#peer.wire.wake(Math.min(this.#retryAt, endOfWait(this.#peer, this.#wait)));
   }
 
   #retry(): void {
@@ -220,10 +225,10 @@ export class Login {
 
   #proceed(): void {
     const { phase, taken } = this.#handshake;
-    const { habits, timing, pace, wire } = this.#peer;
+    const { habits, pace, wire } = this.#peer;
     pace.note(wire.now() - this.#sentAt, wire.now());
     if (phase === 'rakp1' && taken) noteRoundTrip(habits, wire.now() - taken.sentAt);
-    this.#deadline = wire.now() + timing.timeout;
+    this.#wait = beginWait(this.#peer);
     this.#attempt = 0;
     this.#send();
   }

@@ -76,6 +76,23 @@ export function noteRoundTrip(habits: Habits, sample: number): void {
   habits.roundTrip = Math.max(0, sample, (habits.roundTrip + sample) / 2);
 }
 
+/** Since when a BMC is waited for, and how much this process had missed by then. */
+export interface Wait {
+  readonly since: number;
+  readonly lag: number;
+}
+
+export const beginWait = ({ wire }: Peer): Wait => ({ since: wire.now(), lag: wire.lag() });
+
+/**
+ * When silence means that a request has failed: after the timeout, later by what this process missed meanwhile or while all BMCs are
+ * slow, but never later than twice the timeout.
+ */
+export function endOfWait({ timing: { timeout }, pace, wire }: Peer, { since, lag }: Wait): number {
+  const excused = wire.lag() - lag + pace.extra(timeout, wire.now());
+  return since + timeout + Math.min(timeout, excused);
+}
+
 /** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than BMCs need. */
 export function retryDelay({ timing, habits, pace, wire }: Peer, attempt: number): number {
   const base = Math.max(timing.firstRetry, 1.5 * Math.max(habits.roundTrip, pace.typical(wire.now())));

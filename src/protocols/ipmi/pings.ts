@@ -1,8 +1,8 @@
 import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { cancelled } from './faults.ts';
 import { writePing } from './header.ts';
+import type { Sleeper, TimerWheel } from './timer-wheel.ts';
 import { type Transport, withoutZone } from './transport.ts';
-import type { Sleeper, Wheel } from './wheel.ts';
 
 interface Probe extends Sleeper, Abortable {
   end(ipmi: boolean): void;
@@ -13,11 +13,11 @@ const defaultPauses: readonly number[] = [500, 1_200, 2_000];
 
 export class Pings {
   readonly #probes = new Map<string, Set<Probe>>();
-  readonly #wheel: Wheel;
+  readonly #wheel: TimerWheel;
   readonly #pauses: readonly number[];
   #tag = 0;
 
-  constructor(wheel: Wheel, pauses: readonly number[] = defaultPauses) {
+  constructor(wheel: TimerWheel, pauses: readonly number[] = defaultPauses) {
     this.#wheel = wheel;
     this.#pauses = pauses;
   }

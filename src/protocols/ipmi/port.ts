@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts';
 import { fillRandom } from './random-pool.ts';
 import { type Listener, type Transport, withoutZone } from './transport.ts';
-import type { Sleeper, Wheel } from './wheel.ts';
+import type { Sleeper, TimerWheel } from './timer-wheel.ts';
 import type { Wire } from './wire.ts';
 
 /** The real world of one conversation: its part of the shared socket and the shared timer. */
@@ -11,12 +11,12 @@ export class Port implements Wire, Listener, Sleeper {
   due = Number.POSITIVE_INFINITY;
   turn = Number.POSITIVE_INFINITY;
   readonly now: () => number;
-  readonly time: () => number;
+  readonly lag: () => number;
   readonly chance = Math.random;
   readonly fill = fillRandom;
   readonly #shared: Transport;
   readonly #openOwn: () => Promise<Transport | undefined>;
-  readonly #wheel: Wheel;
+  readonly #wheel: TimerWheel;
   readonly #destination: string;
   #conversation: Conversation | undefined;
   #claims = 0;
@@ -27,7 +27,7 @@ export class Port implements Wire, Listener, Sleeper {
   constructor(
     shared: Transport,
     openOwn: () => Promise<Transport | undefined>,
-    wheel: Wheel,
+    wheel: TimerWheel,
     address: string,
     port: number,
   ) {
@@ -35,7 +35,7 @@ export class Port implements Wire, Listener, Sleeper {
     this.#openOwn = openOwn;
     this.#wheel = wheel;
     this.now = wheel.now;
-    this.time = wheel.time;
+    this.lag = wheel.lag;
     this.#destination = address;
     this.address = withoutZone(address);
     this.port = port;

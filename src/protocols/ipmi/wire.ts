@@ -1,9 +1,9 @@
 /** All that the machines of this folder want from the world, so that a test can be the world. */
 export interface Wire {
-  /** Milliseconds on a clock that leaves out, if only afterwards, the time in which this process could not listen. */
+  /** In milliseconds. */
   now(): number;
-  /** Milliseconds on the clock that everybody else has: a BMC closes a session whether this process could listen or not. */
-  time(): number;
+  /** Milliseconds, from the beginning on, in which this process could not listen. */
+  lag(): number;
   /** A number from 0 up to 1, to spread retries. */
   chance(): number;
   /** Random bytes for keys and vectors. */

@@ -2,6 +2,7 @@ import type { Client, Dispatcher } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { type Abortable, unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { abortFault } from './abort.ts';
+import { secondsSince } from './faults.ts';
 import type { ReplyMemory } from './reply-memory.ts';
 
 export interface Message {
@@ -98,10 +99,10 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
       return;
     }
     this.#controller = controller;
-    const { requestTimeout } = this.#limits;
+    const began = performance.now();
     this.#timer = setTimeout(() => {
-      this.#fail(new Unreachable(`its service processor did not answer within ${requestTimeout / 1_000} s.`));
-    }, requestTimeout);
+      this.#fail(new Unreachable(`its service processor did not answer within ${secondsSince(began)} s.`));
+    }, this.#limits.requestTimeout);
   }
 
   onResponseStart(

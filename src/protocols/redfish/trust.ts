@@ -5,7 +5,7 @@ import type { buildConnector } from 'undici';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { formatListen, type ListenAddress } from '../../core/listen-address.ts';
 import type { Pace } from '../../core/pace.ts';
-import { transportFault } from './faults.ts';
+import { secondsSince, transportFault } from './faults.ts';
 import type { Transport } from './transport.ts';
 
 /** Certificates: the fingerprint shown first is the one that must be shown from then on. */
@@ -48,7 +48,7 @@ function contextFor(transport: Encrypted, ca: string | undefined): SecureContext
   return context;
 }
 
-/** How long it is waited for a connection: longer while all are slow to come, for then it is us or the way to all of them. */
+/** How long a connection is waited for: up to twice as long while all are slow to come, for then it is us or the way to all of them. */
 export interface Waiting {
   readonly timeout: number;
   readonly pace: Pace;
@@ -119,10 +119,9 @@ function opening(
   };
   const expire = (): void => {
     const now = performance.now();
-    const allowed = timeout + Math.round(pace.extra(timeout, now) / 100) * 100;
-    const left = began + allowed - now;
+    const left = began + timeout + pace.extra(timeout, now) - now;
     if (left >= 1) timer = setTimeout(expire, left);
-    else finish(new Unreachable(`its service processor at ${where} did not answer within ${allowed / 1_000} s.`));
+    else finish(new Unreachable(`its service processor at ${where} did not answer within ${secondsSince(began)} s.`));
   };
   let timer = setTimeout(expire, timeout);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);

@@ -46,6 +46,8 @@ class World {
         MUSTER_REMOTE_NETWORKS: '10.0.0.0/16,127.0.0.0/8',
         MUSTER_REMOTE_SOURCES: '/root,/install',
         MUSTER_IMAGES_DIRECTORIES: '/opt,/root',
+        // n4 has an address where nothing answers.
+        MUSTER_IPMI_TIMEOUT: '3',
         MUSTER_DNS_DAEMON: 'process',
         MUSTER_DHCP_DAEMON: 'process',
       },

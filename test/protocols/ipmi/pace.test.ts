@@ -45,12 +45,12 @@ describe('a BMC that does not answer within its timeout', () => {
     expect(faultOf(asked).message).toMatch(/did not answer within 5 s/);
   });
 
-  test('is silent in the end, however slow the others are', async () => {
+  test('is silent after twice the timeout, however slow the others are', async () => {
     const world = new World();
     world.out = () => [];
     const asked = world.request();
-    await runBeside(world, 100, 60_000);
-    expect(faultOf(asked).message).toMatch(/did not answer within \d+(\.\d)? s/);
+    await runBeside(world, 11, 60_000);
+    expect(faultOf(asked).message).toMatch(/did not answer within 10 s/);
   });
 });
 
@@ -64,6 +64,6 @@ test('one slow BMC among many says nothing about the others', () => {
 test('what was long ago says nothing', () => {
   const pace = new Pace();
   for (let answer = 0; answer < 100; answer++) pace.note(10_000, answer);
-  expect(pace.extra(5_000, 100)).toBeGreaterThan(30_000);
+  expect(pace.extra(5_000, 100)).toBe(5_000);
   expect(pace.extra(5_000, 20_000)).toBe(0);
 });

@@ -32,8 +32,8 @@ export const kindOf = (packet: Buffer): string =>
 /** A BMC, a network and a clock that stands still unless told otherwise. */
 export class World {
   time = 0;
-  /** How fast the clock of the process is: slower than others' if it seldom gets a processor. */
-  rate = 1;
+  /** How much of the time the process could not listen. */
+  lag = 0;
   readonly bmc: LightBmc = makeLightBmc(0, account.address);
   /** Every packet to the BMC. */
   readonly sent: { at: number; kind: string; packet: Buffer }[] = [];
@@ -57,8 +57,8 @@ export class World {
 
   constructor(endpoint: Partial<IpmiEndpoint> = {}, timing: Partial<Timing> = {}) {
     const wire: Wire = {
-      now: () => this.time * this.rate,
-      time: () => this.time,
+      now: () => this.time,
+      lag: () => this.lag,
       chance: () => 0.5,
       fill: (target, start, length) => {
         for (let index = start; index < start + length; index++) target[index] = this.#random++ * 7;
@@ -74,7 +74,7 @@ export class World {
         this.sources++;
       },
       wake: (at) => {
-        this.#wakeAt = at / this.rate;
+        this.#wakeAt = at;
       },
       heardNoise: () => this.noise,
     };
@@ -114,7 +114,7 @@ export class World {
       if (event <= this.#wakeAt) this.#events.shift()!.run();
       else {
         this.#wakeAt = Number.POSITIVE_INFINITY;
-        this.conversation.tick(this.time * this.rate);
+        this.conversation.tick(this.time);
       }
       await settled();
     }

@@ -8,58 +8,42 @@ export interface Sleeper {
 
 const turnLength = 20;
 const slots = 1024;
-/** How long those that are due wait at most while packets come, by the clock of the wheel: somebody may never stop to send. */
-const longestHold = 250;
-/** A timer that comes later than this shows that this process had no time to listen; what is beyond it did not pass for those who wait. */
+/** How long those that are due wait at most while packets come: somebody may never stop to send. */
+const longestHold = 1_000;
+/** A timer that comes later than this shows that this process had no time to listen. */
 const tolerated = 100;
-/** The part of the time that passes while packets wait to be read: less than all, since they are late by us, and more than none. */
-const passes = 0.25;
-/** How often it is looked whether the machine is too busy, in milliseconds. */
-const lookEvery = 20;
 
 /**
  * One timer for all. A sleeper whose time moves later stays where it is and is looked at once in vain, so that the common case,
- * a wait that is answered long before its end, costs nothing.
- *
- * Its clock tells how long this process could have heard an answer: it is slow while the processors are busy with others, and stands while
- * this thread is too busy to listen. What came meanwhile is read before anybody is woken.
+ * a wait that is answered long before its end, costs nothing. What came before a timer is read before anybody is woken.
  */
-export class Wheel {
+export class TimerWheel {
   readonly #slots: Sleeper[][] = Array.from({ length: slots }, () => []);
-  /** Milliseconds as they pass for everybody. */
-  readonly time: () => number;
+  /** In milliseconds. */
+  readonly now: () => number;
   /** Whether those that are due should wait a little: what they wait for may have come and not been read yet. */
   readonly #busy: () => boolean;
-  /** How much of the time since it was last asked the machine was too busy. */
-  readonly #lost: (elapsed: number) => number;
   #timer: NodeJS.Timeout | undefined;
   #reading: NodeJS.Immediate | undefined;
   /** The turn the timer is set for, and the one up to which all is done. */
   #timerTurn = Number.POSITIVE_INFINITY;
   #done: number;
   #count = 0;
-  /** Since when those that are due wait, by the clock of this wheel. */
+  /** Since when those that are due wait, and when it was last seen that packets wait. */
   #heldSince: number | undefined;
-  /** When it was last seen that packets wait, by the clock of this wheel. */
   #busyAt: number | undefined;
-  /** Time in which this process was too busy to listen. */
-  #missed = 0;
-  #lookedAt: number;
+  #lag = 0;
+  /** The time up to which the lag is counted. */
+  #countedTo = Number.NEGATIVE_INFINITY;
 
-  constructor(time: () => number, busy: () => boolean, lost: (elapsed: number) => number = () => 0) {
-    this.time = time;
+  constructor(now: () => number, busy: () => boolean) {
+    this.now = now;
     this.#busy = busy;
-    this.#lost = lost;
-    this.#lookedAt = time();
-    this.#done = Math.floor(this.#lookedAt / turnLength);
+    this.#done = Math.floor(now() / turnLength);
   }
 
-  /** Milliseconds. It falls back when it turns out that this process could not listen for long. */
-  readonly now = (): number => {
-    const time = this.time();
-    if (time - this.#lookedAt >= lookEvery) this.#look(time);
-    return time - this.#missed;
-  };
+  /** Milliseconds, from the beginning on, in which this process could not listen: its event loop was late, or packets waited to be read. */
+  readonly lag = (): number => this.#lag;
 
   set(sleeper: Sleeper, due: number): void {
     sleeper.due = due;
@@ -87,29 +71,28 @@ export class Wheel {
   #schedule(turn: number): void {
     clearTimeout(this.#timer);
     this.#timerTurn = turn;
-    const time = this.time();
-    const missed = this.#missed;
-    const due = Math.max(time, turn * turnLength + missed);
-    this.#timer = setTimeout(() => this.#fire(due, missed), due - time);
+    const now = this.now();
+    const due = Math.max(now, turn * turnLength);
+    this.#timer = setTimeout(() => this.#fire(due), due - now);
   }
 
-  #look(time: number): void {
-    this.#missed += this.#lost(time - this.#lookedAt);
-    this.#lookedAt = time;
-  }
-
-  /** Sockets are read after timers and before immediates. `missed`: what was known to be missed when the timer was set. */
-  #fire(due: number, missed: number): void {
-    const time = this.time();
-    this.#look(time);
-    this.#missed += Math.max(0, time - due - tolerated - (this.#missed - missed));
+  /** Sockets are read after timers and before immediates. */
+  #fire(due: number): void {
+    this.#countLag(due + tolerated, this.now());
     clearImmediate(this.#reading);
     this.#reading = setImmediate(() => this.#run());
   }
 
+  #countLag(since: number, now: number): void {
+    const from = Math.max(since, this.#countedTo);
+    if (from >= now) return;
+    this.#lag += now - from;
+    this.#countedTo = now;
+  }
+
   #run(): void {
-    const isHeld = this.#holds();
     const now = this.now();
+    const isHeld = this.#holds(now);
     const last = Math.min(Math.floor(now / turnLength), this.#done + slots - 1);
     if (last <= this.#done || isHeld) {
       this.#schedule(Math.max(last, this.#done) + 1);
@@ -123,13 +106,12 @@ export class Wheel {
     if (next < this.#timerTurn) this.#schedule(next);
   }
 
-  #holds(): boolean {
+  #holds(now: number): boolean {
     if (this.#busy()) {
-      const now = this.now();
-      this.#missed += (1 - passes) * Math.max(0, now - (this.#busyAt ?? now));
-      this.#busyAt = this.now();
-      this.#heldSince ??= this.#busyAt;
-      if (this.#busyAt - this.#heldSince < longestHold) return true;
+      this.#countLag(this.#busyAt ?? now, now);
+      this.#busyAt = now;
+      this.#heldSince ??= now;
+      if (now - this.#heldSince < longestHold) return true;
     }
     this.#heldSince = this.#busyAt = undefined;
     return false;
