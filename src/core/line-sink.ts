@@ -8,7 +8,7 @@ const mostWaiting = 4 << 20;
 const shortestPause = 5;
 const longestPause = 500;
 /** Milliseconds for which a pipe that is full may hold up the end of the process. */
-const patienceAtExit = 500;
+const timeoutAtExit = 500;
 
 /** Where lines go to. */
 export interface LineTarget {
@@ -124,7 +124,7 @@ export class LineSink {
     const { descriptor } = this.#target;
     if (this.#rest.length === 0 || descriptor === undefined) return;
     try {
-      for (const deadline = Date.now() + patienceAtExit; this.#rest.length > 0 && Date.now() < deadline; ) {
+      for (const deadline = Date.now() + timeoutAtExit; this.#rest.length > 0 && Date.now() < deadline; ) {
         const count = someNow(descriptor, this.#rest);
         if (count > 0) this.#wrote(count);
         else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, shortestPause);

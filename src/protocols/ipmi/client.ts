@@ -17,7 +17,7 @@ import { Conversation } from './conversation.ts';
 import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
 import { stopping } from './faults.ts';
 import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
-import { defaultTiming, type Habits, newHabits, type Timing } from './peer.ts';
+import { defaultTiming, type Quirks, newQuirks, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
@@ -37,7 +37,7 @@ export interface IpmiOptions extends Partial<Timing> {
 
 const defaultBuffer = 8 << 20;
 
-const mostHabits = 200_000;
+const mostQuirks = 200_000;
 /** Sockets at once for BMCs that want one of their own. */
 const mostOwnSources = 200;
 
@@ -56,7 +56,7 @@ export class IpmiClient {
   readonly #ready = new Set<Transport>();
   #ownSources = 0;
   readonly #conversations = new Map<string, Conversation | Promise<Conversation>>();
-  readonly #habits = new Map<string, Habits>();
+  readonly #quirks = new Map<string, Quirks>();
   #closed = false;
 
   constructor(options: IpmiOptions = {}) {
@@ -134,7 +134,7 @@ export class IpmiClient {
       where: hostAndPort(endpoint),
       credentials,
       timing: this.#timing,
-      habits: this.#habitsOf(endpoint),
+      quirks: this.#quirksOf(endpoint),
       pace: this.#pace,
       wire: port,
     };
@@ -175,15 +175,15 @@ export class IpmiClient {
     return transport;
   }
 
-  #habitsOf({ address, port, username }: IpmiEndpoint): Habits {
+  #quirksOf({ address, port, username }: IpmiEndpoint): Quirks {
     const key = `${address} ${port ?? defaultPort} ${username}`;
-    let habits = this.#habits.get(key);
-    if (habits === undefined) {
-      if (this.#habits.size >= mostHabits) this.#habits.clear();
-      habits = newHabits();
-      this.#habits.set(key, habits);
+    let quirks = this.#quirks.get(key);
+    if (quirks === undefined) {
+      if (this.#quirks.size >= mostQuirks) this.#quirks.clear();
+      quirks = newQuirks();
+      this.#quirks.set(key, quirks);
     }
-    return habits;
+    return quirks;
   }
 }
 

@@ -119,9 +119,9 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   }
 
   loggedIn(seal: Seal): void {
-    const { habits, wire } = this.#peer;
+    const { quirks, wire } = this.#peer;
     this.#login = undefined;
-    this.#session = newSession(seal, habits.level, wire.now());
+    this.#session = newSession(seal, quirks.level, wire.now());
     this.#gotOn();
     this.#proceed();
   }
@@ -209,7 +209,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
   #proceed(): void {
     const job = this.#job;
     if (!job) return this.#next();
-    const { where, credentials, wire, habits } = this.#peer;
+    const { where, credentials, wire, quirks } = this.#peer;
     const session = this.#session;
     if (!session) {
       job.renewed = true;
@@ -219,7 +219,7 @@ export class Conversation implements LoginOwner, ExchangeOwner {
     const level = levels[job.privilege];
     if (level > session.limit) {
       // The account may have been given more meanwhile: the next session asks for all again.
-      habits.level = levels.administrator;
+      quirks.level = levels.administrator;
       return this.#settle(() => job.reject(missingPrivilege(where, credentials.userName, job.privilege)));
     }
     const once = job.request.repeatable === false;

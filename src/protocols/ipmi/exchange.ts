@@ -70,7 +70,7 @@ export class Exchange {
     this.#session.heardAt = now;
     if (heard === 'passed') this.#passedOn = true;
     if (heard === 'passed' || heard === 'other' || this.#anew) return;
-    if (this.#attempt === 1) noteRoundTrip(this.#peer.habits, now - this.#sentAt);
+    if (this.#attempt === 1) noteRoundTrip(this.#peer.quirks, now - this.#sentAt);
     this.#peer.pace.note(now - this.#begunAt, now);
     if (transient.has(heard.code) && this.#mayTryAgain(now)) return;
     this.#owner.answered(heard);

@@ -69,19 +69,19 @@ export class Login {
   #ended = false;
 
   constructor(peer: Peer, owner: LoginOwner, wait: Wait, askedAt: number) {
-    const { credentials, habits, wire } = peer;
+    const { credentials, quirks, wire } = peer;
     this.#peer = peer;
     this.#owner = owner;
     this.#startedAt = wire.now();
     this.#askedAt = askedAt;
     this.#wait = wait;
-    this.#remembered = rememberedSuite(credentials.suites, habits, this.#startedAt);
+    this.#remembered = rememberedSuite(credentials.suites, quirks, this.#startedAt);
     this.#suites = this.#suitesToTry();
     this.#handshake = this.#newHandshake();
   }
 
   start(): void {
-    if (this.#peer.habits.ownSource) this.#moveSource();
+    if (this.#peer.quirks.ownSource) this.#moveSource();
     else this.#send();
   }
 
@@ -99,8 +99,8 @@ export class Login {
       case 'ready':
         this.#release(verdict.seal.consoleId);
         this.#learnSuite();
-        this.#peer.habits.wasIn = true;
-        this.#peer.habits.ownSource = this.#movedSource;
+        this.#peer.quirks.wasIn = true;
+        this.#peer.quirks.ownSource = this.#movedSource;
         this.#owner.loggedIn(verdict.seal);
         return;
       case 'refused':
@@ -163,27 +163,27 @@ export class Login {
   }
 
   #learnSuite(): void {
-    const { credentials, habits, timing, wire } = this.#peer;
+    const { credentials, quirks, timing, wire } = this.#peer;
     const { suite, transcript } = this.#handshake;
     const until = wire.now() + timing.suiteMemory;
-    learnSuite(credentials.suites, habits, suite.id, this.#remembered, parts.guid(transcript), until);
+    learnSuite(credentials.suites, quirks, suite.id, this.#remembered, parts.guid(transcript), until);
   }
 
   /** What the BMC may have opened for us is closed, as far as that goes without an answer: half-open sessions count too. */
   #sayGoodbye(): void {
-    const { wire, habits } = this.#peer;
+    const { wire, quirks } = this.#peer;
     const { phase } = this.#handshake;
     if (phase === 'open') return;
     const seal = phase === 'rakp3' ? sealOf(this.#handshake) : undefined;
-    if (seal) sendClose(wire, newSession(seal, habits.level, wire.now()));
+    if (seal) sendClose(wire, newSession(seal, quirks.level, wire.now()));
     const packet = wire.packet();
     wire.send(packet, writeFarewell(this.#handshake, packet));
   }
 
   #newHandshake(): Handshake {
-    const { credentials, habits, wire } = this.#peer;
+    const { credentials, quirks, wire } = this.#peer;
     const suite = suites[this.#suites[0] ?? 17];
-    return newHandshake(credentials, suite, habits.level, (target) => wire.fill(target, 0, target.length));
+    return newHandshake(credentials, suite, quirks.level, (target) => wire.fill(target, 0, target.length));
   }
 
   #send(): void {
@@ -207,12 +207,12 @@ export class Login {
   }
 
   #retry(): void {
-    const { wire, habits } = this.#peer;
+    const { wire, quirks } = this.#peer;
     const opening = this.#handshake.phase === 'open';
     if (opening && !this.#owner.isAwaited) {
       this.#retryAt = wire.now() + retryDelay(this.#peer, this.#attempt);
       this.#wake();
-    } else if (this.#attempt >= triesFromOneSource && habits.wasIn && !this.#movedSource) this.#moveSource();
+    } else if (this.#attempt >= triesFromOneSource && quirks.wasIn && !this.#movedSource) this.#moveSource();
     else if (this.#attempt < (opening ? this.#peer.timing.tries : rakpTries)) this.#send();
     else if (!opening && this.#restarts < mostRestarts) {
       this.#sayGoodbye();
@@ -225,9 +225,9 @@ export class Login {
 
   #proceed(): void {
     const { phase, taken } = this.#handshake;
-    const { habits, pace, wire } = this.#peer;
+    const { quirks, pace, wire } = this.#peer;
     pace.note(wire.now() - this.#sentAt, wire.now());
-    if (phase === 'rakp1' && taken) noteRoundTrip(habits, wire.now() - taken.sentAt);
+    if (phase === 'rakp1' && taken) noteRoundTrip(quirks, wire.now() - taken.sentAt);
     this.#wait = beginWait(this.#peer);
     this.#attempt = 0;
     this.#send();
@@ -247,14 +247,14 @@ export class Login {
   }
 
   #refused({ by, status }: Extract<Verdict, { kind: 'refused' }>): void {
-    const { where, credentials, habits, timing } = this.#peer;
+    const { where, credentials, quirks, timing } = this.#peer;
     const canRestart = this.#restarts < mostRestarts;
     if (by === 'open' && refusesSuite(status) && this.#suites.length > 1) {
       this.#suites.shift();
       return this.#again();
     }
-    if (by === 'rakp2' && refusesLevel(status) && habits.level > lowestLevel) {
-      habits.level--;
+    if (by === 'rakp2' && refusesLevel(status) && quirks.level > lowestLevel) {
+      quirks.level--;
       return this.#again();
     }
     if (by === 'open' && !this.#doubted) {
@@ -284,7 +284,7 @@ export class Login {
 
   #fail(fault: Fault, hold: number): void {
     this.#ended = true;
-    this.#peer.habits.ownSource = false;
+    this.#peer.quirks.ownSource = false;
     this.#release(undefined);
     this.#owner.loginFailed(fault, hold);
   }

@@ -10,7 +10,7 @@ export interface Peer {
   readonly where: string;
   readonly credentials: Credentials;
   readonly timing: Timing;
-  readonly habits: Habits;
+  readonly quirks: Quirks;
   /** Of all BMCs together. */
   readonly pace: Pace;
   readonly wire: Wire;
@@ -52,7 +52,7 @@ interface LesserSuite {
 }
 
 /** What was learnt about a BMC; it outlives the sessions. */
-export interface Habits {
+export interface Quirks {
   lesserSuite: LesserSuite | undefined;
   /** The highest privilege level it let the account ask for. */
   level: number;
@@ -64,7 +64,7 @@ export interface Habits {
   ownSource: boolean;
 }
 
-export const newHabits = (): Habits => ({
+export const newQuirks = (): Quirks => ({
   lesserSuite: undefined,
   level: levels.administrator,
   roundTrip: 0,
@@ -72,8 +72,8 @@ export const newHabits = (): Habits => ({
   ownSource: false,
 });
 
-export function noteRoundTrip(habits: Habits, sample: number): void {
-  habits.roundTrip = Math.max(0, sample, (habits.roundTrip + sample) / 2);
+export function noteRoundTrip(quirks: Quirks, sample: number): void {
+  quirks.roundTrip = Math.max(0, sample, (quirks.roundTrip + sample) / 2);
 }
 
 /** Since when a BMC is waited for, and how much this process had missed by then. */
@@ -94,8 +94,8 @@ export function endOfWait({ timing: { timeout }, pace, wire }: Peer, { since, la
 }
 
 /** How long to wait for the answer to a try, the first being 1: longer each time, never all at once, and no less than BMCs need. */
-export function retryDelay({ timing, habits, pace, wire }: Peer, attempt: number): number {
-  const base = Math.max(timing.firstRetry, 1.5 * Math.max(habits.roundTrip, pace.typical(wire.now())));
+export function retryDelay({ timing, quirks, pace, wire }: Peer, attempt: number): number {
+  const base = Math.max(timing.firstRetry, 1.5 * Math.max(quirks.roundTrip, pace.typical(wire.now())));
   return base * 2 ** (attempt - 1) * (0.85 + 0.3 * wire.chance());
 }
 
@@ -105,20 +105,20 @@ export function retryDelay({ timing, habits, pace, wire }: Peer, attempt: number
  * refusal, however often it is used meanwhile, and with the first login at a BMC of another GUID, which the password has proved.
  * Then the suite the policy wants first is tried first again.
  */
-export function rememberedSuite(policy: readonly SuiteId[], { lesserSuite }: Habits, now: number): SuiteId | undefined {
+export function rememberedSuite(policy: readonly SuiteId[], { lesserSuite }: Quirks, now: number): SuiteId | undefined {
   return policy.find((id) => id === lesserSuite?.id && now < lesserSuite.until);
 }
 
 /** After a login with this suite; `remembered` is the one that came first from memory, and `until` how long a new one is kept. */
 export function learnSuite(
   policy: readonly SuiteId[],
-  habits: Habits,
+  quirks: Quirks,
   id: SuiteId,
   remembered: SuiteId | undefined,
   guid: Buffer,
   until: number,
 ): void {
-  const isOther = habits.lesserSuite?.guid.equals(guid) === false;
-  if (id === policy[0] || (id === remembered && isOther)) habits.lesserSuite = undefined;
-  else if (id !== remembered) habits.lesserSuite = { id, guid: Buffer.from(guid), until };
+  const isOther = quirks.lesserSuite?.guid.equals(guid) === false;
+  if (id === policy[0] || (id === remembered && isOther)) quirks.lesserSuite = undefined;
+  else if (id !== remembered) quirks.lesserSuite = { id, guid: Buffer.from(guid), until };
 }

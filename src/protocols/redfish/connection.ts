@@ -211,13 +211,13 @@ export class Connection {
     try {
       if (!this.#identity.isSettled(key)) await this.#identity.accept(key);
       const isReading = message.method === 'GET';
-      for (let closings = 0, patience = isReading ? longestBusy : 0; ; ) {
+      for (let closings = 0, timeLeft = isReading ? longestBusy : 0; ; ) {
         const line = this.#line();
         try {
           const reply = await exchange(line, message, this.#around.limits, signal);
           const wait = busyFor(reply);
-          if (wait === undefined || wait > patience) return reply;
-          patience -= Math.max(wait, leastWait);
+          if (wait === undefined || wait > timeLeft) return reply;
+          timeLeft -= Math.max(wait, leastWait);
           await pause(wait, signal);
         } catch (error) {
           // A service may close a kept connection at the moment it is used; what only reads is then asked again.

@@ -450,7 +450,7 @@ describe('privileges', () => {
     const status = world.request();
     await world.run(50);
     expect(responseOf(status).code).toBe(0);
-    expect(world.habits.level).toBe(2);
+    expect(world.quirks.level).toBe(2);
   });
 
   test('and a clear refusal, without a packet, for what it may not', async () => {
@@ -521,7 +521,7 @@ describe('a login that fails', () => {
     const request = world.request();
     await world.run(50);
     expect(responseOf(request).code).toBe(0);
-    expect(world.habits.lesserSuite?.id).toBe(3);
+    expect(world.quirks.lesserSuite?.id).toBe(3);
   });
 
   test('because of a wrong password says so, and makes the BMC forget the session', async () => {

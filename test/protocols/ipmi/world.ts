@@ -4,7 +4,7 @@ import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
 import { credentialsOf, type IpmiEndpoint } from '../../../src/protocols/ipmi/endpoint.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
 import type { IpmiRequest, IpmiResponse } from '../../../src/protocols/ipmi/link.ts';
-import { defaultTiming, type Habits, newHabits, type Timing } from '../../../src/protocols/ipmi/peer.ts';
+import { defaultTiming, type Quirks, newQuirks, type Timing } from '../../../src/protocols/ipmi/peer.ts';
 import type { Wire } from '../../../src/protocols/ipmi/wire.ts';
 import { answerPacket, type LightBmc, makeLightBmc } from '../../lab/light-bmc/bmc.ts';
 
@@ -38,7 +38,7 @@ export class World {
   /** Every packet to the BMC. */
   readonly sent: { at: number; kind: string; packet: Buffer }[] = [];
   readonly claimed = new Set<number>();
-  readonly habits: Habits = newHabits();
+  readonly quirks: Quirks = newQuirks();
   readonly pace = new Pace();
   retired = 0;
   /** Ports that it was talked to from. */
@@ -82,7 +82,7 @@ export class World {
       where: '192.0.2.1',
       credentials: credentialsOf({ ...account, ...endpoint }),
       timing: { ...defaultTiming, ...timing },
-      habits: this.habits,
+      quirks: this.quirks,
       pace: this.pace,
       wire,
     };
