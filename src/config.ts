@@ -3,7 +3,7 @@ import { type StaticDecode, Type } from 'typebox';
 import { home } from './core/home.ts';
 import { logLevels } from './core/log.ts';
 import { Count, kind, ListenAddresses, oneOf, Path, setting, Switch } from './core/settings.ts';
-import { hardwareSettings } from './drivers/settings.ts';
+import { hardwareSettings } from './drivers/registry.ts';
 import { httpSettings, limitSettings, socketSettings, tlsSettings, xcatwsSettings } from './rest/settings.ts';
 import { bootSettings } from './services/boot/settings.ts';
 import { dhcpSettings } from './services/dhcp/settings.ts';

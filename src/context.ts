@@ -16,7 +16,6 @@ import { Devices } from './drivers/devices.ts';
 import { Discovery } from './drivers/discovery.ts';
 import { Governor } from './drivers/governor.ts';
 import { Hardware } from './drivers/hardware.ts';
-import { Hypervisors } from './drivers/kvm/hypervisors.ts';
 import { makeDrivers } from './drivers/registry.ts';
 import { dropInitialPassword, prepareFirstStart } from './first-start.ts';
 import { accountsTurnedOver } from './objects/account-lives.ts';
@@ -37,16 +36,16 @@ import { thisMachine } from './services/dhcp/machine.ts';
 import { openDhcp } from './services/dhcp/open-dhcp.ts';
 import { Dns } from './services/dns/dns.ts';
 import { EventHub } from './services/events/hub.ts';
-import { Effects } from './services/effects.ts';
+import { Effects, nodeEffects } from './services/effects.ts';
 import { Hooks } from './services/hooks/hooks.ts';
 import { Hosts } from './services/hosts/hosts.ts';
-import { HypervisorLinks } from './services/hypervisor-ways.ts';
 import { Images } from './services/images/images.ts';
+import { machineEffects } from './services/machines/effects.ts';
 import { MachineWatch } from './services/machines/watch.ts';
 import { LongWork } from './services/long-work/long-work.ts';
 import { NodeProbes } from './services/node-probes.ts';
 import { NodeStatus } from './services/node-status.ts';
-import { openRemoteNodes, Remote } from './services/remote/remote.ts';
+import { openRemoteNodes, Remote, remoteHosts } from './services/remote/remote.ts';
 import { RemovedNodes } from './services/removed-nodes.ts';
 import { ServiceProcessorTrust } from './services/service-processor-trust.ts';
 import { SshHostKeys } from './services/ssh-host-keys.ts';
@@ -59,7 +58,8 @@ export interface Context extends RestServices {
   readonly config: Config;
   readonly lock: FileLock;
   readonly status: NodeStatus;
-  readonly machineWatch: MachineWatch;
+  /** One for each driver whose nodes are virtual machines. */
+  readonly machineWatches: readonly MachineWatch[];
   readonly events: EventHub;
   readonly hooks: Hooks;
   /** Aborted when the database is found damaged, with the Fault that says so. */
@@ -92,30 +92,12 @@ export async function openContext(config: Config): Promise<Context> {
     const remote = new Remote(config.remote, { data: config.data, hosts, keys, box });
     const hostKeys = new SshHostKeys(store, config.remote.hostKeys);
     const nodes = openRemoteNodes(config.remote, keys, hostKeys);
-    const {
-      ca,
-      powerDeadline,
-      ipmiTimeout,
-      ipmiSuites,
-      networks,
-      libvirtSocket: socket,
-      libvirtCertificates,
-      accelerator,
-    } = config.hardware;
+    const { ca, powerDeadline, networks } = config.hardware;
     const guard = new AddressGuard(networks);
     const certificates = new ServiceProcessorTrust(store, ca === undefined ? undefined : readFileSync(ca, 'utf8'));
-    const hypervisors = new Hypervisors(
-      new HypervisorLinks({ store, remote, nodes, socket, certificates: libvirtCertificates }),
-    );
-    const drivers = makeDrivers({
-      trust: certificates,
-      guard,
-      ipmiTimeout: ipmiTimeout * 1_000,
-      ipmiSuites,
-      powerTimeout: powerDeadline * 1_000,
-      accelerator,
-      hypervisors,
-    });
+    const powerTimeout = powerDeadline * 1_000;
+    const driverOptions = { trust: certificates, guard, powerTimeout, hosts: remoteHosts(store, remote, nodes) };
+    const drivers = makeDrivers(driverOptions, config.hardware);
     const dns = new Dns({ settings: config.dns, data: config.data, hostsFile: config.names.hostsFile, box, log });
     const dhcp = openDhcp(config.dhcp, { data: config.data, store, log, machine });
     const failed = (error: unknown): void => log.error({ err: error }, 'the status of nodes could not be written');
@@ -168,7 +150,20 @@ export async function openContext(config: Config): Promise<Context> {
         remote: nodes,
         probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
       },
-      effects: new Effects({ store, status, certificates, hostKeys, events, boots: boot.tokens, audit: config.audit }),
+      effects: new Effects(
+        {
+          ...nodeEffects({
+            store,
+            status,
+            certificates,
+            hostKeys,
+            events,
+            expectBoot: (node) => boot.tokens.expectBoot(node),
+          }),
+          ...machineEffects({ store, audit: config.audit }),
+        },
+        status,
+      ),
       discovery: new Discovery(guard),
       announcements: new NetworkDiscovery(config.discovery),
       hosts,
@@ -181,7 +176,9 @@ export async function openContext(config: Config): Promise<Context> {
       longWork: new LongWork(config.longWork, { data: config.data, log }),
       status,
       removedNodes: new RemovedNodes({ store, log, hosts, dns, dhcp }),
-      machineWatch: new MachineWatch({ store, status, events, log, hypervisors }),
+      machineWatches: [...drivers.values()].flatMap(({ name: mgt, hypervisors }) =>
+        hypervisors ? new MachineWatch({ store, status, events, log, mgt, hypervisors }) : [],
+      ),
       events,
       hooks: new Hooks(config.hooks, { store, events, box, log }),
       metrics: new Metrics(),
@@ -232,7 +229,7 @@ async function openHosts({ names, data }: Config, log: Logger): Promise<Hosts> {
 export async function closeContext(context: Context): Promise<void> {
   const { means, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
-  context.machineWatch.close();
+  for (const watch of context.machineWatches) watch.close();
   await context.removedNodes.close();
   await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
   await Promise.all([context.status.flush(), context.refusals.close()]);

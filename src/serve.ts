@@ -56,7 +56,7 @@ export async function serve(config: Config, rows: readonly Endpoint[] = endpoint
     reloadOnHangup(context, servers);
     context.dns.resume();
     context.dhcp.resume();
-    context.machineWatch.resume();
+    for (const watch of context.machineWatches) watch.resume();
     context.removedNodes.resume();
     context.hooks.resume();
     const stopHousekeeping = startHousekeeping(context);

@@ -7,7 +7,7 @@ import { atLength, type DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { groupExists } from '../objects/groups.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
-import { masterNamed, type MasterRecord } from '../services/masters.ts';
+import { masterNamed, type MasterRecord } from '../services/machines/masters.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { foreignRemoval, perNode, type Task } from './per-node.ts';
 
@@ -42,6 +42,11 @@ function refuseTaken(snapshot: Snapshot, name: string): void {
     throw new Fault('invalid', `The name ${name} is taken by a master, a node or a group; give the master another.`);
 }
 
+function checkDriver({ name, driver = '' }: MasterRecord, mgt: string): void {
+  if (driver !== '' && driver !== mgt)
+    throw new Fault('invalid', `its mgt is "${mgt}", and the master ${name} is for "${driver}", as its virttype says.`);
+}
+
 /** Makes masters of virtual machines, and virtual machines from masters. */
 export const clonevm = perNode({
   name: 'clonevm',
@@ -64,22 +69,20 @@ export const clonevm = perNode({
   },
   prepare(snapshot, { tomaster, frommaster, detach, force }, { hardware }) {
     if (tomaster !== undefined) refuseTaken(snapshot, tomaster);
-    const master = frommaster === undefined ? undefined : masterNamed(snapshot, frommaster);
+    const master = frommaster === undefined ? undefined : masterNamed(snapshot, frommaster, hardware.kinds);
     if (frommaster !== undefined && !master) {
-      throw new Fault(
-        'invalid',
-        `There is no master "${frommaster.slice(0, 80)}" of virtual machines on libvirt in table vmmaster.`,
-      );
+      throw new Fault('invalid', `There is no master "${frommaster.slice(0, 80)}" in table vmmaster.`);
     }
     const deviceOf = hardware.targets(snapshot, 'clonevm', 'virtualMachine');
     const reader = effectiveReader(snapshot);
     const shared: Shared = { tomaster, master, ...(detach ? { detach } : {}), ...(force ? { force } : {}) };
     return {
       shared,
-      target: async (node): Promise<Target> => ({
-        device: await deviceOf(node),
-        uuid: reader.row(tableNamed('vpd'), node)?.['uuid'],
-      }),
+      async target(node): Promise<Target> {
+        const device = await deviceOf(node);
+        if (master) checkDriver(master, device.driver);
+        return { device, uuid: reader.row(tableNamed('vpd'), node)?.['uuid'] };
+      },
     };
   },
   work: ({ tomaster, master, detach = false, force = false }: Shared, target: Target, task) =>
@@ -97,7 +100,7 @@ async function promote(name: string, force: boolean, { device }: Target, task: T
   const { message, ...made } = await task.devices.use(atLength(device), 'virtualMachine', task, (machine) =>
     machine.makeMaster({ name, force }, progressOf(task), task.signal),
   );
-  task.tell({ kind: 'master', ...made });
+  task.tell({ kind: 'master', driver: device.driver, ...made });
   return { node: task.node, value: { vmclone: message } };
 }
 

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { inventoryKinds } from '../drivers/capabilities.ts';
-import { kindsIn } from '../drivers/kinds.ts';
+import { inventoryKinds, kindsIn } from '../drivers/capabilities.ts';
 import { onHardware, perNode } from './per-node.ts';
 
 const args = { kinds: Type.Array(Type.String(), { description: 'none, or all: everything' }) };

@@ -25,10 +25,12 @@ export type Effect =
   /** A master was made of its virtual machine. */
   | {
       readonly kind: 'master';
+      /** Of the machine, and of those that can be made from it. */
+      readonly driver: string;
       readonly name: string;
       readonly storage: string;
       readonly storageModel?: string | undefined;
-      readonly xml?: string | undefined;
+      readonly definition?: string | undefined;
     }
   /** How far the work is. */
   | { readonly kind: 'progress'; readonly sentence: string }

@@ -1,3 +1,5 @@
+import { Fault } from '../core/errors.ts';
+
 /**
  * What hardware can do, one small interface each. A driver offers those its hardware has. Every call is about one node, ends
  * when its signal is aborted, and throws a Fault whose sentence makes sense after "<node>: ".
@@ -179,8 +181,8 @@ export interface Master {
   /** Where its disks are, as vmstorage says it. */
   readonly storage: string;
   readonly storageModel?: string | undefined;
-  /** The definition of the machine that it was made from. */
-  readonly xml?: string | undefined;
+  /** The definition of the machine that it was made from, in the driver's own form. */
+  readonly definition?: string | undefined;
 }
 
 export interface CloneRequest {
@@ -266,41 +268,39 @@ export interface Capabilities {
 /** Those that a driver says it offers. */
 export type Offered<Names extends readonly (keyof Capabilities)[]> = Required<Pick<Capabilities, Names[number]>>;
 
-/** A node as a driver sees it, as the definitions of one moment have it. */
-export interface DriverNode {
-  readonly name: string;
-  /** Those that the driver names, as far as they are set. Secrets are open here, and go nowhere but into the target. */
-  readonly attributes: Readonly<Record<string, string | undefined>>;
-  /** The account under a key of table passwd: of several the one with that user name, else the first. */
-  account(key: string, username?: string): { readonly username?: string; readonly password?: string } | undefined;
-}
+const features: Readonly<Record<keyof Capabilities, string>> = {
+  power: 'power control',
+  vitals: 'sensors',
+  inventory: 'inventory',
+  eventLog: 'event log',
+  nextBoot: 'choice of what boots next',
+  bootSequence: 'boot order; nextboot chooses what boots next',
+  beacon: 'identification light',
+  energy: 'energy control',
+  serviceProcessor: 'settings of the service processor',
+  subnodes: 'nodes behind a node',
+  virtualMachine: 'virtual machine',
+  snapshots: 'snapshots',
+};
 
-/** What work on a node needs, as plain JSON data: with open secrets, so it goes to whoever does the work and into no log. */
-export interface DriverTarget<Access = unknown> {
-  /** What commands are queued by: the same for nodes behind one device. */
-  readonly device: string;
-  /** Commands that may work on the device at once. A console that is held open is none. */
-  readonly width: number;
-  /** Readings that wait for the device count as one command: its driver asks once for all of them. */
-  readonly joinsReadings?: boolean;
-  readonly access: Access;
-}
+/** No driver does the command for a node. */
+export const impossible = (command: string, why: string): Fault =>
+  new Fault('invalid', `${command} is not possible: ${why}.`, {
+    reference: ['Unable to identify plugin for this command, check relevant tables: nodehm.mgt'],
+  });
 
-/** A kind of hardware; `name` is the value of `mgt` that picks it. */
-export interface Driver<Access = unknown> {
-  readonly name: string;
-  /** What it can do with any of its nodes. */
-  readonly offers: readonly (keyof Capabilities)[];
-  /** The node attributes that its target is made from, and `table.column` of what no attribute shows. */
-  readonly attributes: readonly string[];
-  /**
-   * Touches nothing outside; a Fault says all that is wrong with the attributes. What depends on more than the definitions, such
-   * as the address of a name, is a promise and asked for each time.
-   */
-  target(node: DriverNode): DriverTarget<Access> | Promise<DriverTarget<Access>>;
-  connect(access: Access): Capabilities;
-  /** How many there are, or connections that are kept. */
-  sessions?(): number;
-  /** Ends all sessions. */
-  close(): Promise<void>;
+/** A kind of hardware has not what a command needs. */
+export const lacking = (command: string, driver: string, needs: keyof Capabilities): Fault =>
+  impossible(command, `mgt "${driver}" has no ${features[needs]}`);
+
+/** The kinds that are asked for; none is named where all are meant. One that is not known is refused. */
+export function kindsIn<Kind extends string>(
+  what: string,
+  known: readonly Kind[],
+  asked: readonly string[],
+): readonly Kind[] {
+  const unknown = asked.find((kind) => kind !== 'all' && !known.includes(kind as Kind));
+  if (unknown !== undefined)
+    throw new Fault('invalid', `"${unknown}" is not a kind of ${what}; known are all, ${known.join(', ')}.`);
+  return asked.includes('all') ? [] : (asked as readonly Kind[]);
 }

@@ -6,9 +6,9 @@ import { type EffectiveReader, effectiveReader } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
 import { patternProblem, patternsIn } from '../objects/substitution/index.ts';
 import { attributeNamed, hasWord, isSecret, type Mapping, nodeType } from '../objects/types.ts';
-import type { Capabilities, Driver, DriverNode, DriverTarget } from './capabilities.ts';
+import { type Capabilities, impossible, lacking } from './capabilities.ts';
+import type { Driver, DriverNode, DriverTarget } from './driver.ts';
 import type { DeviceTarget } from './devices.ts';
-import { impossible, lacking } from './lacking.ts';
 
 /** Nodes as hardware: picks each node's driver and has it make the node's target. */
 export class Hardware {

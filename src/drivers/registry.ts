@@ -1,11 +1,38 @@
-import type { Driver } from './capabilities.ts';
-import { ipmiDriver } from './ipmi/index.ts';
-import { kvmDriver } from './kvm/index.ts';
-import { openbmcDriver } from './openbmc/index.ts';
-import { redfishDriver } from './redfish/index.ts';
-import type { DriverOptions } from './options.ts';
+import { type TProperties, Type } from 'typebox';
+import { Count, Networks, Path, setting, type ValuesOf } from '../core/settings.ts';
+import type { Driver, DriverOptions } from './driver.ts';
+import { ipmi } from './ipmi/index.ts';
+import { kvm } from './kvm/index.ts';
+import { openbmc } from './openbmc/index.ts';
+import { redfish } from './redfish/index.ts';
 
-export function makeDrivers(options: DriverOptions): ReadonlyMap<string, Driver> {
-  const drivers = [ipmiDriver(options), redfishDriver(options), openbmcDriver(options), kvmDriver(options)];
-  return new Map(drivers.map((driver) => [driver.name, driver]));
+/** Every driver there is. */
+const kinds = [ipmi, redfish, openbmc, kvm] as const;
+
+type Intersection<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+type SettingsOfKinds = Intersection<(typeof kinds)[number]['settings']>;
+
+const settingsOfKinds = Object.assign({}, ...kinds.map((kind): TProperties => kind.settings)) as SettingsOfKinds;
+
+/** Section `hardware`: what concerns several drivers, and what each has of its own. */
+export const hardwareSettings = Type.Object({
+  powerDeadline: setting(Count, 'seconds until a power command must have reached its state', {
+    default: 60,
+    variable: 'MUSTER_POWER_DEADLINE',
+  }),
+  ...settingsOfKinds,
+  networks: setting(Networks, 'networks that service processors are in; elsewhere no account is sent', {
+    defaultText: 'anywhere, which the log tells at the start',
+  }),
+  ca: setting(Path, 'authority, in PEM, that vouches for Redfish certificates', { defaultText: 'trust on first use' }),
+});
+
+/** Drivers by the value of `mgt` that picks them. */
+export function makeDrivers(
+  options: DriverOptions,
+  settings: Partial<ValuesOf<typeof hardwareSettings>> = {},
+): ReadonlyMap<string, Driver> {
+  return new Map(kinds.map((kind) => kind.open(settings, options)).map((driver) => [driver.name, driver]));
 }

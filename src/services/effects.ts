@@ -9,100 +9,71 @@ import { assign } from '../objects/assign.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute } from '../objects/explain.ts';
 import { nodeType } from '../objects/types.ts';
-import type { BootTokens } from './boot/tokens.ts';
-import { keepChange, keepHost, keepMove } from './changed-machine.ts';
-import { keepIdentity } from './made-machine.ts';
-import { keepMaster } from './masters.ts';
 import type { NodeStatus } from './node-status.ts';
 import type { ServiceProcessorTrust } from './service-processor-trust.ts';
 import type { SshHostKeys } from './ssh-host-keys.ts';
 
-interface EffectServices {
+/** Keeps an effect. A promise where the node's result has to wait for it; it may bring a sentence that belongs to the result. */
+type Keep<E extends Effect> = (node: string, effect: E, origin: Origin) => Promise<string | void> | void;
+
+/** Who keeps which effect: each wing has its own, and together they have all. How far work is, its run keeps. */
+export type EffectHandlers = {
+  readonly [Kind in Exclude<Effect['kind'], 'progress'>]: Keep<Extract<Effect, { readonly kind: Kind }>>;
+};
+
+/** Keeps what work on nodes has found and brought about. */
+export class Effects {
+  readonly #handlers: Readonly<Record<string, Keep<Effect>>>;
+  readonly #status: Pick<NodeStatus, 'flush'>;
+
+  constructor(handlers: EffectHandlers, status: Pick<NodeStatus, 'flush'>) {
+    this.#handlers = handlers as unknown as Readonly<Record<string, Keep<Effect>>>;
+    this.#status = status;
+  }
+
+  apply(node: string, effect: Effect, origin: Origin): Promise<string | void> | undefined {
+    return this.#handlers[effect.kind]?.(node, effect, origin) || undefined;
+  }
+
+  /** Resolves when what was noted is to be seen. */
+  flush(): Promise<void> {
+    return this.#status.flush();
+  }
+}
+
+interface NodeEffectServices {
   readonly store: Store;
   readonly status: NodeStatus;
   readonly certificates: Pick<ServiceProcessorTrust, 'learn'>;
   readonly hostKeys: Pick<SshHostKeys, 'learn'>;
-  /** Hears what the power of nodes is. */
   readonly events: { power(node: string, power: string): void };
-  /** Hears of nodes that were made to start anew. */
-  readonly boots: Pick<BootTokens, 'expectBoot'>;
-  /** Whether there is an audit log. */
-  readonly audit: boolean;
+  /** Called for nodes that were made to start anew. */
+  expectBoot(node: string): Promise<void> | undefined;
 }
 
 /** What rpower says of a node that it has switched: sooner or later it starts anew. */
 const powerStatuses: ReadonlySet<string> = new Set(['powering-on', 'powering-off']);
 
-/** Keeps what work on nodes has found and brought about. */
-export class Effects {
-  readonly #services: EffectServices;
-
-  constructor(services: EffectServices) {
-    this.#services = services;
-  }
-
-  /** A promise where the node's result has to wait for it; it may bring a sentence that belongs to the result. */
-  apply(node: string, effect: Effect, origin: Origin): Promise<string | void> | undefined {
-    const { status, certificates, hostKeys, events, boots } = this.#services;
-    switch (effect.kind) {
-      case 'status':
-        status.note(node, effect.status);
-        return powerStatuses.has(effect.status) ? boots.expectBoot(node) : undefined;
-      case 'power':
-        events.power(node, effect.power);
-        return undefined;
-      case 'sighting':
-        status.keep(node, effect.status, effect.applications);
-        return undefined;
-      case 'update':
-        status.noteUpdate(node, effect.state);
-        return undefined;
-      case 'moved':
-        return this.#follow(node, effect.from, effect.to, origin);
-      case 'machine':
-        return keepIdentity(this.#services.store, origin, node, effect);
-      case 'migrating':
-        return keepMove(this.#services.store, origin, node, effect.to);
-      case 'migrated':
-        return keepHost(this.#services.store, origin, node, effect.to);
-      case 'master':
-        return keepMaster(this.#services.store, origin, node, effect);
-      case 'progress':
-        return undefined;
-      case 'machine-changed':
-        return keepChange(this.#services.store, origin, node, effect);
-      case 'foreign-removed':
-        return this.#audit(node, `removed ${effect.what}`, origin);
-      case 'certificate':
-        return certificates.learn(node, effect.fingerprint, origin);
-      case 'host-key':
-        return hostKeys.learn(node, effect.key, origin);
-    }
-  }
-
-  /** Resolves when what was noted is to be seen. */
-  flush(): Promise<void> {
-    return this.#services.status.flush();
-  }
-
-  async #audit(noderange: string, args: string, { user, client, command, run: request }: Origin): Promise<void> {
-    const { store, audit } = this.#services;
-    if (audit)
-      await store.audit({ time: Date.now(), user, client, command, noderange, args, status: 'Allowed', request });
-  }
-
-  async #follow(node: string, from: string, to: string, origin: Origin): Promise<string> {
-    try {
-      return await followMove(this.#services.store, origin, node, from, to);
-    } catch (error) {
-      throw new Fault(
-        'unavailable',
-        `its service processor has moved to ${to}, but its attribute bmc could not be changed: set it to that.`,
-        { cause: error },
-      );
-    }
-  }
-}
+export const nodeEffects = ({ store, status, certificates, hostKeys, events, expectBoot }: NodeEffectServices) =>
+  ({
+    status(node, effect) {
+      status.note(node, effect.status);
+      return powerStatuses.has(effect.status) ? expectBoot(node) : undefined;
+    },
+    power: (node, effect) => events.power(node, effect.power),
+    sighting: (node, effect) => status.keep(node, effect.status, effect.applications),
+    update: (node, effect) => status.noteUpdate(node, effect.state),
+    moved: (node, { from, to }, origin) =>
+      followMove(store, origin, node, from, to).catch((error: unknown) => {
+        throw new Fault(
+          'unavailable',
+          `its service processor has moved to ${to}, but its attribute bmc could not be changed: set it to that.`,
+          { cause: error },
+        );
+      }),
+    certificate: (node, { fingerprint }, origin) => certificates.learn(node, fingerprint, origin),
+    'host-key': (node, { key }, origin) => hostKeys.learn(node, key, origin),
+  }) satisfies Partial<EffectHandlers>;
 
 /**
  * A node's service processor has moved. If its attribute bmc was the old address, it becomes the new one, as the node's own value even

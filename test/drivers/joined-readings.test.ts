@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Fault, Unreachable } from '../../src/core/errors.ts';
 import { Governor } from '../../src/drivers/governor.ts';
-import { JoinedReadings } from '../../src/drivers/joined-readings.ts';
+import { JoinedReadings } from '../../src/drivers/devices.ts';
 
 const never = new AbortController().signal;
 const target = { device: 'hypervisor', width: 1, access: {} };

@@ -17,7 +17,8 @@ import { dispatch, type DispatchServices, type Outcome, type Request } from '../
 import { Runs } from '../../src/dispatch/runs.ts';
 import { sealer } from '../../src/objects/accounts.ts';
 import { NodeCatalog } from '../../src/objects/catalog.ts';
-import { Effects } from '../../src/services/effects.ts';
+import { Effects, nodeEffects } from '../../src/services/effects.ts';
+import { machineEffects } from '../../src/services/machines/effects.ts';
 import { NodeStatus } from '../../src/services/node-status.ts';
 import { ServiceProcessorTrust } from '../../src/services/service-processor-trust.ts';
 import { SshHostKeys } from '../../src/services/ssh-host-keys.ts';
@@ -102,15 +103,20 @@ export async function memoryStore({
     store,
     means: {},
     hardware: new Hardware(new Map(), box),
-    effects: new Effects({
-      store,
+    effects: new Effects(
+      {
+        ...nodeEffects({
+          store,
+          status,
+          certificates,
+          hostKeys,
+          events: { power: () => undefined },
+          expectBoot: () => Promise.resolve(),
+        }),
+        ...machineEffects({ store, audit: true }),
+      },
       status,
-      certificates,
-      hostKeys,
-      events: { power: () => undefined },
-      boots: { expectBoot: () => Promise.resolve() },
-      audit: true,
-    }),
+    ),
     catalog: new NodeCatalog(),
     ranges: {},
     runs: new Runs(),

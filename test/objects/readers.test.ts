@@ -65,9 +65,6 @@ const rooms: Readonly<Record<keyof typeof readers, readonly string[]>> = {
   'virtual machines': [
     'drivers/kvm',
     'services/machines',
-    'services/masters.ts',
-    'services/changed-machine.ts',
-    'services/made-machine.ts',
     'commands/clonevm.ts',
     'commands/mkvm.ts',
     'commands/rmigrate.ts',

@@ -3,7 +3,8 @@ import type { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
 import { noProcessorPort, processorPort } from '../../core/processor-port.ts';
-import type { DriverNode, DriverTarget, ServiceProcessor } from '../capabilities.ts';
+import type { ServiceProcessor } from '../capabilities.ts';
+import type { DriverNode, DriverTarget } from '../driver.ts';
 
 export interface BmcAccess {
   readonly node: string;

@@ -1,11 +1,14 @@
+import { Type } from 'typebox';
 import { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
+import { Count, kind, setting } from '../../core/settings.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../protocols/ipmi/client.ts';
 import { sdrCache } from '../../protocols/ipmi/commands/sdr.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
 import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
-import type { Capabilities, Driver, Offered, ServiceProcessor, Subnodes } from '../capabilities.ts';
+import type { Capabilities, Offered, ServiceProcessor, Subnodes } from '../capabilities.ts';
+import { type Driver, driverKind } from '../driver.ts';
 import { ipmiBeacon } from './beacon.ts';
 import type { Bmc, IpmiTimes } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
@@ -27,8 +30,9 @@ export interface IpmiConnections {
 
 export interface IpmiDriverOptions extends Partial<IpmiTimes> {
   /** How long a BMC may be silent, in milliseconds. */
-  readonly ipmiTimeout?: number;
-  readonly ipmiSuites?: readonly (17 | 3)[];
+  readonly ipmiTimeout?: number | undefined;
+  /** Cipher suites that may be used, in the order in which they are tried. */
+  readonly ipmiSuites?: readonly (17 | 3)[] | undefined;
   /** By default every address is fine. */
   readonly guard?: AddressGuard;
   /** By default sessions of its own. */
@@ -140,7 +144,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
     suites: options.ipmiSuites,
   });
 
-  const kind: BmcKind = {
+  const bmcKind: BmcKind = {
     name: 'ipmi',
     guard,
     problems: ipmiProblems,
@@ -150,7 +154,7 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
     name: 'ipmi',
     offers,
     attributes: bmcAttributes,
-    target: (node) => bmcTarget(node, kind),
+    target: (node) => bmcTarget(node, bmcKind),
     connect(access) {
       const link = connections.link(endpointOf(access));
       return new IpmiCapabilities({
@@ -168,3 +172,21 @@ export function ipmiDriver(options: IpmiDriverOptions): Driver<BmcAccess> {
     close: () => connections.close(),
   };
 }
+
+const CipherSuites = kind('a list of the IPMI cipher suites 17 and 3', Type.Array(Type.Enum([17, 3]), { minItems: 1 }));
+
+export const ipmi = driverKind({
+  settings: {
+    ipmiTimeout: setting(
+      Count,
+      'seconds without an answer after which a command on a BMC fails, over IPMI; up to twice as long while all BMCs or muster itself are slow',
+      { default: 5, variable: 'MUSTER_IPMI_TIMEOUT' },
+    ),
+    ipmiSuites: setting(CipherSuites, 'IPMI cipher suites that may be used, in this order', {
+      default: [17, 3],
+      variable: 'MUSTER_IPMI_SUITES',
+    }),
+  },
+  open: ({ ipmiTimeout = 5, ipmiSuites }, options) =>
+    ipmiDriver({ ...options, ipmiTimeout: ipmiTimeout * 1_000, ipmiSuites }),
+});

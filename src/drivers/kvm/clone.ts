@@ -64,10 +64,10 @@ const isRoomy = ({ kind }: Location): boolean => kind === 'directory' || kind ==
 
 /** What the machine had that the master was made of, where attributes say nothing. */
 function sizesOf(
-  { xml }: Master,
+  { definition }: Master,
   { vmcpus, vmmemory }: MachineAttributes,
 ): { cpus?: string | undefined; memory?: string | undefined } {
-  const domain = xml === undefined ? undefined : readXml(xml);
+  const domain = definition === undefined ? undefined : readXml(definition);
   const vcpu = domain && elementAt(domain, 'vcpu');
   const kibibytes = domain && textOf(elementAt(domain, 'memory'));
   return {
@@ -78,12 +78,12 @@ function sizesOf(
 
 async function disksOfMaster(
   hypervisor: Hypervisor,
-  { name, storage, xml }: Master,
+  { name, storage, definition }: Master,
   signal: AbortSignal,
 ): Promise<readonly MasterDisk[]> {
   const { connection, pools, host } = hypervisor;
   // A file that is called like one of its disks is none of it. Masters that others made have no definition to tell.
-  const devices = xml === undefined ? undefined : machineDisks(readXml(xml)).map((disk) => disk.device);
+  const devices = definition === undefined ? undefined : machineDisks(readXml(definition)).map((disk) => disk.device);
   const found: MasterDisk[] = [];
   for (const location of locationsIn(storage).filter(isRoomy)) {
     const volumes = await pools.take(placeOf(location), signal, async () =>

@@ -5,7 +5,7 @@ import { openDriver } from '../../protocols/libvirt/calls/session.ts';
 import { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
 import type { Domain } from '../../protocols/libvirt/domain.ts';
 import { MachineStates } from './machine-states.ts';
-import type { HypervisorWays } from './ways.ts';
+import type { HypervisorRoutes } from './routes.ts';
 
 const driverUri = 'qemu:///system';
 /** Machines that are remembered: a hypervisor may tell of any number. */
@@ -34,9 +34,9 @@ export class Hypervisor {
     this.connection = connection;
   }
 
-  static async open(ways: HypervisorWays, host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
-    const connection = new LibvirtConnection(await ways.open(way, signal), { where: host });
-    const hypervisor = new Hypervisor(host, ways.placeOf(way), connection);
+  static async open(routes: HypervisorRoutes, host: string, route: unknown, signal: AbortSignal): Promise<Hypervisor> {
+    const connection = new LibvirtConnection(await routes.open(route, signal), { where: host });
+    const hypervisor = new Hypervisor(host, routes.placeOf(route), connection);
     try {
       await openDriver(connection, driverUri, { signal });
       await followDomains(connection, (event) => hypervisor.#heard(event), { signal });

@@ -3,39 +3,39 @@ import type { HypervisorListener } from '../../core/machine-sights.ts';
 import { unlessAborted, within } from '../../core/waiting.ts';
 import { followHypervisor } from './following.ts';
 import { Hypervisor } from './hypervisor.ts';
-import type { HypervisorWays } from './ways.ts';
+import type { HypervisorRoutes } from './routes.ts';
 
 /** Milliseconds until a daemon must have answered the first calls. */
 const usualTimeout = 20_000;
 
 /** Connections to hypervisors: one each, opened once for all who wait for it, and kept. */
 export class Hypervisors {
-  readonly #ways: HypervisorWays;
+  readonly #routes: HypervisorRoutes;
   readonly #openTimeout: number;
   readonly #finding = new Map<string, Promise<unknown>>();
   readonly #opened = new Map<string, Promise<Hypervisor>>();
   readonly #closed = new AbortController();
 
-  constructor(ways: HypervisorWays, openTimeout = usualTimeout) {
-    this.#ways = ways;
+  constructor(routes: HypervisorRoutes, openTimeout = usualTimeout) {
+    this.#routes = routes;
     this.#openTimeout = openTimeout;
   }
 
   /** Found once for all who ask at the same time, as the nodes of one command do. */
-  wayTo(host: string): Promise<unknown> {
+  routeTo(host: string): Promise<unknown> {
     let finding = this.#finding.get(host);
     if (!finding) {
-      finding = this.#ways.find(host).finally(() => this.#finding.delete(host));
+      finding = this.#routes.find(host).finally(() => this.#finding.delete(host));
       this.#finding.set(host, finding);
     }
     return finding;
   }
 
-  at(host: string, way: unknown, signal: AbortSignal): Promise<Hypervisor> {
-    const key = `${host} ${JSON.stringify(way)}`;
+  at(host: string, route: unknown, signal: AbortSignal): Promise<Hypervisor> {
+    const key = `${host} ${JSON.stringify(route)}`;
     let opened = this.#opened.get(key);
     if (!opened) {
-      this.#opened.set(key, (opened = this.#open(key, host, way)));
+      this.#opened.set(key, (opened = this.#open(key, host, route)));
       // Whoever asked for it may have gone by then.
       opened.catch(() => undefined);
     }
@@ -46,7 +46,7 @@ export class Hypervisors {
   follow(host: string, listener: HypervisorListener): () => void {
     const left = new AbortController();
     const signal = AbortSignal.any([left.signal, this.#closed.signal]);
-    const connect = async (): Promise<Hypervisor> => this.at(host, await this.wayTo(host), signal);
+    const connect = async (): Promise<Hypervisor> => this.at(host, await this.routeTo(host), signal);
     void followHypervisor(connect, listener, signal);
     return () => left.abort();
   }
@@ -58,13 +58,13 @@ export class Hypervisors {
   }
 
   /** It belongs to all who wait, so none of them ends it. */
-  async #open(key: string, host: string, way: unknown): Promise<Hypervisor> {
+  async #open(key: string, host: string, route: unknown): Promise<Hypervisor> {
     const forget = (): void => void this.#opened.delete(key);
     const late = (): Fault =>
       new Unreachable(`libvirt on ${host} was not ready within ${this.#openTimeout / 1_000} s.`);
     try {
       const opened = await within(this.#openTimeout, late, this.#closed.signal, (signal) =>
-        unlessAborted(Hypervisor.open(this.#ways, host, way, signal), signal),
+        unlessAborted(Hypervisor.open(this.#routes, host, route, signal), signal),
       );
       opened.connection.onEnd = forget;
       if (!opened.connection.isOpen) forget();

@@ -1,5 +1,6 @@
-import type { Capabilities, Driver, Offered } from '../capabilities.ts';
-import type { Accelerator } from './definition.ts';
+import { oneOf, Path, setting } from '../../core/settings.ts';
+import type { Capabilities, Offered } from '../capabilities.ts';
+import { driverKind } from '../driver.ts';
 import { Hypervisors } from './hypervisors.ts';
 import { kvmInventory } from './inventory.ts';
 import type { KvmAccess, Machine } from './machine.ts';
@@ -10,16 +11,7 @@ import { kvmSnapshots } from './snapshots.ts';
 import { kvmSubnodes } from './subnodes.ts';
 import { kvmVirtualMachine } from './virtual-machine.ts';
 import { kvmVitals } from './vitals.ts';
-import { onlyHere } from './ways.ts';
-
-export interface KvmDriverOptions {
-  /** How long a power command may take to reach its state, in milliseconds. */
-  readonly powerTimeout: number;
-  /** What runs machines. Default: the processor itself. */
-  readonly accelerator?: Accelerator | undefined;
-  /** Default: this machine is the only hypervisor. */
-  readonly hypervisors?: Hypervisors | undefined;
-}
+import { defaultSocket, onlyHere, remoteRoutes } from './routes.ts';
 
 /** Commands that one hypervisor works on at a time: no more than its daemon takes from one client. */
 const width = 5;
@@ -70,27 +62,46 @@ class KvmCapabilities implements Offered<typeof offers> {
   }
 }
 
+const settings = {
+  libvirtSocket: setting(Path, 'the socket of libvirt on hypervisors, here and elsewhere', {
+    default: defaultSocket,
+    variable: 'MUSTER_LIBVIRT_SOCKET',
+  }),
+  libvirtCertificates: setting(
+    Path,
+    'directory with `cacert.pem`, `clientcert.pem` and `clientkey.pem`: hypervisors elsewhere are reached by TLS, port 16514',
+    { defaultText: 'none: they are reached through SSH', variable: 'MUSTER_LIBVIRT_CERTIFICATES' },
+  ),
+  accelerator: setting(
+    oneOf('kvm', 'qemu'),
+    'what runs virtual machines: the processor itself, or an emulation of it',
+    { default: 'kvm', variable: 'MUSTER_ACCELERATOR' },
+  ),
+};
+
 /** Virtual machines on libvirt: a node's machine has the node's name. */
-export function kvmDriver({
-  powerTimeout,
-  accelerator = 'kvm',
-  hypervisors = new Hypervisors(onlyHere()),
-}: KvmDriverOptions): Driver<KvmAccess> {
-  return {
-    name: 'kvm',
-    offers,
-    attributes: ['vmhost', ...machineAttributes],
-    async target({ name, attributes: { vmhost, ...attributes } }) {
-      const host = vmhost ?? name;
-      const way = await hypervisors.wayTo(host);
-      return {
-        device: `kvm ${host}`,
-        width,
-        joinsReadings: true,
-        access: { node: name, host: vmhost, attributes, way },
-      };
-    },
-    connect: (access) => new KvmCapabilities({ access, hypervisors, powerTimeout, accelerator }),
-    close: () => hypervisors.close(),
-  };
-}
+export const kvm = driverKind({
+  settings,
+  open({ libvirtSocket = defaultSocket, libvirtCertificates, accelerator = 'kvm' }, { powerTimeout, hosts }) {
+    const routes = hosts ? remoteRoutes(hosts, libvirtSocket, libvirtCertificates) : onlyHere(libvirtSocket);
+    const hypervisors = new Hypervisors(routes);
+    return {
+      name: 'kvm',
+      offers,
+      attributes: ['vmhost', ...machineAttributes],
+      hypervisors,
+      async target({ name, attributes: { vmhost, ...attributes } }) {
+        const host = vmhost ?? name;
+        const route = await hypervisors.routeTo(host);
+        return {
+          device: `kvm ${host}`,
+          width,
+          joinsReadings: true,
+          access: { node: name, host: vmhost, attributes, route },
+        };
+      },
+      connect: (access: KvmAccess) => new KvmCapabilities({ access, hypervisors, powerTimeout, accelerator }),
+      close: () => hypervisors.close(),
+    };
+  },
+});

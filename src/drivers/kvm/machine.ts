@@ -15,7 +15,7 @@ export interface KvmAccess {
   readonly host?: string | undefined;
   readonly attributes: MachineAttributes;
   /** How the hypervisor is reached. */
-  readonly way: unknown;
+  readonly route: unknown;
 }
 
 export interface Machine {
@@ -30,8 +30,8 @@ export function hypervisorOf(
   { access, hypervisors }: Pick<Machine, 'access' | 'hypervisors'>,
   signal: AbortSignal,
 ): Promise<Hypervisor> {
-  const { host, way } = access;
-  if (host !== undefined) return hypervisors.at(host, way, signal);
+  const { host, route } = access;
+  if (host !== undefined) return hypervisors.at(host, route, signal);
   throw new Fault('invalid', 'its attribute vmhost, the hypervisor it is on, is not set.');
 }
 

@@ -63,13 +63,13 @@ export async function makeMaster(
       const undo: Undo[] = [];
       try {
         const volumes = await (isOff ? copyStopped(work, disks, undo) : copyRunning(work, disks, undo));
-        const xml = oneLine(await domainXml(connection, domain, 'next start', { signal }));
+        const definition = oneLine(await domainXml(connection, domain, 'next start', { signal }));
         const storage = `dir://${work.directory}`;
         return {
           name,
           storage,
           storageModel: first.bus,
-          xml,
+          definition,
           message: await cloned(hypervisor, disks, volumes, signal),
         };
       } catch (error) {

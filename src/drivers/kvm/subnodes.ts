@@ -9,7 +9,7 @@ export function kvmSubnodes({ access, hypervisors }: Machine): Subnodes {
     areMachines: true,
     async list(signal) {
       const host = access.host ?? access.node;
-      const { connection } = await hypervisors.at(host, access.way, signal);
+      const { connection } = await hypervisors.at(host, access.route, signal);
       const all = await domainStatistics(connection, statistics.state, [], { signal });
       const entries = all.map(({ domain, values }) => {
         const power = stateOf(Number(values.get('state.state')));

@@ -1,5 +1,5 @@
 import type { BmcAccess } from '../bmc/target.ts';
-import type { Driver } from '../capabilities.ts';
+import { type Driver, driverKind } from '../driver.ts';
 import { redfishBeacon } from '../redfish/beacon.ts';
 import { makeRedfishDriver, type RedfishCapabilities, type RedfishDriverOptions } from '../redfish/driver.ts';
 import { redfishCapabilities } from '../redfish/index.ts';
@@ -29,3 +29,5 @@ export function openbmcCapabilities(target: Target): RedfishCapabilities {
 /** Servers whose service processor runs OpenBMC, `mgt=openbmc`: Redfish, with OpenBMC's own names for things. */
 export const openbmcDriver = (options: RedfishDriverOptions): Driver<BmcAccess> =>
   makeRedfishDriver({ name: 'openbmc', capabilities: openbmcCapabilities }, options);
+
+export const openbmc = driverKind({ settings: {}, open: (_settings, options) => openbmcDriver(options) });

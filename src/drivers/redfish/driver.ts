@@ -3,8 +3,8 @@ import { Fault } from '../../core/errors.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
 import { isTransport, transports } from '../../protocols/redfish/transport.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
-import type { Capabilities, Driver, Offered } from '../capabilities.ts';
-import type { DriverOptions } from '../options.ts';
+import type { Capabilities, Offered } from '../capabilities.ts';
+import type { Driver, DriverOptions } from '../driver.ts';
 import type { Target } from './target.ts';
 
 export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {

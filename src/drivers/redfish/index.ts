@@ -1,5 +1,5 @@
 import type { BmcAccess } from '../bmc/target.ts';
-import type { Driver } from '../capabilities.ts';
+import { type Driver, driverKind } from '../driver.ts';
 import { redfishBeacon } from './beacon.ts';
 import { redfishBootSequence } from './boot-sequence.ts';
 import { makeRedfishDriver, type RedfishCapabilities, type RedfishDriverOptions } from './driver.ts';
@@ -31,3 +31,5 @@ export function redfishCapabilities(target: Target): RedfishCapabilities {
 /** Servers with a Redfish service (DMTF DSP0266), `mgt=redfish`. */
 export const redfishDriver = (options: RedfishDriverOptions): Driver<BmcAccess> =>
   makeRedfishDriver({ name: 'redfish', capabilities: redfishCapabilities }, options);
+
+export const redfish = driverKind({ settings: {}, open: (_settings, options) => redfishDriver(options) });

@@ -26,10 +26,10 @@ export function hypervisorsNamed(snapshot: Snapshot, text: string): readonly str
 }
 
 /**
- * The hypervisors that the definitions name: by the attributes vmhost and migrationdest of machines, by a hosttype of their own, and by
+ * The hypervisors that the definitions name for nodes with that mgt: by the attributes vmhost and migrationdest of machines, by a hosttype of their own, and by
  * moves that muster has begun.
  */
-export function* hypervisorsIn(snapshot: Snapshot): Sliced<ReadonlySet<string>> {
+export function* hypervisorsIn(snapshot: Snapshot, mgt: string): Sliced<ReadonlySet<string>> {
   const reader = effectiveReader(snapshot);
   /** Values that were looked at: thousands of machines have the same few. */
   const seen = new Set<string>();
@@ -40,19 +40,20 @@ export function* hypervisorsIn(snapshot: Snapshot): Sliced<ReadonlySet<string>> 
       const stored = row[column] ?? '';
       if (stored === '' || seen.has(stored)) continue;
       for (const node of ownersNamed(snapshot, name)) {
-        if (nodeAttribute(reader, node, 'mgt') === 'kvm') seen.add(nodeAttribute(reader, node, attribute) ?? '');
+        if (nodeAttribute(reader, node, 'mgt') === mgt) seen.add(nodeAttribute(reader, node, attribute) ?? '');
         yield;
         if (!isPattern(stored) && seen.has(stored)) break;
       }
     }
   }
-  const hosts = new Set(targetsOfMoves(snapshot));
+  const isMachine = (node: string): boolean => nodeAttribute(reader, node, 'mgt') === mgt;
+  const hosts = new Set(targetsOfMoves(snapshot, isMachine));
   for (const text of seen) {
     for (const host of text === '' ? [] : hypervisorsNamed(snapshot, text)) hosts.add(host);
     yield;
   }
   for (const [name, row] of snapshot.rows('hypervisor').entries()) {
-    if (row['type'] !== 'kvm' || !isEnabled(row)) continue;
+    if (row['type'] !== mgt || !isEnabled(row)) continue;
     for (const node of ownersNamed(snapshot, name)) if (reader.nodeRow(node)) hosts.add(node);
     yield;
   }

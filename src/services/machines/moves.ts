@@ -21,6 +21,6 @@ export function moveUnderWay(snapshot: Snapshot, node: string): string | undefin
   return Date.parse(begun) + believedFor > Date.now() ? target : undefined;
 }
 
-/** The hypervisors that machines are being moved to. */
-export const targetsOfMoves = (snapshot: Snapshot): readonly string[] =>
-  [...snapshot.rows(table).entries()].flatMap(([node]) => moveUnderWay(snapshot, node) ?? []);
+/** The hypervisors that these machines are being moved to. */
+export const targetsOfMoves = (snapshot: Snapshot, isMachine: (node: string) => boolean): readonly string[] =>
+  [...snapshot.rows(table).entries()].flatMap(([node]) => (isMachine(node) && moveUnderWay(snapshot, node)) || []);

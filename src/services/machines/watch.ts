@@ -25,6 +25,8 @@ export interface WatchServices {
     notice(nodes: readonly string[], message: string): void;
   };
   readonly log: Logger;
+  /** The value of mgt that the machines have. */
+  readonly mgt: string;
   readonly hypervisors: { follow(host: string, listener: HypervisorListener): () => void };
 }
 
@@ -48,7 +50,7 @@ interface Followed extends HypervisorSight {
 }
 
 /**
- * Follows all hypervisors that the definitions name, so that `status` and `vmhost` of nodes are true when somebody else switches or
+ * Follows all hypervisors of one driver that the definitions name, so that `status` and `vmhost` of nodes are true when somebody else switches or
  * moves their machines. A hypervisor is believed about the machines that belong to it. That it has the machine of another is believed
  * only if that machine may move to it; else it is told, and nothing changes.
  */
@@ -94,7 +96,7 @@ export class MachineWatch {
   async #look(): Promise<void> {
     const { current } = this.#services.store;
     this.#revision = current.revision;
-    const wanted = await inSlices(hypervisorsIn(current));
+    const wanted = await inSlices(hypervisorsIn(current, this.#services.mgt));
     if (!this.#unsubscribe) return;
     for (const [host, { end }] of this.#followed) {
       if (wanted.has(host)) continue;
@@ -177,7 +179,7 @@ export class MachineWatch {
 
   /** Whether the node is a machine whose home is this hypervisor, by whichever of its names. */
   #isAt(reader: EffectiveReader, name: string, place: string | undefined, host: string): boolean {
-    const home = homeOf(reader, name);
+    const home = this.#homeOf(reader, name);
     return home !== undefined && (home === host || (place !== undefined && this.#followed.get(home)?.place === place));
   }
 
@@ -199,7 +201,7 @@ export class MachineWatch {
     const reader = this.#reader;
     const seen = await mapInSlices(names, (name) => ({
       name,
-      home: homeOf(reader, name),
+      home: this.#homeOf(reader, name),
       ...this.#whereabouts(reader, name),
     }));
     this.#doubts.note(seen);
@@ -223,7 +225,7 @@ export class MachineWatch {
   }
 
   #whereabouts(reader: EffectiveReader, name: string): Whereabouts {
-    const home = homeOf(reader, name);
+    const home = this.#homeOf(reader, name);
     if (home === undefined) return { movedTo: undefined, doubtful: [] };
     const { snapshot } = reader;
     const uuid = reader.row(tableNamed('vpd'), name)?.['uuid']?.toLowerCase();
@@ -236,10 +238,10 @@ export class MachineWatch {
   #failed(error: unknown): void {
     this.#services.log.error({ err: error }, 'what happened to virtual machines could not be kept');
   }
-}
 
-/** The hypervisor that the definitions give a machine. */
-const homeOf = (reader: EffectiveReader, name: string): string | undefined =>
-  reader.nodeRow(name) && nodeAttribute(reader, name, 'mgt') === 'kvm'
-    ? nodeAttribute(reader, name, 'vmhost')
-    : undefined;
+  /** The hypervisor that the definitions give a machine. */
+  #homeOf(reader: EffectiveReader, name: string): string | undefined {
+    if (!reader.nodeRow(name) || nodeAttribute(reader, name, 'mgt') !== this.#services.mgt) return undefined;
+    return nodeAttribute(reader, name, 'vmhost');
+  }
+}

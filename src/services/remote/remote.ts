@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import type { SecretBox } from '../../access/secrets.ts';
 import { AddressGuard } from '../../core/address-guard.ts';
 import type { FaultData } from '../../core/errors.ts';
+import { parseIp } from '../../core/ip.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
+import type { Store } from '../../database/store.ts';
+import { managementNode } from '../../objects/management-node.ts';
 import { SshClient } from '../../protocols/ssh/client.ts';
 import type { Room } from '../../protocols/ssh/collected.ts';
 import type { HostKeys } from '../../protocols/ssh/host-keys.ts';
@@ -81,6 +84,21 @@ export function openRemoteNodes(settings: RemoteSettings, keys: SshKeys, hostKey
     commandTimeout: commandSeconds * 1_000,
   });
 }
+
+/** Machines that drivers go through to reach theirs; null is this one. */
+export const remoteHosts = (
+  store: Pick<Store, 'current'>,
+  remote: Pick<Remote, 'targets'>,
+  nodes: Pick<RemoteNodes, 'socket'>,
+) => ({
+  async find(host: string, user: string): Promise<RemoteTarget | FaultData | null> {
+    const here = managementNode(store.current);
+    const ip = parseIp(host);
+    if (ip ? here.hasAddress(ip) : here.hasName(host)) return null;
+    return remote.targets(store.current, user)(host);
+  },
+  socket: (...asked: Parameters<RemoteNodes['socket']>) => nodes.socket(...asked),
+});
 
 const perUser = 128 * 1024 * 1024;
 

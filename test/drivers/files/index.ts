@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Fault } from '../../../src/core/errors.ts';
-import type { Driver } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 
 interface FileAccess {
   readonly directory: string;

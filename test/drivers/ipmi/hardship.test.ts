@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Driver } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
 import { IpmiClient, type IpmiEndpoint } from '../../../src/protocols/ipmi/client.ts';
 import { labAccounts } from '../../lab/addresses.ts';

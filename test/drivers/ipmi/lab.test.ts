@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Capabilities, Driver } from '../../../src/drivers/capabilities.ts';
+import type { Capabilities } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 import { ipmiDriver } from '../../../src/drivers/ipmi/index.ts';
 import { labAccounts } from '../../lab/addresses.ts';
 import { type BmcLab, startBmcs } from '../../lab/bmc.ts';

@@ -10,7 +10,7 @@ const silent = (): Duplex => new Duplex({ read: () => undefined, write: (_bytes,
 
 function hypervisorsWith(open: () => Promise<Duplex>, timeout?: number) {
   const streams: Promise<Duplex>[] = [];
-  const ways = {
+  const routes = {
     find: async () => null,
     placeOf: () => 'lab',
     open: () => {
@@ -19,7 +19,7 @@ function hypervisorsWith(open: () => Promise<Duplex>, timeout?: number) {
       return stream;
     },
   };
-  return { hypervisors: new Hypervisors(ways, timeout), streams };
+  return { hypervisors: new Hypervisors(routes, timeout), streams };
 }
 
 test('a daemon that says nothing counts as unreachable, for all who wait for it, and is tried again later', async () => {

@@ -48,8 +48,8 @@ async function startHypervisor(
     if (isGone) say({ procedure, serial, status: 1 }, new XdrWriter().int(errorCodes.noDomain).int(0).uint(0).bytes());
     else say({ procedure, serial }, answers[procedure]?.(new XdrReader(body)));
   });
-  const ways = { find: async () => null, placeOf: () => 'lab', open: async () => daemon.stream };
-  const hypervisor = await Hypervisor.open(ways, 'lab', null, never);
+  const routes = { find: async () => null, placeOf: () => 'lab', open: async () => daemon.stream };
+  const hypervisor = await Hypervisor.open(routes, 'lab', null, never);
   const before = daemon.heard.length;
   const names = new Map<number, string>(Object.entries(procedures).map(([name, number]) => [number, name]));
   return { hypervisor, asked: () => daemon.heard.slice(before).map(({ procedure }) => names.get(procedure)!) };

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Capabilities, Driver } from '../../../src/drivers/capabilities.ts';
+import type { Capabilities } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 import { openbmcDriver } from '../../../src/drivers/openbmc/index.ts';
 import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { memoryTrust } from '../../protocols/redfish/memory-trust.ts';

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Capabilities, Driver } from '../../../src/drivers/capabilities.ts';
+import type { Capabilities } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 import { Governor } from '../../../src/drivers/governor.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
 import { jsonAnswer, type RawTls, rawTls } from '../../lab/raw-tls.ts';

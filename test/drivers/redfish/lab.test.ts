@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Driver } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 import { openbmcDriver } from '../../../src/drivers/openbmc/index.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
 import { Unreachable } from '../../../src/core/errors.ts';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Capabilities, Driver } from '../../../src/drivers/capabilities.ts';
+import type { Capabilities } from '../../../src/drivers/capabilities.ts';
+import type { Driver } from '../../../src/drivers/driver.ts';
 import { redfishDriver } from '../../../src/drivers/redfish/index.ts';
 import { type RedfishLab, startRedfish } from '../../lab/redfish.ts';
 import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';

@@ -19,7 +19,7 @@ const machines = ['a1', 'a2', 'b1'].map((node) => ({ node, mgt: 'kvm' }));
 const nodehm = [...machines, { node: 'esx1', mgt: 'esx' }];
 
 const found = (tables: Readonly<Record<string, readonly Row[]>>): string[] =>
-  [...atOnce(hypervisorsIn(snapshotOf({ nodelist: nodes, nodehm, ...tables })))].sort();
+  [...atOnce(hypervisorsIn(snapshotOf({ nodelist: nodes, nodehm, ...tables }), 'kvm'))].sort();
 
 test.each([
   ['nothing', {}, []],
@@ -72,4 +72,15 @@ test.each([
   ['rows that are disabled', { vm: [{ node: 'a1', host: 'hv1', disable: 'yes' }] }, []],
 ])('hypervisors are found that are named by %s', (_what, tables, hosts) => {
   expect(found(tables)).toEqual(hosts);
+});
+
+test('of another driver they are found by its name', () => {
+  const vm = [
+    { node: 'esx1', host: 'hv1' },
+    { node: 'a1', host: 'hv2' },
+  ];
+  const moves = ['esx1', 'a1'].map((node) => ({ node, target: `for-${node}`, begun: new Date().toISOString() }));
+  const hypervisor = [{ node: 'hv6', type: 'esx' }];
+  const snapshot = snapshotOf({ nodelist: nodes, nodehm, vm, vmmove: moves, hypervisor });
+  expect([...atOnce(hypervisorsIn(snapshot, 'esx'))].sort()).toEqual(['for-esx1', 'hv1', 'hv6']);
 });

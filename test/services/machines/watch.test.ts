@@ -16,6 +16,7 @@ test('a hypervisor with any number of machines fills no memory, and nodes are lo
     status: { note: () => undefined },
     events: { power: () => undefined, notice: (nodes) => notices.push(nodes) },
     log: quiet,
+    mgt: 'kvm',
     hypervisors: {
       follow(host, listener) {
         listeners.set(host, listener);
