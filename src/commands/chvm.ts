@@ -1,21 +1,16 @@
-import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import { memberOf } from '../core/command-options.ts';
+import { machineOptions } from '../core/machine-options.ts';
 import type { MachineChange } from '../drivers/capabilities.ts';
+import { optionArguments, optionLine } from './options.ts';
 import { foreignRemoval, onHardware, perNode } from './per-node.ts';
 
-const args = {
-  cpus: Type.Optional(Type.String()),
-  memory: Type.Optional(Type.String({ description: 'megabytes, or a number with its unit' })),
-  add: Type.Array(Type.String(), { description: 'sizes of disks to make: gigabytes, or numbers with their units' }),
-  purge: Type.Array(Type.String(), { description: 'devices of disks to delete' }),
-  resize: Type.Array(Type.String(), { description: 'devices of disks with their new sizes, such as vdb=20' }),
-  force: Type.Optional(Type.Boolean({ description: 'also disks that are in the way, or that somebody else has made' })),
-};
+const options = machineOptions.chvm;
 
 function refuseNothing({ cpus, memory, add, purge, resize }: Omit<MachineChange, 'force'>): void {
   if (cpus !== undefined || memory !== undefined || [...add, ...purge, ...resize].length > 0) return;
-  const known = 'cpucount, memorysize, adddisk, purgedisk, resizedisk';
-  throw new Fault('missing-member', `Say what is to change, by any of ${known}.`);
+  const known = (['cpus', 'memory', 'add', 'purge', 'resize'] as const).map((name) => memberOf([name, options[name]]));
+  throw new Fault('missing-member', `Say what is to change, by any of ${known.join(', ')}.`);
 }
 
 /** Changes virtual machines of nodes, also while they run. */
@@ -23,7 +18,7 @@ export const chvm = perNode({
   ...onHardware(
     'chvm',
     'virtualMachine',
-    args,
+    optionArguments(options),
     async (machine, { cpus, memory, add, purge, resize, force = false }, task) => {
       const { deleted } = await machine.change(
         { cpus, memory, add, purge, resize, force, removing: foreignRemoval(task) },
@@ -34,13 +29,6 @@ export const chvm = perNode({
     },
     refuseNothing,
   ),
-  line: ({ cpus, memory, add, purge, resize, force }) => [
-    ...(add.length > 0 ? ['-a', add.join(',')] : []),
-    ...(purge.length > 0 ? ['-p', purge.join(',')] : []),
-    ...(resize.length > 0 ? ['--resize', resize.join(',')] : []),
-    ...(memory === undefined ? [] : ['--mem', memory]),
-    ...(cpus === undefined ? [] : ['--cpus', cpus]),
-    ...(force ? ['-f'] : []),
-  ],
+  line: optionLine(options),
   outlivesClient: () => true,
 });

@@ -1,23 +1,19 @@
 import { type Static, Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import { machineOptions } from '../core/machine-options.ts';
 import type { NodeResult } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { atLength, type DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { groupExists } from '../objects/groups.ts';
-import { withoutSecrets } from '../objects/secret-names.ts';
 import { masterNamed, type MasterRecord } from '../services/machines/masters.ts';
 import { nodeArguments, selectNodes } from './command.ts';
+import { optionArguments, optionLine } from './options.ts';
 import { foreignRemoval, perNode, type Task } from './per-node.ts';
 
-const args = Type.Object({
-  ...nodeArguments,
-  tomaster: Type.Optional(Type.String({ description: 'the master to make of a node' })),
-  frommaster: Type.Optional(Type.String({ description: 'the master to make nodes from' })),
-  detach: Type.Optional(Type.Boolean({ description: 'disks are whole, and not based on those of the master' })),
-  force: Type.Optional(Type.Boolean({ description: 'a master also of one that runs; disks in the way are replaced' })),
-});
+const options = machineOptions.clonevm;
+const args = Type.Object({ ...nodeArguments, ...optionArguments(options) });
 
 interface Shared extends Pick<Static<typeof args>, 'detach' | 'force'> {
   readonly tomaster?: string | undefined;
@@ -51,12 +47,7 @@ function checkDriver({ name, driver = '' }: MasterRecord, mgt: string): void {
 export const clonevm = perNode({
   name: 'clonevm',
   args,
-  line: ({ tomaster, frommaster, detach, force }) => [
-    ...(tomaster === undefined ? [] : ['-t', withoutSecrets(tomaster)]),
-    ...(frommaster === undefined ? [] : ['-b', withoutSecrets(frommaster)]),
-    ...(detach ? ['-d'] : []),
-    ...(force ? ['-f'] : []),
-  ],
+  line: optionLine(options),
   outlivesClient: () => true,
   actsOn: ({ frommaster }) => (frommaster === undefined ? [] : [{ kind: 'master', name: frommaster }]),
   select(snapshot, given, services) {

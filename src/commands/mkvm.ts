@@ -1,17 +1,13 @@
-import { type Static, Type } from 'typebox';
+import { Type } from 'typebox';
+import { machineOptions } from '../core/machine-options.ts';
 import { tableNamed } from '../database/tables.ts';
 import type { DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeArguments, selectNodes } from './command.ts';
+import { optionArguments, optionLine } from './options.ts';
 import { foreignRemoval, perNode } from './per-node.ts';
 
-const args = Type.Object({
-  ...nodeArguments,
-  cpus: Type.Optional(Type.String()),
-  memory: Type.Optional(Type.String({ description: 'megabytes, or a number with its unit' })),
-  disks: Type.Array(Type.String(), { description: 'sizes of disks to make: gigabytes, or numbers with their units' }),
-  force: Type.Optional(Type.Boolean({ description: 'disks that are in the way are replaced' })),
-});
+const options = machineOptions.mkvm;
 
 interface Target {
   readonly device: DeviceTarget;
@@ -22,13 +18,8 @@ interface Target {
 /** Makes virtual machines of nodes, as their attributes say. */
 export const mkvm = perNode({
   name: 'mkvm',
-  args,
-  line: ({ cpus, memory, disks, force }: Static<typeof args>) => [
-    ...(disks.length > 0 ? ['-s', disks.join(',')] : []),
-    ...(memory === undefined ? [] : ['--mem', memory]),
-    ...(cpus === undefined ? [] : ['--cpus', cpus]),
-    ...(force ? ['-f'] : []),
-  ],
+  args: Type.Object({ ...nodeArguments, ...optionArguments(options) }),
+  line: optionLine(options),
   outlivesClient: () => true,
   select: selectNodes,
   prepare(snapshot, shared, { hardware }) {

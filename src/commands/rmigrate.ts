@@ -1,11 +1,12 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
+import { machineOptions } from '../core/machine-options.ts';
 import { atLength, type DeviceTarget } from '../drivers/devices.ts';
-import { withoutSecrets } from '../objects/secret-names.ts';
 import { nodeArguments, selectNodes } from './command.ts';
+import { optionArguments, optionLine } from './options.ts';
 import { perNode } from './per-node.ts';
 
-const args = Type.Object({ ...nodeArguments, target: Type.String({ description: 'the hypervisor to move to' }) });
+const options = machineOptions.rmigrate;
 
 interface Target {
   readonly device: DeviceTarget;
@@ -19,8 +20,8 @@ const hostShape = /^[A-Za-z0-9][\w.:-]{0,252}$/;
 /** Moves virtual machines of nodes to another hypervisor. */
 export const rmigrate = perNode({
   name: 'rmigrate',
-  args,
-  line: ({ target }) => [withoutSecrets(target)],
+  args: Type.Object({ ...nodeArguments, ...optionArguments(options) }),
+  line: optionLine(options),
   outlivesClient: () => true,
   // Muster logs in there as root.
   actsOn: ({ target }) => [{ kind: 'host', name: target }],

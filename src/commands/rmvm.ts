@@ -1,17 +1,20 @@
-import { Type } from 'typebox';
+import { machineOptions } from '../core/machine-options.ts';
+import { optionArguments, optionLine } from './options.ts';
 import { foreignRemoval, onHardware, perNode } from './per-node.ts';
 
-const args = {
-  purge: Type.Optional(Type.Boolean({ description: 'its disks are deleted' })),
-  force: Type.Optional(Type.Boolean({ description: 'also one that runs, or that somebody else has made' })),
-};
+const options = machineOptions.rmvm;
 
 /** Removes virtual machines of nodes; the nodes stay. */
 export const rmvm = perNode({
-  ...onHardware('rmvm', 'virtualMachine', args, async (machine, { purge = false, force = false }, task) => {
-    await machine.remove({ purge, force, removing: foreignRemoval(task) }, task.signal);
-    return {};
-  }),
-  line: ({ purge, force }) => [...(purge ? ['-p'] : []), ...(force ? ['-f'] : [])],
+  ...onHardware(
+    'rmvm',
+    'virtualMachine',
+    optionArguments(options),
+    async (machine, { purge = false, force = false }, task) => {
+      await machine.remove({ purge, force, removing: foreignRemoval(task) }, task.signal);
+      return {};
+    },
+  ),
+  line: optionLine(options),
   outlivesClient: () => true,
 });

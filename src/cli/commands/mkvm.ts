@@ -1,31 +1,19 @@
+import { machineOptions } from '../../core/machine-options.ts';
 import { path } from '../client.ts';
+import { optionBody, optionHelp, optionTable, optionUsage } from '../command-options.ts';
 import { nodeCommand, work } from '../nodes/node-command.ts';
 import { parseOptions } from '../options.ts';
 
+const options = machineOptions.mkvm;
+
 export const command = nodeCommand({
-  usage: `Usage: mkvm NODERANGE [-s SIZE,...] [--mem SIZE] [--cpus NUMBER] [-f]
+  usage: `Usage: mkvm NODERANGE ${optionUsage(options)}
 
   Makes the virtual machines of nodes as their attributes say.
-  -s   disks to make, in gigabytes or with a unit
-  -f   replace disks that are in the way`,
+${optionHelp(options)}`,
   run(call) {
-    const options = parseOptions(call.words, {
-      's|size': 'value',
-      mem: 'value',
-      cpus: 'value',
-      'f|force': 'flag',
-      'm|master': 'value',
-      'p|petitboot': 'flag',
-    });
-    const body = {
-      ...member('disksize', options.value('s')),
-      ...member('memorysize', options.value('mem')),
-      ...member('cpucount', options.value('cpus')),
-      ...(options.flag('f') ? { force: 'yes' } : {}),
-    };
-    return work(call, { method: 'POST', at: path('nodes', call.range, 'vm'), body }, { lines: () => [] });
+    const given = parseOptions(call.words, { ...optionTable(options), 'm|master': 'value', 'p|petitboot': 'flag' });
+    const request = { method: 'POST', at: path('nodes', call.range, 'vm'), body: optionBody(options, given) } as const;
+    return work(call, request, { lines: () => [] });
   },
 });
-
-const member = (name: string, value: string | undefined): Record<string, string> =>
-  value === undefined ? {} : { [name]: value };

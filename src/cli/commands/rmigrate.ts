@@ -1,18 +1,19 @@
+import { machineOptions } from '../../core/machine-options.ts';
 import { path } from '../client.ts';
+import { optionBody, optionHelp, optionTable, optionUsage } from '../command-options.ts';
 import { nodeCommand, work } from '../nodes/node-command.ts';
+import { parseOptions } from '../options.ts';
+
+const options = machineOptions.rmigrate;
 
 export const command = nodeCommand({
-  usage: `Usage: rmigrate NODERANGE TARGET
+  usage: `Usage: rmigrate NODERANGE ${optionUsage(options)}
 
-  Moves virtual machines to another hypervisor, as they run if they do.`,
+  Moves virtual machines to another hypervisor, as they run if they do.
+${optionHelp(options)}`,
   run(call) {
-    const [target] = call.words.filter((word) => !word.startsWith('-'));
     const lines = (value: unknown): string[] => [(value as { vmmigrate?: string }).vmmigrate ?? ''].filter(Boolean);
-    const request = {
-      method: 'POST',
-      at: path('nodes', call.range, 'vmmigrate'),
-      body: target === undefined ? {} : { target },
-    } as const;
-    return work(call, request, { lines });
+    const body = optionBody(options, parseOptions(call.words, optionTable(options)));
+    return work(call, { method: 'POST', at: path('nodes', call.range, 'vmmigrate'), body }, { lines });
   },
 });

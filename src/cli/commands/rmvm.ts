@@ -1,18 +1,18 @@
+import { machineOptions } from '../../core/machine-options.ts';
 import { path } from '../client.ts';
+import { optionBody, optionHelp, optionTable, optionUsage } from '../command-options.ts';
 import { nodeCommand, work } from '../nodes/node-command.ts';
+import { parseOptions } from '../options.ts';
+
+const options = machineOptions.rmvm;
 
 export const command = nodeCommand({
-  usage: `Usage: rmvm NODERANGE [-p] [-f]
+  usage: `Usage: rmvm NODERANGE ${optionUsage(options)}
 
   Removes the virtual machines of nodes; the nodes stay.
-  -p   their disks too
-  -f   also those that run, and those that muster has not made`,
+${optionHelp(options)}`,
   run(call) {
-    const { words } = call;
-    const body = {
-      ...(words.includes('-p') ? { purge: 'yes' } : {}),
-      ...(words.includes('-f') ? { force: 'yes' } : {}),
-    };
+    const body = optionBody(options, parseOptions(call.words, optionTable(options)));
     const request = { method: 'DELETE', at: path('nodes', call.range, 'vm'), body } as const;
     return work(call, request, { lines: () => [], question: 'Remove the virtual machines of' });
   },

@@ -1,41 +1,17 @@
 import { Type } from 'typebox';
 import { chvm, clonevm, mkvm, rmigrate, rmvm, snapvm } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
-import { valueText } from '../definition-body.ts';
+import { machineOptions } from '../../core/machine-options.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
+import { optionMembers, optionsIn } from './options.ts';
 
-const yes = (description: string) => Type.Optional(Type.Enum(['yes', 'no'], { description }));
-const size = (description: string) => Type.Optional(Type.Union([Type.String(), Type.Number()], { description }));
-const isYes = ({ body }: Input, member: string): boolean => body[member] === 'yes';
+const { mkvm: making, chvm: changing, rmvm: removing, clonevm: cloning, rmigrate: moving } = machineOptions;
 
-/** A number or a text, as clients send sizes. */
-function sizeIn({ body }: Input, member: string): string | undefined {
-  const value = body[member];
-  return value === undefined || value === '' ? undefined : valueText(member, value);
-}
-
-function listIn(input: Input, member: string): readonly string[] {
-  const text = sizeIn(input, member);
-  if (text === undefined) return [];
-  const items = text.split(',').flatMap((item) => item.trim() || []);
-  if (items.length === 0) throw new Fault('invalid', `"${member}" is a list with nothing in it.`);
-  return items;
-}
-
-function masterIn({ body }: Input): { readonly tomaster?: string; readonly frommaster?: string } {
-  const { tomaster = '', frommaster = '' } = body as { readonly tomaster?: string; readonly frommaster?: string };
-  if (tomaster !== '' && frommaster !== '')
+function checkMaster({ tomaster, frommaster }: { tomaster: string | undefined; frommaster: string | undefined }): void {
+  if (tomaster !== undefined && frommaster !== undefined)
     throw new Fault('malformed', 'Give either "tomaster" or "frommaster", not both.');
-  if (tomaster !== '') return { tomaster };
-  if (frommaster !== '') return { frommaster };
-  throw new Fault('missing-operation-data', 'The body lacks the member "tomaster" or "frommaster".');
-}
-
-function targetIn({ body }: Input): string {
-  const { target } = body as { readonly target?: string };
-  if (target === undefined || target === '')
-    throw new Fault('missing-operation-data', 'The body lacks the member "target".');
-  return target;
+  if (tomaster === undefined && frommaster === undefined)
+    throw new Fault('missing-operation-data', 'The body lacks the member "tomaster" or "frommaster".');
 }
 
 function neededName({ body }: Input): string {
@@ -54,19 +30,8 @@ function revertIn({ body }: Input): 'revert' {
 export const vm: Endpoint[] = [
   endpoint('POST /nodes/{noderange}/vm', {
     command: mkvm,
-    body: members({
-      cpucount: size('processors; default: the attribute vmcpus, else 1'),
-      memorysize: size('megabytes, or with unit such as 4G; default: the attribute vmmemory, else 512'),
-      disksize: size('disks to make: gigabytes, or with unit, several joined by commas'),
-      force: yes('yes: disks that are in the way are replaced'),
-    }),
-    args: (input) => ({
-      ...nodesOf(input),
-      cpus: sizeIn(input, 'cpucount'),
-      memory: sizeIn(input, 'memorysize'),
-      disks: [...listIn(input, 'disksize')],
-      force: isYes(input, 'force'),
-    }),
+    body: optionMembers(making),
+    args: (input) => ({ ...nodesOf(input), ...optionsIn(making, input) }),
     summary: 'Create the virtual machines of nodes.',
     description:
       'As their attributes vmhost, vmcpus, vmmemory, vmstorage, vmstoragemodel, vmstorageformat, vmstoragecache, vmnics, vmnicnicmodel, vmbootorder, vmothersetting, arch and mac say. They are defined and stay off. UUID and MAC addresses that are missing are made and kept. What fails leaves nothing behind.',
@@ -74,23 +39,8 @@ export const vm: Endpoint[] = [
   }),
   endpoint('PUT /nodes/{noderange}/vm', {
     command: chvm,
-    body: members({
-      cpucount: size('processors'),
-      memorysize: size('megabytes, or with unit such as 4G'),
-      adddisk: size('disks to make: gigabytes, or with unit, several joined by commas'),
-      purgedisk: size('disks to delete by the names of their devices, such as vdb, several joined by commas'),
-      resizedisk: size('disks to grow: their devices with their new sizes, such as vdb=20, several joined by commas'),
-      force: yes('yes: disks in the way of new ones are replaced, and disks that were not made for the node deleted'),
-    }),
-    args: (input) => ({
-      ...nodesOf(input),
-      cpus: sizeIn(input, 'cpucount'),
-      memory: sizeIn(input, 'memorysize'),
-      add: [...listIn(input, 'adddisk')],
-      purge: [...listIn(input, 'purgedisk')],
-      resize: [...listIn(input, 'resizedisk')],
-      force: isYes(input, 'force'),
-    }),
+    body: optionMembers(changing),
+    args: (input) => ({ ...nodesOf(input), ...optionsIn(changing, input) }),
     summary: 'Change the virtual machines of nodes.',
     description:
       'All of it or nothing. Machines that run are changed as they run, as far as they and their guests allow: memory up to the size they were started with, processors up to the number they were started with room for, disks unless their model is ide or sata. The attributes vmcpus and vmmemory follow where they are set, and vmstorage where it names a disk that was deleted.',
@@ -98,31 +48,20 @@ export const vm: Endpoint[] = [
   }),
   endpoint('DELETE /nodes/{noderange}/vm', {
     command: rmvm,
-    body: members({
-      purge: yes('yes: their disks are deleted too'),
-      force: yes('yes: also those that run, and those that muster has not made'),
-    }),
-    args: (input) => ({ ...nodesOf(input), purge: isYes(input, 'purge'), force: isYes(input, 'force') }),
+    body: optionMembers(removing),
+    args: (input) => ({ ...nodesOf(input), ...optionsIn(removing, input) }),
     summary: 'Remove the virtual machines of nodes. The nodes stay.',
     example: { body: { purge: 'yes' } },
   }),
   endpoint('POST /nodes/{noderange}/vmclone', {
     command: clonevm,
     reply: 'attributes',
-    body: members({
-      tomaster: Type.Optional(Type.String({ description: 'makes this master of the node' })),
-      frommaster: Type.Optional(
-        Type.String({ description: 'makes the virtual machines of the nodes from this master' }),
-      ),
-      detach: yes('yes: the disks are whole; else they hold what differs from those of the master, and need these'),
-      force: yes('yes: a master is made also of a machine that runs; disks in the way of new ones are replaced'),
-    }),
-    args: (input) => ({
-      ...nodesOf(input),
-      ...masterIn(input),
-      detach: isYes(input, 'detach'),
-      force: isYes(input, 'force'),
-    }),
+    body: optionMembers(cloning),
+    args(input) {
+      const given = optionsIn(cloning, input);
+      checkMaster(given);
+      return { ...nodesOf(input), ...given };
+    },
     summary: 'Make a master of a virtual machine, or virtual machines from a master.',
     description:
       'A master is a whole copy of the disks of a machine, which stays as it is; tables vmmaster and kvm_masterdata keep what it is. Machines made from it are defined as their attributes say and stay off; where these say nothing of processors and memory, they have those of the machine that the master was made of. A master may be used by the account that made it, by a rule without a noderange, and by one whose parameters name it.',
@@ -134,8 +73,8 @@ export const vm: Endpoint[] = [
   endpoint('POST /nodes/{noderange}/vmmigrate', {
     command: rmigrate,
     reply: 'attributes',
-    body: members({ target: Type.Optional(Type.String({ description: 'the hypervisor to move to' })) }),
-    args: (input) => ({ ...nodesOf(input), target: targetIn(input) }),
+    body: optionMembers(moving),
+    args: (input) => ({ ...nodesOf(input), ...optionsIn(moving, input) }),
     summary: 'Move virtual machines to another hypervisor.',
     description:
       'As they run, if they do. Disks in directories that both hypervisors share stay there; others are copied, and deleted where they were. The attribute vmhost changes when the machine is there; whatever fails leaves it where it was. How far it is stands in the run. The right is needed on the machines and on the hypervisor; for a target that is no node, by a rule without a noderange.',
