@@ -1,75 +1,62 @@
-import {
-  anything,
-  integer,
-  listOf,
-  objectOf,
-  objectWith,
-  oneOf,
-  type Shaped,
-  text,
-  textLike,
-} from '../../core/shape.ts';
+import { type Static, Type } from 'typebox';
+import { schemaCheck } from '../../core/schema-check.ts';
+
+const text = Type.String();
 
 /** Who did something to an image, and when. */
-const act = objectOf({ when: text, by: text, run: text });
+const act = Type.Object({ when: text, by: text, run: text });
 /** A file that an image was made from. */
-const used = objectOf({ path: text, sha256: text });
-const part = objectOf({ file: text, sha256: text, size: integer });
-export const installedPackage = objectOf({ name: text, version: text, arch: text });
+const used = Type.Object({ path: text, sha256: text });
+const part = Type.Object({ file: text, sha256: text, size: Type.Integer() });
+export const installedPackage = Type.Object({ name: text, version: text, arch: text });
 
-const pack = objectOf({
-  id: textLike(/^[0-9a-f]{16}$/),
+const pack = Type.Object({
+  id: Type.String({ pattern: '^[0-9a-f]{16}$' }),
   method: text,
   compress: text,
   /** The root, and the kernel and the initial RAM disk that belong to it; they lie in `packs/ID` under these names. */
-  parts: listOf(part),
-  packages: integer,
-  lists: listOf(used),
+  parts: Type.Array(part),
+  packages: Type.Integer(),
+  lists: Type.Array(used),
   made: act,
 });
 
-const source = objectWith(
-  {
-    /** `found`: the tree was there before muster, which never removes it. */
-    kind: oneOf('packages', 'container', 'bundle', 'found'),
-    lists: listOf(used),
-  },
-  {
-    /** Says whether anything has changed since; see fingerprint.ts. */
-    fingerprint: text,
-    /** What the tree was built from, for the next build. */
-    recipe: anything,
-    reference: text,
-    /** Of a container: its own and those of its layers. */
-    digest: text,
-    layers: listOf(text),
-  },
-);
+const source = Type.Object({
+  /** `found`: the tree was there before muster, which never removes it. */
+  kind: Type.Enum(['packages', 'container', 'bundle', 'found']),
+  lists: Type.Array(used),
+  /** Says whether anything has changed since; see fingerprint.ts. */
+  fingerprint: Type.Optional(text),
+  /** What the tree was built from, for the next build. */
+  recipe: Type.Optional(Type.Unknown()),
+  reference: Type.Optional(text),
+  /** Of a container: its own and those of its layers. */
+  digest: Type.Optional(text),
+  layers: Type.Optional(Type.Array(text)),
+});
 
-export const isManifest = objectWith(
-  {
-    image: text,
-    osvers: text,
-    osarch: text,
-    profile: text,
-    made: act,
-    source,
-    packages: listOf(installedPackage),
-    runs: listOf(objectOf({ command: listOf(text), made: act })),
-    /** Files beside the manifest that muster made, such as `kernel`. */
-    files: listOf(textLike(/^[A-Za-z0-9][A-Za-z0-9._-]*$/)),
-    packs: listOf(pack),
-  },
-  {
-    kernel: text,
-    /** The pack in use. */
-    current: text,
-  },
-);
+const manifest = Type.Object({
+  image: text,
+  osvers: text,
+  osarch: text,
+  profile: text,
+  made: act,
+  source,
+  packages: Type.Array(installedPackage),
+  runs: Type.Array(Type.Object({ command: Type.Array(text), made: act })),
+  /** Files beside the manifest that muster made, such as `kernel`. */
+  files: Type.Array(Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' })),
+  packs: Type.Array(pack),
+  kernel: Type.Optional(text),
+  /** The pack in use. */
+  current: Type.Optional(text),
+});
 
-export type Act = Shaped<typeof act>;
-export type Used = Shaped<typeof used>;
-export type Part = Shaped<typeof part>;
-export type Pack = Shaped<typeof pack>;
-export type InstalledPackage = Shaped<typeof installedPackage>;
-export type Manifest = Shaped<typeof isManifest>;
+export const isManifest = schemaCheck(manifest).is;
+
+export type Act = Static<typeof act>;
+export type Used = Static<typeof used>;
+export type Part = Static<typeof part>;
+export type Pack = Static<typeof pack>;
+export type InstalledPackage = Static<typeof installedPackage>;
+export type Manifest = Static<typeof manifest>;

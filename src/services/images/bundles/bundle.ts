@@ -1,15 +1,6 @@
+import { type Static, Type } from 'typebox';
 import { Fault } from '../../../core/errors.ts';
-import {
-  count,
-  listOf,
-  objectOf,
-  objectWith,
-  oneOf,
-  recordOf,
-  type Shaped,
-  text,
-  textLike,
-} from '../../../core/shape.ts';
+import { schemaCheck } from '../../../core/schema-check.ts';
 import { installedPackage } from '../manifest-schema.ts';
 
 /** The first member of a bundle. */
@@ -19,29 +10,31 @@ export const mostMembers = 10_000;
 /** A name that can be part of a path. */
 export const plainName = /^[A-Za-z0-9][A-Za-z0-9._+-]*$/;
 
-const isBundle = objectWith(
-  {
-    format: oneOf(1),
-    image: text,
-    /** The image's attributes; those that name files have the names of members. */
-    attributes: recordOf(text),
-    /** What else is in it. */
-    members: listOf(
-      objectWith(
-        { name: text, sha256: textLike(/^[0-9a-f]{64}$/), size: count },
-        /** The attribute that names it; absent: it is a part of the packed image. */
-        { attribute: text },
-      ),
-    ),
-    packages: listOf(installedPackage),
-  },
-  {
-    /** Of the packed image. */
-    pack: objectOf({ method: text, compress: text, when: text, by: text }),
-    kernel: text,
-  },
-);
-export type Bundle = Shaped<typeof isBundle>;
+const text = Type.String();
+
+const bundle = Type.Object({
+  format: Type.Literal(1),
+  image: text,
+  /** The image's attributes; those that name files have the names of members. */
+  attributes: Type.Record(text, text),
+  /** What else is in it. */
+  members: Type.Array(
+    Type.Object({
+      name: text,
+      sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+      size: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      /** The attribute that names it; absent: it is a part of the packed image. */
+      attribute: Type.Optional(text),
+    }),
+  ),
+  packages: Type.Array(installedPackage),
+  /** Of the packed image. */
+  pack: Type.Optional(Type.Object({ method: text, compress: text, when: text, by: text })),
+  kernel: Type.Optional(text),
+});
+export type Bundle = Static<typeof bundle>;
+
+const isBundle = schemaCheck(bundle).is;
 
 export function parseBundle(json: string, what: string): Bundle {
   let value: unknown;
