@@ -145,7 +145,7 @@ export async function openContext(config: Config): Promise<Context> {
       ranges: { rangeFiles: config.rangeFiles },
       runs,
       hardware: new Hardware(drivers, box),
-      means: {
+      workerServices: {
         devices: new Devices(drivers, new Governor()),
         remote: nodes,
         probes: new NodeProbes(new AddressGuard(config.remote.networks, 'node')),
@@ -227,11 +227,13 @@ async function openHosts({ names, data }: Config, log: Logger): Promise<Hosts> {
 }
 
 export async function closeContext(context: Context): Promise<void> {
-  const { means, discovery, dns, dhcp, boot } = context;
+  const { workerServices, discovery, dns, dhcp, boot } = context;
   context.announcements.close();
   for (const watch of context.machineWatches) watch.close();
   await context.removedNodes.close();
-  await Promise.all([boot, means.devices, discovery, dns, dhcp, means.remote].map((part) => part.close()));
+  await Promise.all(
+    [boot, workerServices.devices, discovery, dns, dhcp, workerServices.remote].map((part) => part.close()),
+  );
   await Promise.all([context.status.flush(), context.refusals.close()]);
   await context.store.close();
   context.lock.release();

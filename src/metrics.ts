@@ -7,10 +7,10 @@ const eventLoopResolution = 20;
 
 /** Everything that is counted anywhere, for GET /metrics. */
 export function collectMetrics(context: Context): void {
-  const { metrics, meters, runs, store, means, events, hooks, connections, version } = context;
+  const { metrics, meters, runs, store, workerServices, events, hooks, connections, version } = context;
   metrics.add(() => meters.metrics());
   metrics.add(() => runMetrics(runs));
-  metrics.add(() => deviceMetrics(means));
+  metrics.add(() => deviceMetrics(workerServices));
   metrics.add(() => storeMetrics(store));
   metrics.add(() => eventMetrics(events));
   metrics.add(() => hookMetrics(hooks));
@@ -41,7 +41,7 @@ function* runMetrics(runs: Context['runs']): Iterable<Metric> {
   yield single('gauge', 'muster_runs_under_way', 'Such runs that have not ended.', runs.underWay);
 }
 
-function* deviceMetrics({ devices }: Context['means']): Iterable<Metric> {
+function* deviceMetrics({ devices }: Context['workerServices']): Iterable<Metric> {
   yield {
     name: 'muster_bmc_sessions',
     type: 'gauge',

@@ -29,6 +29,7 @@ export const bmcdiscover = query({
     password: Type.Optional(Type.String()),
     check: Type.Optional(Type.Boolean({ description: 'only says whether the account is accepted' })),
   }),
+  uses: ['discovery'],
   line({ addresses, method, username = '', check }) {
     const account = ['-i', addresses, '-u', username, '-p', hidden, '-c'];
     return (check ? account : [...(method ? ['-s', method] : []), '--range', addresses]).map(withoutSecrets);

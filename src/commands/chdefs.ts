@@ -47,6 +47,7 @@ export const chdefs = change({
     const revision = await revisionOf(store, current, 'since', String(given.since));
     return { ...given, seen: revision === current.revision ? current : await store.past.at(current, revision) };
   },
+  uses: ['store'],
   *line(given): Sliced<string[]> {
     const words = yield* wordsOfSet(given.set, flagsOf(given));
     return given.remove?.length ? [...words, 'rmdef', ...(yield* wordsOfSet(removalsOf(given), []))] : words;

@@ -10,7 +10,7 @@ import { groupExists } from '../objects/groups.ts';
 import { masterNamed, type MasterRecord } from '../services/machines/masters.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { optionArguments, optionLine } from './options.ts';
-import { foreignRemoval, perNode, type Task } from './per-node.ts';
+import { deviceAddress, foreignRemoval, perNode, type Task } from './per-node.ts';
 
 const options = machineOptions.clonevm;
 const args = Type.Object({ ...nodeArguments, ...optionArguments(options) });
@@ -48,6 +48,7 @@ export const clonevm = perNode({
   name: 'clonevm',
   args,
   line: optionLine(options),
+  uses: ['hardware'],
   outlivesClient: () => true,
   actsOn: ({ frommaster }) => (frommaster === undefined ? [] : [{ kind: 'master', name: frommaster }]),
   select(snapshot, given, services) {
@@ -76,6 +77,7 @@ export const clonevm = perNode({
       },
     };
   },
+  sentTo: ({ device }: Target) => deviceAddress(device),
   work: ({ tomaster, master, detach = false, force = false }: Shared, target: Target, task) =>
     master === undefined
       ? promote(tomaster!, force, target, task)

@@ -25,13 +25,13 @@ import type { EventHub } from '../services/events/hub.ts';
 import type { Sink } from '../services/events/listener.ts';
 import type { Remote } from '../services/remote/remote.ts';
 import type { AnyLong } from './long.ts';
+import type { AnyNodeChange } from './node-change.ts';
 import type { AnyPerNode } from './per-node.ts';
 
-/** What commands may use besides the data they are given. */
+/** What commands may use besides the data they are given. Each names those that it uses, and gets no others. */
 export interface CommandServices {
   readonly store: Store;
   readonly catalog: NodeCatalog;
-  readonly ranges: RangeOptions;
   readonly runs: RunBoard;
   readonly hardware: Hardware;
   readonly discovery: Discovery;
@@ -50,7 +50,14 @@ export interface CommandServices {
   readonly exporterPort: number;
 }
 
-/** What a list tells of a run. */
+export type ServiceName = keyof CommandServices;
+
+/** How node ranges are read; for callers with limited rights it passes over nodes that they may know nothing of. */
+export interface Ranges {
+  readonly ranges: RangeOptions;
+}
+
+/** What a list shows of a run. */
 export interface RunHead {
   readonly id: string;
   readonly command: string;
@@ -139,7 +146,7 @@ export type RangeArgs = Arguments<TObject<typeof nodeArguments>>;
 export function selectNodes(
   snapshot: Snapshot,
   { range, refuseEmpty, hidden }: RangeArgs & { readonly hidden?: boolean | undefined },
-  { ranges }: CommandServices,
+  { ranges }: Ranges,
 ): Selection {
   const nodes = knownNodes(snapshot, range, hidden ? { ...ranges, hidden } : ranges);
   if (nodes.length === 0 && refuseEmpty) throw emptyRange(range);
@@ -150,11 +157,11 @@ export function selectNodes(
 export const selectNodesOrAll = (
   snapshot: Snapshot,
   { range, refuseEmpty }: Partial<RangeArgs>,
-  services: CommandServices,
-): Selection => (range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, services));
+  ranges: Ranges,
+): Selection => (range === undefined ? everyNode : selectNodes(snapshot, { range, refuseEmpty }, ranges));
 
-/** All that a command gets besides data and arguments. */
-export interface Scope extends CommandServices {
+/** The request that a command is run for. */
+interface RequestScope extends Ranges {
   /** The id of this run, for the journal. */
   readonly run: string;
   readonly caller: Caller;
@@ -166,6 +173,9 @@ export interface Scope extends CommandServices {
   /** Aborted when the client leaves. */
   signal(): AbortSignal;
 }
+
+/** All that a command gets besides data and arguments: the request, and the services that it uses. */
+export type Scope<Uses extends ServiceName = never> = RequestScope & Pick<CommandServices, Uses>;
 
 /** What a command answers; rest/ turns it into a body. */
 export type Answer =
@@ -226,9 +236,11 @@ export interface Items {
 
 export const nothing: Answer = { shape: 'none' };
 
-export interface CommandBase<Args> {
+export interface CommandBase<Args, Uses extends ServiceName = ServiceName> {
   /** What policies name. */
   readonly name: string;
+  /** The services that its steps get; absent: none. */
+  readonly uses?: readonly Uses[] | undefined;
   /** What its arguments are, for whoever calls it from outside this program. */
   readonly args: TSchema;
   /** The argument line as the reference system writes it, secrets replaced: policies match on it and the audit log keeps it. */
@@ -249,37 +261,51 @@ export interface CommandBase<Args> {
   select?(
     snapshot: Snapshot,
     args: Args,
-    services: CommandServices,
+    ranges: Ranges,
     permits: Permits,
     user: string,
   ): Selection | Sliced<Selection>;
 }
 
 /** Reads one snapshot, at once. */
-export interface Query<Args> extends CommandBase<Args> {
+export interface Query<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'query';
   /** Whether it can read an earlier snapshot as well. */
   showsPast?(args: Args): boolean;
-  run(snapshot: Snapshot, args: Args, scope: Scope): Answer | Promise<Answer>;
+  run(snapshot: Snapshot, args: Args, scope: Scope<Uses>): Answer | Promise<Answer>;
 }
 
 /** Computes a change set; dispatch commits it. Called anew if somebody else's change came first, so it must have no other effect. */
-export interface Change<Args> extends CommandBase<Args> {
+export interface Change<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'change';
   /** Slow work on the arguments before a change set is computed, such as hashing a password. The policy was not asked yet, so it tells nothing; `isLimited`: the policy does not allow the caller everything. */
-  prepare?(args: Args, services: CommandServices, isLimited: boolean): Promise<Args>;
+  prepare?(args: Args, services: Pick<CommandServices, Uses>, isLimited: boolean): Promise<Args>;
   /** The revision of the change set that it takes back. */
   reverts?(args: Args): number | undefined;
-  plan(draft: Draft, args: Args, scope: Scope): Answer | Sliced<Answer>;
+  plan(draft: Draft, args: Args, scope: Scope<Uses>): Answer | Sliced<Answer>;
 }
 
 /** Does one thing outside the database, such as writing a file, for all it names at once; refuses before it touches anything. Outlives the client. */
-export interface Act<Args> extends CommandBase<Args> {
+export interface Act<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'act';
-  run(snapshot: Snapshot, args: Args, scope: Scope): Promise<Answer>;
+  run(snapshot: Snapshot, args: Args, scope: Scope<Uses>): Promise<Answer>;
 }
 
-export type Command<Args> = Query<Args> | Change<Args> | Act<Args> | AnyPerNode<Args> | AnyLong<Args>;
+export type Command<Args> =
+  | Query<Args>
+  | Change<Args>
+  | AnyNodeChange<Args>
+  | Act<Args>
+  | AnyPerNode<Args>
+  | AnyLong<Args>;
+
+/** Nodes, devices or programs do its work, or a part of it: it may take long, and results come as they are there. */
+export const worksOutside = (command: AnyCommand): boolean =>
+  command.kind === 'long' || command.kind === 'per-node' || 'after' in command;
+
+/** Whether dryRun=1 has a meaning for it. */
+export const canBeTried = (command: AnyCommand): boolean =>
+  command.kind === 'change' || (command.kind === 'per-node' && command.sentTo !== undefined);
 
 // A registry holds commands of all argument types; each endpoint row pairs a command with arguments of its type.
 export type AnyCommand = Command<never>;
@@ -287,21 +313,22 @@ export type AnyCommand = Command<never>;
 /** Arguments as a schema says; a member that may be absent may be undefined too. */
 export type Arguments<Schema extends TSchema> = Loose<Static<Schema>>;
 
-/** A command of one kind, declared: its arguments are typed by their schema. */
-export type Declared<Kind, Schema extends TSchema> = Omit<Kind, 'kind' | 'args'> & { readonly args: Schema };
+/** A command of one kind, declared: its arguments are typed by their schema, its scope by the services that it names. */
+export type Declared<Kind, Schema extends TSchema, Uses extends ServiceName> = Omit<Kind, 'kind' | 'args' | 'uses'> & {
+  readonly args: Schema;
+  readonly uses?: readonly Uses[];
+};
 
-export const query = <S extends TSchema>(command: Declared<Query<Arguments<S>>, S>): Query<Arguments<S>> => ({
-  kind: 'query',
-  ...command,
-});
-export const change = <S extends TSchema>(command: Declared<Change<Arguments<S>>, S>): Change<Arguments<S>> => ({
-  kind: 'change',
-  ...command,
-});
-export const act = <S extends TSchema>(command: Declared<Act<Arguments<S>>, S>): Act<Arguments<S>> => ({
-  kind: 'act',
-  ...command,
-});
+export const query = <S extends TSchema, Uses extends ServiceName = never>(
+  command: Declared<Query<Arguments<S>, Uses>, S, Uses>,
+): Query<Arguments<S>, Uses> => ({ kind: 'query', ...command });
+export const change = <S extends TSchema, Uses extends ServiceName = never>(
+  command: Declared<Change<Arguments<S>, Uses>, S, Uses>,
+): Change<Arguments<S>, Uses> => ({ kind: 'change', ...command });
+export const act = <S extends TSchema, Uses extends ServiceName = never>(
+  command: Declared<Act<Arguments<S>, Uses>, S, Uses>,
+): Act<Arguments<S>, Uses> => ({ kind: 'act', ...command });
+
 /** For services that know of nodes: without a range the service itself is set up. */
 export const serviceArguments = Type.Object({
   range: Type.Optional(Type.String()),

@@ -22,12 +22,13 @@ const args = Type.Object({
   }),
 });
 
-export const copycds = long<typeof args, MediumJob, MediumMade>({
+export const copycds = long({
   name: 'copycds',
   args,
+  uses: ['images'],
   line: ({ iso, options }) => [iso, ...optionWords(options)],
   subject: ({ iso }) => `medium ${iso}`,
-  prepare(snapshot, { iso, options }, { images: { paths } }) {
+  prepare(snapshot, { iso, options }, { images: { paths } }): MediumJob {
     const { name, arch, path, inspect, noosimage, nonoverwrite } = options;
     if (name !== undefined) parseName(name);
     return {
@@ -44,8 +45,8 @@ export const copycds = long<typeof args, MediumJob, MediumMade>({
     };
   },
   module: programFile('services/images/media/copy-medium'),
-  plan(draft, made, _, { ranges }) {
+  plan(draft, made: MediumMade, _, { ranges }) {
     if (!made.inspected) defineImages(draft, made, ranges);
   },
-  answer: ({ messages }) => ({ shape: 'none', messages }),
+  answer: ({ messages }: MediumMade) => ({ shape: 'none', messages }),
 });

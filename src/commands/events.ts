@@ -12,6 +12,7 @@ export const events = query({
     after: Type.Optional(Type.String({ description: 'the id of the last event that the caller has' })),
     seconds: Type.Optional(Type.Number({ description: 'for so long' })),
   }),
+  uses: ['events'],
   line: ({ kinds }) => (kinds === undefined ? [] : ['-k', kinds.join(',')]),
   select: (snapshot, { range }, services) =>
     range === undefined ? noSelection : selectNodes(snapshot, { range, refuseEmpty: true }, services),

@@ -11,14 +11,15 @@ const args = Type.Object({
   anew: Type.Optional(Type.Boolean({ description: 'builds the tree from the beginning, also if nothing has changed' })),
 });
 
-export const genimage = long<typeof args, GenJob, GenMade>({
+export const genimage = long({
   name: 'genimage',
   args,
+  uses: ['images'],
   line: ({ image, anew }) => [...(anew ? ['--anew'] : []), image],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image, anew = false }, { images, caller }) =>
+  prepare: (snapshot, { image, anew = false }, { images, caller }): Promise<GenJob> =>
     planGen(snapshot, images, image, { by: caller.user, anew }),
   module: programFile('services/images/build/gen'),
-  answer: ({ did, packages }) => ({ shape: 'none', messages: [`${did}, ${packages} packages`] }),
+  answer: ({ did, packages }: GenMade) => ({ shape: 'none', messages: [`${did}, ${packages} packages`] }),
 });

@@ -14,6 +14,7 @@ export const getAttribs = query({
     keys: Type.String({ description: 'column=value,...' }),
     columns: Type.Optional(Type.Array(Type.String())),
   }),
+  uses: ['store'],
   line: ({ table, keys }) => [table, shownKeys(table, keys)],
   select(snapshot, { table: name, keys: text }, { ranges: { sees } }) {
     const table = tableNamed(name);

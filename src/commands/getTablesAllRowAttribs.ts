@@ -8,6 +8,7 @@ export const getTablesAllRowAttribs = query({
   name: 'getTablesAllRowAttribs',
   showsPast: ({ tables }) => !tables.some((name) => tableNamed(name).log),
   args: Type.Object({ tables: Type.Array(Type.String()), columns: Type.Optional(Type.Array(Type.String())) }),
+  uses: ['store'],
   line: ({ tables }) => [tables.join(',')],
   select: (_snapshot, { tables }) => (tables.some((name) => tellsOfNodes(tableNamed(name))) ? everyNode : noSelection),
   async run(snapshot, { tables, columns }, { store }) {

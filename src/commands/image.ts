@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Snapshot } from '../database/snapshot.ts';
 import { existingObjects } from '../objects/select.ts';
 import { typeNamed } from '../objects/types.ts';
-import type { CommandServices, Selection } from './command.ts';
+import type { Ranges, Selection } from './command.ts';
 
 /** What commands that work on one operating system image have in common. */
 export const imageArgument = { image: Type.String() } as const;
@@ -13,7 +13,7 @@ interface ImageArgs {
 const osimage = typeNamed('osimage');
 
 /** One image, which must exist. */
-export const selectImage = (snapshot: Snapshot, { image }: ImageArgs, { ranges }: CommandServices): Selection => ({
+export const selectImage = (snapshot: Snapshot, { image }: ImageArgs, { ranges }: Ranges): Selection => ({
   objects: existingObjects(snapshot, osimage, image, ranges),
   nodes: undefined,
 });

@@ -10,14 +10,18 @@ const args = Type.Object({
   destination: Type.Optional(Type.String({ description: 'a full path; absent: INSTALLDIR/export/IMAGE.tgz' })),
 });
 
-export const imgexport = long<typeof args, ExportJob, Exported>({
+export const imgexport = long({
   name: 'imgexport',
   args,
+  uses: ['images'],
   line: ({ image, destination }) => [image, ...(destination === undefined ? [] : [destination])],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image, destination }, { images, caller }) =>
+  prepare: (snapshot, { image, destination }, { images, caller }): ExportJob =>
     planExport(snapshot, images, image, { by: caller.user, destination }),
   module: programFile('services/images/bundles/export'),
-  answer: ({ file, size, sha256 }) => ({ shape: 'none', messages: [`${file}: ${size} bytes, SHA-256 ${sha256}`] }),
+  answer: ({ file, size, sha256 }: Exported) => ({
+    shape: 'none',
+    messages: [`${file}: ${size} bytes, SHA-256 ${sha256}`],
+  }),
 });

@@ -17,9 +17,10 @@ const args = Type.Object({
 
 const osimage = typeNamed('osimage');
 
-export const imgimport = long<typeof args, ImportJob, Imported>({
+export const imgimport = long({
   name: 'imgimport',
   args,
+  uses: ['images'],
   line: ({ file, name, profile, arch }) => [
     file,
     ...(profile === undefined ? [] : ['-f', profile]),
@@ -27,9 +28,9 @@ export const imgimport = long<typeof args, ImportJob, Imported>({
     ...(arch === undefined ? [] : ['--arch', arch]),
   ],
   subject: ({ file }) => `bundle ${file}`,
-  prepare: (snapshot, given, { images, caller }) => planImport(snapshot, images, given, caller.user),
+  prepare: (snapshot, given, { images, caller }): ImportJob => planImport(snapshot, images, given, caller.user),
   module: programFile('services/images/bundles/import'),
-  plan(draft, { image, attributes }, _args, { ranges }) {
+  plan(draft, { image, attributes }: Imported, _args, { ranges }) {
     if (objectExists(draft.base, osimage, image))
       throw new Fault(
         'invalid',
@@ -37,5 +38,5 @@ export const imgimport = long<typeof args, ImportJob, Imported>({
       );
     createObject(draft, osimage, image, attributes, ranges);
   },
-  answer: ({ image }) => ({ shape: 'none', messages: [`image ${image}`] }),
+  answer: ({ image }: Imported) => ({ shape: 'none', messages: [`image ${image}`] }),
 });

@@ -22,13 +22,14 @@ const args = Type.Object({
   }),
 });
 
-export const imgpull = long<typeof args, PullJob, Pulled>({
+export const imgpull = long({
   name: 'imgpull',
   args,
+  uses: ['images'],
   // A login is a secret.
   line: ({ name, oci, file, options }) => [oci ?? file ?? '', name, ...pullWords(options)],
   subject: ({ name }) => `image ${name}`,
-  prepare: (snapshot, request, { images, caller }) => planPull(snapshot, images, request, caller.user),
+  prepare: (snapshot, request, { images, caller }): PullJob => planPull(snapshot, images, request, caller.user),
   module: programFile('services/images/containers/pull'),
-  plan: (draft, made, _, { ranges }) => defineImage(draft, made, ranges),
+  plan: (draft, made: Pulled, _, { ranges }) => defineImage(draft, made, ranges),
 });

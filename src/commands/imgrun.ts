@@ -11,17 +11,18 @@ const args = Type.Object({
   network: Type.Optional(Type.Boolean({ description: 'lets the program use the network' })),
 });
 
-export const imgrun = long<typeof args, RunJob, RunMade>({
+export const imgrun = long({
   name: 'imgrun',
   args,
+  uses: ['images'],
   line: ({ image, command, network }) => [...(network ? ['--network'] : []), image, ...command],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image, command, network = false }, { images, caller }) => ({
+  prepare: (snapshot, { image, command, network = false }, { images, caller }): RunJob => ({
     ...describeImage(snapshot, images, image, caller.user).job,
     command,
     network,
   }),
   module: programFile('services/images/build/run'),
-  answer: ({ lines }) => ({ shape: 'list', items: lines }),
+  answer: ({ lines }: RunMade) => ({ shape: 'list', items: lines }),
 });

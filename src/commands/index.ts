@@ -46,7 +46,7 @@ export { nodediscoverstart } from './nodediscoverstart.ts';
 export { nodediscoverstop } from './nodediscoverstop.ts';
 export { nodegrpch } from './nodegrpch.ts';
 export { nodels } from './nodels.ts';
-export { nodeset } from './nodeset.ts';
+export { nodeset, nodesetStat } from './nodeset.ts';
 export { nodestat } from './nodestat.ts';
 export { packimage } from './packimage.ts';
 export { rbeacon } from './rbeacon.ts';

@@ -14,6 +14,7 @@ const mostNodes = 64;
 export const lsanswers = perNode({
   name: 'lsanswers',
   args: Type.Object(nodeArguments),
+  uses: ['images'],
   line: () => [],
   select: selectNodes,
   prepare(snapshot, _args, { images, selection }) {

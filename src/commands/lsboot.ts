@@ -14,6 +14,7 @@ const statusTable = tableNamed('nodelist');
 export const lsboot = query({
   name: 'lsboot',
   args: Type.Object(nodeArguments),
+  uses: ['dhcp', 'boot'],
   line: () => [],
   select: selectNodes,
   async run(snapshot, _args, { boot, dhcp, selection }) {

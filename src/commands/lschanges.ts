@@ -47,6 +47,7 @@ const highestLimit = 1_000;
 export const lschanges = query({
   name: 'lschanges',
   args: Type.Union([one, between, many]),
+  uses: ['store'],
   line(args) {
     if ('id' in args) return [args.id];
     const { range, tables } = args;
@@ -95,7 +96,7 @@ function* noQuestions(): Sliced<readonly Question[]> {
 async function listed(
   snapshot: Snapshot,
   { range, tables, user, command, since, until, limit }: Arguments<typeof many>,
-  { store, selection, signal }: Scope,
+  { store, selection, signal }: Scope<'store'>,
   sight: JournalSight,
 ): Promise<Answer> {
   const most = limit === undefined ? usualLimit : Number(limit);
@@ -122,7 +123,7 @@ const rowsWanted = (range: string | undefined, tables: readonly string[] | undef
 async function difference(
   snapshot: Snapshot,
   { from, to, range, tables }: Arguments<typeof between>,
-  { store, selection, permitsIn }: Scope,
+  { store, selection, permitsIn }: Scope<'store'>,
   sight: JournalSight,
 ): Promise<Answer> {
   const ends = [
@@ -149,7 +150,7 @@ async function difference(
 const nobody = { user: '' };
 
 /** What comes before the first that is wanted. A journal that does not go back that far has only later ones. */
-async function firstOf(store: Scope['store'], snapshot: Snapshot, since: string): Promise<number> {
+async function firstOf(store: Scope<'store'>['store'], snapshot: Snapshot, since: string): Promise<number> {
   if (/^\d{1,15}$/.test(since)) return Math.max(0, Number(since) - 1);
   try {
     return await revisionOf(store, snapshot, 'since', since);

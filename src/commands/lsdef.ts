@@ -36,6 +36,7 @@ export const lsdef = query({
       Type.Boolean({ description: 'only what is stored at the nodes themselves, and as it is stored' }),
     ),
   }),
+  uses: ['catalog'],
   line({ type, names, attributes, explain, short }) {
     const chosen = attributes?.join(',') ?? explain;
     return [

@@ -9,6 +9,7 @@ import { imageArgument, selectImage } from './image.ts';
 export const lsimage = query({
   name: 'lsimage',
   args: Type.Object(imageArgument),
+  uses: ['images'],
   line: ({ image }) => [image],
   select: selectImage,
   async run(snapshot, { image }, { images, caller }) {

@@ -4,6 +4,7 @@ import { everyNode, noArguments, noLine, query } from './command.ts';
 export const lsleases = query({
   name: 'lsleases',
   args: noArguments,
+  uses: ['dhcp'],
   line: noLine,
   select: () => everyNode,
   async run(_snapshot, _args, { dhcp }) {

@@ -18,6 +18,7 @@ const many = Type.Object({
 export const lsrun = query({
   name: 'lsrun',
   args: Type.Union([one, many]),
+  uses: ['runs'],
   line(args) {
     if ('id' in args) return [args.id];
     return (['state', 'user', 'command', 'limit'] as const).flatMap((name) =>

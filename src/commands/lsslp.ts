@@ -6,6 +6,7 @@ import { everyNode, query } from './command.ts';
 export const lsslp = query({
   name: 'lsslp',
   args: Type.Object({ type: Type.Optional(Type.String()) }),
+  uses: ['announcements'],
   line: ({ type }) => (type === undefined ? ['-z'] : ['-z', '-s', type]),
   select: () => everyNode,
   async run(snapshot, { type }, { announcements }) {

@@ -3,6 +3,7 @@ import { act, selectNodesOrAll, serviceArguments, serviceLine } from './command.
 export const makedhcp = act({
   name: 'makedhcp',
   args: serviceArguments,
+  uses: ['removedNodes', 'dhcp'],
   line: serviceLine,
   select: selectNodesOrAll,
   async run(snapshot, { range, remove }, { dhcp, removedNodes, selection, run, caller: { user, client } }) {

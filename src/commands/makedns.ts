@@ -3,6 +3,7 @@ import { act, selectNodesOrAll, serviceArguments, serviceLine } from './command.
 export const makedns = act({
   name: 'makedns',
   args: serviceArguments,
+  uses: ['hosts', 'dns', 'removedNodes'],
   line: serviceLine,
   select: selectNodesOrAll,
   async run(snapshot, { range, remove }, { dns, hosts, removedNodes, selection }) {

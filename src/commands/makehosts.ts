@@ -14,6 +14,7 @@ export const makehosts = act({
     longOthers: Type.Optional(Type.Boolean({ description: 'writes other names with their domain too' })),
     fresh: Type.Optional(Type.Boolean({ description: "drops all lines but the management node's own first" })),
   }),
+  uses: ['hosts', 'removedNodes'],
   line({ remove, order = 'short', longOthers, fresh }) {
     if (remove) return ['-d'];
     return [...(fresh ? ['-n'] : []), ...orderFlags[order], ...(longOthers ? ['-a'] : [])];

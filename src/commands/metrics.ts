@@ -4,6 +4,7 @@ import { everyNode, noArguments, noLine, query } from './command.ts';
 export const metrics = query({
   name: 'metrics',
   args: noArguments,
+  uses: ['metrics'],
   line: noLine,
   select: () => everyNode,
   run: (_snapshot, _args, { metrics: collected }) => ({

@@ -5,7 +5,7 @@ import type { DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { optionArguments, optionLine } from './options.ts';
-import { foreignRemoval, perNode } from './per-node.ts';
+import { deviceAddress, foreignRemoval, perNode } from './per-node.ts';
 
 const options = machineOptions.mkvm;
 
@@ -20,6 +20,7 @@ export const mkvm = perNode({
   name: 'mkvm',
   args: Type.Object({ ...nodeArguments, ...optionArguments(options) }),
   line: optionLine(options),
+  uses: ['hardware'],
   outlivesClient: () => true,
   select: selectNodes,
   prepare(snapshot, shared, { hardware }) {
@@ -33,6 +34,7 @@ export const mkvm = perNode({
       }),
     };
   },
+  sentTo: ({ device }: Target) => deviceAddress(device),
   async work({ cpus, memory, disks, force = false }, { device, uuid }: Target, task) {
     const made = await task.devices.use(device, 'virtualMachine', task, (machine) =>
       machine.create(

@@ -7,6 +7,7 @@ import { everyNode, noArguments, noLine, query } from './command.ts';
 export const nodediscoverls = query({
   name: 'nodediscoverls',
   args: noArguments,
+  uses: ['machines'],
   line: noLine,
   select: () => everyNode,
   run: (snapshot, _args, { machines }) => ({

@@ -13,7 +13,7 @@ import {
   usualApplications,
 } from '../services/node-applications.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { perNode, type Task, useDevice } from './per-node.ts';
+import { deviceAddress, perNode, type Plan, type Task, useDevice } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -26,6 +26,10 @@ const args = Type.Object({
 
 /** Nodes looked at together: few enough to wait for in memory, enough to share processes and round trips. */
 const atOnce = 20_000;
+
+interface Shared {
+  readonly update: boolean;
+}
 
 /** What is looked at: the node itself, or at second glance its hardware. */
 type Target = Look | { readonly power: DeviceTarget };
@@ -46,16 +50,17 @@ interface State {
 
 const away = { state: 'noping', status: 'unreachable' };
 
-export const nodestat = perNode<typeof args, { readonly update: boolean }, Target, State>({
+export const nodestat = perNode({
   name: 'nodestat',
   args,
+  uses: ['hardware', 'hosts'],
   line: ({ update, power, monitored }) => [
     ...(update ? ['-u'] : []),
     ...(power ? ['-p'] : []),
     ...(monitored ? ['-m'] : []),
   ],
   select: selectNodes,
-  prepare(snapshot, { update = false, monitored }, { hosts }) {
+  prepare(snapshot, { update = false, monitored }, { hosts }): Plan<Shared, Target> {
     const applications = applicationsOf(monitored ? monitoredApplications(snapshot) : usualApplications);
     const reader = effectiveReader(snapshot);
     const resolve = hosts.resolve();
@@ -75,7 +80,9 @@ export const nodestat = perNode<typeof args, { readonly update: boolean }, Targe
       burst: atOnce,
     };
   },
-  async work({ update }, target, task) {
+  sentTo: (target: Target) =>
+    'power' in target ? deviceAddress(target.power) : target.address === undefined ? {} : { address: target.address },
+  async work({ update }: Shared, target: Target, task): Promise<NodeResult<State>> {
     const { node } = task;
     if ('power' in target)
       return useDevice(target.power, 'power', task, async (power) => ({ state: await power.state(task.signal) }));

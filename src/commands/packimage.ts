@@ -13,9 +13,10 @@ const args = Type.Object({
   noSyncFiles: Type.Optional(Type.Boolean({ description: 'leaves the files of the synclists out' })),
 });
 
-export const packimage = long<typeof args, PackJob, Pack>({
+export const packimage = long({
   name: 'packimage',
   args,
+  uses: ['remote', 'images'],
   line: ({ image, method, compress, noSyncFiles }) => [
     ...(method === undefined ? [] : ['-m', method]),
     ...(compress === undefined ? [] : ['-c', compress]),
@@ -24,7 +25,7 @@ export const packimage = long<typeof args, PackJob, Pack>({
   ],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image, method, compress, noSyncFiles = false }, { images, remote, caller }) =>
+  prepare: (snapshot, { image, method, compress, noSyncFiles = false }, { images, remote, caller }): Promise<PackJob> =>
     planPack(snapshot, images, image, {
       by: caller.user,
       method,
@@ -33,7 +34,7 @@ export const packimage = long<typeof args, PackJob, Pack>({
       sources: remote.sources,
     }),
   module: programFile('services/images/pack/pack'),
-  answer: ({ id, parts }) => ({
+  answer: ({ id, parts }: Pack) => ({
     shape: 'none',
     messages: [`pack ${id}`, ...parts.map(({ file, sha256 }) => `${file} ${sha256}`)],
   }),

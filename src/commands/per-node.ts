@@ -1,49 +1,80 @@
 import { type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import type { Effect } from '../core/effects.ts';
-import { Fault } from '../core/errors.ts';
+import { Fault, type FaultData, unlessFault } from '../core/errors.ts';
 import { suggestion } from '../core/nearest.ts';
 import type { NodeResult, NodeValue, PassOn } from '../core/results.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Capabilities } from '../drivers/capabilities.ts';
 import type { Devices, DeviceTarget } from '../drivers/devices.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
+import { hostAndPort } from '../protocols/ssh/target.ts';
 import type { NodeProbes } from '../services/node-probes.ts';
 import type { LocalFiles } from '../services/remote/local-files.ts';
 import type { RemoteNodes } from '../services/remote/remote-nodes.ts';
+import type { RemoteTarget } from '../services/remote/targets.ts';
 import {
   type Arguments,
   type CommandBase,
-  type CommandServices,
   type Declared,
   nodeArguments,
   type RangeArgs,
+  type Ranges,
   type Scope,
   type Selection,
   selectNodes,
+  type ServiceName,
 } from './command.ts';
 
 /**
  * Works on each node apart; results come one by one. `prepare`, where the database is, refuses and makes plain JSON data; `work` does
  * one node with that data, in whatever process; `finish`, where the database is again, sees all results. Effects are what `work` reports.
  */
-export interface PerNode<Args, Shared = unknown, Target = unknown, Value = NodeValue> extends CommandBase<Args> {
+export interface PerNode<
+  Args,
+  Shared = unknown,
+  Target = unknown,
+  Value = NodeValue,
+  Uses extends ServiceName = ServiceName,
+> extends CommandBase<Args, Uses> {
   readonly kind: 'per-node';
   /** Whether the work goes on when the client leaves, as what changes something does. Absent: it does not. */
   outlivesClient?(args: Args): boolean;
   /** It may change something though it ends with the client: it is noted in the audit log before anything is sent. */
   readonly isNotedFirst?: boolean;
-  prepare(snapshot: Snapshot, args: Args, scope: Scope): Plan<Shared, Target>;
+  prepare(snapshot: Snapshot, args: Args, scope: Scope<Uses>): Plan<Shared, Target>;
+  /** Whom the work on a node is sent to, as a dry run says it; a Fault says why it cannot be. Absent: nothing is sent to anybody. */
+  sentTo?(target: Target): SentTo;
   /** A Fault is the node's failure. */
   work(shared: Shared, target: Target, task: Task): Promise<NodeResult<Value>>;
   finish?(
     results: AsyncIterable<readonly NodeResult<Value>[]>,
     args: Args,
-    scope: FinishScope<Shared, Target, Value>,
+    scope: FinishScope<Shared, Target, Value, Uses>,
   ): AsyncIterable<readonly NodeResult[]>;
 }
 
 /** One whose data only it itself understands. */
 export type AnyPerNode<Args = unknown> = PerNode<Args, unknown, unknown, unknown>;
+
+/** An address or host, and what else says where it is; without secrets. */
+export interface SentTo {
+  /** The kind of hardware. */
+  readonly mgt?: string;
+  readonly address?: string;
+  /** The service node on the way. */
+  readonly via?: string;
+  /** The account there. */
+  readonly user?: string;
+  /** Where a virtual machine is moved to. */
+  readonly to?: string;
+}
+
+export const deviceAddress = ({ driver, address }: DeviceTarget): SentTo => ({ mgt: driver, address });
+
+export function nodeAddress(found: RemoteTarget | FaultData): SentTo {
+  const target = unlessFault(found);
+  return { address: hostAndPort(target), user: target.user, ...(target.jump ? { via: target.jump.name } : {}) };
+}
 
 /** What is to be done on nodes. Secrets are open in it: it goes to whoever does the work, and into no log. */
 export interface Plan<Shared, Target> {
@@ -58,7 +89,7 @@ export interface Plan<Shared, Target> {
 }
 
 /** The work on one node. */
-export interface Task extends Means {
+export interface Task extends WorkerServices {
   readonly node: string;
   readonly command: string;
   /** Who asked for it. */
@@ -77,23 +108,23 @@ export interface Task extends Means {
 }
 
 /** What a process that works on nodes has for it. */
-export interface Means {
+export interface WorkerServices {
   readonly devices: Devices;
   readonly remote: RemoteNodes;
   readonly probes: NodeProbes;
 }
 
-export interface FinishScope<Shared, Target, Value> extends Scope {
+export type FinishScope<Shared, Target, Value, Uses extends ServiceName = never> = Scope<Uses> & {
   readonly snapshot: Snapshot;
   /** Aborted when the run is cancelled. */
   readonly cancelled: AbortSignal;
   /** Has more work done by the same command. */
   again(nodes: readonly string[], plan: Plan<Shared, Target>): AsyncIterable<readonly NodeResult<Value>[]>;
-}
+};
 
-export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue>(
-  command: Declared<PerNode<Arguments<S>, Shared, Target, Value>, S>,
-): PerNode<Arguments<S>, Shared, Target, Value> => ({ kind: 'per-node', ...command });
+export const perNode = <S extends TSchema, Shared, Target, Value = NodeValue, Uses extends ServiceName = never>(
+  command: Declared<PerNode<Arguments<S>, Shared, Target, Value, Uses>, S, Uses>,
+): PerNode<Arguments<S>, Shared, Target, Value, Uses> => ({ kind: 'per-node', ...command });
 
 /**
  * A command that uses one capability of the hardware of a range's nodes. `check` refuses arguments before nodes are looked for; what
@@ -109,14 +140,20 @@ export const onHardware = <P extends TProperties, K extends keyof Capabilities, 
 ) => ({
   name,
   args: Type.Object({ ...nodeArguments, ...args }) as HardwareSchema<P>,
-  select(snapshot: Snapshot, given: HardwareArgs<P>, services: CommandServices): Selection {
+  uses: ['hardware'] as const,
+  select(snapshot: Snapshot, given: HardwareArgs<P>, ranges: Ranges): Selection {
     check?.(given);
-    return selectNodes(snapshot, given as RangeArgs, services);
+    return selectNodes(snapshot, given as RangeArgs, ranges);
   },
-  prepare: (snapshot: Snapshot, given: HardwareArgs<P>, { hardware }: Scope): Plan<HardwareArgs<P>, DeviceTarget> => ({
+  prepare: (
+    snapshot: Snapshot,
+    given: HardwareArgs<P>,
+    { hardware }: Scope<'hardware'>,
+  ): Plan<HardwareArgs<P>, DeviceTarget> => ({
     shared: given,
     target: hardware.targets(snapshot, name, needs),
   }),
+  sentTo: deviceAddress,
   work: (given: HardwareArgs<P>, target: DeviceTarget, task: Task): Promise<NodeResult<Value>> =>
     useDevice(target, needs, task, (capability) => work(capability, given, task), reads(given)),
 });

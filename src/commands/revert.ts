@@ -28,6 +28,7 @@ export const revert = change({
     id: Type.String({ description: 'the number of the change to take back' }),
     found: Type.Optional(Type.Unknown({ description: 'what the journal tells of it; found out by prepare' })),
   }),
+  uses: ['store'],
   line: ({ id }) => [id],
   reverts: ({ id }) => entryNumber(id),
   async prepare(args, { store }, isLimited) {

@@ -2,18 +2,16 @@ import { Type } from 'typebox';
 import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import { nodeFailure, type NodeResult } from '../core/results.ts';
-import { atOnce } from '../core/slices.ts';
-import { Draft } from '../database/draft.ts';
-import type { Snapshot } from '../database/snapshot.ts';
+import type { Sliced } from '../core/slices.ts';
 import type { DeviceTarget } from '../drivers/devices.ts';
-import type { Hardware } from '../drivers/hardware.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { type BootWatch, goalOf } from '../services/boot/boot-watcher.ts';
-import { checkNode, checkProvisioned, setBootStates } from '../services/boot/set-states.ts';
-import { type BootStates, parseBootStates, planBootStates } from '../services/boot/states.ts';
+import { checkNode, checkProvisioned, withReservations } from '../services/boot/prepare-boot.ts';
+import { type BootStates, parseBootStates, planBootStates, stateTables } from '../services/boot/states.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { type FinishScope, perNode, type Plan } from './per-node.ts';
+import { nodeChange } from './node-change.ts';
+import { deviceAddress } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -26,27 +24,82 @@ interface Target {
   readonly nextBoot: DeviceTarget;
   readonly power: DeviceTarget;
 }
-type InstallScope = FinishScope<object, Target, { readonly power: string }>;
+
+/** Nodes that can be provisioned, each with its target, and why others cannot. */
+interface Held {
+  readonly targets: ReadonlyMap<string, Target>;
+  /** Absent in a dry run. */
+  readonly watches: ReadonlyMap<string, BootWatch>;
+  readonly failed: readonly NodeResult[];
+}
 
 /**
  * Boot state, next boot from the network, power, and watching until the node has booted. The right to run it is the right to all of
  * them. States are set in one change set; what follows is done on so many nodes at a time as may boot at once.
  */
-export const rinstall = perNode<typeof args, object, Target, { readonly power: string }>({
+export const rinstall = nodeChange({
   name: 'rinstall',
   args,
+  uses: ['hardware', 'boot', 'dhcp'],
   line: ({ state }) => (state === undefined ? [] : [withoutSecrets(state)]),
   select: selectNodes,
-  outlivesClient: () => true,
-  prepare(snapshot, { state }, { hardware }) {
+  decides: stateTables,
+  async prepare(snapshot, { state, seconds }, { hardware, boot, selection, caller }, isDryRun): Promise<Held> {
     const states = statesOf(state);
     checkProvisioned(states);
-    // An image that does not exist is refused before anything begins.
-    atOnce(planBootStates(new Draft(snapshot), [], states));
-    return devicePlan(snapshot, hardware);
+    const reader = effectiveReader(snapshot);
+    const nextBoot = hardware.targets(snapshot, 'rinstall', 'nextBoot');
+    const power = hardware.targets(snapshot, 'rinstall', 'power');
+    const targets = new Map<string, Target>();
+    const failed: NodeResult[] = [];
+    for (const node of selection.nodes ?? []) {
+      try {
+        checkNode(reader, node, states);
+        boot.watcher.checkFree(node);
+        targets.set(node, { nextBoot: await nextBoot(node), power: await power(node) });
+      } catch (error) {
+        failed.push(failureOf(node, error));
+      }
+    }
+    const watches = new Map<string, BootWatch>();
+    for (const node of isDryRun ? [] : targets.keys()) {
+      try {
+        watches.set(node, boot.watcher.claim(node, caller.user, seconds));
+      } catch (error) {
+        // Somebody else was quicker.
+        targets.delete(node);
+        failed.push(failureOf(node, error));
+      }
+    }
+    return { targets, watches, failed };
   },
-  async work(_shared, { nextBoot, power }, task) {
-    await step('it could not be told to boot from the network', () =>
+  async release({ watches }, { boot }) {
+    for (const watch of watches.values()) boot.watcher.release(watch);
+    await boot.watcher.flush();
+  },
+  *plan(draft, { state }, _scope, { targets, failed }): Sliced<readonly NodeResult[]> {
+    return [...failed, ...(yield* planBootStates(draft, [...targets.keys()], statesOf(state)))];
+  },
+  async *after(planned, given, scope, { targets, watches }): AsyncIterable<readonly NodeResult[]> {
+    const { boot, dhcp, snapshot, run, cancelled, again, caller } = scope;
+    const origin = { user: caller.user, client: caller.client, command: 'rinstall', run };
+    const brought = await withReservations(dhcp, snapshot, planned, statesOf(given.state), origin);
+    yield* asTheyCome(brought, brought.length, async (result) => {
+      if ('error' in result || !('value' in result)) return result;
+      const watch = watches.get(result.node)!;
+      const { bootstate } = result.value as { readonly bootstate: string };
+      const start = () => again([result.node], { shared: {}, target: () => targets.get(result.node)! });
+      try {
+        return await boot.watcher.inTurn(cancelled, () => provision(watch, bootstate, start, given.watch, cancelled));
+      } catch (error) {
+        return failureOf(result.node, error);
+      } finally {
+        boot.watcher.release(watch);
+      }
+    });
+  },
+  async work(_shared, { nextBoot, power }: Target, task): Promise<NodeResult<{ readonly power: string }>> {
+    await step('it could not be set to boot from the network', () =>
       task.devices.use(nextBoot, 'nextBoot', task, (device) =>
         device.set('net', { persistent: false, mode: undefined }, task.signal),
       ),
@@ -56,64 +109,22 @@ export const rinstall = perNode<typeof args, object, Target, { readonly power: s
     );
     return { node: task.node, value: { power: state } };
   },
-  async *finish(_results, given, scope): AsyncIterable<readonly NodeResult[]> {
-    const { selection, boot, caller, snapshot } = scope;
-    const states = statesOf(given.state);
-    const plan = devicePlan(snapshot, scope.hardware);
-    const claimed = new Map<string, BootWatch>();
-    try {
-      const reader = effectiveReader(snapshot);
-      for (const node of selection.nodes ?? []) {
-        try {
-          checkNode(reader, node, states);
-          await plan.target(node);
-          claimed.set(node, boot.watcher.claim(node, caller.user, given.seconds));
-        } catch (error) {
-          yield [failureOf(node, error)];
-        }
-      }
-      const origin = { user: caller.user, client: caller.client, command: 'rinstall', run: scope.run };
-      const brought = await setBootStates(scope, origin, [...claimed.keys()], states);
-      yield* asTheyCome(brought, brought.length, async (result) => {
-        if ('error' in result || !('value' in result)) return result;
-        const watch = claimed.get(result.node)!;
-        const { bootstate } = result.value as { readonly bootstate: string };
-        try {
-          return await boot.watcher.inTurn(scope.cancelled, () =>
-            provision(watch, bootstate, plan, given.watch, scope),
-          );
-        } catch (error) {
-          return failureOf(result.node, error);
-        } finally {
-          boot.watcher.release(watch);
-        }
-      });
-    } finally {
-      for (const watch of claimed.values()) boot.watcher.release(watch);
-      await boot.watcher.flush();
-    }
-  },
+  sentTo: ({ targets }, node) => deviceAddress(targets.get(node)!.power),
 });
-
-function devicePlan(snapshot: Snapshot, hardware: Hardware): Plan<object, Target> {
-  const nextBoot = hardware.targets(snapshot, 'rinstall', 'nextBoot');
-  const power = hardware.targets(snapshot, 'rinstall', 'power');
-  return { shared: {}, target: async (node) => ({ nextBoot: await nextBoot(node), power: await power(node) }) };
-}
 
 const statesOf = (state: string | undefined): BootStates => parseBootStates(state ?? 'osimage');
 
 async function provision(
   watch: BootWatch,
   state: string,
-  plan: Plan<object, Target>,
+  start: () => AsyncIterable<readonly NodeResult<unknown>[]>,
   waits: boolean,
-  { again, cancelled }: InstallScope,
+  cancelled: AbortSignal,
 ): Promise<NodeResult> {
   const { node } = watch;
   const began = Date.now();
   watch.begin(state);
-  for await (const [result] of again([node], plan)) if (result && !('value' in result)) return result;
+  for await (const [result] of start()) if (result && !('value' in result)) return result;
   watch.poweredOn();
   if (!waits) return { node, value: { provision: 'powered on' } };
   await watch.end(cancelled);

@@ -4,7 +4,7 @@ import { machineOptions } from '../core/machine-options.ts';
 import { atLength, type DeviceTarget } from '../drivers/devices.ts';
 import { nodeArguments, selectNodes } from './command.ts';
 import { optionArguments, optionLine } from './options.ts';
-import { perNode } from './per-node.ts';
+import { deviceAddress, perNode } from './per-node.ts';
 
 const options = machineOptions.rmigrate;
 
@@ -22,6 +22,7 @@ export const rmigrate = perNode({
   name: 'rmigrate',
   args: Type.Object({ ...nodeArguments, ...optionArguments(options) }),
   line: optionLine(options),
+  uses: ['hardware'],
   outlivesClient: () => true,
   // Muster logs in there as root.
   actsOn: ({ target }) => [{ kind: 'host', name: target }],
@@ -41,6 +42,7 @@ export const rmigrate = perNode({
       }),
     };
   },
+  sentTo: ({ device, destination }: Target) => ({ ...deviceAddress(device), to: destination.address }),
   async work({ target }: { readonly target: string }, { device, destination }: Target, task) {
     const tell = (sentence: string): void => task.tell({ kind: 'progress', sentence });
     // A muster that dies meanwhile knows afterwards where it may be.

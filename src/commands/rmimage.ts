@@ -8,15 +8,17 @@ import { long } from './long.ts';
 
 const args = Type.Object(imageArgument);
 
-export const rmimage = long<typeof args, ImageJob, Removed>({
+export const rmimage = long({
   name: 'rmimage',
   args,
+  uses: ['images'],
   line: ({ image }) => [image],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image }, { images, caller }) => describeImage(snapshot, images, image, caller.user).job,
+  prepare: (snapshot, { image }, { images, caller }): ImageJob =>
+    describeImage(snapshot, images, image, caller.user).job,
   module: programFile('services/images/removal'),
-  answer: ({ removed, left }) => ({
+  answer: ({ removed, left }: Removed) => ({
     shape: 'none',
     messages: [`removed: ${removed.join(', ')}`, ...(left.length > 0 ? [`left: ${left.join(', ')}`] : [])],
   }),

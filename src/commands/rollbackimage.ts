@@ -12,16 +12,17 @@ const args = Type.Object({
 });
 
 /** A part of packimage for policies: whoever may put a pack to use may put an older one back. */
-export const rollbackimage = long<typeof args, RollbackJob, Pack>({
+export const rollbackimage = long({
   name: 'packimage',
   args,
+  uses: ['images'],
   line: ({ image, pack }) => ['--rollback', ...(pack === undefined ? [] : [pack]), image],
   select: selectImage,
   subject: imageSubject,
-  prepare: (snapshot, { image, pack }, { images, caller }) => ({
+  prepare: (snapshot, { image, pack }, { images, caller }): RollbackJob => ({
     ...describeImage(snapshot, images, image, caller.user).job,
     ...(pack === undefined ? {} : { pack }),
   }),
   module: programFile('services/images/pack/rollback'),
-  answer: ({ id, made }) => ({ shape: 'none', messages: [`pack ${id} of ${made.when}`] }),
+  answer: ({ id, made }: Pack) => ({ shape: 'none', messages: [`pack ${id} of ${made.when}`] }),
 });

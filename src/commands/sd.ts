@@ -17,6 +17,7 @@ export const sd = query({
     range: Type.Optional(nodeArguments.range),
     port: Type.Optional(Type.String({ description: 'of the exporter' })),
   }),
+  uses: ['exporterPort'],
   line: ({ port }) => (port === undefined ? [] : ['-p', port]),
   select(snapshot, { range }, services) {
     if (range !== undefined) return selectNodes(snapshot, { range }, services);

@@ -4,6 +4,7 @@ import { noArguments, noLine, query } from './command.ts';
 export const sshkey = query({
   name: 'sshkey',
   args: noArguments,
+  uses: ['remote'],
   line: noLine,
   free: true,
   run: (_snapshot, _args, { remote }) => ({ shape: 'list', items: [remote.publicKey] }),

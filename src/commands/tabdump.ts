@@ -9,6 +9,7 @@ import { everyNode, noSelection, query } from './command.ts';
 export const tabdump = query({
   name: 'tabdump',
   args: Type.Object({ tables: Type.Optional(Type.Array(Type.String())) }),
+  uses: ['store'],
   line: ({ tables = [] }) => tables,
   select: (_snapshot, { tables = [] }) =>
     tables.some((name) => tellsOfNodes(tableNamed(name))) ? everyNode : noSelection,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import type { UpdateState } from '../core/effects.ts';
+import { unlessFault } from '../core/errors.ts';
 import { nodeFailure, type NodeResult } from '../core/results.ts';
 import { actingUser } from '../services/remote/acting-user.ts';
 import type { RemoteNode } from '../services/remote/remote-nodes.ts';
@@ -7,7 +8,7 @@ import { planUpdate, type UpdateJob, type UpdateSteps, type UpdateTarget } from 
 import { type Postscript, parsePostscript } from '../services/update/postscripts.ts';
 import { NodeUpdate } from '../services/update/update-node.ts';
 import { type Arguments, nodeArguments, selectNodes } from './command.ts';
-import { perNode, type Task } from './per-node.ts';
+import { nodeAddress, perNode, type Plan, type Task } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -36,21 +37,26 @@ function updateLine({ files, synclist, software, scripts }: UpdatenodeArgs): str
   ];
 }
 
-export const updatenode = perNode<typeof args, UpdateJob, UpdateTarget>({
+export const updatenode = perNode({
   name: 'updatenode',
   args,
+  uses: ['remote'],
   line: updateLine,
   outlivesClient: () => true,
   select: selectNodes,
-  prepare(snapshot, given, { remote, caller, selection }) {
+  prepare(snapshot, given, { remote, caller, selection }): Plan<UpdateJob, UpdateTarget> {
     const nodes = selection.nodes ?? [];
     const lineAs = (user: string | undefined): string =>
       [...(user === undefined ? [] : ['-l', user]), ...updateLine(given)].join(' ');
     const user = actingUser(snapshot, { ...caller, command: 'updatenode', nodes }, undefined, lineAs);
     return { ...planUpdate({ remote, snapshot, user, nodes, steps: stepsOf(given) }), width: remote.fanOut };
   },
+  sentTo({ to, scripts }: UpdateTarget) {
+    unlessFault(scripts);
+    return nodeAddress(to);
+  },
   // Who is cancelled before its turn came has had nothing done, and its state stays what it is.
-  work: (job, target, task) =>
+  work: (job: UpdateJob, target: UpdateTarget, task) =>
     task.remote.update(target.to, task, (remote) =>
       updateOne(new NodeUpdate(job, target, task.node, task.files), remote, task, job.tellsState),
     ),

@@ -5,7 +5,7 @@ import { type CargoRoot, copyAllowance } from '../services/remote/cargo.ts';
 import { deliver } from '../services/remote/deliver.ts';
 import type { RemoteTarget } from '../services/remote/targets.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { perNode } from './per-node.ts';
+import { nodeAddress, perNode, type Plan } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -28,13 +28,14 @@ interface Copy {
   readonly atOnce: number;
 }
 
-export const xdcp = perNode<typeof args, Copy, RemoteTarget | FaultData>({
+export const xdcp = perNode({
   name: 'xdcp',
   args,
+  uses: ['remote'],
   line: ({ sources, target }) => [copyLine(sources, target)],
   outlivesClient: () => true,
   select: selectNodes,
-  prepare(snapshot, { sources, target }, { remote, caller, selection }) {
+  prepare(snapshot, { sources, target }, { remote, caller, selection }): Plan<Copy, RemoteTarget | FaultData> {
     const nodes = selection.nodes ?? [];
     const asking = { ...caller, command: 'xdcp', nodes };
     const user = actingUser(snapshot, asking, undefined, (as) => copyLine(sources, target, as));
@@ -54,7 +55,8 @@ export const xdcp = perNode<typeof args, Copy, RemoteTarget | FaultData>({
       width: fanOut,
     };
   },
-  async work({ roots, target, atOnce }, to, task) {
+  sentTo: nodeAddress,
+  async work({ roots, target, atOnce }: Copy, to: RemoteTarget | FaultData, task) {
     // What cannot be sent fails before anybody is asked for a slot or a connection.
     const cargo = await task.files.cargo(roots);
     await task.remote.use(to, task, (node) =>

@@ -13,7 +13,7 @@ import { instructionFor } from '../services/remote/shell-command.ts';
 import { lineAs, type ShellRequest, shellSchema, withPath } from '../services/remote/shell-request.ts';
 import type { RemoteTarget } from '../services/remote/targets.ts';
 import { nodeArguments, selectNodes } from './command.ts';
-import { perNode, type Task } from './per-node.ts';
+import { nodeAddress, perNode, type Plan, type Task } from './per-node.ts';
 
 const args = Type.Object({
   ...nodeArguments,
@@ -34,13 +34,18 @@ interface Shell extends Pick<ShellRequest, 'seconds' | 'password' | 'silent' | '
 /** A path that no rule means. */
 const elsewhere = '/nowhere/at/all';
 
-export const xdsh = perNode<typeof args, Shell, RemoteTarget | FaultData>({
+export const xdsh = perNode({
   name: 'xdsh',
   args,
+  uses: ['remote'],
   line: ({ shell }) => [lineAs(shell, shell.user)],
   isNotedFirst: true,
   select: selectNodes,
-  prepare(snapshot, { shell, failsOnErrorOutput }, { remote, caller, selection }) {
+  prepare(
+    snapshot,
+    { shell, failsOnErrorOutput },
+    { remote, caller, selection },
+  ): Plan<Shell, RemoteTarget | FaultData> {
     const nodes = selection.nodes ?? [];
     if (shell.password !== undefined) refuseOwnNode(snapshot, nodes);
     const asking = { ...caller, command: 'xdsh', nodes };
@@ -67,7 +72,9 @@ export const xdsh = perNode<typeof args, Shell, RemoteTarget | FaultData>({
       width: shell.fanOut ?? remote.fanOut,
     };
   },
-  work: (shell, target, task) => task.remote.use(target, task, (node) => runOn(node, shell, task)),
+  sentTo: nodeAddress,
+  work: (shell: Shell, target: RemoteTarget | FaultData, task) =>
+    task.remote.use(target, task, (node) => runOn(node, shell, task)),
 });
 
 function refuseOwnNode(snapshot: Snapshot, nodes: readonly string[]): void {

@@ -30,7 +30,8 @@ interface Consequences {
 
 /**
  * Refuses a change set that reaches further than the policy lets its author: to nodes that only inherit what changes, to the sets of
- * nodes that rules and groups with attributes stand for, to what decides trust, and to machines and names of others.
+ * nodes that rules and groups with attributes stand for, to what decides trust, and to machines and names of others. The right to the
+ * command is a right to what the tables of `decides` trust.
  */
 export function* checkConsequences(
   before: Snapshot,
@@ -38,6 +39,7 @@ export function* checkConsequences(
   changes: readonly RowChange[],
   permission: Permission,
   questions: readonly Question[],
+  decides: readonly string[] = [],
 ): Sliced<void> {
   const { user, command } = permission;
   const policy = policyOf(before);
@@ -55,7 +57,7 @@ export function* checkConsequences(
   yield* checkForeignNames(change);
   if (!isLimited) return;
   checkAffected(change);
-  yield* checkTrust(change);
+  yield* checkTrust({ ...change, changes: changes.filter(({ table }) => !decides.includes(table)) });
   yield* checkSets(change);
   yield* checkClaims(change);
 }

@@ -1,38 +1,16 @@
-import type { Answer, Scope } from '../commands/command.ts';
-import { nothing } from '../commands/command.ts';
+import { type Answer, nothing } from '../commands/command.ts';
 import type { AnyLong } from '../commands/long.ts';
 import { errorKinds, type Fault } from '../core/errors.ts';
-import { Draft, type Seal } from '../database/draft.ts';
+import { atOnce } from '../core/slices.ts';
+import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { isSameSince } from '../objects/account-lives.ts';
-import type { Store } from '../database/store.ts';
-import type { LongWork } from '../services/long-work/long-work.ts';
 import type { RunRecord } from '../services/long-work/records.ts';
 import type { Undertaking } from '../services/long-work/undertaking.ts';
+import { type Admitted, admit, type Call } from './admit.ts';
+import { auditNow } from './audit.ts';
+import type { DispatchServices, Outcome } from './request.ts';
 import type { RunProgress } from './run-progress.ts';
-import type { Run, Runs } from './runs.ts';
-
-export interface LongServices {
-  readonly store: Store;
-  readonly runs: Runs;
-  readonly seal: Seal;
-  readonly longWork: LongWork;
-}
-
-/** Long work that was asked for. */
-export interface LongRequest {
-  readonly command: AnyLong;
-  readonly args: unknown;
-  readonly run: Run;
-  readonly user: string;
-  readonly client: string;
-  readonly range: string;
-  readonly line: string;
-  readonly id: string;
-  /** Asks the policy, and says what the request is about. */
-  admit(snapshot: Snapshot): Scope;
-  audit(status: string): Promise<void>;
-}
 
 /** Long work under way. */
 export interface WorkUnderWay {
@@ -47,14 +25,20 @@ export interface WorkDone {
   readonly snapshot: Snapshot;
 }
 
-/** What can be refused is refused, noted and recorded before this returns; the work goes on whether or not somebody waits for it. */
-export async function beginLong(services: LongServices, request: LongRequest): Promise<WorkUnderWay> {
-  const { command, args, run, user, client, range, line, id } = request;
+type LongCall = Call<AnyLong>;
+
+/**
+ * What can be refused is refused, noted in the audit log and recorded before this returns; the work goes on whether or not somebody
+ * waits for it.
+ */
+export async function runLong(call: LongCall): Promise<Outcome> {
+  const { services, request, run, command } = call;
   const snapshot = services.store.current;
-  const scope = request.admit(snapshot);
+  const { user, client, range, line, id } = request;
+  const scope = atOnce(admit(call, snapshot));
   run.nodes = scope.selection.objects?.length ?? 0;
   const claim = {
-    subject: command.subject(args),
+    subject: command.subject(request.args),
     run: run.id,
     command: command.name,
     user,
@@ -64,8 +48,8 @@ export async function beginLong(services: LongServices, request: LongRequest): P
   const undertaking = services.longWork.begin(claim, run.abort!.signal);
   let job: unknown;
   try {
-    job = await command.prepare(snapshot, args, scope);
-    await request.audit('Allowed');
+    job = await command.prepare(snapshot, request.args, scope);
+    await auditNow(services, request, 'Allowed');
     await undertaking.record({ client, range, line, request: id });
     undertaking.signal.throwIfAborted();
   } catch (error) {
@@ -73,30 +57,26 @@ export async function beginLong(services: LongServices, request: LongRequest): P
     throw error;
   }
   services.runs.start(run, scope.selection.nodes);
-  const ended = finish(services, request, undertaking, { job, scope });
-  // Nobody need wait for it: the run tells how it ended.
+  const ended = finish(call, undertaking, { job, scope });
+  // Nobody need wait for it: the run shows how it ended.
   ended.catch(() => undefined);
-  return { shape: 'work', progress: run.progress!, ended };
+  const answer: WorkUnderWay = { shape: 'work', progress: run.progress!, ended };
+  return { run, revision: snapshot.revision, snapshot, answer };
 }
 
 interface Prepared {
   readonly job: unknown;
-  readonly scope: Scope;
+  readonly scope: Admitted;
 }
 
-async function finish(
-  services: LongServices,
-  request: LongRequest,
-  undertaking: Undertaking,
-  prepared: Prepared,
-): Promise<WorkDone> {
-  const { runs } = services;
-  const { run } = request;
+async function finish(call: LongCall, undertaking: Undertaking, prepared: Prepared): Promise<WorkDone> {
+  const { runs } = call.services;
+  const { run } = call;
   try {
     const waits = (): void =>
-      runs.tell(run, { lines: ['Other long work is under way; this begins when its turn comes.'], done: 0, of: 1 });
+      runs.report(run, { lines: ['Other long work is under way; this begins when its turn comes.'], done: 0, of: 1 });
     const done = await undertaking.inTurn(waits, async (hasWaited) =>
-      work(services, request, undertaking, hasWaited ? await prepareAgain(services, request) : prepared),
+      work(call, undertaking, hasWaited ? await prepareAgain(call) : prepared),
     );
     await undertaking.end(true);
     run.ok = run.nodes;
@@ -106,25 +86,24 @@ async function finish(
   } catch (error) {
     const fault = undertaking.told(error);
     run.failed = run.nodes;
-    await conclude(services, request, undertaking, fault);
+    await conclude(call, undertaking, fault);
     throw fault;
   }
 }
 
 /** Others have changed things meanwhile. */
-async function prepareAgain({ store }: LongServices, { command, args, admit }: LongRequest): Promise<Prepared> {
-  const snapshot = store.current;
-  const scope = admit(snapshot);
-  return { scope, job: await command.prepare(snapshot, args, scope) };
+async function prepareAgain(call: LongCall): Promise<Prepared> {
+  const snapshot = call.services.store.current;
+  const scope = atOnce(admit(call, snapshot));
+  return { scope, job: await call.command.prepare(snapshot, call.request.args, scope) };
 }
 
 async function work(
-  { store, runs, seal }: LongServices,
-  { command, args, run, user, client }: LongRequest,
+  { services: { store, runs, seal }, request: { args, user, client }, run, command }: LongCall,
   undertaking: Undertaking,
   { job, scope }: Prepared,
 ): Promise<WorkDone> {
-  const made = await undertaking.do(command.module, job, (batch) => runs.tell(run, batch));
+  const made = await undertaking.do(command.module, job, (batch) => runs.report(run, batch));
   const answer = command.answer?.(made, args) ?? nothing;
   if (!command.plan) return { answer, revision: store.current.revision, snapshot: store.current };
   const origin = { user, client, command: command.name, run: run.id };
@@ -138,18 +117,13 @@ async function work(
 
 const statuses = { finished: 'Failed', cancelled: 'Cancelled', interrupted: 'Interrupted' } as const;
 
-async function conclude(
-  { runs }: LongServices,
-  { run, audit }: LongRequest,
-  undertaking: Undertaking,
-  fault: Fault,
-): Promise<void> {
+async function conclude({ services, request, run }: LongCall, undertaking: Undertaking, fault: Fault): Promise<void> {
   const state = undertaking.isStopped ? 'interrupted' : run.abort!.signal.aborted ? 'cancelled' : 'finished';
   try {
-    await audit(statuses[state]);
+    await auditNow(services, request, statuses[state]);
   } finally {
     await undertaking.end(false);
-    runs.finish(run, errorKinds[fault.kind].code, { state, error: fault.sentences });
+    services.runs.finish(run, errorKinds[fault.kind].code, { state, error: fault.sentences });
   }
 }
 
@@ -159,7 +133,7 @@ export async function resumeLongWork({
   runs,
   store,
   audit,
-}: LongServices & { readonly audit: boolean }): Promise<void> {
+}: Pick<DispatchServices, 'longWork' | 'runs' | 'store' | 'audit'>): Promise<void> {
   const note = async ({ user, client, command, range, line, request }: RunRecord): Promise<void> => {
     if (!audit) return;
     const status = statuses.interrupted;

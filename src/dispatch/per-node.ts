@@ -1,23 +1,19 @@
-import type { CommandServices, Scope } from '../commands/command.ts';
-import type { AnyPerNode, FinishScope, Means, Plan } from '../commands/per-node.ts';
+import type { AnyPerNode, FinishScope, PerNode, Plan, SentTo } from '../commands/per-node.ts';
+import type { ServiceName } from '../commands/command.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import { type NodeResult, type PassOn, Verdict } from '../core/results.ts';
+import { atOnce } from '../core/slices.ts';
 import { onBehalfOf } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
 import type { Room } from '../protocols/ssh/collected.ts';
-import type { Effects } from '../services/effects.ts';
 import { LocalFiles } from '../services/remote/local-files.ts';
-import { discreetFailure } from './discreet.ts';
-import type { Run, Runs } from './runs.ts';
+import { type Admitted, admit, type Call } from './admit.ts';
+import { listable } from './permission.ts';
+import { redactedFailure } from './redacted.ts';
+import type { Outcome, Request } from './request.ts';
+import type { Runs } from './runs.ts';
 import { workOn, type Workplace } from './work.ts';
-
-/** What commands that work node by node are run with. */
-export interface PerNodeServices extends CommandServices {
-  readonly runs: Runs;
-  readonly means: Means;
-  readonly effects: Effects;
-}
 
 /** Work begins when the first result is asked for. */
 export interface NodeResults {
@@ -26,29 +22,97 @@ export interface NodeResults {
   passOutputTo(taker: PassOn): void;
 }
 
-/** Prepares a command, has its work done here, and notes what comes of it in the run. What is refused is refused before it returns. */
-export function perNodeResults(
-  { runs, means, effects, remote }: PerNodeServices,
-  command: AnyPerNode,
-  args: unknown,
-  snapshot: Snapshot,
-  scope: Scope,
-  run: Run,
-  detached: boolean,
-): NodeResults {
-  const { selection, caller } = scope;
-  const { user, client } = caller;
-  const nodes = selection.nodes ?? [];
-  checkLoad(runs, user, nodes.length);
+/** Prepares a command and has its work done here. What is refused is refused before it returns. */
+export function runPerNode(call: Call<AnyPerNode>): Outcome {
+  const { services, request, run, command } = call;
+  const snapshot = services.store.current;
+  const scope = atOnce(admit(call, snapshot));
+  const nodes = scope.selection.nodes ?? [];
+  checkLoad(services.runs, request.user, nodes.length);
   run.nodes = nodes.length;
+  const work = workOf(call, scope);
+  const worked = work.on(nodes, command.prepare(snapshot, request.args, scope));
+  const finishing: FinishScope<unknown, unknown, unknown, ServiceName> = {
+    ...scope,
+    snapshot,
+    again: work.on,
+    cancelled: run.abort!.signal,
+  };
+  services.runs.start(run, nodes);
+  const results = command.finish?.(worked, request.args, finishing) ?? (worked as AsyncIterable<readonly NodeResult[]>);
+  if (!outlivesClient(request)) endWithClient(call);
+  return { run, revision: snapshot.revision, snapshot, answer: { shape: 'stream', ...work.noted(results) } };
+}
+
+/** Works out whom it would be sent to, and sends nothing. */
+export async function tryPerNode(call: Call<AnyPerNode>): Promise<Outcome> {
+  const { services, request, run, command } = call;
+  const snapshot = services.store.current;
+  const scope = atOnce(admit(call, snapshot));
+  const nodes = scope.selection.nodes ?? [];
+  const plan = command.prepare(snapshot, request.args, scope);
+  const describe: AnyPerNode['work'] = async (_shared, target, { node }) => ({ node, value: command.sentTo!(target) });
+  const { workerServices } = services;
+  const files = new LocalFiles();
+  const workplace = { workerServices, files, signal: run.abort!.signal, tell: () => undefined };
+  const found = await Array.fromAsync(
+    workOn({ name: command.name, work: describe }, request.user, nodes, plan, workplace),
+  );
+  const results = shownTries(call, scope, snapshot, found.flat() as NodeResult[]);
+  run.nodes = nodes.length;
+  return { run, revision: snapshot.revision, snapshot, answer: { shape: 'dry-run', nodes: nodes.length, results } };
+}
+
+/** What a caller may see of a dry run: where a node's hardware is only with the right to list the node. */
+export function shownTries(
+  { services, run, permission }: Call,
+  scope: Admitted,
+  snapshot: Snapshot,
+  results: readonly NodeResult[],
+): readonly NodeResult[] {
+  const mayList = listable(snapshot, permission);
+  run.failed = results.filter((result) => 'error' in result).length;
+  run.ok = results.length - run.failed;
+  return results.map((result) => {
+    if ('error' in result)
+      return { ...result, error: redactedFailure(scope, services.boot, sentenceWithoutSecrets(result.error)) };
+    if (!('value' in result) || mayList(result.node)) return result;
+    const { address: _, via: _via, to: _to, ...value } = result.value as SentTo & Record<string, string>;
+    return { node: result.node, value };
+  });
+}
+
+export function outlivesClient({ command, args, detached }: Request): boolean {
+  return command.kind === 'per-node' && (detached || (command as AnyPerNode).outlivesClient?.(args) === true);
+}
+
+function endWithClient({ request, run }: Call): void {
+  const abort = run.abort!;
+  // Not AbortSignal.any: asking what that returns whether it is aborted costs more, and every node's work asks often.
+  const left = request.signal();
+  if (left.aborted) abort.abort(left.reason);
+  else left.addEventListener('abort', () => abort.abort(left.reason), { once: true });
+}
+
+/** The work of a command on nodes, in this process. */
+export interface NodeWork {
+  on(nodes: readonly string[], plan: Plan<unknown, unknown>): AsyncIterable<readonly NodeResult<unknown>[]>;
+  /** The results, as the client and the run get them; its end is the end of the run. */
+  noted(results: AsyncIterable<readonly NodeResult[]>): NodeResults;
+}
+
+/** What the work finds or brings about is kept under the caller's name. */
+export function workOf({ services, request, run, command }: Call<Worker>, scope: Admitted): NodeWork {
+  const { runs, workerServices, effects, remote, boot } = services;
+  const { user, client, detached } = request;
   const origin = { user, client, command: command.name, run: run.id };
   const files = new LocalFiles();
+  const ended = detached ? new AbortController() : undefined;
   let hasEffects = false;
   let room: Room | undefined;
-  const ended = detached ? new AbortController() : undefined;
   let passOn: PassOn | undefined;
   const workplace: Workplace = {
-    means,
+    workerServices,
     files,
     signal: run.abort!.signal,
     tell(node, effect) {
@@ -68,33 +132,30 @@ export function perNodeResults(
   const { name, work } = command;
   const forCaller = onBehalfOf(origin);
   const ofCaller: typeof work = (...what) => forCaller(work, ...what);
-  const again = (some: readonly string[], plan: Plan<unknown, unknown>) =>
-    workOn({ name, work: ofCaller }, user, some, plan, workplace);
-  const plan = command.prepare(snapshot, args, scope);
-  const worked = again(nodes, plan);
-  const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), {
-    snapshot,
-    again,
-    cancelled: run.abort!.signal,
-  });
-  runs.start(run, nodes);
-  const finished = command.finish?.(worked, args, finishing) ?? (worked as AsyncIterable<readonly NodeResult[]>);
-  const told = (sentence: string): string => discreetFailure(scope, sentenceWithoutSecrets(sentence));
-  const results = noted(runs, run, finished, told, async () => {
+  const shown = (sentence: string): string => redactedFailure(scope, boot, sentenceWithoutSecrets(sentence));
+  const close = async (): Promise<void> => {
     ended?.abort();
     await files.close();
     // Whoever reads the status behind the reply sees it.
     if (hasEffects) await effects.flush();
-  });
-  return { results, passOutputTo: (taker) => (passOn = taker) };
+  };
+  return {
+    on: (nodes, plan) => workOn({ name, work: ofCaller }, user, nodes, plan, workplace),
+    noted: (results) => ({
+      results: noted(runs, run, results, shown, close),
+      passOutputTo: (taker) => (passOn = taker),
+    }),
+  };
 }
+
+type Worker = Pick<PerNode<never, unknown, unknown, unknown>, 'name' | 'work'>;
 
 /** Every node that is worked on takes memory, which is all users'. One request alone may be larger. */
 const maximumUnderWay = 100_000;
 /** As many requests as a user may have at a time are not too much with fewer nodes. */
 const few = 100;
 
-function checkLoad(runs: Runs, user: string, nodes: number): void {
+export function checkLoad(runs: Runs, user: string, nodes: number): void {
   if (nodes < few) return;
   const underWay = runs.nodesUnderWay(user);
   if (underWay === 0 || underWay + nodes <= maximumUnderWay) return;
@@ -107,14 +168,14 @@ function checkLoad(runs: Runs, user: string, nodes: number): void {
 
 async function* noted(
   runs: Runs,
-  run: Run,
+  run: Call['run'],
   results: AsyncIterable<readonly NodeResult[]>,
-  told: (sentence: string) => string,
+  shown: (sentence: string) => string,
   close: () => Promise<void>,
 ): AsyncIterable<readonly NodeResult[]> {
   const verdict = new Verdict();
   const note = (given: NodeResult): NodeResult => {
-    const result = 'error' in given ? { ...given, error: told(given.error) } : given;
+    const result = 'error' in given ? { ...given, error: shown(given.error) } : given;
     verdict.add(result);
     runs.add(run, result);
     return result;

@@ -78,7 +78,7 @@ const calledRange = ({ range }: Permission): string =>
 
 /** Which of some nodes is named; not by their order, which other nodes have a part in. */
 function naming(snapshot: Snapshot, permission: Permission): (nodes: readonly string[]) => string | undefined {
-  const sees = sight(snapshot, permission);
+  const sees = visibleNodes(snapshot, permission);
   if (!sees) return ([first]) => first;
   return (nodes) => nodes.find(sees) ?? firstIn(namesIn(permission.range), new Set(nodes));
 }
@@ -95,8 +95,14 @@ function namesIn(range: string): string[] {
   }
 }
 
+/** Which nodes the caller may list. */
+export function listable(snapshot: Snapshot, permission: Permission): (node: string) => boolean {
+  if (policyOf(snapshot).alwaysAllows(permission.user, 'lsdef')) return () => true;
+  return allowedOn(snapshot, { ...identityOf(permission), command: 'lsdef', line: '-t node' });
+}
+
 /** Which nodes the caller may know of: those the command is allowed on, and those that may be listed. Undefined: all. */
-export function sight(snapshot: Snapshot, permission: Permission): ((node: string) => boolean) | undefined {
+export function visibleNodes(snapshot: Snapshot, permission: Permission): ((node: string) => boolean) | undefined {
   const { user, command, words } = permission;
   const policy = policyOf(snapshot);
   if (policy.alwaysAllows(user, 'lsdef')) return undefined;
@@ -107,7 +113,7 @@ export function sight(snapshot: Snapshot, permission: Permission): ((node: strin
   return (node) => {
     mayRun ??= allowedOn(snapshot, { ...identity, line: words.join(' ') });
     if (mayRun(node)) return true;
-    mayList ??= allowedOn(snapshot, { ...identity, command: 'lsdef', line: '-t node' });
+    mayList ??= listable(snapshot, permission);
     return mayList(node);
   };
 }

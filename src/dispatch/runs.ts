@@ -35,7 +35,8 @@ export interface Run {
   /** Of long work: how far it is, how it ended, and why it failed. */
   readonly progress: RunProgress | undefined;
   end: RunEnd | undefined;
-  readonly abort: AbortController | undefined;
+  /** What can be cancelled has one. */
+  abort: AbortController | undefined;
 }
 
 export interface RunEnd {
@@ -46,7 +47,7 @@ export interface RunEnd {
 /** Who hears of runs. */
 export interface RunAudience {
   run(news: RunNews, targets: readonly string[] | undefined, owner: RunOwner): void;
-  /** Comes often; what it is then is asked for when it is told. */
+  /** Comes often; what it is then is asked for when it is sent. */
   progress(run: string, news: () => RunNews, targets: readonly string[] | undefined, owner: RunOwner): void;
 }
 
@@ -82,7 +83,7 @@ export class Runs implements RunBoard {
   readonly #now: () => number;
   readonly #audience: RunAudience | undefined;
   /** Those under way that others hear of, with the nodes they work on. */
-  readonly #told = new Map<Run, readonly string[] | undefined>();
+  readonly #reported = new Map<Run, readonly string[] | undefined>();
   readonly #counts = new Map<string, RunCount>();
   #begun = 0;
   #memory = 0;
@@ -100,7 +101,7 @@ export class Runs implements RunBoard {
 
   /** Those of them that are under way. */
   get underWay(): number {
-    return this.#told.size;
+    return this.#reported.size;
   }
 
   begin(command: string, user: string, kind: AnyCommand['kind']): Run {
@@ -116,7 +117,7 @@ export class Runs implements RunBoard {
 
   /** It was allowed and its work begins, which others hear of. */
   start(run: Run, targets: readonly string[] | undefined): void {
-    this.#told.set(run, targets);
+    this.#reported.set(run, targets);
     this.#audience?.run(newsOf(run), targets, run.owner);
   }
 
@@ -131,7 +132,7 @@ export class Runs implements RunBoard {
     if ('error' in result) run.failed++;
     else run.ok++;
     if ('output' in result && result.output?.cut) run.cut = (run.cut ?? 0) + 1;
-    this.#tellProgress(run);
+    this.#reportProgress(run);
     const kept = (run.results ??= []);
     if (kept === 'dropped') return;
     const shown = shownResult(result);
@@ -142,11 +143,11 @@ export class Runs implements RunBoard {
     if (this.#memory > this.#limits.memory) this.#forgetResults(run);
   }
 
-  /** Notes what long work tells. */
-  tell(run: Run, batch: Batch): void {
+  /** Notes what long work reports. */
+  report(run: Run, batch: Batch): void {
     const progress = run.progress!;
     progress.add(batch);
-    this.#tellProgress(run);
+    this.#reportProgress(run);
     this.#memory += progress.weight - run.weight;
     run.weight = progress.weight;
     if (this.#memory > this.#limits.memory) this.#forgetResults(run);
@@ -157,7 +158,7 @@ export class Runs implements RunBoard {
     run.errorcode = errorcode;
     run.end = end && { ...end, error: end.error.map(sentenceWithoutSecrets) };
     run.progress?.end();
-    if (this.#told.size > 0 && this.#told.has(run)) this.#tellEnd(run);
+    if (this.#reported.size > 0 && this.#reported.has(run)) this.#reportEnd(run);
   }
 
   /** Long work of an earlier muster. */
@@ -226,13 +227,13 @@ export class Runs implements RunBoard {
     for (const run of this.#runs.values()) if (run.finished !== undefined && run.finished < oldest) this.#drop(run);
   }
 
-  #tellProgress(run: Run): void {
-    this.#audience?.progress(run.id, () => newsOf(run), this.#told.get(run), run.owner);
+  #reportProgress(run: Run): void {
+    this.#audience?.progress(run.id, () => newsOf(run), this.#reported.get(run), run.owner);
   }
 
-  #tellEnd(run: Run): void {
-    const targets = this.#told.get(run);
-    this.#told.delete(run);
+  #reportEnd(run: Run): void {
+    const targets = this.#reported.get(run);
+    this.#reported.delete(run);
     const { ok = 0, failed = 0, nodesOk = 0, nodesFailed = 0 } = this.#counts.get(run.command) ?? {};
     const isOk = run.errorcode === 0;
     this.#counts.set(run.command, {

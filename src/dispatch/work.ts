@@ -1,4 +1,4 @@
-import type { Means, PerNode, Plan, Task } from '../commands/per-node.ts';
+import type { PerNode, Plan, Task, WorkerServices } from '../commands/per-node.ts';
 import { asTheyCome } from '../core/as-they-come.ts';
 import type { Effect } from '../core/effects.ts';
 import { Fault } from '../core/errors.ts';
@@ -8,7 +8,7 @@ import type { LocalFiles } from '../services/remote/local-files.ts';
 
 /** A process that works on nodes: this one, or one without a database. */
 export interface Workplace {
-  readonly means: Means;
+  readonly workerServices: WorkerServices;
   readonly files: LocalFiles;
   readonly signal: AbortSignal;
   /** Room for output that is kept; absent: what a node may have is all that counts. */
@@ -25,9 +25,9 @@ export function workOn<Shared, Target, Value>(
   user: string,
   nodes: readonly string[],
   plan: Plan<Shared, Target>,
-  { means, files, room, passOn, signal, tell }: Workplace,
+  { workerServices, files, room, passOn, signal, tell }: Workplace,
 ): AsyncIterable<readonly NodeResult<Value>[]> {
-  const common = { ...means, command: command.name, user, signal, files, room, passOn };
+  const common = { ...workerServices, command: command.name, user, signal, files, room, passOn };
   const work = async (node: string, begun: () => void): Promise<NodeResult<Value>> => {
     let kept: Promise<string | void>[] | undefined;
     const task: Task = {
@@ -49,7 +49,7 @@ export function workOn<Shared, Target, Value>(
     }
     return kept ? withSentences(result, kept) : result;
   };
-  return asTheyCome(nodes, plan.width ?? means.devices.queue, work, plan.burst);
+  return asTheyCome(nodes, plan.width ?? workerServices.devices.queue, work, plan.burst);
 }
 
 function failureOf(node: string, error: unknown): NodeFailure {

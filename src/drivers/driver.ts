@@ -21,6 +21,8 @@ export interface DriverNode {
 export interface DriverTarget<Access = unknown> {
   /** What commands are queued by: the same for nodes behind one device. */
   readonly device: string;
+  /** Where the device is, as people are shown it: an address, with its port if it is not the usual one, or a host. */
+  readonly address: string;
   /** Commands that may work on the device at once. A console that is held open is none. */
   readonly width: number;
   /** Readings that wait for the device count as one command: its driver asks once for all of them. */

@@ -1,8 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Answer, Items, Objects, Rows } from '../commands/command.ts';
 import { mapInSlices } from '../core/slices.ts';
-import type { NodeValue } from '../core/results.ts';
-import type { DryRun } from '../dispatch/dispatch.ts';
+import type { NodeResult, NodeValue } from '../core/results.ts';
+import type { RowChange } from '../database/changeset.ts';
+import type { DryRun } from '../dispatch/request.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { keyColumns, type Row, tableNamed } from '../database/tables.ts';
 import { type Listing, listingBytes, type NodeCatalog } from '../objects/catalog.ts';
@@ -48,7 +49,7 @@ export function bodyOf(
     case 'events':
       return '';
     case 'dry-run':
-      return itemsBody(dryRunReport(answer), common);
+      return dryRunBody(answer, common);
     case 'objects': {
       const plain = !common.pretty && !common.lists && !common.xcoll;
       if (plain && answer.wholeCatalog) return wholeListing(catalog, catalog.listing(snapshot));
@@ -149,18 +150,27 @@ async function itemsBody(
   return body.end(`${separator === ',' ? '' : separator}${close}]${rest.join('')}${lineAt(pretty, 0)}}\n`);
 }
 
-function dryRunReport({ changes, nodes }: DryRun): Omit<Items, 'shape'> {
+/** What a dry run found: rows that would change, and what would be done to which node. */
+function dryRunBody({ changes, nodes, results }: DryRun, form: JsonForm): Promise<Body> | Body {
+  const found = results ? { nodes, ...foundOnNodes(results) } : { nodes };
+  return changes ? itemsBody({ member: 'changes', items: rowChanges(changes), after: found }, form) : text(found, form);
+}
+
+function foundOnNodes(results: readonly NodeResult[]): object {
+  const targets = results.flatMap((result) => ('value' in result ? [[result.node, result.value] as const] : []));
+  const refused = results.flatMap((result) => ('error' in result ? [[result.node, result.error] as const] : []));
+  return { targets: Object.fromEntries(targets), refused: Object.fromEntries(refused) };
+}
+
+function* rowChanges(changes: readonly RowChange[]): Iterable<object> {
   const shown = (table: string, row: Row | undefined): Row | null => (row ? redactRow(tableNamed(table), row) : null);
-  const items = function* () {
-    for (const { table, key, before, after } of changes)
-      yield {
-        table,
-        key: redactRow(tableNamed(table), keyColumns(tableNamed(table), key)),
-        before: shown(table, before),
-        after: shown(table, after),
-      };
-  };
-  return { member: 'changes', items: items(), after: { nodes } };
+  for (const { table, key, before, after } of changes)
+    yield {
+      table,
+      key: redactRow(tableNamed(table), keyColumns(tableNamed(table), key)),
+      before: shown(table, before),
+      after: shown(table, after),
+    };
 }
 
 /** Adds debug messages to a finished reply as the shape of the reply allows. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { tagsIn } from '../core/entity-tag.ts';
 import { Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import type { Precondition } from '../dispatch/dispatch.ts';
+import type { Precondition } from '../dispatch/request.ts';
 import type { CommonParameters } from './parameters.ts';
 
 /** Tags of one process do not outlive it: after a backup was restored, versions of tables count again from where it was made. */

@@ -3,8 +3,9 @@ import { hostname } from 'node:os';
 import type { Command } from '../commands/command.ts';
 import { Bursts } from '../core/bursts.ts';
 import { Fault } from '../core/errors.ts';
-import { dispatch, type Request } from '../dispatch/dispatch.ts';
-import { type Line, lineOf } from '../dispatch/shortened.ts';
+import { dispatch } from '../dispatch/dispatch.ts';
+import type { Request } from '../dispatch/request.ts';
+import { type Line, lineOf } from '../dispatch/audit.ts';
 import { shownRange } from '../objects/shown-arguments.ts';
 import { checkBody } from './body-check.ts';
 import { preconditionOf } from './entity-tags.ts';
@@ -161,7 +162,7 @@ function makeCall(
     revision,
     precondition,
     signal: () => leftSignal(response),
-    detached: canRespondAsync({ command }) && prefers(request.headers['prefer'], respondAsync),
+    detached: !common.dryRun && canRespondAsync({ command }) && prefers(request.headers['prefer'], respondAsync),
     began: (run) => {
       headers['X-Muster-Run'] = run;
     },

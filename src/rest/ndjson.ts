@@ -4,7 +4,7 @@ import { shownResult } from '../core/results.ts';
 import type { Answer } from '../commands/command.ts';
 import { errorKinds, Fault } from '../core/errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
-import type { DryRun, Outcome } from '../dispatch/dispatch.ts';
+import type { DryRun, Outcome } from '../dispatch/request.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import type { Run } from '../dispatch/runs.ts';
 import { sentenceWithoutSecrets } from '../objects/secret-names.ts';
@@ -85,6 +85,10 @@ async function writeAnswer(
     const { before, after, items } = answer;
     if (before || after) await lines.write(JSON.stringify({ value: { ...before, ...after } }));
     for (const item of items) await lines.write(JSON.stringify({ value: item }));
+  } else if (answer.shape === 'dry-run' && answer.results) {
+    const { results, ...change } = answer;
+    for (const result of results) await lines.write(JSON.stringify(shownResult(result)));
+    if (change.changes) await writeAnswer(lines, change, snapshot, catalog, common);
   } else if (answer.shape === 'list') {
     for (const item of answer.items) await lines.write(JSON.stringify({ value: item }));
   } else if (answer.shape !== 'none') {

@@ -1,5 +1,5 @@
 import type { AuditRecord } from '../database/database.ts';
-import { shortened } from '../dispatch/shortened.ts';
+import { shortened } from '../dispatch/audit.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import type { HttpRequest } from './http-request.ts';
 import type { Route } from './route.ts';

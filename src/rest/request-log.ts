@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Fault } from '../core/errors.ts';
 import type { Logger } from '../core/log.ts';
 import { sentenceWithoutSecrets, withoutSecrets } from '../objects/secret-names.ts';
-import { shortened } from '../dispatch/shortened.ts';
+import { shortened } from '../dispatch/audit.ts';
 import type { HttpRequest } from './http-request.ts';
 import { shownPath } from './path-secrets.ts';
 

@@ -1,7 +1,7 @@
 import type { Endpoint } from './endpoint.ts';
 import type { Root } from './roots.ts';
 import type { Logger } from '../core/log.ts';
-import type { DispatchServices } from '../dispatch/dispatch.ts';
+import type { DispatchServices } from '../dispatch/request.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { BodyBudgets } from './body-budgets.ts';
 import type { Concurrency } from './concurrency.ts';

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Answer } from '../commands/command.ts';
 import { matchesTag } from '../core/entity-tag.ts';
 import type { NodeResult } from '../core/results.ts';
-import type { DryRun, Outcome, Request } from '../dispatch/dispatch.ts';
+import type { DryRun, Outcome, Request } from '../dispatch/request.ts';
 import type { WorkUnderWay } from '../dispatch/long.ts';
 import { withoutUrlSecrets } from '../objects/secret-names.ts';
 import { bodyOf, withDebug } from './body-writer.ts';

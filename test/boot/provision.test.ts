@@ -108,7 +108,7 @@ describe('provisioning', () => {
     });
     const errors = Object.fromEntries(lines.slice(0, -1).map(({ json }) => [json.node, json.error]));
     expect(errors).toEqual({
-      silent: expect.stringMatching(/^it could not be told to boot from the network: /),
+      silent: expect.stringMatching(/^it could not be set to boot from the network: /),
       bare: "Missing the 'mgt' attribute.",
       other: 'its arch is aarch64, but the image deb is for x86_64.',
       nonet: "Missing the 'netboot' attribute.",

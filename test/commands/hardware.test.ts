@@ -47,8 +47,8 @@ afterAll(() => cluster.close());
 /** All results in the order they came, from hardware without memory of earlier tests. */
 async function resultsOf<Args>(command: Command<Args>, args: Args): Promise<NodeResult[]> {
   const drivers = new Map([[driver.name, driver]]);
-  const means = { devices: new Devices(drivers, new Governor()) };
-  Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), means });
+  const workerServices = { devices: new Devices(drivers, new Governor()) };
+  Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), workerServices });
   return nodeResultsOf(await cluster.run(command, args));
 }
 

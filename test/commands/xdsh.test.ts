@@ -30,7 +30,7 @@ function fakeNodes(slots: number, keptOutput: KeptOutput) {
   const targets = () => async (node: string) => ({ name: node, address: '127.0.0.1', user: 'alice' });
   Object.assign(cluster.services, {
     remote: { keptOutput, publicKey: '', fanOut: 256, outputLimit: () => 100, targets },
-    means: { remote: new RemoteNodes({ transport, connectTimeout: 0, commandTimeout: 0 }, slots) },
+    workerServices: { remote: new RemoteNodes({ transport, connectTimeout: 0, commandTimeout: 0 }, slots) },
   });
   return seen;
 }

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { Scope } from '../../src/commands/command.ts';
+import type { Scope, ServiceName } from '../../src/commands/command.ts';
 import { nodestat } from '../../src/commands/nodestat.ts';
 import type { AnyPerNode, FinishScope, Plan } from '../../src/commands/per-node.ts';
 import { rpower } from '../../src/commands/rpower.ts';
@@ -103,7 +103,7 @@ beforeAll(async () => {
   const trust = new ServiceProcessorTrust(cluster.store, undefined);
   const drivers = new Map([...makeDrivers({ trust, powerTimeout: 10_000 }), ['files', filesDriver()] as const]);
   const hosts = new Hosts({ hostsFile: join(data, 'hosts'), lookup: false }, data);
-  const means = {
+  const workerServices = {
     devices: new Devices(drivers, new Governor({ quarantine: 0 })),
     remote: openRemoteNodes(settings, keys, new SshHostKeys(cluster.store, 'first-use')),
     probes: new NodeProbes(new AddressGuard(undefined, 'node')),
@@ -112,9 +112,9 @@ beforeAll(async () => {
     hosts,
     hardware: new Hardware(drivers, cluster.box),
     remote: new Remote(settings, { data, hosts, keys, box: cluster.box }),
-    means,
+    workerServices,
   });
-  close = async () => void (await Promise.all([means.devices.close(), means.remote.close()]));
+  close = async () => void (await Promise.all([workerServices.devices.close(), workerServices.remote.close()]));
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
@@ -160,7 +160,10 @@ async function elsewhere<Args extends { readonly range: string }>(
   const snapshot = cluster.current;
   const nodes = knownNodes(snapshot, args.range, {});
   const caller = { user: 'root', client: '127.0.0.1', addresses: ['127.0.0.1'], hasFullRights: () => true };
-  const scope: Scope = Object.assign(Object.create(cluster.services), { caller, selection: { nodes, objects: nodes } });
+  const scope: Scope<ServiceName> = Object.assign(Object.create(cluster.services), {
+    caller,
+    selection: { nodes, objects: nodes },
+  });
   async function* again(
     some: readonly string[],
     plan: Plan<unknown, unknown>,
@@ -170,7 +173,10 @@ async function elsewhere<Args extends { readonly range: string }>(
     yield* workElsewhere({ settings, keys, job: JSON.stringify(job) });
   }
   const results = again(nodes, command.prepare(snapshot, args, scope));
-  const finishing: FinishScope<unknown, unknown, unknown> = Object.assign(Object.create(scope), { snapshot, again });
+  const finishing: FinishScope<unknown, unknown, unknown, ServiceName> = Object.assign(Object.create(scope), {
+    snapshot,
+    again,
+  });
   const finished = command.finish?.(results, args, finishing) ?? (results as AsyncIterable<readonly NodeResult[]>);
   return (await Array.fromAsync(finished)).flat();
 }

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { tableNamed } from '../../src/database/tables.ts';
-import type { Outcome, Request } from '../../src/dispatch/dispatch.ts';
+import type { Outcome, Request } from '../../src/dispatch/request.ts';
 import { logRows } from '../../src/objects/log-rows.ts';
 import { LongWork } from '../../src/services/long-work/long-work.ts';
 import { queryOutside } from '../harness/raw-sqlite.ts';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { nodeArguments, noLine, selectNodes } from '../../src/commands/command.ts';
 import { perNode } from '../../src/commands/per-node.ts';
 import { Fault } from '../../src/core/errors.ts';
-import type { Outcome } from '../../src/dispatch/dispatch.ts';
+import type { Outcome } from '../../src/dispatch/request.ts';
 import { memoryStore, nodeResultsOf, type TestStore } from '../harness/store.ts';
 
 let cluster: TestStore;

@@ -48,7 +48,7 @@ test('lines of runs count as memory: those of the oldest finished run are droppe
   const runs = new Runs({ age: 1_000, count: 10, memory: 600_000 });
   const [first, second, third] = ['a', 'b', 'c'].map(() => {
     const run = runs.begin('toil', 'anna', 'long');
-    for (let i = 0; i < 60; i++) runs.tell(run, { lines: ['x'.repeat(4_000)], done: i, of: 60 });
+    for (let i = 0; i < 60; i++) runs.report(run, { lines: ['x'.repeat(4_000)], done: i, of: 60 });
     runs.finish(run, 0);
     return run.id;
   });

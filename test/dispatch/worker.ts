@@ -1,4 +1,4 @@
-import type { AnyPerNode, Means } from '../../src/commands/per-node.ts';
+import type { AnyPerNode, WorkerServices } from '../../src/commands/per-node.ts';
 import { nodestat } from '../../src/commands/nodestat.ts';
 import { rpower } from '../../src/commands/rpower.ts';
 import { updatenode } from '../../src/commands/updatenode.ts';
@@ -68,7 +68,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
     ...makeDrivers({ trust: certificates, powerTimeout: 10_000 }),
     ['files', filesDriver()] as const,
   ]);
-  const means: Means = {
+  const workerServices: WorkerServices = {
     devices: new Devices(drivers, new Governor()),
     remote: openRemoteNodes(settings, keys, {
       ...hostKeys,
@@ -80,7 +80,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
   const files = new LocalFiles();
   const command = commands.find(({ name }) => name === job.command)!;
   const results = workOn(command, job.user, Object.keys(job.targets), planOf(job), {
-    means,
+    workerServices,
     files,
     signal: new AbortController().signal,
     tell(node, effect) {
@@ -89,7 +89,7 @@ async function carryOut({ settings, keys, job: text }: Order): Promise<void> {
     },
   });
   for await (const batch of results) for (const result of batch) send({ result });
-  await Promise.all([means.devices.close(), means.remote.close(), files.close()]);
+  await Promise.all([workerServices.devices.close(), workerServices.remote.close(), files.close()]);
   process.send!({ done: true } satisfies Message, () => process.disconnect());
 }
 

@@ -5,7 +5,7 @@ import { Governor } from '../../src/drivers/governor.ts';
 import { JoinedReadings } from '../../src/drivers/devices.ts';
 
 const never = new AbortController().signal;
-const target = { device: 'hypervisor', width: 1, access: {} };
+const target = { device: 'hypervisor', address: 'hypervisor', width: 1, access: {} };
 
 test('readings that wait begin together, as one piece of work', async () => {
   const governor = new Governor();

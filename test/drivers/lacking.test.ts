@@ -32,7 +32,7 @@ beforeAll(async () => {
     await cluster.put(['nodelist', { node: `of-${mgt}` }], ['nodehm', { node: `of-${mgt}`, mgt }]);
   Object.assign(cluster.services, {
     hardware: new Hardware(drivers, cluster.box),
-    means: { devices: new Devices(drivers, new Governor()) },
+    workerServices: { devices: new Devices(drivers, new Governor()) },
   });
 });
 afterAll(async () => {

@@ -42,7 +42,8 @@ const onBootListener = ['rinstall', 'lsanswers'];
 const elsewhere = [...onSsh, ...onHypervisors, ...onBootListener];
 /** Rows that want hardware; everything else is tried with the other rows, on nodes with SSH, on hypervisors, or with what machines boot from. */
 const rows = endpoints.filter(
-  ({ command: { kind, name } }) => (kind === 'per-node' && !elsewhere.includes(name)) || name === 'bmcdiscover',
+  ({ command: { kind, name } }) =>
+    (kind === 'per-node' && !elsewhere.includes(name)) || ['bmcdiscover', 'nodeset'].includes(name),
 );
 
 describe.each(roots.map(({ prefix: root }) => root))('every example works on hardware at %s', (root) => {

@@ -13,7 +13,8 @@ import { SqliteDatabase } from '../../src/database/sqlite/sqlite.ts';
 import { Store } from '../../src/database/store.ts';
 import { keyOf, type Row, tableNamed } from '../../src/database/tables.ts';
 import { Hardware } from '../../src/drivers/hardware.ts';
-import { dispatch, type DispatchServices, type Outcome, type Request } from '../../src/dispatch/dispatch.ts';
+import { dispatch } from '../../src/dispatch/dispatch.ts';
+import type { DispatchServices, Outcome, Request } from '../../src/dispatch/request.ts';
 import { Runs } from '../../src/dispatch/runs.ts';
 import { sealer } from '../../src/objects/accounts.ts';
 import { NodeCatalog } from '../../src/objects/catalog.ts';
@@ -101,7 +102,7 @@ export async function memoryStore({
   // Commands that touch hardware or nodes get what they need for it from their tests.
   const services = {
     store,
-    means: {},
+    workerServices: {},
     hardware: new Hardware(new Map(), box),
     effects: new Effects(
       {

@@ -43,7 +43,7 @@ const rooms: Readonly<Record<keyof typeof readers, readonly string[]>> = {
   makenetworks: ['commands/makenetworks.ts'],
   makedns: ['services/dns', 'objects/management-node.ts', ...hostNames],
   makedhcp: ['services/dhcp', ...hostNames],
-  'boot states': ['services/boot/states.ts', 'services/boot/provision-check.ts', 'services/boot/reservations.ts'],
+  'boot states': ['services/boot/states.ts', 'services/boot/prepare-boot.ts', 'services/boot/prepare-boot.ts'],
   'network boot': [
     'services/boot/boot-order.ts',
     'services/boot/node-macs.ts',

@@ -1,6 +1,7 @@
 import { Compile } from 'typebox/compile';
 import { Check } from 'typebox/schema';
 import { describe, expect, it } from 'vitest';
+import { worksOutside } from '../../src/commands/command.ts';
 import { errorKinds, type ErrorKind } from '../../src/core/errors.ts';
 import { canDryRun, parameterNames, resourceGroups, rowsAt } from '../../src/rest/describe/rows.ts';
 import { pathParameters } from '../../src/rest/describe/parameters.ts';
@@ -129,10 +130,12 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     }
   });
 
-  it('offers a dry run for changes of the database only', () => {
+  it('offers a dry run for changes of the database and for what is sent to nodes, and for nothing else', () => {
     for (const row of rows) {
       const names = operationOf(row).parameters!.map((parameter) => resolved(parameter).name);
-      expect(names.includes('dryRun'), nameOf(row)).toBe(row.command.kind === 'change');
+      expect(names.includes('dryRun'), nameOf(row)).toBe(
+        row.command.kind === 'change' || (row.command.kind === 'per-node' && row.command.name !== 'lsanswers'),
+      );
       expect(names.includes('If-None-Match')).toBe(row.method === 'GET');
       expect(names.includes('X-Expect-Nodes')).toBe(row.range !== undefined);
       expect(names).toEqual(expect.arrayContaining(['pretty', 'debug', 'xcoll', 'ver', 'X-Muster-Revision']));
@@ -210,7 +213,8 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
     expect(Object.keys(responses)).toEqual(expect.arrayContaining([String(statusAt(root, 'conflict')), '408']));
     for (const row of rows.filter(({ command }) => command.kind !== 'long')) {
       const names = operationOf(row).parameters!.map((parameter) => resolved(parameter).name);
-      const isOnNodes = row.command.kind === 'per-node';
+      const isOnNodes =
+        row.command.kind === 'per-node' || (['nodeset', 'rinstall'].includes(row.command.name) && row.method !== 'GET');
       expect([names.includes('Prefer'), '202' in operationOf(row).responses]).toEqual([isOnNodes, isOnNodes]);
     }
   });
@@ -235,7 +239,7 @@ describe.each(roots.map((root) => [root.prefix, root] as const))('the OpenAPI do
         String(statusAt(root, kind)),
       );
       expect(statuses).toEqual(expect.arrayContaining(always));
-      expect(statuses.includes('408'), nameOf(row)).toBe(['per-node', 'long'].includes(row.command.kind));
+      expect(statuses.includes('408'), nameOf(row)).toBe(worksOutside(row.command));
       expect(statuses.includes('405'), nameOf(row)).toBe(row.needsToken === true);
     }
   });
@@ -247,6 +251,7 @@ describe('examples that belong to no row', () => {
     ['an error with something beside it', errorReply.schema, { ...examples.error, n1: {} }, false],
     ['an error without a sentence', errorReply.schema, { error: [], errorcode: 1 }, false],
     ['a dry run', dryRunReply.schema, examples.dryRun, true],
+    ['a dry run of work on nodes', dryRunReply.schema, examples.dryRunOnNodes, true],
     [
       'a dry run that makes a row',
       dryRunReply.schema,

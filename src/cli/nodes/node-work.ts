@@ -46,13 +46,21 @@ const nothing: Tally = { ok: 0, failed: 0 };
 export const failureText = ({ reference, error }: StreamLine): string =>
   typeof reference === 'string' ? reference : (error ?? '');
 
+/** What a dry run says of a node: whom the work would be sent to, and what the node would get. */
+const dryTelling: Telling = {
+  lines: (value) => [
+    ['dry run', ...Object.entries(value as Record<string, string>).map(([name, text]) => `${name}=${text}`)].join(' '),
+  ],
+};
+
 /** Sends work on nodes and prints what comes of each as it comes. An empty range is no error. */
 export async function workOnNodes(
   invocation: Invocation,
   request: NodeRequest,
-  telling: Telling,
+  given: Telling,
   own: OwnOptions,
 ): Promise<Tally> {
+  const telling = own.dryRun ? dryTelling : given;
   const { client, stdout, terminal } = invocation;
   if (own.curl) {
     stdout.line(curlLine(client.place, request));

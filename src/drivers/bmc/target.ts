@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
+import { formatListen } from '../../core/listen-address.ts';
 import { noProcessorPort, processorPort } from '../../core/processor-port.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
 import type { DriverNode, DriverTarget } from '../driver.ts';
@@ -45,8 +46,7 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
   const complete = bmcusername !== undefined && bmcpassword !== undefined;
   const account = complete ? undefined : node.account(kind.name, bmcusername);
   const [address = ''] = bmc.split(',', 1);
-  if (address === '')
-    throw new Fault('invalid', 'its attribute bmc, the address of its service processor, is not set.');
+  if (address === '') throw new Fault('invalid', 'its attribute bmc, the address of its BMC, is not set.');
   const username = bmcusername ?? account?.username ?? '';
   const access: BmcAccess = {
     node: node.name,
@@ -61,6 +61,7 @@ export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAcce
   const at = (admitted: string): DriverTarget<BmcAccess> => ({
     // By the driver too: what does not answer to one protocol may answer to another.
     device: `${kind.name} ${admitted}:${port ?? ''}`,
+    address: port === undefined ? admitted : formatListen({ host: admitted, port }),
     width: 1,
     access: admitted === address ? access : { ...access, address: admitted },
   });

@@ -95,6 +95,7 @@ export const kvm = driverKind({
         const route = await hypervisors.routeTo(host);
         return {
           device: `kvm ${host}`,
+          address: host,
           width,
           joinsReadings: true,
           access: { node: name, host: vmhost, attributes, route },

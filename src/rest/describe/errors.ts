@@ -1,7 +1,7 @@
 import { type ErrorKind, errorKinds } from '../../core/errors.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type Root, statusAt } from '../roots.ts';
-import { parameterNames, requiresMembers, worksOutside } from './rows.ts';
+import { canRespondAsync, parameterNames, requiresMembers } from './rows.ts';
 
 interface Meaning {
   /** A sentence on what leads to it. */
@@ -54,14 +54,14 @@ const meanings: Readonly<Record<ErrorKind, Meaning>> = {
   'not-acceptable': { when: 'The client accepts neither JSON nor NDJSON.', strict: true },
   deadline: {
     when: 'The operation passed its deadline on every node it was asked of, or long work took too long.',
-    metBy: worksOutside,
+    metBy: canRespondAsync,
   },
   precondition: {
     when: 'If-Match names no ETag that the objects have now; nothing was changed.',
     metBy: ({ method }) => method !== 'GET',
   },
   expectation: { when: 'X-Expect-Nodes, or an Expect header other than 100-continue, does not hold.' },
-  garbled: { when: 'A program or a device answered something that cannot be understood.', metBy: worksOutside },
+  garbled: { when: 'A program or a device answered something that cannot be understood.', metBy: canRespondAsync },
   unavailable: {
     when: 'The database or a daemon is away, there were too many requests or failed logins, or the service has a bug; Retry-After may say when to try again.',
   },

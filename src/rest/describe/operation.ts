@@ -21,9 +21,12 @@ const ref = (kind: string, key: string) => ({ $ref: `#/components/${kind}/${key}
 export const headerRefs = (...names: HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 
-const dryRunContent = {
-  'application/json': { schema: ref('schemas', dryRunReply.key), example: examples.dryRun },
-};
+const dryRunContent = ({ command }: Endpoint) => ({
+  'application/json': {
+    schema: ref('schemas', dryRunReply.key),
+    example: command.kind === 'per-node' ? examples.dryRunOnNodes : examples.dryRun,
+  },
+});
 
 /** What the OpenAPI document says of a row. */
 export function operation(root: Root, endpoint: Endpoint): object {
@@ -113,14 +116,14 @@ function successes(endpoint: Endpoint): Record<number, object> {
     return { 200: { ...success(), headers: { ...headers, ...headerRefs('ETag') } }, 304: unchanged };
   }
   if (method !== 'POST') return { 200: { ...success(), headers } };
-  const tried = { description: `With dryRun=1: ${dryRunReply.description}`, headers, content: dryRunContent };
+  const tried = { description: `With dryRun=1: ${dryRunReply.description}`, headers, content: dryRunContent(endpoint) };
   return { 201: { ...success(), headers }, ...(dryRun ? { 200: tried } : {}) };
 
   function success(): { description: string; content?: object } {
     if (reply === 'none') {
       if (!dryRun || method === 'POST') return { description: 'Done; the reply has no body.' };
       const description = `Done; the reply has no body. With dryRun=1: ${dryRunReply.description}`;
-      return { description, content: dryRunContent };
+      return { description, content: dryRunContent(endpoint) };
     }
     const { key, description: usual, media } = replies[reply];
     if (media !== undefined)

@@ -1,3 +1,4 @@
+import { canBeTried, worksOutside } from '../../commands/command.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Root } from '../roots.ts';
 
@@ -53,11 +54,7 @@ export const requiresMembers = ({ body }: Endpoint): boolean => {
   return required !== undefined;
 };
 
-/** Nodes, devices or programs do its work. */
-export const worksOutside = ({ command }: Pick<Endpoint, 'command'>): boolean =>
-  command.kind === 'long' || command.kind === 'per-node';
-
 /** Whoever would rather not wait for the end of such work is answered at once. */
-export const canRespondAsync = worksOutside;
+export const canRespondAsync = ({ command }: Pick<Endpoint, 'command'>): boolean => worksOutside(command);
 
-export const canDryRun = ({ command }: Endpoint): boolean => command.kind === 'change';
+export const canDryRun = ({ command }: Endpoint): boolean => canBeTried(command);

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { lsanswers, lsboot, nodeset, rinstall } from '../../commands/index.ts';
+import { lsanswers, lsboot, nodeset, nodesetStat, rinstall } from '../../commands/index.ts';
 import { Fault } from '../../core/errors.ts';
 import { type Endpoint, endpoint, type Input, members, nodesOf } from '../endpoint.ts';
 
@@ -22,7 +22,7 @@ const provisionSteps =
 
 export const boot: Endpoint[] = [
   endpoint('GET /nodes/{noderange}/bootstate', {
-    command: nodeset,
+    command: nodesetStat,
     reply: 'attributes',
     args: ({ root, params }) => ({
       range: params['noderange']!,

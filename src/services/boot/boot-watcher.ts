@@ -40,15 +40,20 @@ export class BootWatcher {
 
   /** Takes a node for a caller, who gives it back by `release`. It has so many seconds to boot, or those of the setting. */
   claim(node: string, user: string, seconds = this.#deadline): BootWatch {
+    this.checkFree(node);
+    const watch = new BootWatch(node, user, seconds, this.#surroundings);
+    this.#watches.set(node, watch);
+    return watch;
+  }
+
+  /** Refuses a node that somebody has claimed. */
+  checkFree(node: string): void {
     const other = this.#watches.get(node);
     if (other)
       throw new Fault(
         'conflict',
         `it is being provisioned by user "${other.user}" since ${other.since.toISOString()}.`,
       );
-    const watch = new BootWatch(node, user, seconds, this.#surroundings);
-    this.#watches.set(node, watch);
-    return watch;
   }
 
   /** By then somebody else may have the node. */

@@ -31,6 +31,9 @@ const typeTable = tableNamed('nodetype');
 const resourceTable = tableNamed('noderes');
 const macTable = tableNamed('mac');
 
+/** The tables that a change of boot states writes. */
+export const stateTables: readonly string[] = ['chain', 'nodetype', 'boottoken'];
+
 /** The node is left to its own disk. */
 export const isLocalState = (state: string): boolean => state === 'boot' || state === 'offline';
 

@@ -25,8 +25,8 @@ beforeAll(async () => {
     ['vm', { node: 'homeless', storage: '|.*||' }],
   );
   const drivers = new Map([[driver.name, driver]]);
-  const means = { devices: new Devices(drivers, new Governor()) };
-  Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), means });
+  const workerServices = { devices: new Devices(drivers, new Governor()) };
+  Object.assign(cluster.services, { hardware: new Hardware(drivers, cluster.box), workerServices });
 });
 afterAll(async () => {
   await cluster.close();

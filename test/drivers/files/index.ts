@@ -26,7 +26,12 @@ export function filesDriver(): Driver<FileAccess> & { readonly most: number } {
     attributes: ['vmhost', 'vmstorage'],
     target({ name, attributes: { vmhost, vmstorage } }) {
       if (vmstorage === undefined) throw new Fault('invalid', 'its attribute vmstorage, its directory, is not set.');
-      return { device: `files ${vmhost}`, width: 4, access: { directory: vmstorage, file: name } };
+      return {
+        device: `files ${vmhost}`,
+        address: String(vmhost),
+        width: 4,
+        access: { directory: vmstorage, file: name },
+      };
     },
     connect({ directory, file }) {
       const path = join(directory, file);

@@ -11,7 +11,7 @@ import { effectiveReader } from '../../../objects/effective.ts';
 import { networksOf } from '../../../objects/networks.ts';
 import type { Dhcp } from '../../dhcp/dhcp.ts';
 import type { NodeIndex } from '../node-index.ts';
-import { followReservations } from '../set-states.ts';
+import { followReservations } from '../prepare-boot.ts';
 import { shownBootState } from '../states.ts';
 import { planAdoption } from './adopt.ts';
 import { identityOf, KnownMachines, match } from './match.ts';

@@ -1,37 +1,25 @@
 import { Fault } from '../../core/errors.ts';
 import { nodeFailure, type NodeResult } from '../../core/results.ts';
 import type { Origin } from '../../database/changeset.ts';
-import { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
-import type { Store } from '../../database/store.ts';
 import { tableNamed } from '../../database/tables.ts';
 import { type EffectiveReader, siteValue } from '../../objects/effective.ts';
 import { nodeAttribute } from '../../objects/node-attributes.ts';
 import type { Dhcp } from '../dhcp/dhcp.ts';
-import { type BootStates, planBootStates } from './states.ts';
+import type { BootStates } from './states.ts';
 
-export interface StateServices {
-  readonly store: Store;
-  readonly dhcp: Dhcp;
-}
-
-/** Brings nodes to a state: one change set for all of them, and then their reservations. */
-export async function setBootStates(
-  { store, dhcp }: StateServices,
+/** The results of nodes that were brought to a state, once their reservations have followed. */
+export async function withReservations(
+  dhcp: Dhcp,
+  snapshot: Snapshot,
+  results: readonly NodeResult[],
+  { first }: BootStates,
   origin: Origin,
-  nodes: readonly string[],
-  states: BootStates,
 ): Promise<readonly NodeResult[]> {
-  let planned: readonly NodeResult[] = [];
-  const { snapshot } = await store.change(origin, function* (head) {
-    const draft = new Draft(head);
-    planned = yield* planBootStates(draft, nodes, states);
-    return draft.changes();
-  });
-  const brought = planned.filter((result) => !('error' in result)).map(({ node }) => node);
-  const isOffline = states.first.kind === 'word' && states.first.word === 'offline';
+  const brought = results.filter((result) => !('error' in result)).map(({ node }) => node);
+  const isOffline = first.kind === 'word' && first.word === 'offline';
   const failure = await followReservations(dhcp, snapshot, brought, isOffline, origin);
-  return failure ? planned.map((one) => ('error' in one ? one : nodeFailure(one.node, failure))) : planned;
+  return failure ? results.map((one) => ('error' in one ? one : nodeFailure(one.node, failure))) : results;
 }
 
 /** What boots from the network needs an address; what is offline gets none. Returns why that failed. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { discreetly } from '../../src/dispatch/discreet.ts';
+import { redacted } from '../../src/dispatch/redacted.ts';
 import { snapshotOf } from '../harness/snapshot.ts';
 
 it('each node is looked at once, however many messages there are', async () => {
@@ -8,7 +8,7 @@ it('each node is looked at once, however many messages there are', async () => {
   const looked: string[] = [];
   const sees = (node: string): boolean => looked.push(node) > 0;
   const messages = nodes.map((node) => `${node} has no address.`);
-  const answer = await discreetly(snapshot, { ranges: { sees } }, async () => ({ shape: 'none', messages }));
+  const answer = await redacted(snapshot, { ranges: { sees } }, async () => ({ shape: 'none', messages }));
   expect(answer).toEqual({ shape: 'none', messages });
   expect(looked.sort()).toEqual(nodes.sort());
 });

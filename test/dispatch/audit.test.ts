@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { lineOf, shortened } from '../../src/dispatch/shortened.ts';
+import { lineOf, shortened } from '../../src/dispatch/audit.ts';
 
 it('keeps what is not long as it is', () => {
   expect(shortened('x'.repeat(2_048))).toBe('x'.repeat(2_048));

@@ -1,8 +1,9 @@
-import type { Answer, Scope } from '../commands/command.ts';
+import type { Answer, Ranges } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
 import { mapInSlices } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { allNodes } from '../objects/groups.ts';
+import type { BootServer } from '../services/boot/boot-server.ts';
 
 const hint = 'Something of a node that you may not know of stands in the way; ask somebody who has rights on it.';
 
@@ -10,14 +11,14 @@ const hint = 'Something of a node that you may not know of stands in the way; as
  * Acts for the whole cluster report whatever they meet, such as a node with the same address. Callers who may not know of the node do
  * not get messages about it, and a hint instead of sentences about it.
  */
-export async function discreetly(
+export async function redacted(
   snapshot: Snapshot,
-  { ranges: { sees } }: Pick<Scope, 'ranges'>,
+  { ranges: { sees } }: Ranges,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   if (!sees) return work();
   let unseen: ReadonlySet<string> | undefined;
-  const tells = (text: string): boolean => {
+  const isAboutUnseen = (text: string): boolean => {
     unseen ??= new Set(allNodes(snapshot).flatMap((node) => (sees(node) ? [] : node.toLowerCase())));
     return namesIn(text.toLowerCase()).some((name) => unseen!.has(name));
   };
@@ -25,12 +26,12 @@ export async function discreetly(
     const answer = await work();
     if (!('messages' in answer)) return answer;
     const seen = async (texts: readonly string[] = []): Promise<string[]> =>
-      (await mapInSlices(texts, (text) => (tells(text) ? [] : [text]))).flat();
+      (await mapInSlices(texts, (text) => (isAboutUnseen(text) ? [] : [text]))).flat();
     const notes = answer.notes === undefined ? {} : { notes: await seen(answer.notes) };
     return { ...answer, messages: await seen(answer.messages), ...notes };
   } catch (error) {
-    if (!(error instanceof Fault) || !error.sentences.some(tells)) throw error;
-    const sentences = [...new Set(error.sentences.map((text) => (tells(text) ? hint : text)))];
+    if (!(error instanceof Fault) || !error.sentences.some(isAboutUnseen)) throw error;
+    const sentences = [...new Set(error.sentences.map((text) => (isAboutUnseen(text) ? hint : text)))];
     const { kind, retryAfter } = error;
     throw new Fault(kind, sentences, { cause: error, ...(retryAfter === undefined ? {} : { retryAfter }) });
   }
@@ -40,7 +41,7 @@ export async function discreetly(
 const addressShape = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}|(?<![\da-f:])[\da-f]{0,4}(?::[\da-f]{0,4}){2,7}/gi;
 
 /** A node may fail because of another on the way to it, such as its hypervisor; whoever may not know of that one does not get its address. */
-export function discreetFailure({ ranges: { sees }, boot }: Pick<Scope, 'ranges' | 'boot'>, text: string): string {
+export function redactedFailure({ ranges: { sees } }: Ranges, boot: Pick<BootServer, 'index'>, text: string): string {
   if (!sees) return text;
   return text.replaceAll(addressShape, (address) => {
     const node = boot.index.byAddress(address);

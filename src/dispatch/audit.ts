@@ -1,6 +1,48 @@
 import { createHash } from 'node:crypto';
+import { Fault } from '../core/errors.ts';
 import { inSlices, type Sliced } from '../core/slices.ts';
+import type { AuditRecord } from '../database/database.ts';
 import { withoutUrlSecrets } from '../objects/secret-names.ts';
+import type { DispatchServices, Request } from './request.ts';
+
+type AuditServices = Pick<DispatchServices, 'audit' | 'store'>;
+
+export const auditRecord = (request: Request, status: string): AuditRecord => ({
+  time: Date.now(),
+  user: request.user,
+  client: request.client,
+  command: request.command.name,
+  noderange: shortened(request.range),
+  args: request.line,
+  status: [
+    status,
+    ...(request.dryRun ? ['(dry run)'] : []),
+    ...(request.note === '' ? [] : [`(${request.note})`]),
+  ].join(' '),
+  request: request.id,
+});
+
+/** On disk some time soon; nobody waits for it. */
+export function auditSoon({ audit, store }: AuditServices, request: Request, status: string): void {
+  if (audit) store.auditSoon(auditRecord(request, status));
+}
+
+export async function auditNow({ audit, store }: AuditServices, request: Request, status: string): Promise<void> {
+  if (audit) await store.audit(auditRecord(request, status));
+}
+
+/** Refusals and failed writes are on disk before the client hears of them. */
+export async function auditFailure(
+  services: AuditServices & Pick<DispatchServices, 'refusals'>,
+  request: Request,
+  error: unknown,
+): Promise<void> {
+  const status = error instanceof Fault && error.kind === 'denied' ? 'Denied' : 'Failed';
+  if (!services.audit) return;
+  if (status === 'Denied') await services.refusals.noteKnown(auditRecord(request, status));
+  else if (request.command.kind === 'query') auditSoon(services, request, status);
+  else await auditNow(services, request, status);
+}
 
 const longest = 2_048;
 const half = longest / 2;
