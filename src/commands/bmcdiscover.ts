@@ -5,14 +5,14 @@ import { hidden, withoutSecrets } from '../objects/secret-names.ts';
 import type { Found } from '../drivers/discovery.ts';
 import { query } from './command.ts';
 
-/** Whoever reads the line splits it at its commas, and what a service processor says of itself may hold anything. */
+/** Whoever reads the line splits it at its commas, and what a BMC says of itself may hold anything. */
 const field = (value: string): string =>
   value
     .replaceAll(/\p{Cc}+/gu, ' ')
     .replaceAll(',', ';')
     .trim();
 
-/** The reference system's line: address, model, serial number, user, password (never told), kind of node, hardware, MAC; then a note, if any. */
+/** The reference system's line: address, model, serial number, user, password (never shown), kind of node, hardware, MAC; then a note, if any. */
 export function discoveryLine({ address, kind, model, serial, mac, note }: Found, user: string): string {
   const fields = [address, model, serial, user, '', 'mp', kind === 'ipmi' ? 'bmc' : 'redfish', mac];
   return [...fields, ...(note === '' ? [] : [note])].map(field).join(',');

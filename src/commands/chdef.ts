@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
@@ -55,7 +55,7 @@ export const chdef = change({
     return definitionWords(args.type, args.names, args.attributes, modeFlags[args.mode ?? 'set']);
   },
   tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
-  *select(snapshot, args, { ranges }): Sliced<Selection> {
+  *select(snapshot, args, { ranges }): Interruptible<Selection> {
     const type = typeNamed(args.type);
     if (type.name === 'site') return noSelection;
     const { existing, missing } =
@@ -70,7 +70,7 @@ export const chdef = change({
   /** Each object is judged by what is said of it alone. */
   questions: (snapshot, args) =>
     'definitions' in args ? questionsOfAll(snapshot, typeNamed(args.type), args.definitions) : undefined,
-  *plan(draft, args, scope): Sliced<Answer> {
+  *plan(draft, args, scope): Interruptible<Answer> {
     const type = typeNamed(args.type);
     if ('definitions' in args) yield* defineAll(draft, type, args.definitions, scope);
     else if ('rename' in args) rename(draft, type, args, scope);
@@ -94,7 +94,7 @@ function* changeAlike(
   type: ObjectType,
   { names, attributes, mode = 'set' }: Changed,
   { ranges, selection }: Scope,
-): Sliced<void> {
+): Interruptible<void> {
   checkAttributeNames(type, attributes);
   if (type.name === 'site') return changeObject(draft, type, names, attributes, mode, ranges);
   const { objects: existing = [], missing = [] } = selection;
@@ -109,7 +109,11 @@ function rename(draft: Draft, type: ObjectType, args: { names: string; rename: s
   renameObject(draft, type, node, args.rename);
 }
 
-function* questionsOfAll(snapshot: Snapshot, type: ObjectType, definitions: Definitions): Sliced<readonly Question[]> {
+function* questionsOfAll(
+  snapshot: Snapshot,
+  type: ObjectType,
+  definitions: Definitions,
+): Interruptible<readonly Question[]> {
   const questions: Question[] = [];
   yield* eachInSlices(Object.keys(definitions), (name) => {
     const words = definitionWords(type.name, name, definitions[name]);
@@ -118,7 +122,7 @@ function* questionsOfAll(snapshot: Snapshot, type: ObjectType, definitions: Defi
   return questions;
 }
 
-function* wordsOfAll(type: string, definitions: Definitions): Sliced<string[]> {
+function* wordsOfAll(type: string, definitions: Definitions): Interruptible<string[]> {
   const words: string[] = [];
   yield* eachInSlices(Object.keys(definitions), (name) => {
     words.push(...definitionWords(type, name, definitions[name]));
@@ -132,7 +136,7 @@ function* defineAll(
   type: ObjectType,
   definitions: Definitions,
   { ranges, selection }: Scope,
-): Sliced<void> {
+): Interruptible<void> {
   yield* eachInSlices(Object.values(definitions), (given) => checkAttributeNames(type, given));
   yield* eachInSlices(selection.objects ?? [], (name) => {
     const current = objectAttributes(draft.base, type, name);

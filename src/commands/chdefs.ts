@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { Mode } from '../objects/assign.ts';
 import { refuseChanged } from '../objects/changed-since.ts';
@@ -36,7 +36,7 @@ const flagsOf = ({ mode = 'set' }: Args): readonly string[] => modeFlags[mode];
 const removalsOf = ({ remove = [] }: Args): readonly Definition[] =>
   remove.map((each) => ({ ...each, attributes: {} }));
 
-/** Changes, makes and removes objects of any types in one change, and tells what became of each; the policy knows it as chdef, and as rmdef. */
+/** Changes, makes and removes objects of any types in one change, and says what became of each; the policy knows it as chdef, and as rmdef. */
 export const chdefs = change({
   name: 'chdef',
   args,
@@ -48,12 +48,12 @@ export const chdefs = change({
     return { ...given, seen: revision === current.revision ? current : await store.past.at(current, revision) };
   },
   uses: ['store'],
-  *line(given): Sliced<string[]> {
+  *line(given): Interruptible<string[]> {
     const words = yield* wordsOfSet(given.set, flagsOf(given));
     return given.remove?.length ? [...words, 'rmdef', ...(yield* wordsOfSet(removalsOf(given), []))] : words;
   },
   tablesShown: (given) => tablesOfSet([...given.set, ...removalsOf(given)]),
-  *select(snapshot, given, { ranges }): Sliced<Selection> {
+  *select(snapshot, given, { ranges }): Interruptible<Selection> {
     const written = yield* writtenOf(snapshot, given, ranges);
     const removed = yield* removedOf(snapshot, given, ranges);
     refuseBoth(written, removed);
@@ -61,7 +61,7 @@ export const chdefs = change({
   },
   questions: (snapshot, given) =>
     given.set.length > 1 || given.remove?.length ? questionsOf(snapshot, given) : undefined,
-  *plan(draft, given, { ranges }): Sliced<Answer> {
+  *plan(draft, given, { ranges }): Interruptible<Answer> {
     const written = yield* writtenOf(draft.base, given, ranges);
     const removed = yield* removedOf(draft.base, given, ranges);
     const { seen } = given as Prepared;
@@ -83,7 +83,7 @@ export const chdefs = change({
 });
 
 /** What is written, each definition with the objects it is for. */
-function* writtenOf(snapshot: Snapshot, { set }: Args, ranges: RangeOptions): Sliced<Resolved[]> {
+function* writtenOf(snapshot: Snapshot, { set }: Args, ranges: RangeOptions): Interruptible<Resolved[]> {
   const all: Resolved[] = [];
   for (const each of set) {
     const type = typeNamed(each.type);
@@ -96,7 +96,7 @@ function* writtenOf(snapshot: Snapshot, { set }: Args, ranges: RangeOptions): Sl
 }
 
 /** What is removed; what is not there is gone already. */
-function* removedOf(snapshot: Snapshot, given: Args, ranges: RangeOptions): Sliced<Resolved[]> {
+function* removedOf(snapshot: Snapshot, given: Args, ranges: RangeOptions): Interruptible<Resolved[]> {
   const all: Resolved[] = [];
   for (const each of removalsOf(given)) {
     if (typeNamed(each.type).name === 'site') throw new Fault('invalid', 'The site cannot be removed.');
@@ -114,7 +114,7 @@ function refuseBoth(written: readonly Resolved[], removed: readonly Resolved[]):
         throw new Fault('invalid', `${type.name} ${name} is both among definitions and to be removed; decide for one.`);
 }
 
-function* questionsOf(snapshot: Snapshot, given: Args): Sliced<Question[]> {
+function* questionsOf(snapshot: Snapshot, given: Args): Interruptible<Question[]> {
   const removals = yield* questionsOfSet(snapshot, removalsOf(given), []);
   return [
     ...(yield* questionsOfSet(snapshot, given.set, flagsOf(given))),

@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import type { Metrics } from '../core/metrics.ts';
 import type { Loose } from '../core/loose.ts';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -199,7 +199,7 @@ export type Answer =
   | Rows
   | Items;
 
-/** What happens, told to a connection as it happens until that is over. */
+/** What happens, sent to a connection as it happens until that is over. */
 export interface EventStream {
   readonly shape: 'events';
   listen(open: () => Sink): Promise<void>;
@@ -244,13 +244,13 @@ export interface CommandBase<Args, Uses extends ServiceName = ServiceName> {
   /** What its arguments are, for whoever calls it from outside this program. */
   readonly args: TSchema;
   /** The argument line as the reference system writes it, secrets replaced: policies match on it and the audit log keeps it. */
-  line(args: Args): readonly string[] | Sliced<readonly string[]>;
+  line(args: Args): readonly string[] | Interruptible<readonly string[]>;
   /** Every account may run it for itself; no rule is asked. */
   readonly free?: boolean;
   /** Commands whose work it does too: the policy is asked for each of them, by `questions`. */
   also?(args: Args): readonly string[];
-  /** What the policy is asked, where one line for all that was selected does not tell it. */
-  questions?(snapshot: Snapshot, args: Args): Sliced<readonly Question[]> | undefined;
+  /** What the policy is asked, where one line for all that was selected is not enough. */
+  questions?(snapshot: Snapshot, args: Args): Interruptible<readonly Question[]> | undefined;
   /** What is read on the way, for which the policy is asked whether the caller may list it. */
   reads?(snapshot: Snapshot, args: Args): Question | undefined;
   /** What it acts on besides the nodes it selects; each is judged before anything is done. */
@@ -264,7 +264,7 @@ export interface CommandBase<Args, Uses extends ServiceName = ServiceName> {
     ranges: Ranges,
     permits: Permits,
     user: string,
-  ): Selection | Sliced<Selection>;
+  ): Selection | Interruptible<Selection>;
 }
 
 /** Reads one snapshot, at once. */
@@ -278,11 +278,11 @@ export interface Query<Args, Uses extends ServiceName = ServiceName> extends Com
 /** Computes a change set; dispatch commits it. Called anew if somebody else's change came first, so it must have no other effect. */
 export interface Change<Args, Uses extends ServiceName = ServiceName> extends CommandBase<Args, Uses> {
   readonly kind: 'change';
-  /** Slow work on the arguments before a change set is computed, such as hashing a password. The policy was not asked yet, so it tells nothing; `isLimited`: the policy does not allow the caller everything. */
+  /** Slow work on the arguments before a change set is computed, such as hashing a password. The policy was not asked yet, so it reveals nothing; `isLimited`: the policy does not allow the caller everything. */
   prepare?(args: Args, services: Pick<CommandServices, Uses>, isLimited: boolean): Promise<Args>;
   /** The revision of the change set that it takes back. */
   reverts?(args: Args): number | undefined;
-  plan(draft: Draft, args: Args, scope: Scope<Uses>): Answer | Sliced<Answer>;
+  plan(draft: Draft, args: Args, scope: Scope<Uses>): Answer | Interruptible<Answer>;
 }
 
 /** Does one thing outside the database, such as writing a file, for all it names at once; refuses before it touches anything. Outlives the client. */

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import { eventKinds } from '../core/event-kinds.ts';
 import { noSelection, query, type Question, selectNodes } from './command.ts';
 
@@ -35,6 +35,6 @@ export const events = query({
 });
 
 // oxlint-disable-next-line require-yield -- there is nothing to do in slices
-function* noQuestions(): Sliced<readonly Question[]> {
+function* noQuestions(): Interruptible<readonly Question[]> {
   return [];
 }

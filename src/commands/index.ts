@@ -1,18 +1,14 @@
-/** Every command, by the name of its file. */
+/** Every command; small relatives share a file. */
 export { bmcdiscover } from './bmcdiscover.ts';
 export { chdef } from './chdef.ts';
 export { chdefs } from './chdefs.ts';
 export { chvm } from './chvm.ts';
 export { clonevm } from './clonevm.ts';
 export { copycds } from './copycds.ts';
-export { delEntries } from './delEntries.ts';
+export { lsattributes, lstemplate, lstypes } from './descriptions.ts';
 export { events } from './events.ts';
 export { genimage } from './genimage.ts';
-export { getAttribs } from './getAttribs.ts';
-export { getTablesAllNodeAttribs } from './getTablesAllNodeAttribs.ts';
-export { getTablesAllRowAttribs } from './getTablesAllRowAttribs.ts';
-export { getTablesNodesAttribs } from './getTablesNodesAttribs.ts';
-export { gettoken } from './gettoken.ts';
+export { rbeacon, rbootseq, renergy, reventlog, rinv, rvitals } from './hardware.ts';
 export { imgexport } from './imgexport.ts';
 export { imgimport } from './imgimport.ts';
 export { imgpull } from './imgpull.ts';
@@ -20,63 +16,49 @@ export { imgrun } from './imgrun.ts';
 export { localrest } from './localrest.ts';
 export { lsanswers } from './lsanswers.ts';
 export { lsboot } from './lsboot.ts';
-export { lsattributes } from './lsattributes.ts';
 export { lschanges } from './lschanges.ts';
 export { lsdef } from './lsdef.ts';
 export { lsimage } from './lsimage.ts';
-export { lsleases } from './lsleases.ts';
 export { lspolicy } from './lspolicy.ts';
-export { lsrun } from './lsrun.ts';
 export { lsslp } from './lsslp.ts';
-export { lstemplate } from './lstemplate.ts';
-export { lstypes } from './lstypes.ts';
-export { lstoken } from './lstoken.ts';
-export { makedhcp } from './makedhcp.ts';
-export { makedns } from './makedns.ts';
-export { makehosts } from './makehosts.ts';
 export { makenetworks } from './makenetworks.ts';
-export { metrics } from './metrics.ts';
 export { mkdef } from './mkdef.ts';
 export { mkdefs } from './mkdefs.ts';
 export { mkvm } from './mkvm.ts';
-export { nodeadd } from './nodeadd.ts';
-export { nodech } from './nodech.ts';
+export { metrics, sd } from './monitoring.ts';
+export { lsleases, makedhcp, makedns, makehosts } from './name-services.ts';
+export { nodeadd, nodech, nodegrpch, nodels } from './node-columns.ts';
 export { nodediscoverls } from './nodediscoverls.ts';
 export { nodediscoverstart } from './nodediscoverstart.ts';
 export { nodediscoverstop } from './nodediscoverstop.ts';
-export { nodegrpch } from './nodegrpch.ts';
-export { nodels } from './nodels.ts';
 export { nodeset, nodesetStat } from './nodeset.ts';
 export { nodestat } from './nodestat.ts';
 export { packimage } from './packimage.ts';
-export { rbeacon } from './rbeacon.ts';
-export { rbootseq } from './rbootseq.ts';
-export { renergy } from './renergy.ts';
-export { reventlog } from './reventlog.ts';
 export { revert } from './revert.ts';
 export { rinstall } from './rinstall.ts';
-export { rinv } from './rinv.ts';
 export { rmdef } from './rmdef.ts';
 export { rmdefs } from './rmdefs.ts';
 export { rmigrate } from './rmigrate.ts';
 export { rmimage } from './rmimage.ts';
-export { rmtoken } from './rmtoken.ts';
 export { rmvm } from './rmvm.ts';
 export { rollbackimage } from './rollbackimage.ts';
 export { rpower } from './rpower.ts';
 export { rscan } from './rscan.ts';
 export { rsetboot } from './rsetboot.ts';
 export { rspconfig } from './rspconfig.ts';
-export { rvitals } from './rvitals.ts';
-export { sd } from './sd.ts';
-export { setAttribs } from './setAttribs.ts';
-export { setNodesAttribs } from './setNodesAttribs.ts';
+export { lsrun, stoprun } from './runs.ts';
 export { snapvm } from './snapvm.ts';
 export { sshkey } from './sshkey.ts';
-export { stoprun } from './stoprun.ts';
-export { tabdump } from './tabdump.ts';
-export { tabgrep } from './tabgrep.ts';
-export { tabrestore } from './tabrestore.ts';
+export {
+  getAttribs,
+  getTablesAllNodeAttribs,
+  getTablesAllRowAttribs,
+  getTablesNodesAttribs,
+  tabdump,
+  tabgrep,
+} from './table-readings.ts';
+export { delEntries, setAttribs, setNodesAttribs, tabrestore } from './table-writes.ts';
+export { gettoken, lstoken, rmtoken } from './tokens.ts';
 export { updatenode } from './updatenode.ts';
 export { xdcp } from './xdcp.ts';
 export { xdsh } from './xdsh.ts';

@@ -10,7 +10,7 @@ import { nodeArguments, query, selectNodes } from './command.ts';
 
 const statusTable = tableNamed('nodelist');
 
-/** Where nodes are in their boot: what they have fetched and told, and why one does not go on. */
+/** Where nodes are in their boot: what they have fetched and reported, and why one does not go on. */
 export const lsboot = query({
   name: 'lsboot',
   args: Type.Object(nodeArguments),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { tableNamed } from '../database/tables.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
@@ -88,7 +88,7 @@ export const lschanges = query({
   },
 });
 
-function* noQuestions(): Sliced<readonly Question[]> {
+function* noQuestions(): Interruptible<readonly Question[]> {
   yield;
   return [];
 }

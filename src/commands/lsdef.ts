@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import { chosenAttributes, objectAttributes, objectNames, siteObject } from '../objects/definitions.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { explainAttribute, ownAttributes } from '../objects/explain.ts';
@@ -46,7 +46,7 @@ export const lsdef = query({
       ...(chosen === undefined ? [] : ['-i', chosen]),
     ];
   },
-  select(snapshot, args, { ranges: usual }): Selection | Sliced<Selection> {
+  select(snapshot, args, { ranges: usual }): Selection | Interruptible<Selection> {
     const { names, short, refuseEmpty } = args;
     const type = typeNamed(args.type);
     const ranges = args.hiddenNodes ? { ...usual, hidden: true } : usual;

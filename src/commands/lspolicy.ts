@@ -19,7 +19,7 @@ export const lspolicy = query({
   select: () => everyNode,
   run(snapshot, { user, command, range, line, host }, { ranges }) {
     if (user === '' || command === '')
-      throw new Fault('missing-member', 'Say of whom and what to tell: ?user=NAME&command=COMMAND.');
+      throw new Fault('missing-member', 'Say whose rights to show: ?user=NAME&command=COMMAND.');
     const found = range === undefined ? undefined : expandRange(snapshot, range, ranges);
     const nodes = found && [...found.nodes, ...found.missed].sort();
     const question: PolicyQuestion = { user, addresses: host === undefined ? [] : [host], command, line, nodes };

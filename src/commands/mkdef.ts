@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import { checkAttributeNames, createObject, removeObject } from '../objects/define.ts';
 import { emptyRange, namedObjects, policyNodes, policyNodesInSlices } from '../objects/select.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
@@ -26,7 +26,7 @@ export const mkdef = change({
     return definitionWords(type, names, attributes, flags);
   },
   tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
-  *select(snapshot, { type: typeName, names }, { ranges }): Sliced<Selection> {
+  *select(snapshot, { type: typeName, names }, { ranges }): Interruptible<Selection> {
     const type = typeNamed(typeName);
     const { existing, missing } = namedObjects(snapshot, type, names, ranges);
     if (existing.length + missing.length === 0) throw emptyRange(names);
@@ -38,7 +38,11 @@ export const mkdef = change({
     if (template === undefined || isShipped(type, template)) return undefined;
     return { words: definitionWords(typeName, template), nodes: policyNodes(snapshot, type, [template]) };
   },
-  *plan(draft, { type: typeName, names, attributes: given, template, force }, { ranges, selection }): Sliced<Answer> {
+  *plan(
+    draft,
+    { type: typeName, names, attributes: given, template, force },
+    { ranges, selection },
+  ): Interruptible<Answer> {
     const type = typeNamed(typeName);
     const attributes = template === undefined ? given : fromTemplate(draft.base, type, template, given);
     checkAttributeNames(type, attributes);

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import { checkAttributeNames, createObject, type Given, removeObject } from '../objects/define.ts';
 import {
   questionsOfSet,
@@ -37,13 +37,13 @@ const flagsOf = ({ template, existing }: Args): string[] => [
   ...(template === undefined ? [] : ['--template', withoutSecrets(template)]),
 ];
 
-/** Makes objects of any types in one change, and tells what became of each; the policy knows it as mkdef. */
+/** Makes objects of any types in one change, and says what became of each; the policy knows it as mkdef. */
 export const mkdefs = change({
   name: 'mkdef',
   args,
   line: (given) => wordsOfSet(given.definitions, flagsOf(given)),
   tablesShown: ({ definitions }) => tablesOfSet(definitions),
-  *select(snapshot, { definitions }, { ranges }): Sliced<Selection> {
+  *select(snapshot, { definitions }, { ranges }): Interruptible<Selection> {
     const set = definitions.map((each) => resolved(snapshot, each, ranges));
     for (const [at, { existing, missing }] of set.entries())
       if (existing.length + missing.length === 0) throw emptyRange(definitions[at]!.names);
@@ -56,7 +56,11 @@ export const mkdefs = change({
     if (template === undefined || isShipped(type, template)) return undefined;
     return { words: definitionWords(type.name, template), nodes: policyNodes(snapshot, type, [template]) };
   },
-  *plan(draft, { definitions, template, existing: fate = 'refuse', members }, { ranges }: Scope): Sliced<Answer> {
+  *plan(
+    draft,
+    { definitions, template, existing: fate = 'refuse', members },
+    { ranges }: Scope,
+  ): Interruptible<Answer> {
     const set = definitions.map((each) => resolved(draft.base, each, ranges));
     const made: Resolved[] = [];
     for (const each of set) {

@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import type { NodeResult, NodeValue } from '../core/results.ts';
 import type { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -25,7 +25,7 @@ export interface NodeChange<
   /** Gives it back, whatever came of it. */
   release?(held: Held, scope: Scope<Uses>): Promise<void>;
   /** One result for each node; those with an error are left as they are. Called anew if another change came first. */
-  plan(draft: Draft, args: Args, scope: Scope<Uses>, held: Held): Sliced<readonly NodeResult[]>;
+  plan(draft: Draft, args: Args, scope: Scope<Uses>, held: Held): Interruptible<readonly NodeResult[]>;
   /** What follows on the nodes once it is committed; `again` has `work` done on some of them. */
   after(
     planned: readonly NodeResult[],

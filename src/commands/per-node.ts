@@ -103,7 +103,7 @@ export interface Task extends WorkerServices {
   readonly passOn?: (() => PassOn | undefined) | undefined;
   /** The turn that a node had to wait for has come: others may begin to wait for theirs. */
   begun(): void;
-  /** What is told is kept before the result of the node counts. */
+  /** What is reported is kept before the result of the node counts. */
   tell(effect: Effect): void;
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { JournalEntry } from '../database/database.ts';
 import { ownersNamed } from '../objects/groups.ts';
 import { JournalSight, madeIn } from '../objects/journal-sight.ts';
@@ -9,7 +9,7 @@ import { ownerOf } from '../objects/shown-changes.ts';
 import { tellsOfNodes } from '../objects/table-access.ts';
 import { type Answer, change, type Question, type Selection } from './command.ts';
 
-/** What the journal tells. */
+/** What the journal has. */
 interface Found {
   readonly reversal: Reversal | undefined;
   /** What stands in the way, if anything. */
@@ -49,7 +49,7 @@ export const revert = change({
     }
     return { ...args, found: { reversal, later, made: [...made] } satisfies Found };
   },
-  *select(snapshot, args, _services, permits, user): Sliced<Selection> {
+  *select(snapshot, args, _services, permits, user): Interruptible<Selection> {
     const { id } = args;
     const { reversal, made } = foundIn(args);
     const unknown = new Fault('unknown-object', `There is no change ${id} that you may see; GET /changes lists them.`);
@@ -70,7 +70,7 @@ export const revert = change({
     const nodes = objects.flatMap((name) => ownersNamed(snapshot, name));
     return { objects, nodes: nodes.length > 0 ? [...new Set(nodes)].sort() : undefined };
   },
-  *questions(snapshot, args): Sliced<readonly Question[]> {
+  *questions(snapshot, args): Interruptible<readonly Question[]> {
     const { id } = args;
     const { reversal } = foundIn(args);
     if (!reversal) return [{ words: [id], nodes: undefined }];
@@ -85,7 +85,7 @@ export const revert = change({
         : []),
     ];
   },
-  *plan(draft, args): Sliced<Answer> {
+  *plan(draft, args): Interruptible<Answer> {
     const { id } = args;
     const { reversal, later } = foundIn(args);
     if (!reversal || reversal.rows.length === 0)

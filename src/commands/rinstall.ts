@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { asTheyCome } from '../core/as-they-come.ts';
 import { Fault } from '../core/errors.ts';
 import { nodeFailure, type NodeResult } from '../core/results.ts';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import type { DeviceTarget } from '../drivers/devices.ts';
 import { effectiveReader } from '../objects/effective.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
@@ -77,7 +77,7 @@ export const rinstall = nodeChange({
     for (const watch of watches.values()) boot.watcher.release(watch);
     await boot.watcher.flush();
   },
-  *plan(draft, { state }, _scope, { targets, failed }): Sliced<readonly NodeResult[]> {
+  *plan(draft, { state }, _scope, { targets, failed }): Interruptible<readonly NodeResult[]> {
     return [...failed, ...(yield* planBootStates(draft, [...targets.keys()], statesOf(state)))];
   },
   async *after(planned, given, scope, { targets, watches }): AsyncIterable<readonly NodeResult[]> {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { removeObject } from '../objects/define.ts';
 import { allMembers } from '../objects/groups.ts';
@@ -14,12 +14,12 @@ export const rmdef = change({
   args: Type.Object({ type: Type.String(), names: Type.String() }),
   line: ({ type, names }) => definitionWords(type, names),
   tablesShown: ({ type }) => tablesBehind(typeNamed(type)),
-  *select(snapshot, { type, names }, { ranges }): Sliced<Selection> {
+  *select(snapshot, { type, names }, { ranges }): Interruptible<Selection> {
     const objects = existingObjects(snapshot, typeNamed(type), names, ranges);
     if (objects.length === 0) throw emptyRange(names);
     return { objects, nodes: yield* policyNodesInSlices(snapshot, typeNamed(type), objects, ranges.sees) };
   },
-  *plan(draft, { type: typeName }, { selection: { objects = [] }, ranges }): Sliced<Answer> {
+  *plan(draft, { type: typeName }, { selection: { objects = [] }, ranges }): Interruptible<Answer> {
     const type = typeNamed(typeName);
     const notes: string[] = [];
     yield* eachInSlices(objects, (name) => {

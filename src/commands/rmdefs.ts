@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import { mostUnknownNames } from '../objects/cluster.ts';
 import { removeObject } from '../objects/define.ts';
 import {
@@ -20,13 +20,13 @@ const args = Type.Object({
 
 const setOf = ({ definitions }: Arguments<typeof args>) => definitions.map((each) => ({ ...each, attributes: {} }));
 
-/** Removes objects of any types in one change, and tells what became of each; the policy knows it as rmdef. */
+/** Removes objects of any types in one change, and says what became of each; the policy knows it as rmdef. */
 export const rmdefs = change({
   name: 'rmdef',
   args,
   line: (given) => wordsOfSet(setOf(given), []),
   tablesShown: (given) => tablesOfSet(setOf(given)),
-  *select(snapshot, given, { ranges }): Sliced<Selection> {
+  *select(snapshot, given, { ranges }): Interruptible<Selection> {
     const set: Resolved[] = [];
     for (const each of setOf(given)) {
       const found = resolved(snapshot, each, ranges, mostUnknownNames);
@@ -40,7 +40,7 @@ export const rmdefs = change({
   },
   questions: (snapshot, given) =>
     given.definitions.length > 1 ? questionsOfSet(snapshot, setOf(given), []) : undefined,
-  *plan(draft, given, { ranges }): Sliced<Answer> {
+  *plan(draft, given, { ranges }): Interruptible<Answer> {
     const removed: string[] = [];
     const missed: { type: string; name: string }[] = [];
     for (const each of setOf(given)) {

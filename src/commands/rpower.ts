@@ -6,7 +6,7 @@ import { checkWord, onHardware, perNode } from './per-node.ts';
 
 const actions: readonly PowerAction[] = ['on', 'off', 'softoff', 'reset', 'boot', 'cycle', 'nmi', 'wake', 'suspend'];
 const readings: readonly string[] = ['stat', 'state', 'status', 'bmcstate'];
-/** For the service processor itself. */
+/** For the BMC itself. */
 const restart = 'bmcreboot';
 const controllerWords: readonly string[] = [restart, 'bmcstate'];
 const words: readonly string[] = [...actions, ...readings, restart];
@@ -39,7 +39,7 @@ export const rpower = perNode({
         (status === 'powering-on' && state === 'off') ||
         (before === state && (action === 'on' || status === 'powering-off'));
       if (status && !idle) task.tell({ kind: 'status', status });
-      // What these did, the state at the end does not tell.
+      // What these did, the state at the end does not show.
       if (before !== undefined && (action === 'boot' || action === 'softoff')) return { power: state, before };
       return usualValues.get(state) ?? { power: state };
     },

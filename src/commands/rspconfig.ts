@@ -42,13 +42,13 @@ export const rspconfig = perNode({
     const address = newAddress(given.set ?? {});
     if (address !== undefined && selection.nodes!.length > 1) {
       const count = selection.nodes!.length;
-      throw new Fault('invalid', `${address} cannot be the address of ${count} service processors; name one node.`);
+      throw new Fault('invalid', `${address} cannot be the address of ${count} BMCs; name one node.`);
     }
     return selection;
   },
 });
 
-/** The node's attribute follows its service processor, and the result says so. */
+/** The node's attribute follows its BMC, and the result says so. */
 async function move(processor: ServiceProcessor, set: Settings, address: string, task: Task): Promise<NodeValue> {
   const { signal } = task;
   const before = (await processor.get('ip', signal))['BMC IP'];

@@ -26,7 +26,7 @@ const args = Type.Object({
 
 export type UpdatenodeArgs = Arguments<typeof args>;
 
-/** The argument line; all three steps are what the command does when told nothing. */
+/** The argument line; all three steps are what the command does by default. */
 function updateLine({ files, synclist, software, scripts }: UpdatenodeArgs): string[] {
   if (files && software && scripts?.length === 0) return [];
   const scriptWords = scripts ? ['-P', ...(scripts.length > 0 ? [scripts.join(',')] : [])] : [];

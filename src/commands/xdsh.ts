@@ -21,7 +21,7 @@ const args = Type.Object({
   failsOnErrorOutput: Type.Boolean({ description: 'output on standard error is a failure' }),
 });
 
-/** What every node is told. */
+/** What every node gets. */
 interface Shell extends Pick<ShellRequest, 'seconds' | 'password' | 'silent' | 'tellsExit'> {
   readonly command: string;
   /** What the command reads, in base64. */

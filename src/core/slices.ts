@@ -36,7 +36,7 @@ export class Slices {
 export const requestSlices = new Slices();
 
 /** Work that may take long: it yields where it can be interrupted. */
-export type Sliced<T> = Generator<void, T, void>;
+export type Interruptible<T> = Generator<void, T, void>;
 
 /** Milliseconds for which work goes on before others get their turn: most has ended by then. */
 const firstSlice = 2;
@@ -48,7 +48,7 @@ const firstSteps = 3;
  * Does work that may take long; what has not ended soon goes on in slices, so that others get their turn in between. It fails when
  * `isInVain` says after such a turn that nobody wants its result any more.
  */
-export function inSlices<T>(work: Sliced<T>, isInVain?: () => boolean): T | Promise<T> {
+export function inSlices<T>(work: Interruptible<T>, isInVain?: () => boolean): T | Promise<T> {
   for (let taken = 0; taken < firstSteps; taken++) {
     const next = work.next();
     if (next.done) return next.value;
@@ -107,7 +107,7 @@ function workOnPiece<T>(list: readonly T[], from: number, work: (item: T) => voi
 }
 
 /** Does work that yields where nobody can wait for it. */
-export function atOnce<T>(work: Sliced<T>): T {
+export function atOnce<T>(work: Interruptible<T>): T {
   for (;;) {
     const next = work.next();
     if (next.done) return next.value;

@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import { inSlices, type Interruptible } from '../core/slices.ts';
 import { type JournalChanges, type JournalColumns, type JournalRow, overlay } from './changeset.ts';
 import { type Database, JournalGap } from './database.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -103,7 +103,7 @@ export function beyondJournal(wanted: string, oldest: Reach): Fault {
   );
 }
 
-function* undoAll(undone: Undone, sets: readonly JournalChanges[]): Sliced<void> {
+function* undoAll(undone: Undone, sets: readonly JournalChanges[]): Interruptible<void> {
   for (const changes of sets) {
     for (const table in changes) {
       let rows = undone.get(table);
@@ -140,7 +140,7 @@ function earlierOf(before: JournalColumns | null, after: JournalColumns | null):
   return after === null ? { row: before as Row } : { columns: before };
 }
 
-function* earlierState(base: Snapshot, undone: Undone, revision: number): Sliced<Snapshot> {
+function* earlierState(base: Snapshot, undone: Undone, revision: number): Interruptible<Snapshot> {
   const changed = new Map<string, Map<string, Row | undefined>>();
   for (const { name, volatile } of snapshotTables) {
     const rows = new Map<string, Row | undefined>();

@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import { inSlices, type Interruptible } from '../core/slices.ts';
 import {
   decodeChanges,
   encodeChanges,
@@ -15,7 +15,7 @@ import { Feed, type Listener, type Reload } from './feed.ts';
 import { Past } from './past.ts';
 import { Snapshot } from './snapshot.ts';
 
-type Compute = (head: Snapshot) => readonly RowChange[] | Sliced<readonly RowChange[]>;
+type Compute = (head: Snapshot) => readonly RowChange[] | Interruptible<readonly RowChange[]>;
 
 interface Committed {
   readonly revision: number;
@@ -238,7 +238,7 @@ export class Store {
   }
 
   /** The snapshot after it. */
-  *#compute(pending: Pending, head: Snapshot): Sliced<Snapshot> {
+  *#compute(pending: Pending, head: Snapshot): Interruptible<Snapshot> {
     const computed = pending.compute(head);
     const changes = 'next' in computed ? yield* computed : computed;
     pending.changes = encodeChanges(changes);

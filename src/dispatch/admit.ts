@@ -9,7 +9,7 @@ import {
   type ServiceName,
 } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { RangeOptions } from '../objects/cluster.ts';
 import { allMembers, indexGroups } from '../objects/groups.ts';
@@ -43,7 +43,7 @@ export function* admit(
   { services, request, run, command, permission }: Call,
   snapshot: Snapshot,
   judges: Judges = [snapshot],
-): Sliced<Admitted> {
+): Interruptible<Admitted> {
   const [judge] = judges;
   const { user, client, token, login, signal } = request;
   const isAlways = (name: string): boolean => policyOf(judge).alwaysAllows(user, name);
@@ -128,7 +128,7 @@ function* askPolicy(
   snapshot: Snapshot,
   whole: readonly Question[],
   judges: Judges,
-): Sliced<readonly Question[]> {
+): Interruptible<readonly Question[]> {
   for (const judge of judges) {
     indexGroups(judge);
     yield;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Fault } from '../core/errors.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { AuditRecord } from '../database/database.ts';
 import { withoutUrlSecrets } from '../objects/secret-names.ts';
 import type { DispatchServices, Request } from './request.ts';
@@ -48,7 +48,7 @@ const longest = 2_048;
 const half = longest / 2;
 const wordsAtOnce = 256;
 
-/** What the audit log keeps: a long text is cut in the middle, and its hash tells later whether a text is the one that was sent. */
+/** What the audit log keeps: a long text is cut in the middle, and its hash shows later whether a text is the one that was sent. */
 export function shortened(text: string): string {
   if (text.length <= longest) return text;
   return cut(text.slice(0, half), text.length, createHash('sha256').update(text).digest('hex'), text.slice(-half));
@@ -60,7 +60,7 @@ export interface Line {
   readonly line: string;
 }
 
-export const lineOf = (words: readonly string[] | Sliced<readonly string[]>): Line | Promise<Line> =>
+export const lineOf = (words: readonly string[] | Interruptible<readonly string[]>): Line | Promise<Line> =>
   'next' in words || words.length > wordsAtOnce ? inSlices(longLine(words)) : { words, line: shortened(joined(words)) };
 
 /** Without passwords in URLs. As `join` does, which takes longer for the few words that most lines have. */
@@ -70,13 +70,13 @@ function joined(words: readonly string[]): string {
   return text;
 }
 
-function* longLine(making: readonly string[] | Sliced<readonly string[]>): Sliced<Line> {
+function* longLine(making: readonly string[] | Interruptible<readonly string[]>): Interruptible<Line> {
   const words = 'next' in making ? yield* making : making;
   return { words, line: yield* shortenedWords(words) };
 }
 
 /** The same for many words: the whole text is never made. */
-function* shortenedWords(words: readonly string[]): Sliced<string> {
+function* shortenedWords(words: readonly string[]): Interruptible<string> {
   const hash = createHash('sha256');
   let [start, end, length] = ['', '', 0];
   for (let from = 0; from < words.length; from += wordsAtOnce) {

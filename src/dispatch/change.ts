@@ -1,5 +1,5 @@
-import type { Answer, Change, Command, Question } from '../commands/command.ts';
-import { inSlices, type Sliced } from '../core/slices.ts';
+import type { Answer, Change, Question } from '../commands/command.ts';
+import { inSlices, type Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import { Draft } from '../database/draft.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -43,12 +43,12 @@ async function prepared({ services, request, command, permission }: Call<Change<
   return { ...request, args: await command.prepare(request.args, usedServices(services, command), isLimited) };
 }
 
-export type Compute = (head: Snapshot) => Sliced<RowChange[]>;
+export type Compute = (head: Snapshot) => Interruptible<RowChange[]>;
 
 /** What computes the change set of a request in any state: admits it there, plans it, and checks all that comes of it. `plan` returns notes. */
 export function planned(
-  call: Call<Command<unknown>>,
-  plan: (draft: Draft, scope: Admitted) => Sliced<readonly string[]>,
+  call: Call,
+  plan: (draft: Draft, scope: Admitted) => Interruptible<readonly string[]>,
 ): Compute {
   const { services, request, run, command, permission } = call;
   return function* (head) {

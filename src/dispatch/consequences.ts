@@ -1,6 +1,6 @@
 import type { Question } from '../commands/command.ts';
 import { Fault } from '../core/errors.ts';
-import { atOnce, type Sliced } from '../core/slices.ts';
+import { atOnce, type Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { nodeTables } from '../database/tables.ts';
@@ -22,7 +22,7 @@ interface Consequences {
   readonly changes: readonly RowChange[];
   readonly permission: Permission;
   readonly questions: readonly Question[];
-  /** Of questions that no rule tells apart one. */
+  /** Of questions that no rule distinguishes one. */
   readonly different: readonly Question[];
   /** Nodes whose definition may differ afterwards, also by inheritance. */
   readonly affected: readonly string[];
@@ -40,7 +40,7 @@ export function* checkConsequences(
   permission: Permission,
   questions: readonly Question[],
   decides: readonly string[] = [],
-): Sliced<void> {
+): Interruptible<void> {
   const { user, command } = permission;
   const policy = policyOf(before);
   if (changes.length === 0 || policy.fullRights(user)) return;
@@ -67,7 +67,7 @@ function* differentQuestions(
   snapshot: Snapshot,
   { user, command }: Permission,
   questions: readonly Question[],
-): Sliced<readonly Question[]> {
+): Interruptible<readonly Question[]> {
   const policy = policyOf(snapshot);
   const classes = new Map<string, Question>();
   for (const question of questions) {
@@ -96,7 +96,7 @@ function checkAffected(change: Consequences): void {
   if (others.length > 0) checkAll(change, others);
 }
 
-function* checkTrust({ before, after, changes, permission, questions }: Consequences): Sliced<void> {
+function* checkTrust({ before, after, changes, permission, questions }: Consequences): Interruptible<void> {
   const trust = yield* trustChanges(before, after, changes);
   for (const { names, nodes, asking } of groupedByQuestion(trust, questions)) {
     for (const { words } of asking) {
@@ -164,7 +164,7 @@ function questionFinder(
  * What a rule's node range selects, and who is in a group that carries attributes, changes only with rights on all nodes that were
  * and will be in it. Nodes that are removed need no more than the right to remove them.
  */
-function* checkSets(change: Consequences): Sliced<void> {
+function* checkSets(change: Consequences): Interruptible<void> {
   const { before, after } = change;
   const exists = (node: string): boolean => after.get('nodelist', node) !== undefined;
   const ranges = yield* rangesOfRules(before, after);
@@ -182,7 +182,7 @@ function* checkSets(change: Consequences): Sliced<void> {
 
 type Sets = (readonly [was: ReadonlySet<string>, willBe: ReadonlySet<string>])[];
 
-function* rangesOfRules(before: Snapshot, after: Snapshot): Sliced<Sets> {
+function* rangesOfRules(before: Snapshot, after: Snapshot): Interruptible<Sets> {
   const expand = (snapshot: Snapshot, range: string): ReadonlySet<string> => {
     try {
       return rangeOfRule(snapshot, range);
@@ -222,7 +222,7 @@ const carriesAttributes = (snapshot: Snapshot, group: string): boolean =>
   nodeTables.some((table) => table.name !== 'nodelist' && effectiveReader(snapshot).ownRows(table, group).length > 0);
 
 /** Another's address, name, MAC, certificate, key or place is taken only with rights on that node. */
-function* checkClaims({ before, after, permission, different, affected: nodes }: Consequences): Sliced<void> {
+function* checkClaims({ before, after, permission, different, affected: nodes }: Consequences): Interruptible<void> {
   const made: Claims = new Map();
   for (const node of nodes) {
     yield;
@@ -260,7 +260,7 @@ function* checkMade(
   made: Claims,
   permission: Permission,
   questions: readonly Question[],
-): Sliced<void> {
+): Interruptible<void> {
   if (made.size === 0) return;
   const refusal = ({ node, what }: { node: string; what: string }, why: string): Fault =>
     new Fault(
@@ -287,7 +287,7 @@ function* checkMade(
     throw refusal(
       found,
       isNameClaim(claim)
-        ? 'whose machine a name leads to cannot be told. Give an address, or ask for a policy rule without a noderange.'
+        ? 'nobody knows whose machine a name leads to. Give an address, or ask for a policy rule without a noderange.'
         : 'it belongs to the management node or to a gateway, which needs a policy rule without a noderange.',
     );
   }
@@ -305,7 +305,7 @@ function isCoveredEverywhere(
 }
 
 /** In the hosts file such a name would lead the management node itself astray. */
-function* checkForeignNames({ before, after, permission, affected: nodes }: Consequences): Sliced<void> {
+function* checkForeignNames({ before, after, permission, affected: nodes }: Consequences): Interruptible<void> {
   for (const node of nodes) {
     yield;
     const known = foreignNames(before, node);

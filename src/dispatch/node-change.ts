@@ -68,7 +68,7 @@ async function tried(
 const shown = ({ sentTo }: AnyNodeChange, held: unknown, results: readonly NodeResult[]): readonly NodeResult[] =>
   results.map((result) =>
     'value' in result && sentTo
-      ? { node: result.node, value: { ...result.value, ...sentTo(held, result.node) } }
+      ? { node: result.node, value: Object.assign({}, result.value, sentTo(held, result.node)) }
       : result,
   );
 

@@ -21,7 +21,7 @@ async function runPast(call: Call<Query<unknown>>, current: Snapshot, at: string
   if (!command.showsPast?.(request.args))
     throw new Fault(
       'invalid',
-      `${command.name} cannot tell how this was: only definitions and tables are in the journal.`,
+      `${command.name} cannot show how this was: only definitions and tables are in the journal.`,
     );
   if (!command.free) checkCouldBeAllowed(current, permission);
   const past = await services.store.past.at(current, await revisionOf(services.store, current, 'at', at));

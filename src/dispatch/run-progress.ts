@@ -72,10 +72,10 @@ export class RunProgress {
     for (const { wake } of this.#watchers) wake();
   }
 
-  /** The last lines and all that comes until the end, or until the signal says to stop. Who reads slowly misses some, and is told so. */
+  /** The last lines and all that comes until the end, or until the signal says to stop. Who reads slowly misses some; a line says how many. */
   async *watch(signal: AbortSignal): AsyncIterable<Progress> {
-    const told = this.#lines.map((line) => ({ ...this.#now, line }));
-    const watcher: Watcher = { queue: told, missed: 0, wake: () => undefined };
+    const shown = this.#lines.map((line) => ({ ...this.#now, line }));
+    const watcher: Watcher = { queue: shown, missed: 0, wake: () => undefined };
     this.#watchers.add(watcher);
     const leave = (): void => watcher.wake();
     signal.addEventListener('abort', leave, { once: true });

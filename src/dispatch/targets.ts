@@ -29,7 +29,7 @@ function checkHost(snapshot: Snapshot, { permission }: Asked, name: string): voi
   const isNode = snapshot.get('nodelist', name) !== undefined;
   if (isAllowed(snapshot, permission, isNode ? [name] : undefined)) return;
   const { command } = permission;
-  // One sentence for nodes and other names: it does not tell which of them exist.
+  // One sentence for nodes and other names: it does not show which of them exist.
   throw refusal(
     permission,
     `run ${command} with the target "${shown(name)}": this needs a policy rule for ${command} that covers the target as a node, ` +

@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import { without } from '../database/past.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type Row, rowsOfNodePrefix, tableNamed } from '../database/tables.ts';
@@ -28,7 +28,7 @@ const lastingColumns = (table: string, row: Row): [string, string][] =>
 const mostNamed = 10;
 
 /** Refuses to write over what others have changed since the caller looked: all of it is named, and nothing is done. */
-export function* refuseChanged(then: Snapshot, now: Snapshot, set: readonly Resolved[]): Sliced<void> {
+export function* refuseChanged(then: Snapshot, now: Snapshot, set: readonly Resolved[]): Interruptible<void> {
   if (then.revision === now.revision) return;
   const changed: string[] = [];
   for (const each of set)

@@ -1,4 +1,4 @@
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import type { RangeOptions } from './cluster.ts';
 import type { Given } from './define.ts';
@@ -55,7 +55,7 @@ const wordsOf = ({ type, names, attributes }: Definition, flags: readonly string
     ? ['-t', 'site', ...flags, ...attributeWords(type, attributes)]
     : definitionWords(type, names, attributes, flags);
 
-export function* wordsOfSet(set: readonly Definition[], flags: readonly string[]): Sliced<string[]> {
+export function* wordsOfSet(set: readonly Definition[], flags: readonly string[]): Interruptible<string[]> {
   const words: string[] = [];
   yield* eachInSlices(set, (each) => {
     words.push(...wordsOf(each, flags));

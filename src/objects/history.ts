@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, inSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, inSlices, type Interruptible } from '../core/slices.ts';
 import { encodeChanges, type JournalRow } from '../database/changeset.ts';
 import type { JournalEntry } from '../database/database.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -81,7 +81,7 @@ const isWantedRow = ([table, [key]]: ChangedRow, { owners, tables }: Pick<Wanted
 
 const rowsPerStep = 500;
 
-function* summarise(entry: JournalEntry, wanted: Wanted, sight: JournalSight): Sliced<Summary | undefined> {
+function* summarise(entry: JournalEntry, wanted: Wanted, sight: JournalSight): Interruptible<Summary | undefined> {
   const tables = new Set<string>();
   const changes: ShownRow[] = [];
   let rows = 0;
@@ -118,7 +118,7 @@ export async function entryShown(
   throw await unknownEntry(store, revision);
 }
 
-function* rowsSeen(entry: JournalEntry, sight: JournalSight): Sliced<ChangedRow[]> {
+function* rowsSeen(entry: JournalEntry, sight: JournalSight): Interruptible<ChangedRow[]> {
   const rows: ChangedRow[] = [];
   let seen = 0;
   for (const row of rowsOf(entry)) {
@@ -143,7 +143,7 @@ export function* differences(
   to: Snapshot,
   wanted: Pick<Wanted, 'owners' | 'tables'>,
   sees: (row: ChangedRow) => boolean,
-): Sliced<ChangedRow[]> {
+): Interruptible<ChangedRow[]> {
   const found: ChangedRow[] = [];
   for (const table of wanted.tables ?? snapshotTables) {
     const keys = SortedMap.changedKeys(from.rows(table.name), to.rows(table.name)).sort();

@@ -1,5 +1,5 @@
 import { suggestion } from '../core/nearest.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { objectExists } from './definitions.ts';
@@ -27,7 +27,7 @@ interface Circumstances {
 }
 
 /** What looks wrong in a change set and is taken all the same: sentences for whoever made it. */
-export function* notesOn(changes: readonly RowChange[], circumstances: Circumstances): Sliced<string[]> {
+export function* notesOn(changes: readonly RowChange[], circumstances: Circumstances): Interruptible<string[]> {
   const notes: string[] = [];
   yield* eachInSlices(changes, (change) => {
     if (notes.length >= most) return;
@@ -114,7 +114,7 @@ export const goneGroupNote = (name: string, members: number): string =>
   `The group ${name} is gone; it had ${members === 1 ? '1 member' : `${members} members`}.`;
 
 /** Addresses that somebody else has already. */
-function* sharedAddresses(changes: readonly RowChange[], { after, sees }: Circumstances): Sliced<string[]> {
+function* sharedAddresses(changes: readonly RowChange[], { after, sees }: Circumstances): Interruptible<string[]> {
   const given = new Map<string, string>();
   for (const change of changes) {
     const ip = change.table === 'hosts' ? written(change, 'ip') : undefined;

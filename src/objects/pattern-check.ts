@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import { hasForm, formProblem } from '../database/checks.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -20,7 +20,7 @@ interface Stored {
 }
 
 /** Refuses patterns that cannot be computed, and such that give a node that exists a value that would be refused if it were written. */
-export function* checkPatterns(changes: readonly RowChange[], after: () => Snapshot): Sliced<void> {
+export function* checkPatterns(changes: readonly RowChange[], after: () => Snapshot): Interruptible<void> {
   const patterns: Stored[] = [];
   yield* eachInSlices(changes, (change) => addPatterns(patterns, change));
   for (const stored of patterns) {
@@ -50,7 +50,7 @@ function checkSyntax(stored: Stored): void {
 }
 
 /** Only nodes that get their value from here count. */
-function* checkResults(stored: Stored, reader: EffectiveReader): Sliced<void> {
+function* checkResults(stored: Stored, reader: EffectiveReader): Interruptible<void> {
   const { table, column, owner, value } = stored;
   const isNode = objectExists(reader.snapshot, nodeType, owner);
   for (const node of isNode ? [owner] : allMembers(reader.snapshot, owner)) {

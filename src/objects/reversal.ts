@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import { overlay } from '../database/changeset.ts';
 import type { JournalEntry } from '../database/database.ts';
 import type { Draft } from '../database/draft.ts';
@@ -48,7 +48,7 @@ export class Reversal {
     return [...new Set(this.rows.flatMap(([table, [key]]) => ownerOf(table, key) ?? []))].sort();
   }
 
-  *conflicts(snapshot: Snapshot): Sliced<Conflict[]> {
+  *conflicts(snapshot: Snapshot): Interruptible<Conflict[]> {
     const found: Conflict[] = [];
     yield* eachInSlices(this.rows, ([table, [key, before, after]]) => {
       const now = snapshot.get(table.name, key);
@@ -58,7 +58,7 @@ export class Reversal {
     return found;
   }
 
-  *apply(draft: Draft): Sliced<void> {
+  *apply(draft: Draft): Interruptible<void> {
     yield* eachInSlices(this.rows, ([{ name, volatile }, [key, before, after]]) => {
       if (before === null) draft.remove(name, key);
       else if (after === null) draft.putStored(name, without(before as Row, volatile));
@@ -67,7 +67,7 @@ export class Reversal {
   }
 
   /** What is put back, as arguments that policies judge. */
-  *words(): Sliced<string[]> {
+  *words(): Interruptible<string[]> {
     const words = new Set<string>();
     yield* eachInSlices(this.rows, ([table, [key, before, after]]) => {
       const { columns } = table;

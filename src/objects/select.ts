@@ -1,6 +1,6 @@
 import { Fault } from '../core/errors.ts';
 import { isNodeName } from '../core/object-names.ts';
-import { atOnce, type Sliced } from '../core/slices.ts';
+import { atOnce, type Interruptible } from '../core/slices.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { expandRange, mostUnknownNames, type RangeOptions } from './cluster.ts';
 import { objectExists } from './definitions.ts';
@@ -73,7 +73,7 @@ export function* policyNodesInSlices(
   type: ObjectType,
   names: readonly string[],
   sees?: RangeOptions['sees'],
-): Sliced<readonly string[] | undefined> {
+): Interruptible<readonly string[] | undefined> {
   return type === groupType ? yield* ownersInSlices(snapshot, names, sees) : type === nodeType ? names : undefined;
 }
 
@@ -83,12 +83,16 @@ export const readSelection = (
   type: ObjectType,
   objects: readonly string[],
   sees?: RangeOptions['sees'],
-): Selection | Sliced<Selection> =>
+): Selection | Interruptible<Selection> =>
   type === groupType
     ? readGroups(snapshot, objects, sees)
     : { objects, nodes: type === nodeType ? objects : undefined };
 
-function* readGroups(snapshot: Snapshot, objects: readonly string[], sees: RangeOptions['sees']): Sliced<Selection> {
+function* readGroups(
+  snapshot: Snapshot,
+  objects: readonly string[],
+  sees: RangeOptions['sees'],
+): Interruptible<Selection> {
   return { objects, nodes: yield* ownersInSlices(snapshot, objects, sees) };
 }
 
@@ -101,7 +105,7 @@ function* ownersInSlices(
   snapshot: Snapshot,
   names: readonly string[],
   sees: RangeOptions['sees'],
-): Sliced<readonly string[]> {
+): Interruptible<readonly string[]> {
   const nodes = new Set<string>();
   for (const group of names) {
     const owners = ownersNamed(snapshot, group);

@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, type Interruptible } from '../core/slices.ts';
 import type { Columns, Draft } from '../database/draft.ts';
 import { secretColumns } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -131,7 +131,7 @@ export function writableTable(name: string): Table {
 const noValue = 'NULL';
 
 /** Changes all rows that match, or makes the one row the keys describe. */
-export function* writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): Sliced<void> {
+export function* writeRows(draft: Draft, table: Table, keys: Row, given: Row, sees?: Sees): Interruptible<void> {
   const columns: Record<string, string | undefined> = {};
   for (const [column, value] of Object.entries(given)) {
     columns[column] = value === noValue || (column === 'disable' && value === '') ? undefined : value;

@@ -1,5 +1,5 @@
 import { Fault } from '../core/errors.ts';
-import { eachInSlices, mapInSlices, type Sliced } from '../core/slices.ts';
+import { eachInSlices, mapInSlices, type Interruptible } from '../core/slices.ts';
 import { type Draft, redacted } from '../database/draft.ts';
 import { secretColumns } from '../database/secret-columns.ts';
 import type { Snapshot } from '../database/snapshot.ts';
@@ -40,7 +40,7 @@ export const hashedRows = (rows: readonly Row[]): Promise<Row[]> =>
   );
 
 /** Puts rows into the table, in the place of all it has or beside them. A row takes the place of a stored one as a whole. */
-export function* restoreTable(draft: Draft, table: Table, rows: readonly Row[], add: boolean): Sliced<void> {
+export function* restoreTable(draft: Draft, table: Table, rows: readonly Row[], add: boolean): Interruptible<void> {
   const keys = new Map<string, number>();
   yield* eachInSlices(rows.keys(), (number) => {
     const row = rows[number]!;

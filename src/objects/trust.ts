@@ -1,5 +1,5 @@
 import type { Rule } from '../access/policy.ts';
-import type { Sliced } from '../core/slices.ts';
+import type { Interruptible } from '../core/slices.ts';
 import type { RowChange } from '../database/changeset.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { type Row, type Table, tableNamed, tables } from '../database/tables.ts';
@@ -18,7 +18,11 @@ export interface TrustChange {
 }
 
 /** What decides trust in a change set, by what is in effect afterwards. Rows that go with their node decide nothing. */
-export function* trustChanges(before: Snapshot, after: Snapshot, changes: readonly RowChange[]): Sliced<TrustChange[]> {
+export function* trustChanges(
+  before: Snapshot,
+  after: Snapshot,
+  changes: readonly RowChange[],
+): Interruptible<TrustChange[]> {
   const isGone = (name: string): boolean =>
     before.get('nodelist', name) !== undefined && after.get('nodelist', name) === undefined;
   const found: TrustChange[] = [];

@@ -36,6 +36,16 @@ describe('--detach', { timeout: 300_000 }, () => {
     expect(bmcs.state(0).power).toBe('on');
   });
 
+  it('is not needed for a dry run, which says whom the command would be sent to and sends nothing', async () => {
+    const { power, changes } = bmcs.state(0);
+    expect(await run('rpower', 'i1,t0', power === 'on' ? 'off' : 'on', '--dry-run')).toEqual({
+      code: 1,
+      stdout: `i1: dry run mgt=ipmi address=${bmcs.addresses[0]!}\n`,
+      stderr: expect.stringMatching(/^t0: .*mgt is not set/),
+    });
+    expect(bmcs.state(0)).toMatchObject({ power, changes });
+  });
+
   it('does not wait for commands on nodes, whose output is there later', async () => {
     const script = 'echo $LAB_NAME; while [ $LAB_NAME = t1 ] && [ ! -e "$HOME/go" ]; do sleep 0.1; done; echo end';
     const id = await leave('xdsh', 't0,t1', '--detach', script);

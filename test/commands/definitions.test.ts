@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { chdef } from '../../src/commands/chdef.ts';
 import { lsdef } from '../../src/commands/lsdef.ts';
 import { mkdef } from '../../src/commands/mkdef.ts';
-import { nodels } from '../../src/commands/nodels.ts';
+import { nodels } from '../../src/commands/node-columns.ts';
 import { rmdef } from '../../src/commands/rmdef.ts';
 import { Draft } from '../../src/database/draft.ts';
 import { snapshotTables } from '../../src/database/tables.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { maximumTokens } from '../../src/access/account-tokens.ts';
 import { expiryText, hashToken } from '../../src/access/tokens.ts';
-import { gettoken } from '../../src/commands/gettoken.ts';
+import { gettoken } from '../../src/commands/tokens.ts';
 import { Runs } from '../../src/dispatch/runs.ts';
 import { keepHouse } from '../../src/housekeeping.ts';
 import { answerOf, memoryStore, type TestStore } from '../harness/store.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isCryptHash, verifyPassword } from '../../src/access/crypt.ts';
-import { delEntries } from '../../src/commands/delEntries.ts';
-import { getAttribs } from '../../src/commands/getAttribs.ts';
-import { getTablesAllNodeAttribs } from '../../src/commands/getTablesAllNodeAttribs.ts';
-import { getTablesAllRowAttribs } from '../../src/commands/getTablesAllRowAttribs.ts';
-import { getTablesNodesAttribs } from '../../src/commands/getTablesNodesAttribs.ts';
-import { setAttribs } from '../../src/commands/setAttribs.ts';
-import { setNodesAttribs } from '../../src/commands/setNodesAttribs.ts';
+import { delEntries, setAttribs, setNodesAttribs } from '../../src/commands/table-writes.ts';
+import {
+  getAttribs,
+  getTablesAllNodeAttribs,
+  getTablesAllRowAttribs,
+  getTablesNodesAttribs,
+} from '../../src/commands/table-readings.ts';
 import { keyOf, type Row, tableNamed } from '../../src/database/tables.ts';
 import { answerOf, memoryStore, type TestStore } from '../harness/store.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { atOnce, inSlices, mapInSlices, type Sliced, Slices } from '../../src/core/slices.ts';
+import { atOnce, inSlices, mapInSlices, type Interruptible, Slices } from '../../src/core/slices.ts';
 
 function spin(milliseconds: number): void {
   const end = performance.now() + milliseconds;
@@ -70,7 +70,7 @@ test('who waits for work gets what it returned or threw, and the rest goes on', 
 });
 
 describe('work that yields', () => {
-  function* counting(to: number, milliseconds: number): Sliced<number> {
+  function* counting(to: number, milliseconds: number): Interruptible<number> {
     let count = 0;
     for (; count < to; count++) {
       spin(milliseconds);

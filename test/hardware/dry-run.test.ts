@@ -88,7 +88,7 @@ describe('a dry run', () => {
     expect(bmcs.state(0)).toMatchObject({ power: 'off', changes });
     expect(arrived).toBe(0);
     expect(await statuses('rpower')).toEqual(['Allowed (dry run)']);
-    const run = await server.ok('GET', `/runs/${reply.headers['x-muster-run']}`);
+    const run = await server.ok('GET', `/runs/${String(reply.headers['x-muster-run'])}`);
     expect(run).toMatchObject({ state: 'finished', nodes: 4, ok: 3, failed: 1, errorcode: 1 });
     // The same without dryRun reaches it.
     await server.ok('PUT', '/nodes/i1/power', { action: 'on' });

@@ -32,9 +32,9 @@ const rooms: Readonly<Record<keyof typeof readers, readonly string[]>> = {
   ],
   logins: ['objects/accounts.ts', 'access/logins.ts'],
   tokens: [
-    'commands/gettoken.ts',
-    'commands/lstoken.ts',
-    'commands/rmtoken.ts',
+    'commands/tokens.ts',
+    'commands/tokens.ts',
+    'commands/tokens.ts',
     'access/tokens.ts',
     'access/account-tokens.ts',
   ],

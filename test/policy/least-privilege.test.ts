@@ -463,10 +463,10 @@ describe('what belongs to another node', () => {
     await server.ok('PUT', '/nodes/n1', { bmc: '' });
   });
 
-  it('cannot be told of a name', async () => {
+  it('is not known of a name', async () => {
     await rules(speaks, mine);
-    expect(await expectRefused('PUT', '/nodes/n1', { bmc: 'bmc10.example.org' })).toContain('cannot be told');
-    expect(await expectRefused('PUT', '/nodes/n1', { mac: '52:54:00:00:00:01!elsewhere' })).toContain('cannot be told');
+    expect(await expectRefused('PUT', '/nodes/n1', { bmc: 'bmc10.example.org' })).toContain('nobody knows whose machine');
+    expect(await expectRefused('PUT', '/nodes/n1', { mac: '52:54:00:00:00:01!elsewhere' })).toContain('nobody knows whose machine');
     await expectDone('PUT', '/nodes/n1', {
       ip: '10.7.0.1',
       'nicips.eth1': '10.7.0.2',
@@ -722,7 +722,7 @@ describe('the policy explains', () => {
     await rules({ commands: 'lspolicy' });
     expect((await explain({ user: 'op', command: 'lspolicy' }, op)).json.allowed).toBe(true);
     expect((await explain({ user: 'op' })).json.error).toEqual([
-      'Say of whom and what to tell: ?user=NAME&command=COMMAND.',
+      'Say whose rights to show: ?user=NAME&command=COMMAND.',
     ]);
   });
 });

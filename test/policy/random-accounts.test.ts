@@ -41,7 +41,8 @@ function takesLong(request: Request, policy: Policy): boolean {
   const { row } = request;
   const asked = askedBy(request);
   if (['lsslp', 'bmcdiscover'].includes(row.command.name)) return asked.some((each) => mayAtAll(policy, each));
-  const isHardware = row.command.kind === 'per-node' && !['xdsh', 'xdcp', 'updatenode'].includes(row.command.name);
+  const { kind, name } = row.command;
+  const isHardware = name === 'rinstall' || (kind === 'per-node' && !['xdsh', 'xdcp', 'updatenode'].includes(name));
   return isHardware && asked.some((each) => mayOn(policy, each, silentNode));
 }
 

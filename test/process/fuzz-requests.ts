@@ -36,7 +36,9 @@ const typeOfCollection: Readonly<Record<string, string>> = {
   globalconf: 'site',
 };
 /** What works on nodes would talk to whatever address the other requests have given them; a stream of events does not end. */
-const offered = endpoints.filter(({ command, reply }) => command.kind !== 'per-node' && reply !== 'events');
+const offered = endpoints.filter(
+  ({ command, reply }) => command.kind !== 'per-node' && command.name !== 'rinstall' && reply !== 'events',
+);
 const tableNames = [...tables.keys()];
 
 /** A request made from an endpoint row, more or less spoilt. */

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type SQLite from 'better-sqlite3';
 import { compileCache } from '../../core/compile-cache.ts';
 import { programFile } from '../../core/home.ts';
-import { inSlices, type Sliced } from '../../core/slices.ts';
+import { inSlices, type Interruptible } from '../../core/slices.ts';
 import {
   groupVolatile,
   joinChanges,
@@ -158,7 +158,7 @@ export class SqliteDatabase implements Database {
   }
 
   /** The change sets as text, but for parts of long ones, which the worker gets as soon as they are made. */
-  *#texts(id: number, sets: readonly ChangeSet[]): Sliced<ChangeSetText[]> {
+  *#texts(id: number, sets: readonly ChangeSet[]): Interruptible<ChangeSetText[]> {
     const texts: ChangeSetText[] = [];
     for (const [set, { sequence, changes, journal }] of sets.entries()) {
       if (!journal) {
@@ -265,7 +265,7 @@ export class SqliteDatabase implements Database {
     return stored.sort((a, b) => a.ordinal - b.ordinal).map(({ key }) => key);
   }
 
-  *#ordinals(table: string): Sliced<{ readonly ordinal: number; readonly key: string }[]> {
+  *#ordinals(table: string): Interruptible<{ readonly ordinal: number; readonly key: string }[]> {
     const page = this.#reader.prepare(this.#statements.selectOrdinals(table)).raw();
     const found: { ordinal: number; key: string }[] = [];
     for (let last = tableNamed(table).keys.map(() => ''); ; ) {

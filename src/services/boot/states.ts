@@ -1,6 +1,6 @@
 import { Fault } from '../../core/errors.ts';
-import { nodeFailure, type NodeResult } from '../../core/results.ts';
-import { eachInSlices, type Sliced } from '../../core/slices.ts';
+import { type NodeResult, nodeFailure } from '../../core/results.ts';
+import { eachInSlices, type Interruptible } from '../../core/slices.ts';
 import type { Draft } from '../../database/draft.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled, type Row, tableNamed } from '../../database/tables.ts';
@@ -110,7 +110,7 @@ export function* planBootStates(
   { first, rest }: BootStates,
   /** What the nodes are by then, where the draft itself changes that. */
   snapshot = draft.base,
-): Sliced<NodeResult[]> {
+): Interruptible<NodeResult[]> {
   const reader = effectiveReader(snapshot);
   if (first.kind === 'image' && first.name !== undefined) imageNamed(draft.base, first.name);
   const results: NodeResult[] = [];

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import type { Sliced } from '../../core/slices.ts';
+import type { Interruptible } from '../../core/slices.ts';
 import type { Snapshot } from '../../database/snapshot.ts';
 import { isEnabled } from '../../database/tables.ts';
 import { namesInRange } from '../../objects/cluster.ts';
@@ -29,7 +29,7 @@ export function hypervisorsNamed(snapshot: Snapshot, text: string): readonly str
  * The hypervisors that the definitions name for nodes with that mgt: by the attributes vmhost and migrationdest of machines, by a hosttype of their own, and by
  * moves that muster has begun.
  */
-export function* hypervisorsIn(snapshot: Snapshot, mgt: string): Sliced<ReadonlySet<string>> {
+export function* hypervisorsIn(snapshot: Snapshot, mgt: string): Interruptible<ReadonlySet<string>> {
   const reader = effectiveReader(snapshot);
   /** Values that were looked at: thousands of machines have the same few. */
   const seen = new Set<string>();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rpower } from '../../../src/commands/rpower.ts';
-import { rvitals } from '../../../src/commands/rvitals.ts';
+import { rvitals } from '../../../src/commands/hardware.ts';
 import { Devices } from '../../../src/drivers/devices.ts';
 import { Governor } from '../../../src/drivers/governor.ts';
 import { Hardware } from '../../../src/drivers/hardware.ts';

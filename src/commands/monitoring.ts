@@ -1,11 +1,25 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import { mapInSlices } from '../core/slices.ts';
+import { objectNames } from '../objects/definitions.ts';
 import { effectiveReader, listItems } from '../objects/effective.ts';
 import { nodeAttribute } from '../objects/node-attributes.ts';
-import { objectNames } from '../objects/definitions.ts';
 import { nodeType } from '../objects/types.ts';
-import { nodeArguments, query, selectNodes } from './command.ts';
+import { everyNode, noArguments, nodeArguments, noLine, query, selectNodes } from './command.ts';
+
+/** What the service counts about itself, for Prometheus. It speaks of commands and counts of nodes, not of nodes. */
+export const metrics = query({
+  name: 'metrics',
+  args: noArguments,
+  uses: ['metrics'],
+  line: noLine,
+  select: () => everyNode,
+  run: (_snapshot, _args, { metrics: collected }) => ({
+    shape: 'text',
+    type: 'text/plain; version=0.0.4; charset=utf-8',
+    text: collected.text(),
+  }),
+});
 
 /** Attributes that become labels. */
 const labelled = ['rack', 'room', 'os', 'arch', 'provmethod'] as const;

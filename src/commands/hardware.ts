@@ -1,0 +1,104 @@
+import { Type } from 'typebox';
+import { Fault } from '../core/errors.ts';
+import type { NodeValue } from '../core/results.ts';
+import { inventoryKinds, vitalsKinds } from '../drivers/capabilities.ts';
+import { kindsIn } from '../drivers/kinds.ts';
+import { withoutSecrets } from '../objects/secret-names.ts';
+import { shownSettings } from '../objects/shown-arguments.ts';
+import { checkWord, onHardware, perNode } from './per-node.ts';
+
+const kindsArgument = { kinds: Type.Array(Type.String(), { description: 'none, or all: everything' }) };
+
+const vitalsIn = (kinds: readonly string[]) => kindsIn('vitals', vitalsKinds, kinds);
+
+export const rvitals = perNode({
+  ...onHardware(
+    'rvitals',
+    'vitals',
+    kindsArgument,
+    (vitals, { kinds }, { signal }) => vitals.read(vitalsIn(kinds), signal),
+    ({ kinds }) => void vitalsIn(kinds),
+  ),
+  line: ({ kinds }) => (kinds.length === 0 ? ['all'] : kinds),
+});
+
+const inventoryIn = (kinds: readonly string[]) => kindsIn('inventory', inventoryKinds, kinds);
+
+export const rinv = perNode({
+  ...onHardware(
+    'rinv',
+    'inventory',
+    kindsArgument,
+    (inventory, { kinds }, { signal }) => inventory.read(inventoryIn(kinds), signal),
+    ({ kinds }) => void inventoryIn(kinds),
+  ),
+  line: ({ kinds }) => (kinds.length === 0 ? ['all'] : kinds),
+});
+
+const energyArguments = {
+  attributes: Type.Array(Type.String(), { description: 'those to read; none, or all: everything' }),
+  set: Type.Optional(Type.Object({ attribute: Type.String(), value: Type.String() })),
+};
+
+export const renergy = perNode({
+  ...onHardware('renergy', 'energy', energyArguments, async (energy, { attributes, set }, { signal }) => {
+    if (!set) return energy.read(attributes.includes('all') ? [] : attributes, signal);
+    await energy.set(set.attribute, set.value, signal);
+    return {};
+  }),
+  line({ attributes, set }) {
+    if (set) return shownSettings({ [set.attribute]: set.value });
+    return attributes.length === 0 ? ['all'] : attributes;
+  },
+  outlivesClient: ({ set }) => set !== undefined,
+});
+
+export const reventlog = perNode({
+  ...onHardware(
+    'reventlog',
+    'eventLog',
+    { clear: Type.Boolean() },
+    async (log, { clear }, { signal }): Promise<NodeValue> => {
+      if (!clear) return { eventlog: await log.read(signal) };
+      await log.clear(signal);
+      return {};
+    },
+  ),
+  line: ({ clear }) => [clear ? 'clear' : 'all'],
+  outlivesClient: ({ clear }) => clear,
+});
+
+const beaconActions = ['on', 'off', 'blink', 'stat'] as const;
+type BeaconAction = Exclude<(typeof beaconActions)[number], 'stat'>;
+
+export const rbeacon = perNode({
+  ...onHardware(
+    'rbeacon',
+    'beacon',
+    { action: Type.String({ description: 'on, off, blink; stat reads' }) },
+    async (beacon, { action }, { signal }) => {
+      if (action !== 'stat') {
+        await beacon.set(action as BeaconAction, signal);
+        return { beacon: action };
+      }
+      if (!beacon.state) throw new Fault('invalid', 'its BMC does not report the state of its beacon.');
+      return { beacon: await beacon.state(signal) };
+    },
+    ({ action }) => checkWord(action, beaconActions, 'beacon action'),
+  ),
+  line: ({ action }) => [withoutSecrets(action)],
+  outlivesClient: ({ action }) => action !== 'stat',
+});
+
+const sequenceArguments = {
+  order: Type.Optional(Type.Array(Type.String(), { description: 'what comes first; without it the order is read' })),
+};
+
+export const rbootseq = perNode({
+  ...onHardware('rbootseq', 'bootSequence', sequenceArguments, async (sequence, { order }, { signal }) => {
+    if (order) await sequence.set(order, signal);
+    return { bootorder: (await sequence.get(signal)).join(',') };
+  }),
+  line: ({ order }) => (order === undefined ? [] : [withoutSecrets(order.join(','))]),
+  outlivesClient: ({ order }) => order !== undefined,
+});
