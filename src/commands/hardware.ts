@@ -1,8 +1,7 @@
 import { Type } from 'typebox';
 import { Fault } from '../core/errors.ts';
 import type { NodeValue } from '../core/results.ts';
-import { inventoryKinds, vitalsKinds } from '../drivers/capabilities.ts';
-import { kindsIn } from '../drivers/kinds.ts';
+import { inventoryKinds, kindsIn, vitalsKinds } from '../drivers/capabilities.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { shownSettings } from '../objects/shown-arguments.ts';
 import { checkWord, onHardware, perNode } from './per-node.ts';

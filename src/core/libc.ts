@@ -66,11 +66,15 @@ let loadedLibcrypt: Libcrypt | undefined;
 
 /** Loaded at the first call. */
 export const libc = (): Libc =>
-  (loadedLibc ??= load(['libc.so.6'], libcPrototypes, 'muster runs on systems with glibc'));
+  (loadedLibc ??= load<Libc>(['libc.so.6'], libcPrototypes, 'muster runs on systems with glibc'));
 
 /** Loaded at the first call. Its name differs from distribution to distribution. */
 export const libcrypt = (): Libcrypt =>
-  (loadedLibcrypt ??= load(['libcrypt.so.1', 'libcrypt.so.2'], libcryptPrototypes, 'install libcrypt1 (libxcrypt)'));
+  (loadedLibcrypt ??= load<Libcrypt>(
+    ['libcrypt.so.1', 'libcrypt.so.2'],
+    libcryptPrototypes,
+    'install libcrypt1 (libxcrypt)',
+  ));
 
 /** The functions of the first of these libraries that is there. */
 function load<T>(names: readonly string[], prototypes: Readonly<Record<keyof T, string>>, remedy: string): T {

@@ -27,7 +27,7 @@ function shelfDriver(): Driver<string> {
     name: 'shelf',
     offers: ['virtualMachine'],
     attributes: ['vmhost'],
-    target: ({ name }) => ({ device: 'shelf', width: 1, access: name }),
+    target: ({ name }) => ({ device: 'shelf', address: 'shelf', width: 1, access: name }),
     connect: (node) => ({
       virtualMachine: {
         makeMaster: async ({ name }) => ({ name, storage: `shelf of ${node}`, definition: 'plain', message: 'copied' }),
