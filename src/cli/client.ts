@@ -1,10 +1,8 @@
-import type { Socket } from 'node:net';
-import { bareSocket } from './bare-socket.ts';
-import { builtin } from './builtin.ts';
+import net, { type Socket } from 'node:net';
 import { Garbled, NotReached, Refused } from './client-errors.ts';
 import { lineBatches } from './line-batches.ts';
 import { notTrusted, type Place } from './places.ts';
-import { type ByteListener, type ByteStream, Wire, type WireReply } from './wire.ts';
+import { Wire, type WireReply } from './wire.ts';
 
 export interface CallOptions {
   readonly query?: Readonly<Record<string, string | undefined>>;
@@ -139,10 +137,7 @@ export class Client {
 
   async #request(method: Method, at: string, accept: string, options: CallOptions): Promise<WireReply> {
     const { place } = this;
-    this.#wire ??= new Wire(
-      (listener) => connect(place, listener),
-      place.socket === undefined ? place.shown : 'localhost',
-    );
+    this.#wire ??= new Wire(await socketOpener(place), place.socket === undefined ? place.shown : 'localhost');
     const query = Object.entries(options.query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined);
     const search = query.length > 0 ? `?${new URLSearchParams(query).toString()}` : '';
     const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
@@ -175,26 +170,13 @@ const keepAliveAfter = 30_000;
 /** A redirect is no answer: what it leads to is not the server that is trusted. */
 const isDone = ({ status }: WireReply): boolean => status < 300;
 
-function connect(place: Place, listener: ByteListener): ByteStream {
-  const bare = place.socket === undefined ? undefined : bareSocket(place.socket, listener);
-  return bare ?? listened(socketOf(place), listener);
-}
-
-function listened(socket: Socket, { readable, ended }: ByteListener): ByteStream {
-  socket.on('readable', readable);
-  socket.on('end', ended);
-  socket.on('error', ended);
-  socket.on('close', () => ended());
-  return socket;
-}
-
-function socketOf({ protocol, host, port, socket: file, ca }: Place): Socket {
-  const net = builtin('node:net');
-  if (file !== undefined) return net.connect(file);
-  const socket =
-    protocol === 'http:'
-      ? net.connect({ host, port, noDelay: true })
-      : builtin('node:tls').connect({
+/** TLS is loaded for those who need it: over the socket of this machine nobody does. */
+async function socketOpener({ protocol, host, port, socket: file, ca }: Place): Promise<() => Socket> {
+  if (file !== undefined) return () => net.connect(file);
+  const tls = protocol === 'https:' ? await import('node:tls') : undefined;
+  return () => {
+    const socket = tls
+      ? tls.connect({
           host,
           port,
           ...(net.isIP(host) === 0 ? { servername: host } : {}),
@@ -202,9 +184,11 @@ function socketOf({ protocol, host, port, socket: file, ca }: Place): Socket {
           rejectUnauthorized: true,
           // The one that was agreed to at login may be the server's own, where it shows no other.
           ...(ca === undefined ? {} : { ca, allowPartialTrustChain: true }),
-        });
-  socket.setKeepAlive(true, keepAliveAfter);
-  return socket;
+        })
+      : net.connect({ host, port, noDelay: true });
+    socket.setKeepAlive(true, keepAliveAfter);
+    return socket;
+  };
 }
 
 /** What is cancelled has not failed. */

@@ -1,6 +1,4 @@
-import { builtin } from './builtin.ts';
-
-const { readSync } = builtin('node:fs');
+import { readSync } from 'node:fs';
 
 /** Standard input, read only by those who want it. */
 export interface Input {

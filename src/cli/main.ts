@@ -1,5 +1,6 @@
 import '../core/source-lines.ts';
-import { builtin } from './builtin.ts';
+import { basename } from 'node:path';
+import { isatty } from 'node:tty';
 import { Client } from './client.ts';
 import { commands } from './commands/index.ts';
 import { processInput } from './input.ts';
@@ -8,23 +9,10 @@ import { FileOutput, ReaderGone } from './output.ts';
 import { findPlace } from './places.ts';
 
 /** MUSTER_CALLED is the name bin/muster was called by, which may be a link named like a command. */
-const called = builtin('node:path').basename(process.env['MUSTER_CALLED'] ?? 'muster');
+const called = basename(process.env['MUSTER_CALLED'] ?? 'muster');
 delete process.env['MUSTER_CALLED'];
 const words = process.argv.slice(2);
 const name = called !== 'muster' && Object.hasOwn(commands, called) ? called : (words.shift() ?? 'help');
-
-/** The devices of memory, of which /dev/null is one. */
-const memoryDevices = 1;
-
-/** Few calls are made from a terminal in a hurry; what can be none needs no closer look. */
-function isatty(fd: number): boolean {
-  try {
-    const file = builtin('node:fs').fstatSync(fd);
-    return file.isCharacterDevice() && file.rdev >> 8 !== memoryDevices && builtin('node:tty').isatty(fd);
-  } catch {
-    return false;
-  }
-}
 
 const isTerminal = isatty(1);
 const stdout = new FileOutput(1, 'standard output', () => isTerminal, isTerminal);

@@ -1,7 +1,5 @@
-import { builtin } from './builtin.ts';
+import { write, writeSync } from 'node:fs';
 import { harmless } from './control-characters.ts';
-
-const { write, writeSync } = builtin('node:fs');
 
 /** The reader has gone; there is nothing more to say to it. */
 export class ReaderGone extends Error {

@@ -1,9 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { home as installed } from '../core/home.ts';
-import { builtin } from './builtin.ts';
 import { UsageError } from './client-errors.ts';
-
-const { existsSync, readFileSync } = builtin('node:fs');
 
 /** Where a server is reached, and as whom. */
 export interface Place {
@@ -42,7 +41,7 @@ const defaultPort = 8443;
 /** The file that `muster login` writes, for this user alone. */
 export const contextsFile = (env: Env): string =>
   join(
-    env['XDG_CONFIG_HOME'] || join(env['HOME'] || builtin('node:os').homedir(), '.config'),
+    env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'),
     'muster',
     'contexts.json',
   );

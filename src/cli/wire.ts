@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+
 /** The head of a reply, and its body as it comes. */
 export interface WireReply {
   readonly status: number;
@@ -15,21 +17,7 @@ export interface WireRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Bytes both ways: a socket. */
-export interface ByteStream {
-  /** The next of those that have come; null if there are none at the moment. */
-  read(): Buffer | null;
-  write(bytes: Buffer): unknown;
-  destroy(): unknown;
-}
-
-/** Hears of them only after it has been returned. */
-export interface ByteListener {
-  readonly readable: () => void;
-  readonly ended: (error?: Error) => void;
-}
-
-export type Open = (listener: ByteListener) => ByteStream;
+type Open = () => Socket;
 
 const mostHead = 65_536;
 
@@ -95,31 +83,33 @@ function headerText(name: string, value: string | number): string {
 
 /** A connection whose bytes are read when they are wanted. */
 class Connection {
-  readonly #stream: ByteStream;
+  readonly #socket: Socket;
   #rest: Buffer = Buffer.alloc(0);
   #isEnded = false;
   #error: Error | undefined;
   #wake: (() => void) | undefined;
 
   constructor(open: Open, closed: () => void) {
-    this.#stream = open({
-      readable: () => this.#wake?.(),
-      ended: (error) => {
-        this.#error ??= error;
-        this.#isEnded = true;
-        closed();
-        this.#wake?.();
-      },
-    });
+    const ended = (error?: Error): void => {
+      this.#error ??= error;
+      this.#isEnded = true;
+      closed();
+      this.#wake?.();
+    };
+    this.#socket = open();
+    this.#socket.on('readable', () => this.#wake?.());
+    this.#socket.on('end', () => ended());
+    this.#socket.on('error', ended);
+    this.#socket.on('close', () => ended());
   }
 
   send(head: Buffer, body: Buffer | undefined): void {
-    this.#stream.write(body ? Buffer.concat([head, body]) : head);
+    this.#socket.write(body ? Buffer.concat([head, body]) : head);
   }
 
   end(error?: Error): void {
     this.#error ??= error;
-    this.#stream.destroy();
+    this.#socket.destroy();
     this.#wake?.();
   }
 
@@ -128,7 +118,7 @@ class Connection {
     if (this.#rest.length > 0) return this.#take(this.#rest.length);
     for (;;) {
       if (this.#error) throw this.#error;
-      const chunk = this.#stream.read();
+      const chunk = this.#socket.read() as Buffer | null;
       if (chunk) return chunk;
       if (this.#isEnded) return undefined;
       await new Promise<void>((resolve) => {

@@ -1,17 +1,14 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { createServer as createPlainServer, type Server as PlainServer } from 'node:net';
+import { connect, createServer as createPlainServer, type Server as PlainServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { bareSocket } from '../../src/cli/bare-socket.ts';
 import { Client } from '../../src/cli/client.ts';
 import { placeOf } from '../../src/cli/places.ts';
 import { Wire } from '../../src/cli/wire.ts';
 import { temporaryDirectory } from '../harness/server.ts';
-import { muster } from './command-line.ts';
 
 let path: string;
 let server: Server | PlainServer | undefined;
@@ -26,7 +23,7 @@ async function serve(listener: RequestListener): Promise<void> {
   await once(server.listen(path), 'listening');
 }
 
-const wire = () => new Wire((listener) => bareSocket(path, listener)!, 'localhost');
+const wire = () => new Wire(() => connect(path), 'localhost');
 const client = () => new Client(() => placeOf(`unix:${path}`, {}, undefined));
 const hash = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
@@ -88,18 +85,4 @@ it('tells that a server left before its answer, and in the middle of it', async 
     await expect(client().get('/nodes')).rejects.toMatchObject({
       reason: 'the connection broke off before everything had arrived',
     });
-});
-
-it('is left to node:net where Node is not as it was', async () => {
-  await serve((_, response) => {
-    response.setHeader('Content-Type', 'application/json');
-    response.end('["n1","n2"]');
-  });
-  const other = join(path, '../other-node.cjs');
-  writeFileSync(other, 'process.binding = undefined;');
-  const env = { PATH: process.env['PATH']!, HOME: join(path, '..'), MUSTER_SOCKET: path };
-  const names = (more: Record<string, string>): Promise<string> =>
-    new Promise((resolve) => execFile(muster, ['nodels'], { env: { ...env, ...more } }, (__, out) => resolve(out)));
-  expect(await names({})).toBe('n1\nn2\n');
-  expect(await names({ NODE_OPTIONS: `--require ${other}` })).toBe('n1\nn2\n');
 });
