@@ -7,7 +7,7 @@ import { redacted } from '../database/draft.ts';
 import { replacingSecrets } from '../database/secret-columns.ts';
 import type { Store } from '../database/store.ts';
 import { type Row, type Table, tables } from '../database/tables.ts';
-import { csvHeader, csvLine } from './csv.ts';
+import { csvHeader, csvLine } from '../core/csv.ts';
 import { type OpenData, withStore } from './offline.ts';
 
 interface ExportOptions {

@@ -4,7 +4,7 @@ import { type Draft, redacted } from '../database/draft.ts';
 import { secretColumns } from '../database/secret-columns.ts';
 import { keyOf, type Row, type Table } from '../database/tables.ts';
 import { accountKey, hashedForAccounts } from '../objects/accounts.ts';
-import { type CsvRecord, csvRecords } from './csv.ts';
+import { type CsvRecord, csvRecords } from '../core/csv.ts';
 import { cleanRow } from './clean-row.ts';
 import type { ImportFaults } from './import-faults.ts';
 import { textLines } from './text-lines.ts';

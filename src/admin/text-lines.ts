@@ -1,18 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync } from 'node:fs';
+import type { TextLine } from '../core/csv.ts';
 import { Fault } from '../core/errors.ts';
-
-export interface TextLine {
-  /** Without the line feed; bytes that are no UTF-8 are replaced. */
-  readonly text: string;
-  readonly isUtf8: boolean;
-}
 
 const blockBytes = 1 << 20;
 const lineFeed = 0x0a;
 const byteOrderMark = '\uFEFF';
 
-/** The lines of a file of any size, read block by block. */
+/** The lines of a file of any size, read block by block; bytes that are no UTF-8 are replaced. */
 export function* textLines(file: string): Generator<TextLine> {
   let first = true;
   for (const bytes of wholeLines(file)) {

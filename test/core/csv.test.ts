@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { csvHeader, csvLine, csvRecords } from '../../src/admin/csv.ts';
+import { csvHeader, csvLine, csvPlainLine, csvRecords } from '../../src/core/csv.ts';
 import { textLines } from '../../src/admin/text-lines.ts';
 
 let dir: string;
@@ -15,7 +15,7 @@ afterAll(() => rmSync(dir, { recursive: true }));
 function read(content: string | Uint8Array) {
   const file = join(dir, 'table.csv');
   writeFileSync(file, content);
-  return [...csvRecords(textLines(file))];
+  return [...csvRecords(textLines(file))].map(({ line, fields, problem }) => ({ line, fields, problem }));
 }
 
 /** The rows below a header, each as [line, fields] or [line, problem]. */
@@ -30,6 +30,9 @@ describe('the lines that are written', () => {
     [['n1', '', undefined], '"n1","",\n'],
     [['say "hi"', '"'], '"say ""hi""",""""\n'],
   ])('%j', (fields, line) => expect(csvLine(fields)).toBe(line));
+
+  it('have quotes only where they are needed for spreadsheets', () =>
+    expect(csvPlainLine(['n1', 'a,b', 'say "hi"'])).toBe('n1,"a,b","say ""hi"""\n'));
 
   it('have a header that names the columns', () => expect(csvHeader(['node', 'ip'])).toBe('#node,ip\n'));
 });
@@ -118,6 +121,16 @@ describe('the lines that are read', () => {
     ['\n"n1"', 2, /^The header is missing/],
   ])('must have a header: %j', (text, line, problem) => {
     expect(read(text)).toEqual([{ line, fields: [], problem: expect.stringMatching(problem) }]);
+  });
+
+  it('are told with their text, where each field begins and where a quote is wrong', () => {
+    const lines = ['#a', ' x, "y\nz" ,', '"a"b', 'c,"d'].join('\n').split('\n');
+    const records = [...csvRecords(lines.map((text) => ({ text, isUtf8: true })))].slice(1);
+    expect(records.map(({ text, starts, badQuote }) => [text, starts, badQuote])).toEqual([
+      [' x, "y\nz" ,', [1, 4, 11], undefined],
+      ['"a"b', [0], 0],
+      ['c,"d', [], 2],
+    ]);
   });
 
   it('must be UTF-8, and the others are still read', () => {

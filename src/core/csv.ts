@@ -1,23 +1,43 @@
-import type { TextLine } from './text-lines.ts';
-
 /** Undefined is a column that is not set, the empty string one that was cleared. */
 type Fields = readonly (string | undefined)[];
 
 export interface CsvRecord {
   /** The line the record begins on, counted from 1. */
   readonly line: number;
+  /** As it is written, over several lines where a value has them. */
+  readonly text: string;
   readonly fields: Fields;
+  /** Where in the text each field begins. */
+  readonly starts: readonly number[];
   /** Why the record cannot be used. */
   readonly problem: string | undefined;
+  /** Where in the text the quote stands that is never closed, or closed too early. */
+  readonly badQuote?: number | undefined;
+}
+
+/** A line of a file, without its line feed. */
+export interface TextLine {
+  readonly text: string;
+  readonly isUtf8: boolean;
 }
 
 export const csvHeader = (columns: readonly string[]): string => `#${columns.join()}\n`;
 
+const quoted = (value: string): string => `"${value.replaceAll('"', '""')}"`;
+
+/** A row of a table: every value that is set stands in quotes, as in the dumps of the reference system. */
 export const csvLine = (fields: Fields): string =>
-  `${fields.map((value) => (value === undefined ? '' : `"${value.replaceAll('"', '""')}"`)).join()}\n`;
+  `${fields.map((value) => (value === undefined ? '' : quoted(value))).join()}\n`;
+
+/** The same for spreadsheets, with quotes only where they are needed. */
+export const csvPlainLine = (fields: readonly string[]): string =>
+  `${fields.map((value) => (/[",\n\r]/.test(value) ? quoted(value) : value)).join()}\n`;
 
 interface Scan {
+  /** What was read of the record. */
+  text: string;
   fields: (string | undefined)[];
+  starts: number[];
   /** What was read of a quoted value that is not closed yet. */
   open: string | undefined;
 }
@@ -29,7 +49,7 @@ type Outcome = 'complete' | 'open' | { problem: string };
  * without quotes, then without the blanks around them; empty lines and later lines that begin with "#" are passed over.
  */
 export function* csvRecords(lines: Iterable<TextLine>): Generator<CsvRecord> {
-  let scan: Scan = { fields: [], open: undefined };
+  let scan = begun();
   let number = 0;
   let begin = 0;
   let hasHeader = false;
@@ -43,8 +63,9 @@ export function* csvRecords(lines: Iterable<TextLine>): Generator<CsvRecord> {
       if (!hasHeader) {
         if (!text.startsWith('#')) {
           yield {
+            ...nothing,
             line: number,
-            fields: [],
+            text,
             problem: 'The header is missing: the first line must be "#column,column,...".',
           };
           return;
@@ -58,22 +79,30 @@ export function* csvRecords(lines: Iterable<TextLine>): Generator<CsvRecord> {
     const outcome = scanLine(scan, rest);
     if (outcome === 'open') continue;
     const problem = garbled ?? (outcome === 'complete' ? undefined : outcome.problem);
-    yield { line: begin, fields: scan.fields, problem };
-    scan = { fields: [], open: undefined };
+    const badQuote = outcome === 'complete' ? undefined : scan.starts.at(-1);
+    yield { line: begin, text: scan.text, fields: scan.fields, starts: scan.starts, problem, badQuote };
+    scan = begun();
     garbled = undefined;
   }
   if (scan.open !== undefined) {
-    yield { line: begin, fields: [], problem: `The quote that opens field ${scan.fields.length + 1} is never closed.` };
+    const problem = `The quote that opens field ${scan.fields.length + 1} is never closed.`;
+    yield { ...nothing, line: begin, text: scan.text, problem, badQuote: scan.starts.at(-1) };
   } else if (!hasHeader) {
-    yield { line: 1, fields: [], problem: 'The file is empty; its first line must be "#column,column,...".' };
+    yield { ...nothing, line: 1, text: '', problem: 'The file is empty; its first line must be "#column,column,...".' };
   }
 }
 
+const nothing = { fields: [], starts: [] } as const;
+const begun = (): Scan => ({ text: '', fields: [], starts: [], open: undefined });
+
 function scanLine(scan: Scan, text: string): Outcome {
   let at = 0;
+  const before = scan.open === undefined ? '' : `${scan.text}\n`;
+  scan.text = before === '' ? text : before + text;
   for (;;) {
     if (scan.open === undefined) {
       at = skipBlanks(text, at);
+      scan.starts.push(before.length + at);
       if (text[at] !== '"') {
         const comma = text.indexOf(',', at);
         const value = text.slice(at, comma < 0 ? text.length : comma).trimEnd();
