@@ -1,6 +1,5 @@
 import net, { type Socket } from 'node:net';
-import { Garbled, NotReached, Refused } from './client-errors.ts';
-import { lineBatches } from './line-batches.ts';
+import { Garbled, NotReached, Refused } from './errors.ts';
 import { notTrusted, type Place } from './places.ts';
 import { Wire, type WireReply } from './wire.ts';
 
@@ -11,6 +10,29 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the call: the server sees its client leave. */
   readonly signal?: AbortSignal;
+  /** It only prepares another request, so that `--curl` does not show it. */
+  readonly aside?: boolean;
+}
+
+/** A request as `--curl` shows it. */
+export interface SentRequest {
+  readonly method: Method;
+  readonly at: string;
+  readonly query?: CallOptions['query'];
+  readonly body?: unknown;
+}
+
+/** With `--curl`: here is the first request that would change something, and it was not sent. */
+export class NotSent extends Error {}
+
+/** With `--dry-run`: what the server says it would do. */
+export class Tried extends Error {
+  readonly answer: unknown;
+
+  constructor(answer: unknown) {
+    super('Nothing was changed.');
+    this.answer = answer;
+  }
 }
 
 export interface Reply {
@@ -51,6 +73,9 @@ export const path = (...segments: readonly string[]): string =>
 
 /** A client of the REST interface at `/muster`, over one kept connection. */
 export class Client {
+  /** `print`: requests are noted, and none is sent that may change something. `try`: those that may are sent as dry runs. */
+  mode: 'usual' | 'print' | 'try' = 'usual';
+  readonly requests: SentRequest[] = [];
   readonly #find: () => Place;
   #place: Place | undefined;
   #wire: Wire | undefined;
@@ -65,15 +90,15 @@ export class Client {
     return (this.#place ??= this.#find());
   }
 
-  /** The short host name of the server, as its replies tell; undefined before the first one, and to callers it does not know. */
+  /** The short host name of the server, as its replies name it; undefined before the first one, and to callers it does not know. */
   get server(): string | undefined {
     return this.#server;
   }
 
-  /** The same for lines that name it before anything was asked. A refusal tells it as well. */
+  /** The same for lines that name it before anything was asked. A refusal names it as well. */
   async serverName(): Promise<string | undefined> {
     if (this.#server === undefined) {
-      await this.get('/definitions').catch((error: unknown) => {
+      await this.get('/definitions', { aside: true }).catch((error: unknown) => {
         if (!(error instanceof Refused)) throw error;
       });
     }
@@ -89,12 +114,18 @@ export class Client {
     return (await this.call('GET', at, options)).body;
   }
 
-  /** One request; a reply that is an error is thrown as `Refused`. */
-  async call(method: Method, at: string, options: CallOptions = {}): Promise<Reply> {
+  /** One request; a reply that is an error is thrown as `Refused`. A command may ask for a dry run itself, and gets its reply then. */
+  async call(method: Method, at: string, given: CallOptions = {}): Promise<Reply> {
+    const isChange = method !== 'GET' && given.query?.['dryRun'] === undefined;
+    this.#note({ method, at, ...given }, isChange);
+    const isTried = this.mode === 'try' && isChange;
+    const options = isTried ? { ...given, query: { ...given.query, dryRun: '1' } } : given;
     const reply = await this.#request(method, at, 'application/json', options);
     const text = await textOf(reply, this.place.shown);
     if (!isDone(reply)) throw this.#refusedBy(at, reply, text);
-    return { status: reply.status, headers: reply.headers, body: text.trim() === '' ? undefined : parsed(text) };
+    const body = text.trim() === '' ? undefined : parsed(text);
+    if (isTried) throw new Tried(body);
+    return { status: reply.status, headers: reply.headers, body };
   }
 
   /** A reply that is no JSON. */
@@ -106,7 +137,9 @@ export class Client {
   }
 
   /** The same as a stream of lines. */
-  async stream(method: Method, at: string, options: CallOptions = {}): Promise<Stream> {
+  async stream(method: Method, at: string, given: CallOptions = {}): Promise<Stream> {
+    this.#note({ method, at, ...given }, true);
+    const options = this.mode === 'try' ? { ...given, query: { ...given.query, dryRun: '1' } } : given;
     const reply = await this.#request(method, at, 'application/x-ndjson', options);
     if (!isDone(reply)) throw this.#refusedBy(at, reply, await textOf(reply, this.place.shown));
     const run = reply.headers['x-muster-run'];
@@ -126,6 +159,12 @@ export class Client {
   /** The process ends by itself only when no connection is left. */
   close(): void {
     this.#wire?.close();
+  }
+
+  #note({ method, at, query, body, aside }: SentRequest & CallOptions, isChange: boolean): void {
+    if (this.mode !== 'print') return;
+    if (!aside) this.requests.push({ method, at, query, body });
+    if (isChange) throw new NotSent();
   }
 
   #refusedBy(at: string, reply: WireReply, text: string): Refused {
@@ -286,4 +325,20 @@ const untrusted = new Set([
 function reasonOf({ code = '', message }: Error & { code?: string }, place?: Place): string {
   if (place && untrusted.has(code)) return notTrusted(place);
   return reasons[code] ?? message;
+}
+
+/** More than any line of muster's. Whatever sends more would fill the memory. */
+export const longestLine = 67_108_864;
+
+/** The lines of a stream without their newlines, those together that came together. What follows the last newline is no line. */
+export async function* lineBatches(body: AsyncIterable<Buffer>): AsyncGenerator<readonly string[]> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    const lines = decoder.decode(chunk, { stream: true }).split('\n');
+    lines[0] = rest + lines[0]!;
+    rest = lines.pop()!;
+    if (rest.length > longestLine) throw new Garbled('The server sends a line without an end; is it muster?');
+    yield lines;
+  }
 }

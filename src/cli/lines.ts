@@ -1,4 +1,5 @@
-import type { Refused } from './client-errors.ts';
+import type { Refused } from './errors.ts';
+import type { Input } from './input.ts';
 
 /** The server as lines name it, for instance `[mn]`. */
 const tag = (server: string | undefined): string => (server === undefined ? '' : `[${server}]: `);
@@ -37,12 +38,60 @@ export function nodeLine(
 export const unknownNodes = (names: readonly string[]): string =>
   errorLine(`Invalid nodes and/or groups in noderange: ${names.join(',')}`);
 
-/** A refusal as the familiar commands tell it. */
+/** A refusal as xCAT's commands report it. */
 export function refusalLines(refused: Refused, server: string | undefined): string[] {
   if (refused.kind === 'unknown-object' && refused.missing.length > 0) return [unknownNodes(refused.missing)];
   const said = refused.reference.length > 0 ? refused.reference : refused.sentences;
   return said.map((sentence) => errorLine(sentence, server));
 }
 
-/** The version that familiar commands tell: scripts ask for that of the system whose commands these are. */
+/** The version that xCAT's commands show: scripts ask for that of the system whose commands these are. */
 export const referenceVersion = '2.19.0';
+
+/** Lines of an input by the node that stands before their colon, in the order in which nodes first appear. */
+export async function linesByNode(input: Input, nameless: string | undefined): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for await (const line of input.lines()) {
+    const { node, text } = splitLine(line);
+    const name = node ?? nameless;
+    if (name === undefined) continue;
+    const lines = found.get(name);
+    if (lines) lines.push(text);
+    else found.set(name, [text]);
+  }
+  return found;
+}
+
+export interface NodeLine {
+  /** Undefined where the line has no colon. */
+  readonly node: string | undefined;
+  readonly text: string;
+}
+
+/** `NODE: TEXT`; one blank behind the colon belongs to it. */
+export function splitLine(line: string): NodeLine {
+  const colon = line.indexOf(':');
+  if (colon < 0) return { node: undefined, text: line };
+  const text = line.slice(colon + 1);
+  return { node: line.slice(0, colon).trim(), text: text.startsWith(' ') ? text.slice(1) : text };
+}
+
+const rule = '='.repeat(36);
+
+/** A text below the names of those who have it. */
+export const foldedBlock = (names: string, text: string): string => `${rule}\n${names}\n${rule}\n${text}\n\n`;
+
+/** How many they are, before the text. */
+export const countLines = (count: number): string => `Node count = ${count} \n${rule}\n`;
+
+/** A word as a shell reads it back, in quotes where it needs them. */
+export const shellWord = (text: string): string =>
+  /^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** What secrets are shown as. */
+export const hidden = '********';
+
+const collator = new Intl.Collator('en', { numeric: true });
+
+/** Names in the order people expect, n2 before n10. */
+export const byName = (a: string, b: string): number => collator.compare(a, b) || (a < b ? -1 : Number(a > b));

@@ -2,9 +2,10 @@ import '../core/source-lines.ts';
 import { basename } from 'node:path';
 import { isatty } from 'node:tty';
 import { Client } from './client.ts';
+import { reportFailure, suggestNames } from './errors.ts';
+import type { CommandEntry, Invocation, Terminal } from './command.ts';
 import { commands } from './commands/index.ts';
 import { processInput } from './input.ts';
-import type { CommandEntry, Invocation, Terminal } from './invocation.ts';
 import { FileOutput, ReaderGone } from './output.ts';
 import { findPlace } from './places.ts';
 
@@ -59,13 +60,12 @@ async function run(entry: CommandEntry): Promise<number> {
     },
   };
   try {
-    const { command } = await entry.load();
+    const command = await entry.load();
     const code = await command.run(invocation);
     await stdout.flush();
     return code;
   } catch (error) {
-    const { tellFailure } = await import('./failures.ts');
-    return tellFailure(error, invocation, entry.own === true);
+    return reportFailure(error, invocation, entry.isMuster === true);
   }
 }
 
@@ -75,8 +75,7 @@ async function main(): Promise<void> {
   let code: number;
   if (entry) {
     code = await run(entry);
-    if (terminal.stderr && client.unknownNames.length > 0)
-      await (await import('./suggest-names.ts')).suggestNames({ client, stderr });
+    if (terminal.stderr && client.unknownNames.length > 0) await suggestNames({ client, stderr });
   } else {
     stderr.line(`muster: There is no command "${name}". Call muster help for a list.`);
     code = 2;

@@ -1,18 +1,38 @@
 /**
- * Options in the style of the reference system's commands: short ones may be bundled (`-si mgt`), long ones shortened as far as they
+ * Options in the style of xCAT's commands: short ones may be bundled (`-si mgt`), long ones shortened as far as they
  * stay unique (`--ver`), values joined or apart (`-tnode`, `-t node`, `--type=node`), and options may stand among the operands.
  */
 export interface OptionTable {
   /** Names joined by `|`, the first being the one the value is found under: `'type|t'`. */
-  readonly [names: string]: OptionKind;
+  readonly [names: string]: OptionKind | OptionRow;
 }
 
 /** `flag`: no value; `value`: one, the last counts; `values`: one each time; `optional`: one, if the next word can be one. */
 export type OptionKind = 'flag' | 'value' | 'values' | 'optional';
 
+export interface OptionRow {
+  readonly kind: OptionKind;
+  /** What stands for its value in the help. */
+  readonly value?: string;
+  /** What it does. */
+  readonly help?: string;
+  /** It must be written out: no beginning of it counts, and it takes no such beginning from others. */
+  readonly exact?: true;
+  /** Why it is refused, where xCAT has it and muster cannot do it. */
+  readonly refused?: string;
+}
+
+export const flag = (help: string): OptionRow => ({ kind: 'flag', help });
+export const valued = (value: string, help: string): OptionRow => ({ kind: 'value', value, help });
+export const repeated = (value: string, help: string): OptionRow => ({ kind: 'values', value, help });
+export const refused = (why: string, kind: OptionKind = 'flag'): OptionRow => ({ kind, refused: why });
+
+/** xCAT's commands say more with it; where muster has nothing more to say, scripts may give it all the same. */
+export const verbose: OptionTable = { 'verbose|V': flag('more messages, where there are any') };
+
 export interface OptionRules {
-  /** Options behind the first operand are operands too. */
-  readonly operandsLast?: boolean;
+  /** Options end at this operand, counted from 1: what follows are words of another command. */
+  readonly optionsEndAt?: number;
   /** `-long` is a long option; nothing is bundled. */
   readonly unbundled?: boolean;
   /** What is not known is an operand. */
@@ -36,13 +56,15 @@ export interface ParsedOptions {
 interface Known {
   readonly name: string;
   readonly kind: OptionKind;
+  readonly exact: boolean;
 }
 
 export function parseOptions(argv: readonly string[], table: OptionTable, rules: OptionRules = {}): ParsedOptions {
   const known = new Map<string, Known>();
-  for (const [names, kind] of Object.entries(table)) {
+  for (const [names, row] of Object.entries(table)) {
     const all = names.split('|');
-    for (const each of all) known.set(each, { name: all[0]!, kind });
+    const { kind, exact = false } = typeof row === 'string' ? { kind: row } : row;
+    for (const each of all) known.set(each, { name: all[0]!, kind, exact });
   }
   const found = new Map<string, string[]>();
   const operands: string[] = [];
@@ -96,7 +118,7 @@ export function parseOptions(argv: readonly string[], table: OptionTable, rules:
     }
     if (!isOption(word)) {
       operands.push(word);
-      if (rules.operandsLast) {
+      if (operands.length === rules.optionsEndAt) {
         operands.push(...words);
         break;
       }
@@ -121,6 +143,30 @@ const isOption = (word: string): boolean => word.length > 1 && word.startsWith('
 function longOption(known: ReadonlyMap<string, Known>, written: string): Known | undefined {
   const exact = known.get(written);
   if (exact || written === '') return exact;
-  const begun = [...known].filter(([name]) => name.length > 1 && name.startsWith(written));
+  const begun = [...known].filter(([name, { exact: whole }]) => name.length > 1 && !whole && name.startsWith(written));
   return new Set(begun.map(([, { name }]) => name)).size === 1 ? begun[0]![1] : undefined;
+}
+
+/** The names of options that have a help, as they are written, the short one first. */
+export const writtenNames = (names: string): string[] =>
+  names
+    .split('|')
+    .toSorted((a, b) => a.length - b.length)
+    .map((name) => (name.length > 1 ? `--${name}` : `-${name}`));
+
+/** A line for each option of the table that has a help. */
+export const optionHelp = (table: OptionTable): string =>
+  helpLines(
+    Object.entries(table).flatMap(([names, row]): [string, string][] => {
+      if (typeof row === 'string' || row.help === undefined) return [];
+      return [[[writtenNames(names).join(', '), row.value ?? ''].filter(Boolean).join(' '), row.help]];
+    }),
+  );
+
+const widestName = 24;
+
+/** Names and what they mean, in two columns. */
+export function helpLines(lines: readonly (readonly [name: string, help: string])[]): string {
+  const width = Math.max(0, ...lines.map(([name]) => name.length).filter((length) => length <= widestName));
+  return lines.map(([name, help]) => `  ${name.padEnd(width)}   ${help}`).join('\n');
 }

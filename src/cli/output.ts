@@ -1,5 +1,4 @@
 import { write, writeSync } from 'node:fs';
-import { harmless } from './control-characters.ts';
 
 /** The reader has gone; there is nothing more to say to it. */
 export class ReaderGone extends Error {
@@ -22,7 +21,7 @@ export interface Output {
 
 /**
  * Whoever writes much awaits it, so that a slow reader slows the writer down. Others need not: it is no promise that could be forgotten,
- * and what goes wrong is told when everything must have left.
+ * and what goes wrong is reported when everything must have left.
  */
 export interface Room {
   then<T, U>(resolve: (value?: undefined) => T, reject: (reason: unknown) => U): unknown;
@@ -124,3 +123,14 @@ export class FileOutput implements Output {
     return new WriteFailed(`Cannot write to ${this.#name}: ${why}.`);
   }
 }
+
+/** Those that move a cursor, begin an escape sequence or turn the direction of a text. */
+const drawing = /(?![\n\t])[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu;
+
+const written = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Text for a terminal: lines and tabs stay, everything else that a terminal would obey is written out. */
+export const harmless = (text: string): string => text.replaceAll(drawing, written);
+
+/** A value within a line: it can neither draw nor look like a line of its own. */
+export const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, written);

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { home as installed } from '../core/home.ts';
-import { UsageError } from './client-errors.ts';
+import { UsageError } from './errors.ts';
 
 /** Where a server is reached, and as whom. */
 export interface Place {
@@ -40,11 +40,7 @@ const defaultPort = 8443;
 
 /** The file that `muster login` writes, for this user alone. */
 export const contextsFile = (env: Env): string =>
-  join(
-    env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'),
-    'muster',
-    'contexts.json',
-  );
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'muster', 'contexts.json');
 
 export function readContexts(env: Env): Contexts {
   let text: string;
@@ -73,7 +69,7 @@ export function findPlace(env: Env): Place {
   const url = env['XCATHOST'] ? `https://${env['XCATHOST']}` : env['MUSTER_URL'];
   if (url) return placeOf(url, env, Object.values(contexts).find((each) => sameServer(each.url, url)) ?? { url });
   if (context) return placeOf(context.url, env, context);
-  // Another server than the one that was meant would do what it is told.
+  // Another server than the one that was meant would carry out the command.
   if (env['MUSTER_CONTEXT'])
     throw new UsageError(`MUSTER_CONTEXT: there is no context "${env['MUSTER_CONTEXT']}"; muster contexts lists them.`);
   const socket = sockets(env).find((file) => existsSync(file));
@@ -120,14 +116,23 @@ export const notTrusted = ({ ca, shown }: Place): string =>
   ca === undefined
     ? 'its certificate is not trusted; muster login shows it and asks'
     : 'its certificate is not from the authority that was accepted at login or that MUSTER_CA names, so nothing was sent. Either the ' +
-      `server has a new authority, or another machine answers in its place; muster login https://${shown} tells what to do`;
+      `server has a new authority, or another machine answers in its place; muster login https://${shown} says what to do`;
 
 export function sameServer(one: string, other: string): boolean {
   try {
     const [a, b] = [placeOf(one, {}, undefined), placeOf(other, {}, undefined)];
-    // What was told to a server by TLS is not sent to it without.
+    // What a server gets by TLS is not sent to it without.
     return a.shown === b.shown && a.protocol === b.protocol;
   } catch {
     return false;
   }
+}
+
+/** Replaces the file in one step; it holds tokens, so nobody else may read it. */
+export function changeContexts(env: Env, change: (contexts: Contexts) => Contexts): void {
+  const file = contextsFile(env);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const fresh = `${file}.${process.pid}`;
+  writeFileSync(fresh, `${JSON.stringify(change(readContexts(env)), null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(fresh, file);
 }

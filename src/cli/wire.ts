@@ -45,14 +45,14 @@ export class Wire {
       let head = `${method} ${path} HTTP/1.1\r\nHost: ${this.#host}\r\n`;
       for (const [name, value] of Object.entries(headers)) head += `${name}: ${headerText(name, value)}\r\n`;
       connection.send(Buffer.from(`${head}\r\n`, 'latin1'), body);
-      const { status, headers: told } = await connection.head();
-      const keep = told['connection']?.toLowerCase() !== 'close';
+      const { status, headers: received } = await connection.head();
+      const keep = received['connection']?.toLowerCase() !== 'close';
       const done = (whole: boolean): void => {
         signal?.removeEventListener('abort', abort);
         if (whole && keep) this.#idle.push(connection);
         else connection.end();
       };
-      return { status, headers: told, body: bodyOf(connection, status, told, done) };
+      return { status, headers: received, body: bodyOf(connection, status, received, done) };
     } catch (error) {
       signal?.removeEventListener('abort', abort);
       connection.end();

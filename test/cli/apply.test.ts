@@ -4,7 +4,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readYaml, type Tree, writeYaml } from '../../src/cli/yaml.ts';
+import { readYaml, yamlText } from '../../src/cli/formats.ts';
+import { readDefinitions } from '../../src/cli/muster/definition-files.ts';
 import { atTerminal, ended, muster } from '../harness/muster-command.ts';
 import { startServer, type TestServer } from '../harness/server.ts';
 
@@ -12,14 +13,16 @@ describe('YAML of definitions', () => {
   const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 });
   const value = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 20 }),
-    fc.constantFrom('yes', '10', '# no', 'a: b', ' '),
+    fc.constantFrom('yes', '10', '# no', 'a: b', ' ', '~', 'a\nb\n', '1:30'),
   );
+  const plain = (data: unknown): unknown =>
+    data instanceof Map ? Object.fromEntries([...data].map(([key, each]) => [key, plain(each)])) : data;
 
-  it('reads back every text it writes', () => {
+  it('reads back every text it writes', async () => {
     const tree = fc.dictionary(name, fc.dictionary(name, fc.dictionary(name, value)));
-    fc.assert(
-      fc.property(tree, (each) => {
-        expect(JSON.stringify(readYaml(writeYaml(each as Tree)))).toBe(JSON.stringify(each));
+    await fc.assert(
+      fc.asyncProperty(tree, async (each) => {
+        expect(JSON.stringify(plain(await readYaml(await yamlText(each), 'f')))).toBe(JSON.stringify(each));
       }),
     );
   });
@@ -28,23 +31,28 @@ describe('YAML of definitions', () => {
     ['node:\n  n1:\n    rack: r1 # here\n    ip: 10.0.0.1\n', { node: { n1: { rack: 'r1', ip: '10.0.0.1' } } }],
     ["---\nnode:\n  'n1': {}\n", { node: { n1: {} } }],
     ['node:\r\n    n1:\r\n        a: ~\r\n', { node: { n1: { a: '' } } }],
-  ])('reads %j', (text, tree) => {
-    expect(JSON.parse(JSON.stringify(readYaml(text)))).toEqual(tree);
+    ['node:\n  n1:\n    a: 010\n    b: yes\n', { node: { n1: { a: '010', b: 'yes' } } }],
+    ['node:\n  n1:\n    groups:\n      - all\n      - r1\n', { node: { n1: { groups: 'all,r1' } } }],
+    ['node:\n  n1: {groups: [all, r1]}\n', { node: { n1: { groups: 'all,r1' } } }],
+    ['node:\n  n1:\n    a: |-\n      one\n      two\n', { node: { n1: { a: 'one\ntwo' } } }],
+    ['node:\n  n1:\n    a: >\n      one\n      two\n', { node: { n1: { a: 'one two' } } }],
+    ['{"node": {"n1": {"groups": ["all", "r1"], "a": 1}}}', { node: { n1: { groups: 'all,r1', a: '1' } } }],
+  ])('reads %j', async (text, tree) => {
+    expect(JSON.parse(JSON.stringify(await readDefinitions(text, 'f')))).toEqual(tree);
   });
 
   it.each([
-    ['a:\n  - b\n', 'Line 2'],
-    ['a: &x b\n', 'Line 1'],
-    ['a: |\n  text\n', 'Line 1'],
-    ['a: b\na: c\n', 'twice'],
-    ['a:\n\tb: c\n', 'tabs'],
-    ['a: b\n  c: d\n', 'indented further'],
-    ['a:\n    b: c\n  d: e\n', 'Line 3 is indented'],
-    ['a: "b\n', 'not closed'],
-    ['a: b: c\n', 'quotes'],
-    ['words\n', 'a colon'],
-  ])('refuses %j', (text, why) => {
-    expect(() => readYaml(text)).toThrow(why);
+    ['a: b\na: c\n', 'unique at line 2'],
+    ['a:\n\tb: c\n', 'Tabs'],
+    ['a: "b\n', 'closing'],
+    ['a: b: c\n', 'line 1'],
+    ['words\n', 'names with their values'],
+    ['- words\n', 'names with their values'],
+    ['node:\n  n1:\n    a:\n      b: c\n', 'must be a text or a list of texts'],
+    ['node:\n  n1:\n    a: !!binary eA==\n', 'must be a text or a list of texts'],
+    ['node:\n  n1:\n    a: !odd x\n', 'line 3'],
+  ])('refuses %j', async (text, why) => {
+    await expect(readDefinitions(text, 'f')).rejects.toThrow(why);
   });
 });
 
@@ -112,7 +120,7 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
     expect(bad).toMatchObject({ code: 1, stderr: expect.stringContaining('nosuch') });
     expect(await apply({ nosuch: { a: { b: 'c' } } })).toMatchObject({ code: 2 });
     expect(await apply({ node: { 'n1,n2': { groups: 'all' } } })).toMatchObject({ code: 2 });
-    expect(await apply({ node: { n1: { groups: ['all'] } } })).toMatchObject({ code: 2 });
+    expect(await apply({ node: { n1: { groups: { all: 'x' } } } })).toMatchObject({ code: 2 });
     expect((await run('apply', '-f', '/nonexistent')).code).toBe(2);
     expect((await run('apply')).code).toBe(2);
     expect(await stored()).toBe(before);
@@ -154,6 +162,28 @@ describe('definitions in a file', { timeout: 300_000 }, () => {
       }),
       { numRuns: 10 },
     );
+  });
+
+  it('have lists and blocks of text, in a file and in an editor', async () => {
+    const before = await stored();
+    const lists = 'node:\n  n1:\n    arch: x86_64\n    groups:\n      - all\n      - compute\n      - login\n';
+    writeFileSync(file(), `${lists}    usercomment: >\n      first line\n      second: line\n`);
+    const done = await run('apply', '-f', file());
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect((await server.ok('GET', '/definitions/node/n1')).n1).toMatchObject({
+      groups: 'all,compute,login',
+      usercomment: 'first line second: line',
+    });
+    expect((await run('apply', '-f', file())).stdout).toBe('Nothing differs.\n');
+    const EDITOR = `sed -i -e 's/groups: .*/groups: [all, compute]/' -e 's/usercomment: .*/usercomment: |\\n      another: line/'`;
+    const edited = await ended(muster, ['edit', 'n1'], { ...env, EDITOR });
+    expect([edited.code, edited.stderr]).toEqual([0, '']);
+    expect((await server.ok('GET', '/definitions/node/n1')).n1).toMatchObject({
+      groups: 'all,compute',
+      usercomment: 'another: line',
+    });
+    for (const { stdout } of [edited, done]) await run('undo', /change (\d+)/.exec(stdout)![1]!);
+    expect(await stored()).toBe(before);
   });
 
   it('go and are written in one change', async () => {

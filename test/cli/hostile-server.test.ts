@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { changeContexts } from '../../src/cli/own/write-contexts.ts';
+import { changeContexts } from '../../src/cli/places.ts';
 import { atTerminal, ended, muster } from '../harness/muster-command.ts';
 import { flood } from '../lab/raw-tls.ts';
 import { type Answers, hostileServer, type HostileServer, stream, type Tree, Victim } from './hostile-server.ts';

@@ -89,8 +89,7 @@ describe('muster login', { timeout: 90_000 }, () => {
   it('refuses another authority than the one that was kept', async () => {
     const other = await startServer();
     try {
-      const { readContexts } = await import('../../src/cli/places.ts');
-      const { changeContexts } = await import('../../src/cli/own/write-contexts.ts');
+      const { changeContexts, readContexts } = await import('../../src/cli/places.ts');
       const { ca } = readContexts({ HOME: home }).contexts['here']!;
       const changed = { url: `https://127.0.0.1:${other.port}`, token: other.token, ca: ca! };
       changeContexts({ HOME: home }, (all) => ({ ...all, contexts: { ...all.contexts, changed } }));

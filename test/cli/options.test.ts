@@ -58,7 +58,7 @@ describe('options', () => {
   });
 
   it('may be wanted before the operands', () => {
-    expect(found('-l n1 -s', { operandsLast: true })).toBe('long= (n1) (-s)');
+    expect(found('-l n1 -s', { optionsEndAt: 1 })).toBe('long= (n1) (-s)');
   });
 
   it('may be long ones with one dash', () => {

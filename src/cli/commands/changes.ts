@@ -1,20 +1,11 @@
+import { agreed } from '../ask.ts';
 import { path } from '../client.ts';
-import { UsageError } from '../client-errors.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import type { ParsedOptions } from '../options.ts';
-import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
-import { type RowChange, writeRows } from '../own/row-diff.ts';
-
-const usage = `Usage: muster changes [list] [NODERANGE] [--table NAMES] [--user NAME] [--command NAME] [--since TIME] [--until TIME] [--limit N]
-       muster changes show ID
-       muster changes diff FROM [TO] [NODERANGE] [--table NAMES]
-
-What was changed in the database, by whom and by which command, the newest first; one change with all its rows; or what differs
-between two moments. Moments are times (2026-11-15T09:05:00Z; without a zone, such as 2026-11-15 or 2026-11-15T09:05, they are of
-the zone you are in) or numbers of changes. Secrets are shown as ********.
-
-  --format json|ndjson   as data
-muster undo ID takes one back.`;
+import { type Call, type Invocation, musterCommand, say } from '../command.ts';
+import { changing, reading } from '../common-options.ts';
+import { UsageError } from '../errors.ts';
+import { writeData } from '../formats.ts';
+import { type RowChange, writeRows } from '../muster/row-diff.ts';
+import { flag, valued } from '../options.ts';
 
 interface Change {
   readonly id: number;
@@ -28,21 +19,31 @@ interface Change {
   readonly changes: readonly RowChange[];
 }
 
-const table = {
-  table: 'value',
-  user: 'value',
-  command: 'value',
-  since: 'value',
-  until: 'value',
-  limit: 'value',
-  format: 'value',
-} as const;
+export const changes = musterCommand({
+  usage: `Usage: muster changes [list] [NODERANGE] [--table NAMES] [--user NAME] [--command NAME] [--since TIME] [--until TIME] [--limit N]
+       muster changes show ID
+       muster changes diff FROM [TO] [NODERANGE] [--table NAMES]
 
-export const command: CliCommand = ownCommand(usage, table, (invocation, options) => {
-  const [first] = options.operands;
-  if (first === 'show') return show(invocation, options);
-  if (first === 'diff') return diff(invocation, options);
-  return list(invocation, options);
+What was changed in the database, by whom and by which command, the newest first; one change with all its rows; or what differs
+between two moments. Moments are times (2026-11-15T09:05:00Z; without a zone, such as 2026-11-15 or 2026-11-15T09:05, they are of
+the zone you are in) or numbers of changes. Secrets are shown as ********.`,
+  options: {
+    table: valued('NAMES', 'only changes of these tables'),
+    user: valued('NAME', 'only those of this user'),
+    command: valued('NAME', 'only those by this command'),
+    since: valued('TIME', 'only those from then on'),
+    until: valued('TIME', 'only those up to then'),
+    limit: valued('N', 'how many at most; usually 20'),
+  },
+  notes: 'muster undo ID takes one back.',
+  operands: [0, 4, 'Say list, show or diff, and no more than belongs to it.'],
+  common: reading,
+  run(invocation, options) {
+    const [first] = options.operands;
+    if (first === 'show') return show(invocation, options);
+    if (first === 'diff') return diff(invocation, options);
+    return list(invocation, options);
+  },
 });
 
 /** The server knows no zone but those that are written; what is written without one is of the caller's. */
@@ -53,13 +54,20 @@ function moment(text: string | undefined): string | undefined {
   return Number.isNaN(found.getTime()) ? text : found.toISOString();
 }
 
-const formatIn = (options: ParsedOptions) => oneOf('--format', options.value('format'), ['json', 'ndjson'] as const);
+/** `list` has all filters, `diff` knows tables, `show` nothing. */
+function refuseFilters(options: Call, what: string, allowed: readonly string[]): void {
+  const strange = ['table', 'user', 'command', 'since', 'until', 'limit'].find(
+    (name) => options.has(name) && !allowed.includes(name),
+  );
+  if (strange !== undefined) throw new UsageError(`muster changes ${what} does not take --${strange}.`);
+}
 
-async function list({ client, stdout, stderr }: Invocation, options: ParsedOptions): Promise<number> {
+async function list(invocation: Invocation, options: Call): Promise<number> {
   const words = options.operands[0] === 'list' ? options.operands.slice(1) : options.operands;
   if (words.length > 1) throw new UsageError('Name one noderange; separate nodes by commas.');
+  const { client, stdout, stderr } = invocation;
   const { value } = options;
-  const format = formatIn(options);
+  const { format } = options.common;
   const query = {
     noderange: words[0],
     table: value('table'),
@@ -71,7 +79,7 @@ async function list({ client, stdout, stderr }: Invocation, options: ParsedOptio
   };
   const body = (await client.get('/changes', { query })) as { changes: readonly Change[]; next?: number };
   if (format === 'json') stdout.line(JSON.stringify(body, null, 2));
-  else if (format === 'ndjson') for (const each of body.changes) await stdout.line(JSON.stringify(each));
+  else if (format) await writeData(invocation, format, body.changes);
   else {
     for (const each of body.changes) await stdout.line(headOf(each));
     if (body.next !== undefined) stderr.line(`There are more: --until ${body.next}`);
@@ -85,25 +93,61 @@ const headOf = ({ id, time, user, client, command: by, rows, tables, reverts }: 
   return `${id}  ${time}  ${user}@${client}  ${by}  ${rows} row${rows === 1 ? '' : 's'}${where}${undone}`;
 };
 
-async function show(invocation: Invocation, options: ParsedOptions): Promise<number> {
+async function show(invocation: Invocation, options: Call): Promise<number> {
   const { client, stdout } = invocation;
-  const [, id = ''] = operandsOf(options, 2, 2, 'Name one change by its number.');
+  const [, id, more] = options.operands;
+  if (id === undefined || more !== undefined) throw new UsageError('Name one change by its number.');
+  refuseFilters(options, 'show', []);
+  const { format } = options.common;
   const change = (await client.get(path('changes', id))) as Change;
-  if (formatIn(options)) {
-    stdout.line(JSON.stringify(change, null, formatIn(options) === 'json' ? 2 : 0));
-    return 0;
-  }
+  if (format === 'json') return say(invocation, JSON.stringify(change, null, 2));
+  if (format) return writeData(invocation, format, [change]);
   stdout.line(headOf(change));
   await writeRows(invocation, change.changes);
   return 0;
 }
 
-async function diff(invocation: Invocation, options: ParsedOptions): Promise<number> {
+async function diff(invocation: Invocation, options: Call): Promise<number> {
   const { client, stdout } = invocation;
-  const [, from, to, noderange] = operandsOf(options, 2, 4, 'Say from when, and to when if not to now.');
+  const [, from, to, noderange] = options.operands;
+  if (from === undefined) throw new UsageError('Say from when, and to when if not to now.');
+  refuseFilters(options, 'diff', ['table']);
+  const { format } = options.common;
   const query = { from: moment(from), to: moment(to), noderange, table: options.value('table') };
   const body = (await client.get('/changes/diff', { query })) as { changes: readonly RowChange[] };
-  if (formatIn(options)) stdout.line(JSON.stringify(body, null, formatIn(options) === 'json' ? 2 : 0));
+  if (format === 'json') stdout.line(JSON.stringify(body, null, 2));
+  else if (format) await writeData(invocation, format, body.changes);
   else await writeRows(invocation, body.changes);
   return 0;
 }
+
+export const undo = musterCommand({
+  usage: `Usage: muster undo ID [--dry-run] [--yes]
+
+Takes back a change, by a change of its own; muster changes lists them. It is refused where a row is no longer as the change left
+it. At a terminal it shows what it would do and asks first.`,
+  options: { y: flag('the same as --yes') },
+  operands: [1, 1, 'Name one change by its number; muster changes lists them.'],
+  common: changing,
+  triesItself: true,
+  async run(invocation, options) {
+    const { client, stdout, terminal } = invocation;
+    const [id = ''] = options.operands;
+    const at = path('changes', id, 'revert');
+    const dry = options.common.dryRun;
+    const asks = terminal.stdin && terminal.stdout && !options.common.yes && !options.flag('y');
+    if (dry || asks) {
+      const { body } = await client.call('POST', at, { query: { dryRun: '1' } });
+      await writeRows(invocation, (body as { changes: readonly RowChange[] }).changes);
+      if (dry) return 0;
+      if (!(await agreed(invocation, 'Take it back?', false))) {
+        stdout.line('Nothing was changed.');
+        return 1;
+      }
+    }
+    const { body } = await client.call('POST', at);
+    const { id: made, rows } = body as { id: number; rows: number };
+    stdout.line(`Change ${id} is taken back by change ${made}: ${rows} row${rows === 1 ? '' : 's'}.`);
+    return 0;
+  },
+});

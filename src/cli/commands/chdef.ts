@@ -1,28 +1,19 @@
 import { path } from '../client.ts';
-import { Refused } from '../client-errors.ts';
-import { type DefinitionCall, readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
+import { type Invocation, xcatCommand } from '../command.ts';
+import { changing } from '../common-options.ts';
+import {
+  type DefinitionCall,
+  definitionOptions,
+  readCall,
+  refuseOptions,
+  withWrongCalls,
+  Wrong,
+} from '../definitions/arguments.ts';
 import { missingText } from '../definitions/reading.ts';
-import { countLine, definitionsOf, separator, tellRefusal, writingOptions } from '../definitions/writing.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import { countLine, definitionsOf, reportRefusal, writingOptions } from '../definitions/writing.ts';
+import { Refused } from '../errors.ts';
 import { errorLine, resultLine } from '../lines.ts';
-
-const usage = `Usage: chdef [-t TYPE] [-o NAMES | NODERANGE] [-p | -m] ATTRIBUTE=VALUE...
-       chdef [-t TYPE] -o NAME -n NEWNAME
-       chdef -t group -o NAME [-d] [-w CRITERION]...
-       chdef -z [-p | -m] < STANZAFILE
-       chdef [-h | -v]
-
-Changes definitions, and makes those that do not exist where what is given suffices. All are changed in one change, or none.
-ATTRIBUTE= clears a value, so that that of a group shows again.
-
-  -t TYPE        the type of the objects, node if absent
-  -o NAMES       a node range; for other types names joined by commas
-  -p             adds to lists
-  -m             takes from lists
-  -n NEWNAME     gives the object another name
-  -d             makes a group dynamic
-  -w CRITERION   for groups: attr==value, attr!=value, attr=~pattern, attr!~pattern
-  -z             reads definitions from standard input, as lsdef -z writes them`;
+import { flag, valued } from '../options.ts';
 
 const nothing = 'No object definitions have been created or modified.';
 
@@ -31,33 +22,37 @@ interface Changed {
   readonly created: readonly string[];
 }
 
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
-    const { argv, stdout, stderr, client } = invocation;
-    if (argv.length === 0) {
-      stdout.line(usage);
-      return 0;
-    }
-    try {
-      const call = readCall(argv, { ...writingOptions, 'plus|p': 'flag', 'minus|m': 'flag', n: 'value' });
-      return told(call, invocation, usage) ?? (await change(call, invocation));
-    } catch (error) {
-      if (!(error instanceof Wrong)) throw error;
-      if (client.server === undefined) await client.get('/definitions');
-      const [first, ...more] = error.message.split(separator);
-      tellWrong(new Wrong(first!, error.usage), invocation, usage, client.server);
-      for (const line of more) stderr.line(errorLine(line, client.server));
-      return 1;
-    }
+export const chdef = xcatCommand({
+  usage: `Usage: chdef [-t TYPE] [-o NAMES | NODERANGE] [-p | -m] ATTRIBUTE=VALUE...
+       chdef [-t TYPE] -o NAME -n NEWNAME
+       chdef -t group -o NAME [-d] [-w CRITERION]...
+       chdef -z [-p | -m] < STANZAFILE
+       chdef [-h | -v]
+
+Changes definitions, and makes those that do not exist where what is given suffices. All are changed in one change, or none.
+ATTRIBUTE= clears a value, so that that of a group shows again.`,
+  options: {
+    ...definitionOptions,
+    'plus|p': flag('add to lists'),
+    'minus|m': flag('take from lists'),
+    n: valued('NEWNAME', 'give the object another name'),
+    ...writingOptions,
+    'verbose|V': flag('name the objects that were changed'),
+    'force|f': 'flag',
+    template: 'value',
   },
-};
+  version: 'chdef - Version',
+  bare: 0,
+  common: changing,
+  refuse: refuseOptions('Invalid option..'),
+  run: (invocation, options) => withWrongCalls(invocation, chdef.usage, () => change(readCall(options), invocation)),
+});
 
 async function change(call: DefinitionCall, invocation: Invocation): Promise<number> {
   const { options } = call;
   if (options.flag('force')) throw new Wrong("The '-f' option is not supported by the chdef command.", true);
   if (options.has('template')) throw new Wrong("The '--template' option is not supported by the chdef command.", true);
-  const { client, stdout, stderr, env } = invocation;
+  const { client, stdout, env } = invocation;
   const newName = options.value('n');
   if (newName !== undefined) return rename(call, newName, invocation);
   const definitions = await definitionsOf(call, invocation, true);
@@ -72,21 +67,21 @@ async function change(call: DefinitionCall, invocation: Invocation): Promise<num
   try {
     done = (await client.call('PUT', '/definitions', { body: { definitions, mode } })).body as Changed;
   } catch (error) {
-    const code = tellRefusal(error, invocation, definitions[0]!.names, (line) => !isComplete(line));
+    const code = reportRefusal(error, invocation, definitions[0]!.names, (line) => !isComplete(line));
     if (error instanceof Refused && error.reference.some(isNotThere)) say(nothing);
     return code;
   }
   const created = [...done.created];
   let count = done.changed.length + created.length;
   const [{ type } = { type: '' }] = definitions;
-  // There is but one site, whatever it is called here; the reference system counts and names the other too.
+  // There is but one site, whatever it is called here; xCAT counts and names the other too.
   if (type === 'site' && !options.flag('stanza') && call.names !== undefined && call.names !== 'clustersite') {
     created.push(call.names);
     count += 1;
   }
   say(countLine(count));
   if (created.length > 0) say(`New object definitions '${created.join(',')}' have been created.`);
-  if (stderr && options.flag('verbose'))
+  if (options.flag('verbose'))
     say(`The database was updated for the following objects:\n\n${[...done.changed, ...done.created].join('\n')}`);
   return 0;
 }

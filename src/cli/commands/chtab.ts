@@ -1,24 +1,195 @@
-import type { CliCommand } from '../invocation.ts';
-import { errorLine, referenceVersion } from '../lines.ts';
-import { writeTables } from '../table-writes.ts';
+import { path } from '../client.ts';
+import { type Call, type CliCommand, type Invocation, say, xcatCommand } from '../command.ts';
+import { changing, reading } from '../common-options.ts';
+import { Refused } from '../errors.ts';
+import { writeData } from '../formats.ts';
+import { errorLine, resultLine } from '../lines.ts';
+import { type RowChange, writeTried } from '../muster/row-diff.ts';
+import { flag } from '../options.ts';
 
-export const command: CliCommand = {
-  usage: `Usage: chtab COLUMN=VALUE[,COLUMN=VALUE...] TABLE.COLUMN=VALUE [...]
-       chtab -d COLUMN=VALUE[,COLUMN=VALUE...] TABLE [...]
-       chtab -h | --help | -v | --version
+/** How chtab and tabch differ: they say the same in other words. */
+interface TableWriter {
+  readonly name: string;
+  readonly version?: string;
+  unknownTable(invocation: Invocation, table: string): number;
+  unknownColumn(invocation: Invocation, column: string): number;
+}
+
+const tableWriter = ({ name, version, ...writer }: TableWriter): CliCommand => {
+  const command = xcatCommand({
+    usage: `Usage: ${name} COLUMN=VALUE[,COLUMN=VALUE...] TABLE.COLUMN=VALUE [...]
+       ${name} -d COLUMN=VALUE[,COLUMN=VALUE...] TABLE [...]
+       ${name} -h | --help | -v | --version
 
 Changes the rows that have the given values, or makes one; with -d it removes them.`,
-  run: (invocation) =>
-    writeTables(invocation, {
-      usage: command.usage,
-      version: () => `chtab Version ${referenceVersion}`,
-      unknownTable({ stdout }, table) {
-        stdout.line(`Table ${table} does not exist.`);
-        return 1;
-      },
-      unknownColumn({ stderr }, column) {
-        stderr.line(errorLine(`There is no column ${column}.`));
-        return 2;
-      },
-    }),
+    ...(version === undefined ? {} : { version }),
+    options: { 'delete|d': flag('remove the rows') },
+    common: changing,
+    triesItself: true,
+    run: (invocation, call) =>
+      call.operands.length === 0 ? say(invocation, command.usage, 1) : writeTables(invocation, call, writer),
+  });
+  return command;
 };
+
+type Words = Pick<TableWriter, 'unknownTable' | 'unknownColumn'>;
+
+/** Changes or removes the rows of tables that have the given values. */
+async function writeTables(invocation: Invocation, call: Call, writer: Words): Promise<number> {
+  const { stderr } = invocation;
+  const [keys = '', ...words] = call.operands;
+  const { dryRun } = call.common;
+  if (call.flag('delete')) {
+    const writes = words.map((table): Write => ({ method: 'DELETE', table, keys, columns: undefined }));
+    return inOrder(invocation, writer, writes, dryRun);
+  }
+  const columns = new Map<string, Record<string, string>>();
+  for (const word of words) {
+    const [, table, column, value] = /^([^.=]+)\.([^=]+)=(.*)$/s.exec(word) ?? [];
+    if (table === undefined || column === undefined || /[,^+:-]$/.test(column)) {
+      stderr.line(`Error: "${word}" is not TABLE.COLUMN=VALUE.`);
+      return 1;
+    }
+    columns.set(table, { ...columns.get(table), [column]: value! });
+  }
+  const writes = [...columns].map(([table, values]): Write => ({ method: 'PUT', table, keys, columns: values }));
+  return inOrder(invocation, writer, writes, dryRun);
+}
+
+interface Write {
+  readonly method: 'PUT' | 'DELETE';
+  readonly table: string;
+  readonly keys: string;
+  readonly columns: Readonly<Record<string, string>> | undefined;
+}
+
+/** Where there are several tables, all are tried before the first is written. */
+async function inOrder(
+  invocation: Invocation,
+  writer: Words,
+  writes: readonly Write[],
+  dryRun: boolean,
+): Promise<number> {
+  const { client } = invocation;
+  const send = ({ method, table, keys, columns }: Write, query: Record<string, string> = {}) =>
+    client.call(method, path('tables', table, 'rows', keys), { query, ...(columns ? { body: columns } : {}) });
+  const tries = dryRun || writes.length > 1;
+  const changes: RowChange[] = [];
+  for (const write of writes) {
+    try {
+      const { body } = await send(write, tries ? { dryRun: '1' } : {});
+      if (tries) changes.push(...(body as { changes: readonly RowChange[] }).changes);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;
+      const [strange] = error.missing;
+      if (strange === write.table) return writer.unknownTable(invocation, write.table);
+      if (strange?.startsWith(`${write.table}.`)) return writer.unknownColumn(invocation, strange);
+      throw error;
+    }
+  }
+  if (dryRun) await writeTried(invocation, { changes });
+  else if (tries) for (const write of writes) await send(write);
+  return 0;
+}
+
+export const chtab = tableWriter({
+  name: 'chtab',
+  version: 'chtab Version',
+  unknownTable: (invocation, table) => say(invocation, `Table ${table} does not exist.`, 1),
+  unknownColumn({ stderr }, column) {
+    stderr.line(errorLine(`There is no column ${column}.`));
+    return 2;
+  },
+});
+
+const refuse = ({ stderr, client }: Invocation, text: string): number => {
+  stderr.line(errorLine(text, client.server));
+  return 1;
+};
+
+export const tabch = tableWriter({
+  name: 'tabch',
+  unknownTable: (given, table) => refuse(given, `${table} not a valid table.column description`),
+  unknownColumn: (given, column) => refuse(given, `${column} not a valid table.column description`),
+});
+
+export const gettab = xcatCommand({
+  usage: `Usage: gettab [-H] COLUMN=VALUE[,COLUMN=VALUE...] TABLE.COLUMN [...]
+       gettab -h | --help
+
+Shows columns of the row that has the values. What groups give is not looked at.`,
+  options: { H: flag('show the columns before their values') },
+  version: false,
+  common: reading,
+  async run(invocation, options) {
+    const { stdout, stderr, client, env } = invocation;
+    const [keys, ...words] = options.operands;
+    if (keys === undefined || words.length === 0) return say(invocation, gettab.usage, 1);
+    const { format } = options.common;
+    const found: Record<string, string> = {};
+    const long = options.flag('H') || words.length > 1;
+    const rows = new Map<string, Row | undefined>();
+    for (const word of new Set(words)) {
+      const [table = '', column = ''] = word.split('.', 2);
+      if (!rows.has(table)) {
+        const row = await rowWith(invocation, table, keys);
+        if (typeof row === 'string') {
+          stderr.line(errorLine(`Unknown key ${row} to ${table}`, client.server));
+          return 1;
+        }
+        rows.set(table, row);
+      }
+      const row = rows.get(table);
+      if (!row || (row[column] === undefined && !(await hasColumn(invocation, table, column)))) continue;
+      const value = row[column] ?? '';
+      found[word] = value;
+      if (!format) stdout.line(resultLine(long ? `${word}: ${value}` : value, { env, server: client.server }));
+    }
+    if (format) return writeData(invocation, format, [found]);
+    return 0;
+  },
+});
+
+type Row = Readonly<Record<string, string>>;
+
+/** The first such row; undefined if there is none, the name of a column if that is none of the table. */
+async function rowWith({ client }: Invocation, table: string, keys: string): Promise<Row | string | undefined> {
+  try {
+    const reply = (await client.get(path('tables', table, 'rows', keys))) as Record<string, Row[]>;
+    return reply[table]?.[0];
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    const [strange] = error.missing;
+    if (error.kind === 'unknown-object' && strange === undefined) return undefined;
+    if (strange === table) return keys.split('=', 1)[0]!;
+    if (strange?.startsWith(`${table}.`)) return strange.slice(table.length + 1);
+    throw error;
+  }
+}
+
+async function hasColumn({ client }: Invocation, table: string, column: string): Promise<boolean> {
+  const type = `tables.${table}`;
+  const reply = (await client.get(path('attributes', type))) as Record<string, object>;
+  return Object.hasOwn(reply[type] ?? {}, column);
+}
+
+export const tabgrep = xcatCommand({
+  usage: `Usage: tabgrep NODERANGE
+
+Lists the tables that have a row of one of the nodes, or of one of their groups.`,
+  operands: 1,
+  common: reading,
+  async run(invocation, { operands: [range], common: { format } }) {
+    const { client, stdout } = invocation;
+    if (range === undefined) return say(invocation, tabgrep.usage, 1);
+    const tables = (await client.get(path('nodes', range, 'tables'))) as string[];
+    if (format)
+      return writeData(
+        invocation,
+        format,
+        tables.map((table) => ({ table })),
+      );
+    for (const table of tables) stdout.line(table);
+    return 0;
+  },
+});

@@ -1,35 +1,37 @@
-import { UsageError } from '../client-errors.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import { operandsOf, ownCommand } from '../own/own-command.ts';
+import { type CliCommand, type Invocation, musterCommand } from '../command.ts';
+import { commonWords } from '../common-options.ts';
+import { UsageError } from '../errors.ts';
+import { writtenNames } from '../options.ts';
 import { readContexts } from '../places.ts';
 import { commands } from './index.ts';
-
-const usage = `Usage: muster completion bash|zsh|fish
-
-Prints a script for the shell that completes commands, options, and names of nodes, groups, images and attributes as the server has
-them. For instance:
-
-  bash   muster completion bash > /etc/bash_completion.d/muster, or eval "$(muster completion bash)" in ~/.bashrc
-  zsh    eval "$(muster completion zsh)" in ~/.zshrc, behind compinit
-  fish   muster completion fish > ~/.config/fish/completions/muster.fish`;
 
 const shells = ['bash', 'zsh', 'fish'] as const;
 
 /** How the scripts ask: the words of the line, the command's name first; the last of them is the one to complete. */
 const question = '--words';
 
-const complete = ownCommand(usage, {}, async ({ stdout }, options) => {
-  const [shell = ''] = operandsOf(options, 1, 1, `Name a shell: ${shells.join(', ')}.`);
-  const familiar = Object.keys(commands).filter((name) => !commands[name]!.own);
-  if (shell === 'bash') stdout.line(bash(familiar));
-  else if (shell === 'zsh') stdout.line(zsh(familiar));
-  else if (shell === 'fish') stdout.line(fish(familiar));
-  else throw new UsageError(`There is no script for "${shell}", only for ${shells.join(', ')}.`);
-  return 0;
+const complete = musterCommand({
+  usage: `Usage: muster completion bash|zsh|fish
+
+Prints a script for the shell that completes commands, options, and names of nodes, groups, images and attributes as the server has
+them. For instance:
+
+  bash   muster completion bash > /etc/bash_completion.d/muster, or eval "$(muster completion bash)" in ~/.bashrc
+  zsh    eval "$(muster completion zsh)" in ~/.zshrc, behind compinit
+  fish   muster completion fish > ~/.config/fish/completions/muster.fish`,
+  operands: [1, 1, `Name a shell: ${shells.join(', ')}.`],
+  run({ stdout }, { operands: [shell = ''] }) {
+    const links = Object.keys(commands).filter((name) => !commands[name]!.isMuster);
+    if (shell === 'bash') stdout.line(bash(links));
+    else if (shell === 'zsh') stdout.line(zsh(links));
+    else if (shell === 'fish') stdout.line(fish(links));
+    else throw new UsageError(`There is no script for "${shell}", only for ${shells.join(', ')}.`);
+    return 0;
+  },
 });
 
-export const command: CliCommand = {
-  usage,
+export const completion: CliCommand = {
+  ...complete,
   async run(invocation) {
     if (invocation.argv[0] !== question) return complete.run(invocation);
     for (const each of await candidates(invocation, invocation.argv.slice(1))) await invocation.stdout.line(each);
@@ -81,8 +83,9 @@ async function candidates(invocation: Invocation, words: readonly string[]): Pro
   if (!entry) return [];
   const last = line.pop() ?? '';
   if (last.startsWith('-')) {
-    const help = (await entry.load()).command.usage;
-    return beginning([...new Set(help.match(/(?<![\w-])--[a-z][a-z-]+/g) ?? [])].sort(), last);
+    const { options, common } = await entry.load();
+    const long = Object.keys(options).flatMap((names) => writtenNames(names).filter((name) => name.startsWith('--')));
+    return beginning([...long, ...commonWords(common), '--help'].sort(), last);
   }
   try {
     return await live(invocation, name, line, last);

@@ -1,42 +1,42 @@
 import { statSync } from 'node:fs';
 import { isNearlyFull } from '../../core/disk-full.ts';
-import { NotReached, Refused } from '../client-errors.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import { certificateOf } from '../own/certificates.ts';
-import { operandsOf, ownCommand } from '../own/own-command.ts';
+import { type Invocation, musterCommand } from '../command.ts';
+import { NotReached, Refused } from '../errors.ts';
+import { certificateOf } from '../muster/certificates.ts';
 import { contextsFile } from '../places.ts';
-
-const usage = `Usage: muster doctor
-
-Looks whether this client can work: is the server reached and well, is its certificate good, do the clocks agree, is the login
-valid, what may it do, and do the server's disks have room (for those who may read its metrics). The exit status is 0 if all is well, 1 if something is wrong, 3 if the server is not reached or does not
-know you.`;
 
 const day = 86_400_000;
 const warnDays = 30;
 const mostClock = 60_000;
 
-export const command: CliCommand = ownCommand(usage, {}, async (invocation, options) => {
-  operandsOf(options, 0, 0, 'No words are expected.');
-  let code = 0;
-  const { client, stdout } = invocation;
-  const say = (isWell: boolean, what: string, text: string, bad = 1): void => {
-    if (!isWell) code = Math.max(code, bad);
-    stdout.line(`${isWell ? 'ok   ' : 'WRONG'}  ${what.padEnd(11)}  ${text}`);
-  };
-  say(true, 'server', client.place.protocol === 'unix:' ? `the socket ${client.place.shown}` : client.place.shown);
-  checkFile(invocation, say);
-  try {
-    if (client.place.protocol === 'https:') await checkCertificate(invocation, say);
-    await checkServer(invocation, say);
-  } catch (error) {
-    if (!(error instanceof NotReached)) throw error;
-    say(false, 'reached', `no: ${error.reason}`, 3);
+export const doctor = musterCommand({
+  usage: `Usage: muster doctor
+
+Checks whether this client can work: is the server reached and well, is its certificate good, do the clocks agree, is the login valid,
+what may it do, and do the server's disks have room (for those who may read its metrics). The exit status is 0 if all is well, 1 if
+something is wrong, 3 if the server is not reached or does not know you.`,
+  operands: [0, 0, 'It takes no operands.'],
+  async run(invocation) {
+    let code = 0;
+    const { client, stdout } = invocation;
+    const say = (isWell: boolean, what: string, text: string, bad = 1): void => {
+      if (!isWell) code = Math.max(code, bad);
+      stdout.line(`${isWell ? 'ok   ' : 'WRONG'}  ${what.padEnd(11)}  ${text}`);
+    };
+    say(true, 'server', client.place.protocol === 'unix:' ? `the socket ${client.place.shown}` : client.place.shown);
+    checkFile(invocation, say);
+    try {
+      if (client.place.protocol === 'https:') await checkCertificate(invocation, say);
+      await checkServer(invocation, say);
+    } catch (error) {
+      if (!(error instanceof NotReached)) throw error;
+      say(false, 'reached', `no: ${error.reason}`, 3);
+      return code;
+    }
+    await checkRights(invocation, say);
+    await checkRoom(invocation, say);
     return code;
-  }
-  await checkRights(invocation, say);
-  await checkRoom(invocation, say);
-  return code;
+  },
 });
 
 type Say = (isWell: boolean, what: string, text: string, bad?: number) => void;
@@ -82,7 +82,7 @@ async function checkServer({ client }: Invocation, say: Say): Promise<void> {
   );
 }
 
-/** A few things that most people do; what is refused is told, not counted as wrong. */
+/** A few things that most people do; what is refused is shown, not counted as wrong. */
 const tries: readonly (readonly [what: string, at: string, query?: Record<string, string>])[] = [
   ['see nodes', '/definitions/node'],
   ['see changes', '/changes', { limit: '1' }],
@@ -113,7 +113,7 @@ async function checkRights({ client }: Invocation, say: Say): Promise<void> {
   );
 }
 
-/** Whoever may not read the metrics is told nothing about disks. */
+/** Whoever may not read the metrics sees nothing of the disks. */
 async function checkRoom({ client }: Invocation, say: Say): Promise<void> {
   let text: string;
   try {

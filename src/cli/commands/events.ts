@@ -1,21 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NotReached } from '../client-errors.ts';
-import { oneLine } from '../control-characters.ts';
-import type { CliCommand } from '../invocation.ts';
-import { foldNames } from '../nodes/fold.ts';
-import { oneOf, operandsOf, ownCommand } from '../own/own-command.ts';
-import { serverEvents } from '../own/server-events.ts';
+import { lineBatches, longestLine } from '../client.ts';
+import { musterCommand, oneOf } from '../command.ts';
+import { Garbled, NotReached } from '../errors.ts';
+import { foldNames } from '../nodes/results.ts';
+import { valued } from '../options.ts';
+import { oneLine } from '../output.ts';
 
-const usage = `Usage: muster events [NODERANGE] [--kinds KINDS] [--after ID] [--seconds N] [--format ndjson]
+/** A block of server-sent events. */
+export interface ServerEvent {
+  readonly id: string | undefined;
+  readonly event: string;
+  /** Empty in blocks that only move the id on. */
+  readonly data: string;
+}
 
-Tells what happens as it happens, until Ctrl-C. When the connection breaks off it is made again, and what came meanwhile is told.
+export async function* serverEvents(body: AsyncIterable<Buffer>): AsyncGenerator<ServerEvent> {
+  let [id, event, data]: [string | undefined, string, string[]] = [undefined, '', []];
+  let size = 0;
+  for await (const lines of lineBatches(body)) {
+    for (const line of lines) {
+      if (line === '') {
+        if (id !== undefined || data.length > 0) yield { id, event, data: data.join('\n') };
+        [id, event, data] = [undefined, '', []];
+        size = 0;
+        continue;
+      }
+      size += line.length + 1;
+      if (size > longestLine) throw new Garbled('The server sends an event without an end; is it muster?');
+      const colon = line.indexOf(':');
+      const value = line.slice(colon + 1).replace(/^ /, '');
+      const field = colon < 0 ? line : line.slice(0, colon);
+      if (field === 'id') id = value;
+      else if (field === 'event') event = value;
+      else if (field === 'data') data.push(value);
+    }
+  }
+}
 
-  --kinds KINDS     only these, separated by commas: change, status, power, run, notice
-  --after ID        begin with what came after this event; with --format ndjson each line has its id
-  --seconds N       end after so many seconds
-  --format ndjson   one JSON object per line`;
-
-interface Told {
+interface Event {
   readonly kind: string;
   readonly time?: string;
   readonly nodes?: readonly string[] | number;
@@ -24,13 +46,21 @@ interface Told {
 
 const [firstWait, longestWait] = [500, 15_000];
 
-export const command: CliCommand = ownCommand(
-  usage,
-  { kinds: 'value', after: 'value', seconds: 'value', format: 'value' },
-  async (invocation, options) => {
+export const events = musterCommand({
+  usage: `Usage: muster events [NODERANGE] [--kinds KINDS] [--after ID] [--seconds N] [--format ndjson]
+
+Shows what happens as it happens, until Ctrl-C. When the connection breaks off it is made again, and what came meanwhile is shown.`,
+  options: {
+    kinds: valued('KINDS', 'only these, separated by commas: change, status, power, run, notice'),
+    after: valued('ID', 'begin with what came after this event; with --format ndjson each line has its id'),
+    seconds: valued('N', 'end after so many seconds'),
+  },
+  operands: [0, 1, 'Name one noderange; separate nodes by commas.'],
+  common: ['format'],
+  async run(invocation, options) {
     const { client, stdout, stderr, signal } = invocation;
-    const [noderange] = operandsOf(options, 0, 1, 'Name one noderange; separate nodes by commas.');
-    const format = oneOf('--format', options.value('format'), ['ndjson'] as const);
+    const [noderange] = options.operands;
+    const format = oneOf('--format', options.common.format, ['ndjson'] as const);
     const [kinds, seconds] = [options.value('kinds'), options.value('seconds')];
     const until = seconds === undefined ? undefined : Date.now() + Number(seconds) * 1_000;
     let last = options.value('after');
@@ -48,7 +78,7 @@ export const command: CliCommand = ownCommand(
           last = id ?? last;
           wait = firstWait;
           if (data === '') continue;
-          const event = JSON.parse(data) as Told;
+          const event = JSON.parse(data) as Event;
           if (format) await stdout.line(JSON.stringify(id === undefined ? event : { id, ...event }));
           else for (const line of linesOf(event)) await stdout.line(line);
           await stdout.flush();
@@ -63,7 +93,7 @@ export const command: CliCommand = ownCommand(
       if (signal.aborted) return 0;
     }
   },
-);
+});
 
 interface Row {
   readonly table: string;
@@ -74,7 +104,7 @@ interface Row {
   readonly removed?: boolean;
 }
 
-function linesOf(event: Told): string[] {
+function linesOf(event: Event): string[] {
   const { kind, time = '', nodes, ...others } = event;
   const head = `${time}  ${kind}`;
   if (kind === 'change') {

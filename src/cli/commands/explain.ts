@@ -1,36 +1,47 @@
 import { path } from '../client.ts';
-import { UsageError } from '../client-errors.ts';
-import { oneLine } from '../control-characters.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import type { ParsedOptions } from '../options.ts';
-import { oneOf, ownCommand } from '../own/own-command.ts';
+import { type Call, type Invocation, musterCommand } from '../command.ts';
+import { reading } from '../common-options.ts';
+import { UsageError } from '../errors.ts';
+import { writeData } from '../formats.ts';
+import { valued } from '../options.ts';
+import { oneLine } from '../output.ts';
 
-const usage = `Usage: muster explain NODERANGE ATTRIBUTE
+export const explain = musterCommand({
+  usage: `Usage: muster explain NODERANGE ATTRIBUTE
        muster explain --user NAME --command COMMAND [NODERANGE] [--line ARGUMENTS] [--host HOST]
 
 Where the value of an attribute comes from: the node, a group or a default, and by which pattern. Or why an account may run a
-command or not: what every rule says of it; the exit status is 0 if it may and 1 if not.
+command or not: what every rule says of it; the exit status is 0 if it may and 1 if not.`,
+  options: {
+    'user|u': valued('NAME', 'the account'),
+    command: valued('COMMAND', 'the command it would run'),
+    line: valued('ARGUMENTS', 'the argument line that rules see, such as "-t node -o n1 bmc=10.1.0.1"'),
+    host: valued('HOST', 'where the request would come from'),
+  },
+  operands: [0, 2, 'Name a noderange and an attribute, or a user and a command.'],
+  common: reading,
+  run(invocation, options) {
+    if (options.has('user') || options.has('command')) return explainRight(invocation, options);
+    if (options.has('line') || options.has('host'))
+      throw new UsageError('--line and --host need --user and --command.');
+    return explainValue(invocation, options);
+  },
+});
 
-  --line ARGUMENTS   the argument line that rules see, such as "-t node -o n1 bmc=10.1.0.1"
-  --host HOST        where the request would come from
-  --format json      as data`;
-
-const table = { 'user|u': 'value', command: 'value', line: 'value', host: 'value', format: 'value' } as const;
-
-export const command: CliCommand = ownCommand(usage, table, (invocation, options) =>
-  options.has('user') || options.has('command') ? explainRight(invocation, options) : explainValue(invocation, options),
-);
-
-const asData = (options: ParsedOptions): boolean =>
-  oneOf('--format', options.value('format'), ['json'] as const) !== undefined;
-
-async function explainValue({ client, stdout }: Invocation, options: ParsedOptions): Promise<number> {
-  const [range, attribute, ...more] = options.operands;
-  if (range === undefined || attribute === undefined || more.length > 0)
+async function explainValue(invocation: Invocation, options: Call): Promise<number> {
+  const { client, stdout } = invocation;
+  const [range, attribute] = options.operands;
+  if (range === undefined || attribute === undefined)
     throw new UsageError('Name a noderange and an attribute, or a user and a command.');
-  const json = asData(options);
+  const { format } = options.common;
   const body = (await client.get(path('nodes', range, 'explain', attribute))) as Record<string, Source>;
-  if (json) stdout.line(JSON.stringify(body, null, 2));
+  if (format === 'json') stdout.line(JSON.stringify(body, null, 2));
+  else if (format)
+    await writeData(
+      invocation,
+      format,
+      Object.entries(body).map(([node, source]) => ({ node, ...source })),
+    );
   else
     for (const [node, source] of Object.entries(body)) await stdout.line(`${node}: ${sentenceOf(attribute, source)}`);
   return 0;
@@ -60,16 +71,18 @@ interface Verdict {
   readonly trust?: Readonly<Record<string, Verdict>>;
 }
 
-async function explainRight({ client, stdout }: Invocation, options: ParsedOptions): Promise<number> {
+async function explainRight(invocation: Invocation, options: Call): Promise<number> {
+  const { client, stdout } = invocation;
   const [noderange, ...more] = options.operands;
   const [user, asked] = [options.value('user'), options.value('command')];
   if (user === undefined || asked === undefined || more.length > 0)
     throw new UsageError('Name a user with --user and a command with --command, and at most one noderange.');
-  const json = asData(options);
+  const { format } = options.common;
   const query = { user, command: asked, noderange, line: options.value('line'), host: options.value('host') };
   const verdict = (await client.get('/policy/explain', { query })) as Verdict;
   const refused = Object.entries(verdict.trust ?? {}).filter(([, { allowed }]) => !allowed);
-  if (json) stdout.line(JSON.stringify(verdict, null, 2));
+  if (format === 'json') stdout.line(JSON.stringify(verdict, null, 2));
+  else if (format) await writeData(invocation, format, [verdict]);
   else {
     stdout.line(
       `${user} ${verdict.allowed ? 'may' : 'may not'} run ${asked}${noderange === undefined ? '' : ` on ${noderange}`}.`,

@@ -1,33 +1,34 @@
 import { X509Certificate } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { askSecret } from '../ask.ts';
+import { asked, askSecret } from '../ask.ts';
 import { Client } from '../client.ts';
-import { Garbled, NotReached, UsageError } from '../client-errors.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import { asked } from '../ask-yes.ts';
-import { certificateOf } from '../own/certificates.ts';
-import { operandsOf, ownCommand } from '../own/own-command.ts';
-import { changeContexts } from '../own/write-contexts.ts';
-import { quoteWord } from '../../core/shell-words.ts';
-import { type Context, type Place, placeOf, readContexts, sameServer } from '../places.ts';
+import { type Invocation, musterCommand } from '../command.ts';
+import { Garbled, NotReached, Refused, UsageError } from '../errors.ts';
+import { writeData } from '../formats.ts';
+import { shellWord } from '../lines.ts';
+import { certificateOf } from '../muster/certificates.ts';
+import { flag, valued } from '../options.ts';
+import { changeContexts, type Context, type Place, placeOf, readContexts, sameServer } from '../places.ts';
 
-const usage = `Usage: muster login URL [--user NAME] [--context NAME] [--fingerprint SHA256] [--password-stdin]
+export const login = musterCommand({
+  usage: `Usage: muster login URL [--user NAME] [--context NAME] [--fingerprint SHA256] [--password-stdin]
 
 Logs in to a server, such as https://mn:8443, and makes it the one that other commands ask. The fingerprint of its certificate
-authority is shown at the first login and kept when you agree; a server with another authority is refused from then on.
-
-  --user NAME         the account; without it that of your own name
-  --context NAME      what to call this server, see muster contexts; without it its host and port
-  --fingerprint HEX   the authority's SHA-256 fingerprint, instead of asking: sha256sum of its DER form, with or without colons
-  --password-stdin    read the password from standard input
-  MUSTER_CA           a file with the authority to trust, instead of asking`;
-
-export const command: CliCommand = ownCommand(
-  usage,
-  { 'user|u': 'value', context: 'value', fingerprint: 'value', 'password-stdin': 'flag' },
-  async (invocation, options) => {
+authority is shown at the first login and kept when you agree; a server with another authority is refused from then on.`,
+  options: {
+    'user|u': valued('NAME', 'the account; without it that of your own name'),
+    context: valued('NAME', 'what to call this server, see muster contexts; without it its host and port'),
+    fingerprint: valued(
+      'SHA256',
+      "the authority's fingerprint, instead of asking, as hexadecimal with or without colons",
+    ),
+    'password-stdin': flag('read the password from standard input'),
+  },
+  notes: 'MUSTER_CA names a file with the authority to trust, instead of asking.',
+  operands: [1, 1, 'Name one server, such as https://mn:8443.'],
+  async run(invocation, options) {
     const { env, stdin, stdout, terminal } = invocation;
-    const [url = ''] = operandsOf(options, 1, 1, 'Name one server, such as https://mn:8443.');
+    const [url = ''] = options.operands;
     const bare = placeFor(url, env);
     const name = options.value('context') ?? bare.shown;
     const before = readContexts(env).contexts;
@@ -59,7 +60,7 @@ export const command: CliCommand = ownCommand(
     stdout.line(`Logged in to ${bare.shown} as ${user}, until ${token.expire}.`);
     return 0;
   },
-);
+});
 
 function placeFor(url: string, env: Invocation['env']): Place {
   let place: Place;
@@ -109,7 +110,7 @@ async function trusted(
     throw new NotReached(
       place.shown,
       `its certificate authority has changed, or another machine answers in its place: it was ${old}, and is ${fingerprint}. No password was sent. ` +
-        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${quoteWord(known.name)}" and log in again`,
+        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${shellWord(known.name)}" and log in again`,
     );
   }
   if (expected === undefined) {
@@ -134,3 +135,76 @@ const hex = (fingerprint: string): string =>
     .replace(/^sha256:/i, '')
     .replaceAll(':', '')
     .toLowerCase();
+
+export const logout = musterCommand({
+  usage: `Usage: muster logout [--context NAME] [--forget]
+
+Ends the token of the server that was logged in to last, or of the one that is named. Its address and its certificate authority
+stay known.`,
+  options: {
+    context: valued('NAME', 'the server, see muster contexts'),
+    forget: flag('forget its address and its certificate authority too'),
+  },
+  operands: [0, 0, 'Name the server with --context.'],
+  async run({ env, stdout, stderr }, options) {
+    const { current, contexts } = readContexts(env);
+    const name = options.value('context') ?? env['MUSTER_CONTEXT'] ?? current;
+    if (name === undefined) throw new UsageError('Nobody is logged in.');
+    const context = Object.hasOwn(contexts, name) ? contexts[name] : undefined;
+    if (!context) throw new UsageError(`There is no context "${name}"; muster contexts lists them.`);
+    let code = 0;
+    if (context.token !== undefined) {
+      const { MUSTER_TOKEN: _, ...others } = env;
+      const client = new Client(() => placeOf(context.url, others, context));
+      try {
+        await client.call('DELETE', '/tokens');
+      } catch (error) {
+        if (!(error instanceof NotReached) && !(error instanceof Refused)) throw error;
+        // One that has ended already needs no end.
+        if (!(error instanceof Refused && error.isDenied)) {
+          stderr.line(`muster logout: The token stays valid at the server until it expires: ${error.message}.`);
+          code = 3;
+        }
+      } finally {
+        client.close();
+      }
+    }
+    const { [name]: _, ...others } = contexts;
+    const { token: _token, ...kept } = context;
+    changeContexts(env, (all) => ({
+      ...(options.flag('forget') && all.current === name ? {} : { current: all.current ?? name }),
+      contexts: options.flag('forget') ? others : { ...others, [name]: kept },
+    }));
+    stdout.line(options.flag('forget') ? `${name} is forgotten.` : `Logged out of ${name}.`);
+    return code;
+  },
+});
+
+export const contexts = musterCommand({
+  usage: `Usage: muster contexts [NAME]
+
+Lists the servers that were logged in to, with a star before the one that commands ask. With NAME commands ask that one from now on;
+MUSTER_CONTEXT=NAME does it for one call.`,
+  operands: [0, 1, 'Name at most one context.'],
+  common: ['format'],
+  run(invocation, { operands: [name], common: { format } }) {
+    const { env, stdout } = invocation;
+    const { current, contexts: all } = readContexts(env);
+    if (name !== undefined) {
+      if (!Object.hasOwn(all, name)) throw new UsageError(`There is no context "${name}"; muster contexts lists them.`);
+      changeContexts(env, (before) => ({ ...before, current: name }));
+      return 0;
+    }
+    const rows = Object.entries(all).map(([each, { url, user, token }]) => ({
+      name: each,
+      url,
+      user: token === undefined ? 'logged out' : (user ?? ''),
+      current: each === current,
+    }));
+    if (format) return writeData(invocation, format, rows);
+    const width = Math.max(0, ...rows.map((row) => row.name.length));
+    for (const row of rows)
+      stdout.line(`${row.current ? '*' : ' '} ${row.name.padEnd(width)}  ${row.url}  ${row.user}`);
+    return 0;
+  },
+});

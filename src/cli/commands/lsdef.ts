@@ -1,61 +1,62 @@
-import { Refused } from '../client-errors.ts';
 import type { Client } from '../client.ts';
-import { type DefinitionCall, readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
+import { type Invocation, say, xcatCommand } from '../command.ts';
+import { readingNodes } from '../common-options.ts';
+import {
+  type DefinitionCall,
+  definitionOptions,
+  readCall,
+  refuseOptions,
+  withWrongCalls,
+  Wrong,
+} from '../definitions/arguments.ts';
 import { type Attributes, emptyRangeText, missingText, readNames, readObjects } from '../definitions/reading.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import { errorLine, resultLine } from '../lines.ts';
+import { Refused } from '../errors.ts';
+import { writeData } from '../formats.ts';
+import { byName, errorLine, foldedBlock, referenceVersion, resultLine } from '../lines.ts';
+import { foldNames } from '../nodes/results.ts';
+import { flag, repeated, valued } from '../options.ts';
 
-const usage = `Usage: lsdef [-t TYPE[,TYPE]...] [-o NAMES | NODERANGE] [-i ATTRIBUTE,...] [-l | -s | -c | -z] [-w CRITERION]... [-S] [-V]
+export const lsdef = xcatCommand({
+  usage: `Usage: lsdef [-t TYPE[,TYPE]...] [-o NAMES | NODERANGE] [-i ATTRIBUTE,...] [-l | -s | -c | -z] [-w CRITERION]... [-S] [-V]
        lsdef -a [-l]
        lsdef --template [NAME]
        lsdef [-h | -v]
 
-Lists definitions of nodes and other objects: names, or with names or -l all attributes that are set.
-
-  -t TYPE         the type of the objects, node if absent; lsdef -a shows which there are
-  -o NAMES        a node range; for other types names joined by commas
-  -i ATTRIBUTES   only these, unset ones too
-  -l              all attributes of every object
-  -s              names only
-  -c              one line per attribute: NAME: attribute=value; needs -i
-  -z              as a stanza file, which mkdef -z and chdef -z read
-  -w CRITERION    objects that meet it: attr==value, attr!=value, attr=~pattern, attr!~pattern
-  -S              hidden nodes too
-  -V              with the table and column where each attribute is stored
-  -a              objects of every type
-  --nics          only attributes of network interfaces
-  --template      the templates that mkdef --template takes, or the attributes of one
-  -h -t TYPE      what the attributes of the type mean; with -i those named`;
-
-const options = {
-  'all|a': 'flag',
-  'compress|c': 'flag',
-  i: 'value',
-  'long|l': 'flag',
-  'short|s': 'flag',
-  nics: 'flag',
-  'w|where': 'values',
-  'xml|x': 'flag',
-  'stanza|z': 'flag',
-  S: 'flag',
-  template: 'optional',
-} as const;
-
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
-    try {
-      const call = readCall(invocation.argv, options);
-      if (call.options.flag('help') && (call.types.length > 0 || call.options.has('i')))
-        return await explain(call, invocation);
-      return told(call, invocation, usage) ?? (await list(call, invocation));
-    } catch (error) {
-      // The line names the server, so one must have answered.
-      if (error instanceof Wrong && invocation.client.server === undefined) await invocation.client.get('/definitions');
-      return tellWrong(error, invocation, usage, invocation.client.server);
-    }
+Lists definitions of nodes and other objects: names, or with names or -l all attributes that are set.`,
+  options: {
+    ...definitionOptions,
+    'help|h|?': 'flag',
+    'version|v': 'flag',
+    i: valued('ATTRIBUTES', 'only these, unset ones too'),
+    'long|l': flag('all attributes of every object'),
+    'short|s': flag('names only'),
+    'compress|c': flag('one line per attribute: NAME: attribute=value; needs -i'),
+    'stanza|z': flag('as a stanza file, which mkdef -z and chdef -z read'),
+    'w|where': repeated('CRITERION', 'objects that meet it: attr==value, attr!=value, attr=~pattern, attr!~pattern'),
+    S: flag('hidden nodes too'),
+    'verbose|V': flag('with the table and column where each attribute is stored'),
+    'all|a': flag('objects of every type'),
+    nics: flag('only attributes of network interfaces'),
+    template: {
+      kind: 'optional',
+      value: '[NAME]',
+      help: 'the templates that mkdef --template takes, or the attributes of one',
+    },
+    'xml|x': 'flag',
   },
-};
+  notes: 'lsdef -h -t TYPE shows what the attributes of the type mean; with -i those named.',
+  asksItself: true,
+  common: readingNodes,
+  refuse: refuseOptions('Invalid option..'),
+  run: (invocation, options) =>
+    withWrongCalls(invocation, lsdef.usage, async () => {
+      const call = readCall(options);
+      if (options.flag('help'))
+        return call.types.length > 0 || options.has('i') ? explain(call, invocation) : say(invocation, lsdef.usage);
+      if (options.flag('version')) return say(invocation, `lsdef - Version ${referenceVersion}`);
+      return list(call, invocation);
+    }),
+});
 
 function check({ options: given }: DefinitionCall): void {
   const together = (one: string, other: string) =>
@@ -90,7 +91,7 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
   const onlyNames = showsNames(call);
   const listings: Listing[] = [];
   const problems: string[] = [];
-  // A type without objects, and names that lead to none, are told in different words.
+  // xCAT has different words for a type without objects and for names that lead to none.
   let nothing = 'Could not find any object definitions to display.';
   let isSilent = false;
   for (const type of types) {
@@ -108,6 +109,14 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
   }
   const { server } = client;
   for (const problem of problems) stderr.line(errorLine(problem, server));
+  const code = problems.length > 0 ? 1 : 0;
+  const { format, fold } = given.common;
+  if (format || fold) {
+    const objects = listings.flatMap((listing) => dataOf(listing, onlyNames));
+    if (format) await writeData(invocation, format, objects);
+    else await writeFolded(invocation, objects);
+    return code;
+  }
   const show = (text: string) => resultLine(text, { env: invocation.env, server });
   if (listings.length === 0) {
     if (!isSilent) stdout.line(show(nothing));
@@ -127,7 +136,7 @@ async function list(call: DefinitionCall, invocation: Invocation): Promise<numbe
         await stdout.write(text);
       }
   }
-  return problems.length > 0 ? 1 : 0;
+  return code;
 }
 
 /** Names alone are listed where nothing asks for more. */
@@ -202,14 +211,14 @@ async function listType(call: DefinitionCall, client: Client, type: string, only
 /** Most calls have none, and need not load what reads them. */
 async function criteriaOf(given: readonly string[]) {
   if (given.length === 0) return { criteria: [], criteriaTest: () => Promise.resolve(() => true) };
-  const { criteriaTest, readCriteria } = await import('../definitions/criteria.ts');
+  const { criteriaTest, readCriteria } = await import('../definitions/arguments.ts');
   return { criteria: readCriteria(given), criteriaTest };
 }
 
 const isAboutRange = ({ kind, missing, reference }: Refused): boolean =>
   kind === 'invalid' && missing.length === 0 && reference.length === 0;
 
-/** The reference system's words where it is plain what they mean, else what the server says is wrong. */
+/** xCAT's words where it is plain what they mean, else what the server says is wrong. */
 const rangeProblem = ({ message }: Refused, names: string): string =>
   /^\w+-\w+$/.test(names) ? emptyRangeText(names) : message;
 
@@ -228,6 +237,30 @@ const nicNames = (objects: ReadonlyMap<string, Attributes>): string[] => [
     [...objects.values()].flatMap((attributes) => Object.keys(attributes).filter((name) => name.startsWith('nic'))),
   ),
 ];
+
+interface ShownObject {
+  readonly name: string;
+  readonly type: string;
+  readonly attributes?: Attributes;
+}
+
+const dataOf = ({ type, objects, shown }: Listing, onlyNames: boolean): ShownObject[] =>
+  [...objects]
+    .toSorted(([a], [b]) => byName(a, b))
+    .map(([name, attributes]) => ({
+      name,
+      type,
+      ...(onlyNames ? {} : { attributes: Object.fromEntries(pairs(type, attributes, shown)) }),
+    }));
+
+/** Objects that are alike under their folded names. */
+async function writeFolded({ stdout }: Invocation, objects: readonly ShownObject[]): Promise<void> {
+  const alike = Map.groupBy(objects, ({ type, attributes = {} }) =>
+    [`objtype=${type}`, ...Object.entries(attributes).map(([name, value]) => `${name}=${value}`)].join('\n'),
+  );
+  for (const [text, members] of alike)
+    await stdout.write(foldedBlock(foldNames(members.map(({ name }) => name)), text));
+}
 
 interface Form {
   readonly onlyNames: boolean;

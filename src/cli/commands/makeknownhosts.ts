@@ -1,40 +1,167 @@
+import { createHmac } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { writeFileAtomically } from '../../core/files.ts';
+import { ipText, parseIp } from '../../core/ip.ts';
 import { type Client, path } from '../client.ts';
-import { told } from '../familiar.ts';
-import type { CliCommand } from '../invocation.ts';
-import { type HostLine, hostLines, isAbout, linesOfNode, markOf } from '../known-hosts.ts';
+import { type Invocation, say, xcatCommand } from '../command.ts';
+import { nodeFromServer } from '../from-server.ts';
 import { errorLine, referenceVersion, warningLine } from '../lines.ts';
-import { nodeFromServer } from '../names-from-server.ts';
-import { asksHelp, asksVersion, rangeWords } from '../nodes/range-words.ts';
+import { flag, verbose } from '../options.ts';
+import { oneLine } from '../output.ts';
 
-const usage = `Usage: makeknownhosts NODERANGE [-r] [-V]
+/** A line of ~/.ssh/known_hosts, of which only those with our mark may be changed. */
+export interface HostLine {
+  readonly text: string;
+  /** Counted from 1. */
+  readonly number: number;
+  /** The names as ssh matches them; empty in comments, and in lines about authorities and revoked keys. */
+  readonly names: string;
+  /** `TYPE BASE64` */
+  readonly key: string;
+  /** What stands behind the key. */
+  readonly comment: string;
+}
 
-  Writes the host keys of nodes that muster knows to ~/.ssh/known_hosts; -r takes them out. Lines that muster did not write, or
-  wrote for another server, stay as they are, and a node that has one gets no other key.`;
+/** Says who wrote a line, and for which server, so that no server can replace the keys of another one's nodes. */
+export const markOf = (server: string): string => `muster-makeknownhosts:${server}`;
 
-const known: ReadonlySet<string> = new Set(['-r', '--remove', '-V', '--verbose']);
+/** Text behind the last newline is a line too. */
+export function hostLines(text: string): HostLine[] {
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines.map((line, at) => {
+    const [, names = '', type = '', key = '', comment = ''] =
+      /^[ \t]*([^#@\s]\S*)[ \t]+(\S+)[ \t]+(\S+)[ \t]*(.*?)\s*$/.exec(line) ?? [];
+    return { text: line, number: at + 1, names, key: `${type} ${key}`, comment };
+  });
+}
 
-export const command: CliCommand = {
-  usage,
-  async run({ argv, env, stdout, stderr, client }) {
-    if (argv.some(asksHelp)) return told({ stdout }, usage, 1);
-    if (asksVersion(argv[0])) return told({ stdout }, `Version ${referenceVersion}`);
-    const { range, words } = rangeWords(argv);
+/** Whether ssh would take the line for one of this host. */
+export function isAbout({ names }: HostLine, host: string): boolean {
+  // ssh looks for names in small letters.
+  const wanted = host.toLowerCase();
+  const [, salt, hash] = /^\|1\|([^|]+)\|([^|]+)$/.exec(names) ?? [];
+  if (salt !== undefined)
+    return createHmac('sha1', Buffer.from(salt, 'base64')).update(wanted).digest('base64') === hash;
+  const patterns = names.toLowerCase().split(',');
+  if (patterns.some((each) => each.startsWith('!') && matches(each.slice(1), wanted))) return false;
+  return patterns.some((each) => matches(each, wanted));
+}
+
+/** `*` stands for any text, `?` for one character; goes back to the last star only, so that it takes no more than length times length. */
+function matches(pattern: string, text: string): boolean {
+  let [at, from] = [0, 0];
+  let star: readonly [at: number, from: number] | undefined;
+  while (from < text.length) {
+    if (pattern[at] === '*') star = [at++, from];
+    else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === text[from])) {
+      at += 1;
+      from += 1;
+    } else if (star) {
+      star = [star[0], star[1] + 1];
+      [at, from] = [star[0] + 1, star[1]];
+    } else return false;
+  }
+  while (pattern[at] === '*') at += 1;
+  return at === pattern.length;
+}
+
+/** What the server knows of a node. */
+interface NodeKey {
+  readonly node: string;
+  readonly ip: string | undefined;
+  /** One or more, separated by newlines or semicolons. */
+  readonly hostkey: string;
+}
+
+interface NodeLines {
+  readonly lines: readonly string[];
+  /** The address is left out. */
+  readonly warning?: string;
+  /** The node is left out. */
+  readonly error?: string;
+}
+
+/** Lines for a node. A host of which the user has a line already gets no other key, whatever the server says. */
+export function linesOfNode({ node, ip, hostkey }: NodeKey, others: readonly HostLine[], mark: string): NodeLines {
+  const failed = (error: string): NodeLines => ({ lines: [], error: `${node}: ${error}` });
+  if (thisMachine.test(node)) return failed('The name stands for this machine, so no key was written for it.');
+  const keys = hostkey.split(/[\n;]+/).filter((text) => text.trim() !== '');
+  const checked = keys.map(hostKey).filter((key) => key !== undefined);
+  if (checked.length < keys.length) return failed('What the server sent is no SSH host key, so nothing was written.');
+  const known = (host: string): HostLine[] => others.filter((line) => isAbout(line, host));
+  const [own] = known(node);
+  if (own) {
+    if (known(node).some(({ key }) => checked.includes(key))) return { lines: [] };
+    return failed(
+      `Line ${own.number} of known_hosts has another key and was not written by muster for this server. If the node has a new key, remove the line: ssh-keygen -R ${node}`,
+    );
+  }
+  const ownOfAddress = ip ? known(ip) : [];
+  const hasAddress = ownOfAddress.some(({ key }) => checked.includes(key));
+  const problem = ip && !hasAddress ? addressProblem(ip, ownOfAddress) : undefined;
+  const names = ip && !hasAddress && problem === undefined ? `${node},${ip}` : node;
+  return {
+    lines: checked.map((key) => `${names} ${key} ${mark}`),
+    ...(problem === undefined ? {} : { warning: `${node}: The address ${oneLine(ip!)} is left out: ${problem}.` }),
+  };
+}
+
+const thisMachine = /^(localhost|ip6-[a-z]+|broadcasthost)$/i;
+
+function addressProblem(ip: string, [own]: readonly HostLine[]): string | undefined {
+  const address = parseIp(ip);
+  if (!address) return 'it is no IP address';
+  if (['127.0.0.1', '::1'].includes(ipText(address))) return 'it is that of this machine';
+  return own ? `line ${own.number} of known_hosts has another key for it` : undefined;
+}
+
+const keyTypes = new Set([
+  'ssh-ed25519',
+  'ssh-rsa',
+  'ssh-dss',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'sk-ssh-ed25519@openssh.com',
+  'sk-ecdsa-sha2-nistp256@openssh.com',
+]);
+
+/** `TYPE BASE64` of a host key, without what stands behind it; undefined if it is none. */
+function hostKey(text: string): string | undefined {
+  const [type = '', key = ''] = text.trim().split(/[ \t]+/, 2);
+  if (!keyTypes.has(type) || !/^[A-Za-z0-9+/]+={0,2}$/.test(key)) return undefined;
+  // The type stands inside the key too, behind its length.
+  const bytes = Buffer.from(key, 'base64');
+  return bytes.length > type.length + 4 && bytes.toString('latin1', 4, 4 + bytes.readUInt32BE(0)) === type
+    ? `${type} ${key}`
+    : undefined;
+}
+
+export const makeknownhosts = xcatCommand({
+  usage: `Usage: makeknownhosts NODERANGE [-r] [-V]
+
+  Writes the host keys of nodes that muster knows to ~/.ssh/known_hosts. Lines that muster did not write, or wrote for another server,
+  stay as they are, and a node that has one gets no other key.`,
+  options: { 'remove|r': flag('take them out'), ...verbose, 'help|h|?': 'flag', 'version|v': 'flag' },
+  asksItself: true,
+  common: ['curl'],
+  refuse: (invocation, { unknown: [name = ''] }, usage) => refuseWord(invocation, `-${name}`, usage),
+  async run(invocation, call) {
+    const { env, stderr, client } = invocation;
+    if (call.flag('help')) return say(invocation, makeknownhosts.usage, 1);
+    if (call.flag('version')) return say(invocation, `Version ${referenceVersion}`);
+    const [range, strange] = call.operands;
     if (range === undefined) {
       stderr.line(errorLine('The Noderange is missing.', await client.serverName()));
       return 1;
     }
-    const strange = words.find((word) => !known.has(word));
-    if (strange !== undefined) {
-      stderr.line(errorLine(`"${strange}" is neither an option of makeknownhosts nor its noderange.`));
-      return told({ stdout }, usage, 1);
-    }
+    if (strange !== undefined) return refuseWord(invocation, strange, makeknownhosts.usage);
     const nodes = (await client.get(path('nodes', range, 'attrs', 'ip'))) as Record<string, { ip?: string }>;
     const names = Object.keys(nodes).map(nodeFromServer);
-    const removes = words.includes('-r') || words.includes('--remove');
+    const removes = call.flag('remove');
     const file = realFile(join(env['HOME'] || homedir(), '.ssh', 'known_hosts'));
     const before = textOf(file);
     if (removes && before === undefined) return 0;
@@ -67,7 +194,12 @@ export const command: CliCommand = {
     if (before === undefined || !isSame) write(file, after);
     return refused.size > 0 ? 1 : 0;
   },
-};
+});
+
+function refuseWord(invocation: Invocation, word: string, usage: string): number {
+  invocation.stderr.line(errorLine(`"${word}" is neither an option of makeknownhosts nor its noderange.`));
+  return say(invocation, usage, 1);
+}
 
 const linesAbout = (names: readonly string[], lines: readonly HostLine[]): readonly (readonly [string, HostLine])[] =>
   names.flatMap((name) => lines.filter((line) => isAbout(line, name)).map((line) => [name, line] as const));

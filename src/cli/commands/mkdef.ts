@@ -1,29 +1,9 @@
-import { readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
-import {
-  countLine,
-  type Definition,
-  definitionsOf,
-  separator,
-  tellRefusal,
-  writingOptions,
-} from '../definitions/writing.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import { type Invocation, xcatCommand } from '../command.ts';
+import { changing } from '../common-options.ts';
+import { definitionOptions, readCall, refuseOptions, withWrongCalls } from '../definitions/arguments.ts';
+import { countLine, type Definition, definitionsOf, reportRefusal, writingOptions } from '../definitions/writing.ts';
 import { errorLine, resultLine, warningLine } from '../lines.ts';
-
-const usage = `Usage: mkdef [-t TYPE] [-o NAMES | NODERANGE] [-f] [--template NAME] ATTRIBUTE=VALUE...
-       mkdef [-t group] -o NAME [-d] [-w CRITERION]...
-       mkdef -z [-f] < STANZAFILE
-       mkdef [-h | -v]
-
-Makes definitions. All of them are made in one change, or none.
-
-  -t TYPE          the type of the objects, node if absent
-  -o NAMES         a node range; for other types names joined by commas
-  -f               replaces what exists; without it such objects are left as they are
-  --template NAME  begins with a template (lsdef --template lists them) or an existing object
-  -d               a dynamic group, whose members are the nodes that meet the criteria at any time
-  -w CRITERION     for groups: attr==value, attr!=value, attr=~pattern, attr!~pattern
-  -z               reads definitions from standard input, as lsdef -z writes them`;
+import { flag, valued, verbose } from '../options.ts';
 
 const isBareNode = ({ type, attributes }: Definition): boolean =>
   type === 'node' && Object.keys(attributes).length === 0;
@@ -35,38 +15,35 @@ interface Made {
   readonly unknownMembers: readonly string[];
 }
 
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
-    const { argv, stdout, client } = invocation;
-    if (argv.length === 0) {
-      stdout.line(usage);
-      return 0;
-    }
-    try {
-      const call = readCall(argv, writingOptions);
-      const shown = told(call, invocation, usage);
-      if (shown !== undefined) return shown;
-      const isStanza = call.options.flag('stanza');
-      const given = await definitionsOf(call, invocation, false);
-      // Of a node with nothing below its name it is told what it lacks.
+export const mkdef = xcatCommand({
+  usage: `Usage: mkdef [-t TYPE] [-o NAMES | NODERANGE] [-f] [--template NAME] ATTRIBUTE=VALUE...
+       mkdef [-t group] -o NAME [-d] [-w CRITERION]...
+       mkdef -z [-f] < STANZAFILE
+       mkdef [-h | -v]
+
+Makes definitions. All of them are made in one change, or none.`,
+  options: {
+    ...definitionOptions,
+    'force|f': flag('replace what exists; without it such objects are left as they are'),
+    template: valued('NAME', 'begin with a template (lsdef --template lists them) or an existing object'),
+    ...writingOptions,
+    ...verbose,
+  },
+  version: 'mkdef - Version',
+  bare: 0,
+  common: changing,
+  refuse: refuseOptions('Invalid option..'),
+  run: (invocation, options) =>
+    withWrongCalls(invocation, mkdef.usage, async () => {
+      const isStanza = options.flag('stanza');
+      const given = await definitionsOf(readCall(options), invocation, false);
+      // For a node with nothing below its name the server says what it lacks.
       const definitions = given.map((each) =>
         isStanza && isBareNode(each) ? { ...each, attributes: { groups: '' } } : each,
       );
-      return await make(definitions, call.options.value('template'), call.options.flag('force'), invocation);
-    } catch (error) {
-      if (!(error instanceof Wrong)) throw error;
-      return tellWrongs(error, invocation, await client.serverName());
-    }
-  },
-};
-
-function tellWrongs(error: Wrong, invocation: Invocation, server: string | undefined): number {
-  const [first, ...more] = error.message.split(separator);
-  tellWrong(new Wrong(first!, error.usage), invocation, usage, server);
-  for (const line of more) invocation.stderr.line(errorLine(line, server));
-  return 1;
-}
+      return make(definitions, options.value('template'), options.flag('force'), invocation);
+    }),
+});
 
 async function make(
   definitions: readonly Definition[],
@@ -81,8 +58,8 @@ async function make(
     const body = { definitions, existing, members: 'skip', ...(template === undefined ? {} : { template }) };
     made = (await client.call('POST', '/definitions', { body })).body as Made;
   } catch (error) {
-    // Of unknown attributes the reference system says no more than that.
-    return tellRefusal(error, invocation, definitions[0]!.names, (line) => !isComplete(line));
+    // Of unknown attributes xCAT says no more than that.
+    return reportRefusal(error, invocation, definitions[0]!.names, (line) => !isComplete(line));
   }
   const { server } = client;
   for (const name of made.kept)

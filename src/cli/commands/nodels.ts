@@ -1,32 +1,40 @@
 import { path } from '../client.ts';
-import { criterionOf, matches, columnNamed, tellUnknownColumn } from '../columns.ts';
-import { helpAndVersion, helpOrVersion } from '../familiar.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import { type Invocation, say, xcatCommand } from '../command.ts';
+import { readingNodes } from '../common-options.ts';
+import { writeData } from '../formats.ts';
+import { nodeFromServer } from '../from-server.ts';
 import { nodeLine } from '../lines.ts';
-import { nodeFromServer } from '../names-from-server.ts';
-import { parseOptions } from '../options.ts';
+import { foldNames, ResultWriter } from '../nodes/results.ts';
+import { flag } from '../options.ts';
+import { columnNamed, criterionOf, matches, reportUnknownColumn } from './node-columns.ts';
 
-export const command: CliCommand = {
+export const nodels = xcatCommand({
   usage: `Usage: nodels [NODERANGE] [-b] [-H] [-S] [TABLE.COLUMN | TABLE | groups | mgt | CRITERION]...
        nodels -h | --help | -v | --version
 
 Lists nodes, and columns of tables as they are in effect for them. A criterion (TABLE.COLUMN==VALUE, !=, =~, !~) leaves out the nodes that
-do not fulfil it.
-
-  -b   tells which group a value comes from
-  -H   tells the columns before their values
-  -S   shows hidden nodes too`,
-  async run(invocation) {
-    const { argv, stdout, client, env } = invocation;
-    const table = { b: 'flag', H: 'flag', S: 'flag', ...helpAndVersion } as const;
-    const options = parseOptions(argv, table);
-    const code = helpOrVersion(invocation, command.usage, options);
-    if (code !== undefined) return code;
+do not meet it.`,
+  options: {
+    b: flag('show which group a value comes from'),
+    H: flag('show the columns before their values'),
+    S: flag('show hidden nodes too'),
+  },
+  common: readingNodes,
+  async run(invocation, options) {
+    const { stdout, client, env } = invocation;
+    const { format, fold } = options.common;
     const [first = '', ...words] = options.operands;
     const hidden = options.flag('S') ? '1' : undefined;
     const range = rangeOf(first);
     if (words.length === 0) {
       const all = await names(invocation, range, hidden);
+      if (format)
+        return writeData(
+          invocation,
+          format,
+          all.map((node) => ({ node })),
+        );
+      if (fold) return say(invocation, foldNames(all));
       await stdout.write(all.map((name) => `${name}\n`).join(''));
       return 0;
     }
@@ -38,7 +46,7 @@ do not fulfil it.
     try {
       values = (await client.get(at, { query: { hidden } })) as NodeColumns;
     } catch (error) {
-      return tellUnknownColumn(error, invocation);
+      return reportUnknownColumn(error, invocation);
     }
     const origins =
       options.flag('b') && shown.length > 0
@@ -47,19 +55,25 @@ do not fulfil it.
           })) as NodeColumns)
         : {};
     const long = options.flag('H') || words.length > 1 || shown.some((column) => !column.includes('.'));
+    const writer = new ResultWriter(invocation, options.common);
     for (const node of Object.keys(values).sort()) {
       const columns = values[node]!;
       if (!criteria.every((each) => matches(each, columns[each.column] ?? ''))) continue;
-      if (shown.length === 0) await stdout.line(node);
-      for (const [column, value] of shownColumns(columns, shown)) {
+      const found = shownColumns(columns, shown);
+      const lines = found.map(([column, value]) => {
         const group = origins[node]?.[column];
         const text = `${value}${group === undefined ? '' : ` (inherited from group ${group})`}`;
-        await stdout.line(nodeLine(node, long ? `${column}: ${text}` : text, { env, server: client.server }));
-      }
+        return nodeLine(node, long ? `${column}: ${text}` : text, { env, server: client.server });
+      });
+      await writer.write(
+        { node, value: Object.fromEntries(found) },
+        { stdout: shown.length === 0 ? [node] : lines, stderr: [] },
+      );
     }
+    await writer.end();
     return 0;
   },
-};
+});
 
 type NodeColumns = Readonly<Record<string, Readonly<Record<string, string>>>>;
 

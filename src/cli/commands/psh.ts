@@ -1,52 +1,41 @@
 import { path, type StreamLine } from '../client.ts';
-import type { CliCommand } from '../invocation.ts';
-import { referenceVersion } from '../lines.ts';
-import { workOnNodes } from '../nodes/node-work.ts';
-import { takeOwnOptions } from '../nodes/own-options.ts';
-import { Pieces, outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
-import { asksHelp, asksVersion } from '../nodes/range-words.ts';
-import { tellUnknown } from '../nodes/unknown-nodes.ts';
-import type { Said } from '../nodes/result-writer.ts';
+import { type CliCommand, say, xcatCommand } from '../command.ts';
+import { onNodes } from '../common-options.ts';
+import { outputOf, Pieces, reportUnknown, textLines, unreached } from '../nodes/remote-lines.ts';
+import type { Said } from '../nodes/results.ts';
+import { workOnNodes } from '../nodes/work.ts';
+import { refused, valued } from '../options.ts';
 
-const usage = `Usage: psh [-l USER] [-f NUMBER] [-i SUFFIX] NODERANGE COMMAND...
+export const psh = xcatCommand({
+  usage: `Usage: psh [-l USER] [-f NUMBER] NODERANGE COMMAND...
 
-  Runs a command on nodes. What it says on either stream is printed behind the name of its node.`;
-
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
-    const { stdout } = invocation;
-    const at = firstOperand(invocation.argv);
-    const { own, rest } = takeOwnOptions(invocation.argv, at);
-    const options = rest.slice(0, firstOperand(rest));
-    const [range, ...words] = rest.slice(options.length);
-    if (options.some(asksHelp)) stdout.line(usage);
-    else if (options.some(asksVersion)) stdout.line(`Version ${referenceVersion}`);
-    else if (range !== undefined && words.length > 0) {
-      const raw = options.filter((option, index) => /^-[lf]/.test(option) || /^-[lf]$/.test(options[index - 1] ?? ''));
-      const request = {
-        method: 'POST',
-        at: path('nodes', range, 'nodeshell'),
-        body: { command: words.join(' '), raw },
-      } as const;
-      try {
-        const { failed } = await workOnNodes(invocation, request, telling(), own);
-        return failed > 0 ? 1 : 0;
-      } catch (error) {
-        return tellUnknown(error, invocation, 0);
-      }
-    }
-    return 0;
+  Runs a command on nodes. What it says on either stream is printed behind the name of its node.`,
+  options: {
+    l: valued('USER', 'as this user of the nodes'),
+    f: valued('NUMBER', 'so many nodes at once'),
+    i: refused('muster reaches nodes at their own address only; leave -i out.', 'value'),
   },
-};
+  rules: { optionsEndAt: 1 },
+  common: onNodes,
+  async run(invocation, call) {
+    const [range, ...words] = call.operands;
+    if (range === undefined || words.length === 0) return 0;
+    const raw = ['l', 'f'].flatMap((name) => (call.has(name) ? [`-${name}`, call.value(name)!] : []));
+    const request = {
+      method: 'POST',
+      at: path('nodes', range, 'nodeshell'),
+      body: { command: words.join(' '), raw },
+    } as const;
+    try {
+      const { failed } = await workOnNodes(invocation, request, printedLines(), call.common);
+      return failed > 0 ? 1 : 0;
+    } catch (error) {
+      return reportUnknown(error, invocation, 0);
+    }
+  },
+});
 
-function firstOperand(argv: readonly string[]): number {
-  let at = 0;
-  while (at < argv.length && argv[at]!.startsWith('-')) at += /^-[lfi]$/.test(argv[at]!) ? 2 : 1;
-  return at;
-}
-
-function telling() {
+function printedLines() {
   const pieces = new Pieces();
   return {
     lines: () => [],
@@ -67,3 +56,41 @@ function telling() {
     },
   };
 }
+
+/** `NAME FILE... NODERANGE:PLACE`: copies from the management node to nodes. */
+function copyCommand(name: string): CliCommand {
+  const command = xcatCommand({
+    usage: `Usage: ${name} FILE... NODERANGE:PLACE
+
+  Copies files and directories of the management node to nodes.`,
+    common: onNodes,
+    async run(invocation, call) {
+      const operands = [...call.operands];
+      const to = operands.pop() ?? '';
+      const colon = to.indexOf(':');
+      if (operands.length === 0 || colon < 1) return say(invocation, command.usage, 1);
+      const [range, target] = [to.slice(0, colon), to.slice(colon + 1) || '.'];
+      const body = { src: operands, target };
+      const report = {
+        lines: () => ['done'],
+        // It is done with the node either way; why it came to nothing stands apart.
+        failure: ({ node, error }: StreamLine) => ({ stdout: [`${node}: done`], stderr: [`${node}: ${error}`] }),
+      };
+      try {
+        await workOnNodes(
+          invocation,
+          { method: 'POST', at: path('nodes', range, 'nodecopy'), body },
+          report,
+          call.common,
+        );
+        return 0;
+      } catch (error) {
+        return reportUnknown(error, invocation, 0);
+      }
+    },
+  });
+  return command;
+}
+
+export const pscp = copyCommand('pscp');
+export const prsync = copyCommand('prsync');

@@ -1,44 +1,43 @@
 import type { Client } from '../client.ts';
-import { type DefinitionCall, readCall, tellWrong, told, Wrong } from '../definitions/arguments.ts';
+import { type Invocation, xcatCommand } from '../command.ts';
+import { changing } from '../common-options.ts';
+import {
+  type DefinitionCall,
+  definitionOptions,
+  readCall,
+  refuseOptions,
+  withWrongCalls,
+  Wrong,
+} from '../definitions/arguments.ts';
 import { missingText, readNames } from '../definitions/reading.ts';
-import { tellRefusal } from '../definitions/writing.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import { reportRefusal } from '../definitions/writing.ts';
 import { errorLine, resultLine } from '../lines.ts';
-
-const usage = `Usage: rmdef [-t TYPE] [-o NAMES | NODERANGE] [-V]
-       rmdef -a -f
-       rmdef [-h | -v]
-
-Removes definitions, all of them in one change. Names that nothing has are told, and the others are removed.
-
-  -t TYPE    the type of the objects, node if absent
-  -o NAMES   a node range; for other types names joined by commas
-  -a -f      removes everything
-  -V         names what was removed`;
+import { flag, refused } from '../options.ts';
 
 interface Removed {
   readonly removed: readonly string[];
   readonly missing: readonly { readonly type: string; readonly name: string }[];
 }
 
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
-    const { argv, stdout, client } = invocation;
-    if (argv.length === 0) {
-      stdout.line(usage);
-      return 0;
-    }
-    try {
-      const options = { 'force|f': 'flag', 'all|a': 'flag', C: 'flag' } as const;
-      const call = readCall(argv, options, 'Invalid flag specified, see rmdef manpage for details.');
-      return told(call, invocation, usage) ?? (await remove(call, invocation));
-    } catch (error) {
-      if (error instanceof Wrong && client.server === undefined) await client.get('/definitions');
-      return tellWrong(error, invocation, usage, client.server);
-    }
+export const rmdef = xcatCommand({
+  usage: `Usage: rmdef [-t TYPE] [-o NAMES | NODERANGE] [-V]
+       rmdef -a -f
+       rmdef [-h | -v]
+
+Removes definitions, all of them in one change. It names what does not exist, and removes the rest.`,
+  options: {
+    ...definitionOptions,
+    'all|a': flag('remove everything; needs -f'),
+    'force|f': flag('agree to -a'),
+    'verbose|V': flag('name what was removed'),
+    C: refused('muster has no service nodes whose copies could stay.'),
   },
-};
+  version: 'rmdef - Version',
+  bare: 0,
+  common: changing,
+  refuse: refuseOptions('Invalid flag specified, see rmdef manpage for details.'),
+  run: (invocation, options) => withWrongCalls(invocation, rmdef.usage, () => remove(readCall(options), invocation)),
+});
 
 async function remove(call: DefinitionCall, invocation: Invocation): Promise<number> {
   const { client, stdout, stderr, env } = invocation;
@@ -47,7 +46,7 @@ async function remove(call: DefinitionCall, invocation: Invocation): Promise<num
   try {
     done = (await client.call('DELETE', '/definitions', { body: { definitions, missing: 'skip' } })).body as Removed;
   } catch (error) {
-    return tellRefusal(error, invocation, call.names ?? '', () => false);
+    return reportRefusal(error, invocation, call.names ?? '', () => false);
   }
   const { server } = client;
   const say = (text: string) => stdout.line(resultLine(text, { env, server }));
@@ -67,7 +66,7 @@ async function named(
   if (options.flag('all') && !options.flag('force'))
     throw new Wrong("You must use the '-f' option when using the '-a' option.", true);
   if (options.flag('all')) return everything(client);
-  // All names are looked up under the first type, as the reference system does.
+  // All names are looked up under the first type, as xCAT does.
   const type = types[0] ?? 'node';
   if (type === 'site') return [{ type, names: 'clustersite' }];
   if (names === undefined) throw new Wrong('No object names were provided.', true);

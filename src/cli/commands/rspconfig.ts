@@ -1,6 +1,6 @@
 import { path } from '../client.ts';
 import { codeOf, labelled, type NodeCall, nodeCommand, refuseByKind, refuseForEach } from '../nodes/node-command.ts';
-import { workOnNodes } from '../nodes/node-work.ts';
+import { workOnNodes } from '../nodes/work.ts';
 
 const readable = [
   'ip',
@@ -18,18 +18,18 @@ const readable = [
 const accounts = ['userid', 'username', 'password'];
 const known = (name: string): boolean => [...readable, ...accounts].includes(name) || /^snmpdest\d+$/.test(name);
 
-const usage = `Usage: rspconfig NODERANGE NAME[=VALUE]...
+export const rspconfig = nodeCommand({
+  usage: `Usage: rspconfig NODERANGE NAME[=VALUE]...
+
+  Settings of BMCs.
 
   ip, netmask, gateway, backupgateway, vlan, garp   its network
   community, snmpdest, snmpdest1.., alert           SNMP and alerts
   hostname, mac
-  userid=N username=NAME password=PASSWORD          an account, all in one call`;
-
-export const command = nodeCommand({
-  usage,
+  userid=N username=NAME password=PASSWORD          an account, all in one call`,
+  words: Number.POSITIVE_INFINITY,
   run(call) {
-    const { words } = call;
-    const settings = words.filter((word) => !word.startsWith('-'));
+    const settings = call.words;
     if (settings.length === 0)
       return refuseByKind(call, (mgt) => `options are required when using mgt=${mgt}, see -h.`);
     const stranger = settings.find((word) => !known(word.split('=', 1)[0]!));
@@ -46,7 +46,7 @@ export const command = nodeCommand({
 
 /** Everything that is set goes in one request, all or nothing; then comes what is asked for, and what has become of what was set. */
 async function configure(call: NodeCall, settings: readonly string[]): Promise<number> {
-  const { invocation, range, own } = call;
+  const { invocation, range, common } = call;
   const set = settings
     .filter((word) => word.includes('='))
     .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] as const);
@@ -57,7 +57,7 @@ async function configure(call: NodeCall, settings: readonly string[]): Promise<n
       invocation,
       { method: 'PUT', at, body: Object.fromEntries(set) },
       { range, ...quiet },
-      own,
+      common,
     );
     if (done.left) return 0;
     if (done.failed > 0) return codeOf(done);
@@ -67,7 +67,7 @@ async function configure(call: NodeCall, settings: readonly string[]): Promise<n
     const name = word.split('=', 1)[0]!;
     if (accounts.includes(name)) continue;
     const at = path('nodes', range, 'sp', name);
-    const asked = await workOnNodes(invocation, { method: 'GET', at }, { range, lines: labelled }, own);
+    const asked = await workOnNodes(invocation, { method: 'GET', at }, { range, lines: labelled }, common);
     code = Math.max(code, codeOf(asked));
   }
   return code;

@@ -1,38 +1,94 @@
 import { writeFileSync } from 'node:fs';
 import { path } from '../client.ts';
-import { Refused } from '../client-errors.ts';
-import { csvHeader, csvRow, csvText, type Dump } from '../csv.ts';
-import { helpAndVersion, helpOrVersion, usageError } from '../familiar.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import { type Invocation, xcatCommand } from '../command.ts';
+import { type Format, reading } from '../common-options.ts';
+import { Refused } from '../errors.ts';
+import { formatted, writeData } from '../formats.ts';
 import { errorLine, resultLine } from '../lines.ts';
-import { parseOptions } from '../options.ts';
-import { rowCriterion } from '../row-criteria.ts';
+import { flag, repeated, valued } from '../options.ts';
+import { type Dump, tableLines, tableText } from './table-files.ts';
+
+/** Which rows of a table are meant. */
+interface RowCriterion {
+  readonly column: string;
+  matches(row: Readonly<Record<string, string>>): boolean;
+}
+
+type Comparison = (value: string, wanted: string) => boolean;
+
+/** The sign of the difference: of numbers as numbers, of everything else as texts. */
+function compare(value: string, wanted: string): number {
+  const [a, b] = [Number(value), Number(wanted)];
+  if (value.trim() !== '' && wanted.trim() !== '' && !Number.isNaN(a) && !Number.isNaN(b)) return a - b;
+  return value < wanted ? -1 : value === wanted ? 0 : 1;
+}
+
+/** As SQL's LIKE: % stands for any text, _ for one character; capitals do not matter. */
+function isLike(value: string, pattern: string): boolean {
+  const source = pattern
+    .replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
+    .replaceAll('%', '.*')
+    .replaceAll('_', '.');
+  return new RegExp(`^${source}$`, 'is').test(value);
+}
+
+const comparisons: readonly (readonly [operator: string, holds: Comparison])[] = [
+  ['==', (value, wanted) => value === wanted],
+  ['!=', (value, wanted) => value !== wanted],
+  ['=~', isLike],
+  ['!~', (value, wanted) => !isLike(value, wanted)],
+  ['>=', (value, wanted) => compare(value, wanted) >= 0],
+  ['<=', (value, wanted) => compare(value, wanted) <= 0],
+  ['>', (value, wanted) => compare(value, wanted) > 0],
+  ['<', (value, wanted) => compare(value, wanted) < 0],
+];
+
+/** `COLUMN==VALUE` and the like; undefined if it is nothing of that kind. A column without a value fulfils nothing. */
+function rowCriterion(text: string): RowCriterion | undefined {
+  const [, column, operator, wanted = ''] = /^([^=!~<>]+)(==|!=|=~|!~|>=|<=|>|<)(.*)$/s.exec(text) ?? [];
+  const holds = comparisons.find(([each]) => each === operator)?.[1];
+  if (column === undefined || !holds) return undefined;
+  return {
+    column,
+    matches(row) {
+      const value = row[column];
+      return value !== undefined && holds(value, wanted);
+    },
+  };
+}
 
 const logs = ['auditlog', 'eventlog'];
 
-export const command: CliCommand = {
+export const tabdump = xcatCommand({
   usage: `Usage: tabdump [-d] [TABLE]
        tabdump [-w COLUMN==VALUE]... [-f FILE] TABLE
        tabdump -n NUMBER auditlog | eventlog
        tabdump -h | --help | -v | --version
 
-Shows a table as it is stored, in a form that tabrestore reads; without a table, the names of all.
-
-  -d         describes the tables, or the columns of one
-  -f FILE    writes to the file
-  -n NUMBER  the latest so many entries of a log
-  -w         only rows whose column has the value; also !=, =~ and !~ (with % for any text), >, >=, <, <=`,
-  async run(invocation) {
-    const { argv, client, stdout, stderr, env } = invocation;
-    const table = { d: 'flag', 'file|f': 'value', w: 'values', 'lines|n': 'value', ...helpAndVersion } as const;
-    const options = parseOptions(argv, table, { operandsLast: true });
-    const code = helpOrVersion(invocation, command.usage, options);
-    if (code !== undefined) return code;
-    const [name, ...more] = options.operands;
-    if (more.length > 0) return usageError(invocation, command.usage);
-    if (options.flag('d')) return describe(invocation, name);
+Shows a table as it is stored, in a form that tabrestore reads; without a table, the names of all.`,
+  options: {
+    d: flag('describe the tables, or the columns of one'),
+    'file|f': valued('FILE', 'write to the file'),
+    'lines|n': valued('NUMBER', 'the latest so many entries of a log'),
+    w: repeated('CRITERION', 'only rows that meet it: COLUMN==VALUE, !=, =~ and !~ (% is any text), >, >=, <, <='),
+  },
+  rules: { optionsEndAt: 1 },
+  operands: 1,
+  common: reading,
+  async run(invocation, options) {
+    const { client, stdout, stderr, env } = invocation;
+    const { format } = options.common;
+    const [name] = options.operands;
+    if (options.flag('d')) return describe(invocation, name, format);
     if (name === undefined) {
-      for (const each of (await client.get('/tables')) as string[]) stdout.line(each);
+      const names = (await client.get('/tables')) as string[];
+      if (format)
+        return writeData(
+          invocation,
+          format,
+          names.map((table) => ({ table })),
+        );
+      for (const each of names) stdout.line(each);
       return 0;
     }
     const fail = (text: string): number => {
@@ -62,25 +118,26 @@ Shows a table as it is stored, in a form that tabrestore reads; without a table,
     const file = options.value('file');
     if (file !== undefined) {
       try {
-        writeFileSync(file, csvText({ columns: dump.columns, rows }));
+        writeFileSync(file, format ? await formatted(format, rows) : tableText({ columns: dump.columns, rows }));
       } catch {
         return fail(`Error on tabdump of ${name} to ${file}. Unable to open the file for write. `);
       }
       return 0;
     }
-    const shown = { env, server: client.server };
-    await stdout.line(resultLine(csvHeader(dump.columns), shown));
-    for (const row of rows) await stdout.line(resultLine(csvRow(dump.columns, row), shown));
+    if (format) return writeData(invocation, format, rows);
+    for (const line of tableLines({ columns: dump.columns, rows }))
+      await stdout.line(resultLine(line, { env, server: client.server }));
     return 0;
   },
-};
+});
 
 type Described = Readonly<Record<string, Readonly<Record<string, { meaning: string }>>>>;
 
-async function describe({ client, stdout, stderr }: Invocation, name: string | undefined): Promise<number> {
-  const tell = (word: string, text: string) => stdout.line(`${word}:${word.length < 7 ? '\t\t' : '\t'}${text}`);
+async function describe(invocation: Invocation, name: string | undefined, format: Format | undefined): Promise<number> {
+  const { client, stdout, stderr } = invocation;
+  const show = (word: string, text: string) => stdout.line(`${word}:${word.length < 7 ? '\t\t' : '\t'}${text}`);
   if (name === undefined) {
-    for (const each of (await client.get('/tables')) as string[]) tell(each, '');
+    for (const each of (await client.get('/tables')) as string[]) show(each, '');
     return 0;
   }
   const type = `tables.${name}`;
@@ -94,6 +151,12 @@ async function describe({ client, stdout, stderr }: Invocation, name: string | u
     stderr.line(errorLine(`table ${name} does not exist.`, client.server));
     return 1;
   }
-  for (const [column, { meaning }] of Object.entries(columns)) tell(column, meaning);
+  if (format)
+    return writeData(
+      invocation,
+      format,
+      Object.entries(columns).map(([column, { meaning }]) => ({ column, meaning })),
+    );
+  for (const [column, { meaning }] of Object.entries(columns)) show(column, meaning);
   return 0;
 }

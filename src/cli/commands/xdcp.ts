@@ -1,71 +1,116 @@
-import { path } from '../client.ts';
-import { Refused } from '../client-errors.ts';
-import { told } from '../familiar.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
-import { errorLine, referenceVersion } from '../lines.ts';
-import { namesIn } from '../nodes/confirm.ts';
-import { workOnNodes } from '../nodes/node-work.ts';
-import { takeOwnOptions } from '../nodes/own-options.ts';
-import { asksHelp } from '../nodes/range-words.ts';
-import { parseOptions } from '../options.ts';
+import { basename } from 'node:path';
+import { path, type StreamLine } from '../client.ts';
+import { type Invocation, say, xcatCommand } from '../command.ts';
+import { type CommonOptions, onNodes } from '../common-options.ts';
+import { Refused } from '../errors.ts';
+import { nodeFromServer, type ServerFiles, writeServerFile } from '../from-server.ts';
+import { errorLine, referenceVersion, shellWord } from '../lines.ts';
+import { codeOf } from '../nodes/node-command.ts';
+import { outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
+import type { Said } from '../nodes/results.ts';
+import { namesIn, workOnNodes } from '../nodes/work.ts';
+import { flag, refused, valued } from '../options.ts';
 
-const usage = `Usage: xdcp NODERANGE FILE... PLACE
+/** Brings a file of every node here. It travels as text, so that any content arrives as it is. */
+async function pull(
+  invocation: Invocation,
+  range: string,
+  wanted: readonly string[],
+  target: Pick<ServerFiles, 'directory' | 'replace'>,
+  common: CommonOptions,
+): Promise<number> {
+  let code = 0;
+  const nothing: Said = { stdout: [], stderr: [] };
+  for (const file of wanted) {
+    const files = { ...target, before: `${basename(file)}._`, mode: 0o666 };
+    const parts = new Map<string, string[]>();
+    const request = {
+      method: 'POST',
+      at: path('nodes', range, 'nodeshell'),
+      body: { command: `base64 -- ${shellWord(file)}` },
+    } as const;
+    const result = (line: StreamLine): Said => {
+      const node = nodeFromServer(line.node!);
+      if (line.error !== undefined) {
+        const why = unreached(line) ?? textLines(outputOf(line).stderr).join(' ');
+        return { stdout: [`${node}: ${why || line.error}`, ''], stderr: [] };
+      }
+      const text = parts.get(node)?.join('') ?? outputOf(line).stdout;
+      parts.delete(node);
+      try {
+        writeServerFile(files, node, Buffer.from(text, 'base64'));
+      } catch (error) {
+        code = 1;
+        return { stdout: [`${node}: ${(error as Error).message}`, ''], stderr: [] };
+      }
+      return nothing;
+    };
+    const piece = (node: string, stream: 'stdout' | 'stderr', text: string): Said => {
+      if (stream !== 'stdout') return nothing;
+      const kept = parts.get(node);
+      if (kept) kept.push(text);
+      else parts.set(node, [text]);
+      return nothing;
+    };
+    const { failed } = await workOnNodes(invocation, request, { lines: () => [], result, piece }, common);
+    if (failed > 0) code = 1;
+  }
+  return code;
+}
+
+const bySsh = 'muster copies by SSH alone.';
+
+export const xdcp = xcatCommand({
+  usage: `Usage: xdcp NODERANGE FILE... PLACE
        xdcp NODERANGE -R DIRECTORY... PLACE
        xdcp NODERANGE -F SYNCLIST
        xdcp NODERANGE -P [--replace] FILE... DIRECTORY
 
-  Copies files of the management node to nodes. -F: those of a synclist, as far as they differ. -P: files of the nodes to DIRECTORY
-  here, each with ._NODE behind its name; files that are there already are replaced only with --replace.`;
-
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
-    const { stdout, stderr } = invocation;
-    const { own, rest } = takeOwnOptions(invocation.argv);
-    if (rest.some(asksHelp)) return told({ stdout }, usage);
-    const options = parseOptions(rest, {
-      'V|version': 'flag',
-      'R|recursive': 'flag',
-      'P|pull': 'flag',
-      'F|File': 'value',
-      'f|fanout': 'value',
-      'l|user': 'value',
-      't|timeout': 'value',
-      'p|preserve': 'flag',
-      'q|show-config': 'flag',
-      'Q|silent': 'flag',
-      'v|verify': 'flag',
-      'T|trace': 'flag',
-      's|stream': 'flag',
-      'r|node-rcp': 'value',
-      'o|node-options': 'value',
-      'i|rootimg': 'value',
-      'c|cleanup': 'flag',
-      replace: 'flag',
-    });
-    if (options.flag('V')) return told({ stdout }, `Version ${referenceVersion}\n`);
-    const [range, ...operands] = options.operands;
-    if (range === undefined) return told({ stdout }, 'Node range not specified, see man page for syntax.\n', 1);
-    const list = options.value('F');
+  Copies files of the management node to nodes.`,
+  options: {
+    'F|File': valued('SYNCLIST', 'the files of a synclist, as far as they differ'),
+    'P|pull': flag('bring files of the nodes to DIRECTORY here, each with ._NODE behind its name'),
+    replace: flag('with -P: replace files that are there already'),
+    'R|recursive': flag('directories with all they hold, as always here'),
+    'p|preserve': flag('keep modes and times, as always here'),
+    'V|version': flag('show the version'),
+    'f|fanout': refused('muster chooses how many nodes it copies to at once.', 'value'),
+    'l|user': refused('muster copies as root; change the owner with xdsh afterwards.', 'value'),
+    't|timeout': refused('muster gives up nodes by its own timeouts.', 'value'),
+    'q|show-config': refused('there is nothing to configure.'),
+    'Q|silent': refused('redirect the output.'),
+    'v|verify': refused('muster always says which nodes do not answer.'),
+    'T|trace': refused('muster has no traces of copies.'),
+    's|stream': flag('print as it comes, as always here'),
+    'r|node-rcp': refused(bySsh, 'value'),
+    'o|node-options': refused(bySsh, 'value'),
+    'i|rootimg': refused('files of an image are its synclist; packimage puts them there.', 'value'),
+    'c|cleanup': refused('muster leaves nothing behind to clean up.'),
+  },
+  version: false,
+  common: onNodes,
+  async run(invocation, call) {
+    const { stderr } = invocation;
+    if (call.flag('V')) return say(invocation, `Version ${referenceVersion}\n`);
+    const [range, ...operands] = call.operands;
+    if (range === undefined) return say(invocation, 'Node range not specified, see man page for syntax.\n', 1);
+    const list = call.value('F');
     if (list === undefined && operands.length === 0) {
       stderr.line('No parameters were supplied on the xdcp command. Run xdcp -h');
       return 1;
     }
     if (list !== undefined) {
+      if (operands.length > 0) return say(invocation, xdcp.usage, 1);
       const request = { method: 'POST', at: path('nodes', range, 'filesyncing'), body: { synclist: list } } as const;
-      return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, own));
+      return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, call.common));
     }
     const target = operands.pop()!;
-    if (operands.length === 0 || (options.flag('replace') && !options.flag('P'))) return told({ stdout }, usage, 1);
-    if (options.flag('P')) {
-      const { pull } = await import('../nodes/pull.ts');
-      return pull(invocation, range, operands, { directory: target, replace: options.flag('replace') }, own);
-    }
-    return copy(invocation, range, operands, target, own);
+    if (operands.length === 0 || (call.flag('replace') && !call.flag('P'))) return say(invocation, xdcp.usage, 1);
+    if (call.flag('P'))
+      return pull(invocation, range, operands, { directory: target, replace: call.flag('replace') }, call.common);
+    return copy(invocation, range, operands, target, call.common);
   },
-};
-
-const codeOf = ({ failed }: { failed: number }): number => (failed > 0 ? 1 : 0);
+});
 
 /** What scp would say of it: on standard output, an empty line behind each. */
 const failure = ({ node, error }: { readonly node?: string; readonly error?: string }) => ({
@@ -77,12 +122,12 @@ async function copy(
   range: string,
   src: readonly string[],
   target: string,
-  own: Parameters<typeof workOnNodes>[3],
+  common: CommonOptions,
 ): Promise<number> {
   const { client, stdout, stderr } = invocation;
   const request = { method: 'POST', at: path('nodes', range, 'nodecopy'), body: { src, target } } as const;
   try {
-    return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, own));
+    return codeOf(await workOnNodes(invocation, request, { lines: () => [], failure }, common));
   } catch (error) {
     const missing =
       error instanceof Refused

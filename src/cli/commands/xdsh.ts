@@ -1,77 +1,11 @@
 import { path } from '../client.ts';
-import type { CliCommand, Invocation } from '../invocation.ts';
+import { type Call, type Invocation, xcatCommand } from '../command.ts';
+import { onNodes } from '../common-options.ts';
 import { errorLine, nodeLine, referenceVersion } from '../lines.ts';
-import { namesIn } from '../nodes/confirm.ts';
-import { workOnNodes } from '../nodes/node-work.ts';
-import { ownOptionsHelp, takeOwnOptions } from '../nodes/own-options.ts';
-import { Pieces, outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
-import { asksHelp } from '../nodes/range-words.ts';
-import type { Said } from '../nodes/result-writer.ts';
-
-const usage = `Usage: xdsh NODERANGE [OPTIONS] COMMAND...
-
-  -l USER       as this user of the nodes
-  -f NUMBER     so many nodes at once
-  -t SECONDS    a node that takes longer is given up
-  -e FILE ...   a script of the management node and its arguments, instead of a command
-  -E FILE       a file of the management node with the environment
-  -z            tell the exit status
-  -v            leave out nodes that do not answer, with a word about each
-  -s            print as it comes, which it does anyway
-  -m            tell how far it is
-  -Q            print nothing
-  -K            hand out the key of muster; asks for the users' password
-  --sudo        by sudo
-  -q            show the configuration
-  -V            show the version
-
-The exit status is the number of nodes that failed.
-
-${ownOptionsHelp}`;
-
-const withValue = [
-  '-l',
-  '--user',
-  '-f',
-  '--fanout',
-  '-t',
-  '--timeout',
-  '-E',
-  '--environment',
-  '-i',
-  '-r',
-  '--node-rsh',
-  '-S',
-  '-X',
-  '-N',
-  '-o',
-  '--node-options',
-];
-const ours = ['-v', '--verify', '-s', '--stream', '-m', '--monitor', '-q', '--show-config'];
-
-interface Words {
-  readonly range: string | undefined;
-  readonly options: readonly string[];
-  readonly command: readonly string[];
-}
-
-/** The range is the first word that is no option; options end where the command begins. */
-function wordsOf(argv: readonly string[]): Words {
-  const options: string[] = [];
-  let range: string | undefined;
-  for (let at = 0; at < argv.length; at += 1) {
-    const word = argv[at]!;
-    if (word.startsWith('-') && word !== '-') {
-      options.push(word);
-      if (withValue.includes(word) && at + 1 < argv.length) options.push(argv[(at += 1)]!);
-    } else if (range === undefined) range = word;
-    else return { range, options, command: argv.slice(at) };
-  }
-  return { range, options, command: [] };
-}
-
-/** Before the command of the user's own, which may have words that look like ours. */
-const wordsBefore = (argv: readonly string[]): number => argv.length - wordsOf(argv).command.length;
+import { outputOf, Pieces, textLines, unreached } from '../nodes/remote-lines.ts';
+import type { Said } from '../nodes/results.ts';
+import { namesIn, workOnNodes } from '../nodes/work.ts';
+import { flag, refused, valued } from '../options.ts';
 
 const settings = [
   'DCP_DEVICE_OPTS',
@@ -100,40 +34,88 @@ const settings = [
   'RSYNC_RSH',
 ];
 
-export const command: CliCommand = {
-  usage,
-  async run(invocation) {
+const already = 'as always here';
+
+export const xdsh = xcatCommand({
+  usage: `Usage: xdsh NODERANGE [OPTIONS] COMMAND...
+
+Runs a command on nodes. The exit status is the number of nodes that failed.`,
+  options: {
+    'l|user': valued('USER', 'as this user of the nodes'),
+    'f|fanout': valued('NUMBER', 'so many nodes at once'),
+    't|timeout': valued('SECONDS', 'give up a node that takes longer'),
+    'e|execute': flag('COMMAND is a script of the management node and its arguments'),
+    'E|environment': valued('FILE', 'a file of the management node with the environment'),
+    'z|exit-status': flag('show the exit status'),
+    'v|verify': flag('leave out nodes that do not answer, with a word about each'),
+    's|stream': flag(`print as it comes, ${already}`),
+    'm|monitor': flag('show how far it is'),
+    'Q|silent': flag('print nothing'),
+    'K|keysetup': flag("hand out the key of muster; asks for the user's password"),
+    sudo: flag('by sudo'),
+    'q|show-config': flag('show the configuration'),
+    'V|version': flag('show the version'),
+    'L|no-locale': flag(`without the locale of the caller, ${already}`),
+    'B|bypass': flag(`without looking at the environment of the caller, ${already}`),
+    noverify: flag('do not look first whether nodes answer'),
+    'T|trace': refused('muster has no traces of commands; muster runs shows what was run.'),
+    X: refused('the environment of the caller is not looked at.', 'value'),
+    N: refused('name nodes and groups as the noderange.', 'value'),
+    'i|rootimg': refused('commands run on nodes only; genimage runs the scripts of an image.', 'value'),
+    'r|node-rsh': refused('commands go by SSH.', 'value'),
+    'o|node-options': refused('muster sets the options of SSH itself.', 'value'),
+    'S|syntax': refused("commands are for the user's own shell.", 'value'),
+    'c|cleanup': refused('muster leaves nothing behind to clean up.'),
+    devicetype: refused('only nodes with a POSIX shell are served.', 'value'),
+    nodestatus: refused('nodestat shows it.'),
+  },
+  version: false,
+  rules: { optionsEndAt: 2 },
+  common: onNodes,
+  async run(invocation, call) {
     const { env, stdout, stderr } = invocation;
-    const { own, rest } = takeOwnOptions(invocation.argv, wordsBefore(invocation.argv));
-    const { range, options, command: words } = wordsOf(rest);
-    const has = (...names: readonly string[]): boolean => options.some((option) => names.includes(option));
-    if (options.some(asksHelp)) stdout.line(usage);
-    else if (has('-V', '--version')) stdout.write(`Version ${referenceVersion}\n\n`);
-    else if (range !== undefined && has('-q', '--show-config')) showSettings(invocation);
+    const [range, ...words] = call.operands;
+    const verifies = call.flag('v');
+    if (call.flag('V')) stdout.write(`Version ${referenceVersion}\n\n`);
+    else if (range !== undefined && call.flag('q')) showSettings(invocation);
     else if (range === undefined) {
       stdout.write('Node range not specified, see man page for syntax.\n\n');
       return 1;
-    } else if (words.length === 0 && !has('-K')) {
+    } else if (words.length === 0 && !call.flag('K')) {
       stderr.line('No parameters were supplied on the xdsh command. Run xdsh -h');
       return 1;
     } else {
-      const password = has('-K') ? (env['DSH_REMOTE_PASSWORD'] ?? (await askPassword(invocation))) : undefined;
+      const password = call.flag('K') ? (env['DSH_REMOTE_PASSWORD'] ?? (await askPassword(invocation))) : undefined;
       const body = {
         command: words.join(' '),
-        raw: options.filter((option) => !ours.includes(option)),
+        raw: sentOptions.flatMap((name) => optionWords(call, name)),
         ...(password === undefined ? {} : { ENV: { DSH_REMOTE_PASSWORD: password } }),
       };
       const request = { method: 'POST', at: path('nodes', range, 'nodeshell'), body } as const;
-      const { failed } = has('-m', '--monitor')
-        ? await monitored(invocation, range, (lines) => workOnNodes(invocation, request, lines, own), has('-v'))
-        : await workOnNodes(invocation, request, telling(invocation, has('-v')), own);
+      const { failed } = call.flag('m')
+        ? await monitored(
+            invocation,
+            range,
+            (report) => workOnNodes(invocation, request, report, call.common),
+            verifies,
+          )
+        : await workOnNodes(invocation, request, printedLines(invocation, verifies), call.common);
       return Math.min(failed, 255);
     }
     return 0;
   },
-};
+});
 
-function telling({ env, client }: Invocation, verifies: boolean) {
+/** The rest is done here. */
+const sentOptions = ['l', 'f', 't', 'e', 'E', 'z', 'Q', 'K', 'sudo', 'L', 'B', 'noverify'];
+
+function optionWords(call: Call, name: string): string[] {
+  if (!call.has(name)) return [];
+  const value = call.value(name)!;
+  return [name.length > 1 ? `--${name}` : `-${name}`, ...(value === '' ? [] : [value])];
+}
+
+function printedLines({ env, client }: Invocation, verifies: boolean) {
   const pieces = new Pieces();
   const outLine = (node: string, text: string): string => nodeLine(node, text, { env, server: client.server });
   // The server is named once for a block of what a node complains of.
@@ -170,7 +152,7 @@ const notesOf = ({ value }: { readonly value?: unknown }): readonly string[] =>
 async function monitored(
   invocation: Invocation,
   range: string,
-  work: (lines: ReturnType<typeof telling>) => Promise<{ failed: number }>,
+  work: (report: ReturnType<typeof printedLines>) => Promise<{ failed: number }>,
   verifies: boolean,
 ): Promise<{ failed: number }> {
   const { stdout, client } = invocation;
@@ -179,7 +161,7 @@ async function monitored(
   say('Dsh_initialization_completed');
   say('Dsh_remote_execution_started');
   for (const name of await namesIn(client, range)) say(`Remote_command_started ${name}`);
-  const usual = telling(invocation, verifies);
+  const usual = printedLines(invocation, verifies);
   const done = await work({
     ...usual,
     result(line) {

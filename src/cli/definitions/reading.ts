@@ -1,6 +1,5 @@
-import { path } from '../client.ts';
-import { Refused } from '../client-errors.ts';
-import type { Client } from '../client.ts';
+import { type Client, path } from '../client.ts';
+import { Refused } from '../errors.ts';
 
 export type Attributes = Readonly<Record<string, string>>;
 
@@ -24,7 +23,7 @@ export interface Found {
   readonly strange: readonly string[];
 }
 
-/** Reads objects; what does not exist is told beside what does. One request, and one more for each kind of trouble. */
+/** Reads objects, and names what does not exist beside them. One request, and one more for each kind of trouble. */
 export async function readObjects(client: Client, reading: Reading): Promise<Found> {
   const missing: string[] = [];
   const strange: string[] = [];

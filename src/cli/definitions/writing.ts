@@ -1,10 +1,9 @@
-import { Refused } from '../client-errors.ts';
-import type { Invocation } from '../invocation.ts';
+import type { Invocation } from '../command.ts';
+import { Refused } from '../errors.ts';
 import { errorLine } from '../lines.ts';
-import { type DefinitionCall, Wrong } from './arguments.ts';
-import { criteriaTest, readCriteria } from './criteria.ts';
+import { flag, type OptionTable, repeated } from '../options.ts';
+import { criteriaTest, type DefinitionCall, readCriteria, separator, Wrong } from './arguments.ts';
 import { emptyRangeText, readObjects } from './reading.ts';
-import { readStanzas } from './stanza.ts';
 
 /** Objects that are written alike; one request has all of them. */
 export interface Definition {
@@ -13,13 +12,11 @@ export interface Definition {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-export const writingOptions = {
-  'stanza|z': 'flag',
-  'dynamic|d': 'flag',
-  'w|where': 'values',
-  'force|f': 'flag',
-  template: 'value',
-} as const;
+export const writingOptions: OptionTable = {
+  'stanza|z': flag('read definitions from standard input, as lsdef -z writes them'),
+  'dynamic|d': flag('a dynamic group, whose members are the nodes that meet the criteria at any time'),
+  'w|where': repeated('CRITERION', 'for groups: attr==value, attr!=value, attr=~pattern, attr!~pattern'),
+};
 
 const severalErrors = 'One or more errors occured when attempting to create or modify xCAT object definitions.';
 
@@ -75,11 +72,8 @@ async function selected(
   return { members: [...objects].flatMap(([name, found]) => (meets(found) ? name : [])).join(',') };
 }
 
-/** Between errors that are told on lines of their own. */
-export const separator = '\u0000';
-
-/** Says why nothing was written, in the reference system's words where they are known. */
-export function tellRefusal(
+/** Says why nothing was written, in xCAT's words where they are known. */
+export function reportRefusal(
   error: unknown,
   { client, stderr }: Invocation,
   names: string,
@@ -103,3 +97,35 @@ const isEmptyRange = ({ reference, sentences }: Refused, names: string): boolean
   (sentences.length === 1 && /^\w+-\w+$/.test(names) && reference.length === 0);
 
 export const countLine = (count: number): string => `${count} object definitions have been created or modified.`;
+
+/**
+ * Reads a stanza file: `NAME:` and below it `attribute=value`, with the type in `objtype`. `default-TYPE:` gives values to all objects of
+ * that type which follow it.
+ */
+export function readStanzas(text: string, given: Readonly<Record<string, string>>): Definition[] {
+  const stanzas: { name: string; attributes: Record<string, string> }[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    if (/^\s*(#|$)/.test(line)) continue;
+    const name = /^\s*([^=]*\S)\s*:\s*$/.exec(line)?.[1];
+    const assignment = /^\s*(\S+?)\s*=\s*(.*?)\s*$/.exec(line);
+    if (name !== undefined) stanzas.push({ name, attributes: Object.create(null) as Record<string, string> });
+    else if (assignment && stanzas.length > 0) stanzas.at(-1)!.attributes[assignment[1]!] = assignment[2]!;
+  }
+  const defaults = new Map<string, Readonly<Record<string, string>>>();
+  const definitions = new Map<string, Definition>();
+  for (const { name, attributes: all } of stanzas) {
+    const general = /^default-(\w+)$/.exec(name)?.[1];
+    const { objtype, ...attributes } = all;
+    if (general !== undefined) {
+      defaults.set(general, attributes);
+      continue;
+    }
+    const type = objtype ?? (defaults.size === 1 ? [...defaults.keys()][0] : undefined);
+    if (!type) throw new Wrong(`\nNo objtype value was specified for '${name}'. Cannot create object definition.`);
+    const merged = { ...given, ...defaults.get(type), ...attributes };
+    const key = `${type} ${name}`;
+    const before = definitions.get(key);
+    definitions.set(key, { type, names: name, attributes: { ...before?.attributes, ...merged } });
+  }
+  return [...definitions.values()];
+}

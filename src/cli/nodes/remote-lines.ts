@@ -1,6 +1,8 @@
 import type { StreamLine } from '../client.ts';
+import type { Invocation } from '../command.ts';
+import { Refused } from '../errors.ts';
 
-/** What a command printed on a node, as streams tell it. */
+/** What a command printed on a node, as streams hold it. */
 export interface RemoteOutput {
   readonly stdout: string;
   readonly stderr: string;
@@ -53,4 +55,11 @@ export class Pieces {
     this.#kept.delete(key);
     return rest;
   }
+}
+
+/** These commands warn of unknown nodes on standard output. */
+export function reportUnknown(error: unknown, { stdout }: Invocation, code: number): number {
+  if (!(error instanceof Refused) || error.missing.length === 0) throw error;
+  stdout.line(`Warning: Invalid nodes in noderange:${error.missing.join(',')}`);
+  return code;
 }

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Client } from '../../../src/cli/client.ts';
 import { commands } from '../../../src/cli/commands/index.ts';
-import { tellFailure } from '../../../src/cli/failures.ts';
-import type { Invocation } from '../../../src/cli/invocation.ts';
+import type { Invocation } from '../../../src/cli/command.ts';
+import { reportFailure } from '../../../src/cli/errors.ts';
 import type { Output } from '../../../src/cli/output.ts';
 import { findPlace } from '../../../src/cli/places.ts';
 import type { Argv, Outcome } from './cases.ts';
@@ -80,9 +80,9 @@ export async function runHere(call: Call): Promise<Outcome> {
   };
   let code: number;
   try {
-    code = await (await entry.load()).command.run(invocation);
+    code = await (await entry.load()).run(invocation);
   } catch (error) {
-    code = tellFailure(error, invocation, entry.own === true);
+    code = reportFailure(error, invocation, entry.isMuster === true);
   }
   client.close();
   return { stdout: stdout.text, stderr: stderr.text, code };

@@ -1,3 +1,0 @@
-import { notOffered } from '../nodes/not-offered.ts';
-
-export const command = notOffered('Usage: getmacs NODERANGE');

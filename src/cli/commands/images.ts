@@ -1,0 +1,237 @@
+import { resolve } from 'node:path';
+import { path } from '../client.ts';
+import { type Call, type CliCommand, type Invocation, say, xcatCommand } from '../command.ts';
+import { changing, longWorking, reading } from '../common-options.ts';
+import { Refused } from '../errors.ts';
+import { writeData } from '../formats.ts';
+import { errorLine } from '../lines.ts';
+import { flag, type OptionTable, refused, valued, verbose } from '../options.ts';
+import { longWork } from '../server-work.ts';
+
+type Params = readonly Readonly<Record<string, string>>[];
+
+/** Whether the image is defined; if not, it says so in xCAT's words. */
+async function isDefined(
+  { client, stderr }: Invocation,
+  image: string,
+  sentence = `Cannot find image '${image}' from the osimage table.`,
+): Promise<boolean> {
+  try {
+    await client.get(path('osimages', image), { aside: true });
+    return true;
+  } catch (error) {
+    if (!(error instanceof Refused) || error.isDenied) throw error;
+    stderr.line(errorLine(sentence, client.server));
+    return false;
+  }
+}
+
+/** An action on an image that takes minutes. */
+async function workOnImage(
+  invocation: Invocation,
+  { common }: Call,
+  image: string,
+  action: string,
+  params: Params = [],
+): Promise<number> {
+  const body = { action, ...(params.length > 0 ? { params } : {}) };
+  const ok = await longWork(invocation, path('osimages', image, 'instance'), body, common);
+  return ok ? 0 : 1;
+}
+
+/** The parameters of a request: options by name with their values, flags with none. */
+const paramsOf = (call: Call, names: Readonly<Record<string, string>>): Params =>
+  Object.entries(names).flatMap(([parameter, name]) => (call.has(name) ? [{ [parameter]: call.value(name)! }] : []));
+
+const fromDefinition = (letters: string): OptionTable =>
+  Object.fromEntries(
+    [...letters].map((letter) => [
+      letter,
+      refused('the definition of the image says it; chdef -t osimage sets it.', 'value'),
+    ]),
+  );
+
+export const genimage = xcatCommand({
+  usage: `Usage: genimage IMAGE
+
+  Builds the root of an image from its lists.`,
+  options: {
+    ...fromDefinition('aopinrkgmlt'),
+    interactive: refused('package managers are never asked back.'),
+    onlyinitrd: refused('the RAM disk is made with the image.'),
+    permission: refused('muster sets the permissions of the tree itself.', 'value'),
+    ignorekernelchk: refused('muster always checks the kernel.'),
+    noupdate: refused('the packages of the lists are always installed.'),
+    tempfile: refused('muster keeps its temporary files itself.', 'value'),
+  },
+  rules: { unbundled: true },
+  operands: 1,
+  common: longWorking,
+  triesItself: true,
+  refuse(invocation, { unknown }, usage) {
+    for (const name of unknown) invocation.stderr.line(`Unknown option: ${name}`);
+    return say(invocation, usage, 1);
+  },
+  async run(invocation, call) {
+    const [image] = call.operands;
+    if (image === undefined) return say(invocation, genimage.usage, 1);
+    invocation.stdout.line('Generating image: ');
+    if (!(await isDefined(invocation, image))) return 1;
+    if (call.common.dryRun)
+      return say(invocation, `muster would build ${image}; lsdef -t osimage -o ${image} shows from what.`);
+    return workOnImage(invocation, call, image, 'gen');
+  },
+});
+
+export const packimage = xcatCommand({
+  usage: `Usage: packimage IMAGE [-m squashfs|cpio] [-c zstd|xz|gzip|lz4|pigz] [--nosyncfiles]
+
+  Makes what nodes fetch of an image.`,
+  options: {
+    'method|m': valued('METHOD', 'squashfs or cpio'),
+    'compress|c': valued('METHOD', 'zstd, xz, gzip, lz4 or pigz'),
+    nosyncfiles: flag('leave the files of the synclist out'),
+    ...verbose,
+  },
+  // A name that begins with a dash is looked for, as in xCAT.
+  rules: { passUnknown: true },
+  operands: 1,
+  common: longWorking,
+  async run(invocation, call) {
+    const [image] = call.operands;
+    if (image === undefined) return say(invocation, packimage.usage);
+    if (!(await isDefined(invocation, image))) return 1;
+    const names = { method: 'method', compress: 'compress', nosyncfiles: 'nosyncfiles' };
+    return workOnImage(invocation, call, image, 'pack', paramsOf(call, names));
+  },
+});
+
+export const liteimg = xcatCommand({
+  usage: `Usage: liteimg IMAGE
+
+  Makes what nodes fetch of a statelite image, as packimage does.`,
+  operands: 1,
+  common: longWorking,
+  async run(invocation, call) {
+    const [image] = call.operands;
+    if (image === undefined) return say(invocation, liteimg.usage);
+    return (await isDefined(invocation, image)) ? workOnImage(invocation, call, image, 'pack') : 1;
+  },
+});
+
+export const imgexport = xcatCommand({
+  usage: `Usage: imgexport IMAGE [DESTINATION]
+
+  Writes an image into one file on the management node.`,
+  operands: 2,
+  common: longWorking,
+  async run(invocation, call) {
+    const [image, destination] = call.operands;
+    if (image === undefined) return say(invocation, imgexport.usage);
+    invocation.stdout.line(`Exporting ${image} to ${destination ?? process.cwd()}...`);
+    if (!(await isDefined(invocation, image))) return 1;
+    return workOnImage(invocation, call, image, 'export', destination === undefined ? [] : [{ destination }]);
+  },
+});
+
+export const imgimport = xcatCommand({
+  usage: `Usage: imgimport FILE [-p PROFILE] [-n NAME]
+
+  Makes an image from a file that imgexport has written.`,
+  options: {
+    'profile|p': valued('PROFILE', 'the profile of the image'),
+    'name|n': valued('NAME', 'the name of the image'),
+    'postscripts|f': refused('postscripts of nodes are set with chdef.', 'value'),
+    ...verbose,
+  },
+  operands: 1,
+  common: longWorking,
+  async run(invocation, call) {
+    const [given] = call.operands;
+    if (given === undefined) return say(invocation, imgimport.usage);
+    const file = resolve(given);
+    const params = paramsOf(call, { profile: 'profile', name: 'name' });
+    const body = { file, ...(params.length > 0 ? { params } : {}) };
+    const ok = await longWork(invocation, '/osimages', body, call.common, (sentences) =>
+      sentences.some((sentence) => /no file|cannot be read|outside/i.test(sentence))
+        ? [`Cannot find ${file}`]
+        : sentences,
+    );
+    return ok ? 0 : 1;
+  },
+});
+
+export const lsimage: CliCommand = xcatCommand({
+  usage: `Usage: lsimage [IMAGE]
+
+  What is built and packed of an image; without a name the images there are.`,
+  operands: 1,
+  common: reading,
+  async run(invocation, { operands: [image], common: { format } }) {
+    const { client, stdout } = invocation;
+    if (image !== undefined) {
+      const instance = (await client.get(path('osimages', image, 'instance'))) as Record<string, unknown>;
+      return format ? writeData(invocation, format, [instance]) : say(invocation, JSON.stringify(instance, null, 2));
+    }
+    const images = (await client.get('/osimages')) as string[];
+    if (format)
+      return writeData(
+        invocation,
+        format,
+        images.map((name) => ({ image: name })),
+      );
+    for (const name of images) await stdout.line(name);
+    return 0;
+  },
+});
+
+export const rmimage = xcatCommand({
+  usage: `Usage: rmimage IMAGE [--xcatdef]
+
+  Removes what genimage and packimage have made of an image.`,
+  options: { xcatdef: flag('its definition too') },
+  operands: 1,
+  common: changing,
+  async run(invocation, call) {
+    const { client } = invocation;
+    const [image] = call.operands;
+    if (image === undefined) return say(invocation, rmimage.usage);
+    if (!(await isDefined(invocation, image, `Invalid image name ${image}`))) return 1;
+    await client.call('DELETE', path('osimages', image, 'instance'));
+    if (call.flag('xcatdef')) await client.call('DELETE', path('osimages', image));
+    return say(invocation, `Image ${image} has been removed.`);
+  },
+});
+
+export const copycds = xcatCommand({
+  usage: `Usage: copycds [-n NAME] [-a ARCH] [-p PATH] [-i] [-o] [-w] FILE...
+
+  Copies install media to the management node and defines their images.`,
+  options: {
+    'n|name|osver': valued('NAME', 'what the medium is, where it does not say so itself'),
+    'a|arch': valued('ARCH', 'its architecture, likewise'),
+    'p|path': valued('PATH', 'where the tree is to be'),
+    'i|inspection': flag('only say what the medium is'),
+    'o|noosimage': flag('define no images'),
+    'w|nonoverwrite': flag('leave a tree that exists as it is'),
+  },
+  version: false,
+  // A name that begins with a dash is looked for, as in xCAT.
+  rules: { passUnknown: true },
+  common: longWorking,
+  async run(invocation, call) {
+    if (call.operands.length === 0) return say(invocation, copycds.usage, 1);
+    const params = paramsOf(call, { '-n': 'n', '-a': 'a', '-p': 'p', '-i': 'i', '-o': 'o', '-w': 'w' });
+    for (const file of call.operands) {
+      const body = { iso: resolve(file), ...(params.length > 0 ? { params } : {}) };
+      const shown = file.startsWith('/') ? file : `${process.cwd()}/${file}`;
+      const missing = `The management server was unable to find/read ${shown}. Ensure that file exists on the server at the specified location.`;
+      const isMissing = /outside|no file|no such file|does not exist|cannot be (read|opened)/i;
+      const ok = await longWork(invocation, '/osimages', body, call.common, (sentences) =>
+        sentences.some((sentence) => isMissing.test(sentence)) ? [missing] : sentences,
+      );
+      if (!ok) return 1;
+    }
+    return 0;
+  },
+});

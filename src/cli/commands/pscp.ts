@@ -1,3 +1,0 @@
-import { copyCommand } from '../nodes/copy-command.ts';
-
-export const command = copyCommand('pscp');

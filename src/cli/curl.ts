@@ -1,0 +1,54 @@
+import { secretWords } from '../core/secret-words.ts';
+import { NotSent, type SentRequest } from './client.ts';
+import type { Invocation } from './command.ts';
+import { hidden, shellWord } from './lines.ts';
+import type { Output } from './output.ts';
+import type { Place } from './places.ts';
+
+const nowhere: Output = {
+  write: () => undefined,
+  line: () => undefined,
+  draw: () => undefined,
+  flush: () => Promise.resolve(),
+};
+
+/** Runs a command up to the first request that would change something, and prints its requests instead of its output. */
+export async function printRequests(
+  invocation: Invocation,
+  run: (silent: Invocation) => Promise<number> | number,
+): Promise<number> {
+  const { client, stdout } = invocation;
+  client.mode = 'print';
+  let code = 0;
+  try {
+    code = await run({ ...invocation, stdout: nowhere });
+  } catch (error) {
+    if (!(error instanceof NotSent)) throw error;
+  }
+  for (const request of client.requests) stdout.line(curlLine(client.place, request));
+  return code;
+}
+
+/** What is printed may be kept, or shown to others. */
+const bodyText = (body: unknown): string =>
+  JSON.stringify(body, (name, value: unknown) =>
+    typeof value === 'string' && secretWords.test(name) ? hidden : value,
+  );
+
+/** The same request for curl. The token stays in its variable, and passwords are for the reader to fill in. */
+export function curlLine(place: Place, { method, at, query, body }: SentRequest): string {
+  const search = new URLSearchParams(
+    Object.entries(query ?? {}).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+  const base = place.socket === undefined ? `${place.protocol}//${place.shown}` : 'http://localhost';
+  const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search.toString()}` : ''}`;
+  return [
+    'curl',
+    ...(place.socket === undefined ? [] : ['--unix-socket', shellWord(place.socket)]),
+    ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
+    ...(method === 'GET' ? [] : ['-X', method]),
+    ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
+    ...(body === undefined ? [] : ['-H', shellWord('Content-Type: application/json'), '-d', shellWord(bodyText(body))]),
+    shellWord(url),
+  ].join(' ');
+}

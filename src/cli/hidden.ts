@@ -1,2 +1,0 @@
-/** What secrets are shown as. */
-export const hidden = '********';
