@@ -160,7 +160,7 @@ async function carryOut(
       throw new UsageError(`${name.length > 1 ? '--' : '-'}${name} is not supported here: ${row.refused}`);
   }
   if (call.common.curl) {
-    const { printRequests } = await import('./curl.ts');
+    const { printRequests } = await import('./muster/curl.ts');
     return printRequests(invocation, (silent) => run(silent, call));
   }
   if (call.common.dryRun && !triesItself) {

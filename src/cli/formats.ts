@@ -66,7 +66,13 @@ function table(rows: readonly (readonly string[])[]): string {
 /** Texts are quoted wherever an older reader of YAML would take them for something else. */
 export async function yamlText(data: unknown): Promise<string> {
   const { stringify } = await import('yaml');
-  return stringify(data, { version: '1.1', lineWidth: 0, singleQuote: false, blockQuote: false, aliasDuplicateObjects: false });
+  return stringify(data, {
+    version: '1.1',
+    lineWidth: 0,
+    singleQuote: false,
+    blockQuote: false,
+    aliasDuplicateObjects: false,
+  });
 }
 
 /**

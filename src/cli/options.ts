@@ -163,7 +163,7 @@ export const optionHelp = (table: OptionTable): string =>
     }),
   );
 
-const widestName = 24;
+const widestName = 30;
 
 /** Names and what they mean, in two columns. */
 export function helpLines(lines: readonly (readonly [name: string, help: string])[]): string {

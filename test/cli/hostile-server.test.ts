@@ -360,10 +360,10 @@ describe('a server with another authority than before', { timeout: 60_000 }, () 
   const env = () => ({ HOME: victim.home });
   const changed = 'its certificate authority has changed, or another machine answers in its place';
 
-  it('gets neither token nor request, and the user is told what to do', async () => {
-    const familiar = await ended(muster, ['lsdef'], env());
-    expect(familiar).toMatchObject({ code: 111, stderr: expect.stringContaining('so nothing was sent') });
-    expect(familiar.stderr).toContain(`muster login ${other.url} tells what to do`);
+  it('gets neither token nor request, and the user reads what to do', async () => {
+    const xcat = await ended(muster, ['lsdef'], env());
+    expect(xcat).toMatchObject({ code: 111, stderr: expect.stringContaining('so nothing was sent') });
+    expect(xcat.stderr).toContain(`muster login ${other.url} says what to do`);
     expect(await ended(muster, ['runs'], env())).toMatchObject({ code: 3 });
     expect(other.server.asked).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { curlLine } from '../../src/cli/curl.ts';
+import { curlLine } from '../../src/cli/muster/curl.ts';
 import { findPlace } from '../../src/cli/places.ts';
 import { temporaryDirectory } from '../harness/server.ts';
 

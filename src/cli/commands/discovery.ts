@@ -80,7 +80,7 @@ export const lsslp = xcatCommand({
   options: {
     's|service': valued('SERVICE', services.join(', ')),
     'z|stanza': flag('as stanzas that mkdef -z reads'),
-    'x|xml': flag('taken as scripts give it; nothing else is printed'),
+    'x|xml': flag('accepted for scripts; changes nothing'),
     ...verbose,
     'w|write': writes,
     'i|interface': refused('muster looks on all its networks.', 'value'),

@@ -85,7 +85,7 @@ Shows the lines "NODE: TEXT" of its input below the names of their nodes. The li
     c: flag('equal texts once, under the names of all nodes that have them'),
     x: flag('the lines as they are, sorted by node'),
     b: flag('with -x: without the names'),
-    q: flag('no other messages; there are none'),
+    q: flag('accepted for scripts; changes nothing'),
   },
   version: false,
   operands: 0,

@@ -30,7 +30,7 @@ export const rpower = nodeCommand({
   reset, cycle          start again, without and with an interruption of power
   nmi, suspend, wake    where the hardware can
   bmcreboot, bmcstate   of OpenBMC: the BMC itself`,
-  options: { q: flag('no other messages; there are none'), 'verbose|V': 'flag' },
+  options: { q: flag('accepted for scripts; changes nothing'), 'verbose|V': 'flag' },
   words: Number.POSITIVE_INFINITY,
   run(call) {
     const { range, words } = call;
@@ -79,7 +79,7 @@ const orders = ['net', 'hd', 'cd', 'floppy', 'def', 'default', 'setup'];
 export const rsetboot = nodeCommand({
   usage: `Usage: rsetboot NODERANGE [net | hd | cd | floppy | setup | default | stat] [-p] [-u]
 
-  stat   what is set, the default`,
+  stat   show what is set, the default`,
   options: { p: flag('for all boots, not only the next'), u: flag('by UEFI') },
   words: 1,
   run(call) {

@@ -34,7 +34,7 @@ export const rinv = nodeCommand({
   usage: `Usage: rinv NODERANGE [KIND]
 
   all (the default), ${parts.slice(1).join(', ')}; the first counts`,
-  options: { t: flag('taken with all and vpd, as scripts give it; nothing is stored by it') },
+  options: { t: flag('accepted for scripts with all and vpd; it stores nothing') },
   words: Number.POSITIVE_INFINITY,
   async run(call) {
     const { invocation, range, words } = call;

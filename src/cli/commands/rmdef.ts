@@ -28,7 +28,7 @@ Removes definitions, all of them in one change. It names what does not exist, an
   options: {
     ...definitionOptions,
     'all|a': flag('remove everything; needs -f'),
-    'force|f': flag('agree to -a'),
+    'force|f': flag('needed with -a'),
     'verbose|V': flag('name what was removed'),
     C: refused('muster has no service nodes whose copies could stay.'),
   },

@@ -21,9 +21,9 @@ const known = (name: string): boolean => [...readable, ...accounts].includes(nam
 export const rspconfig = nodeCommand({
   usage: `Usage: rspconfig NODERANGE NAME[=VALUE]...
 
-  Settings of BMCs.
+  Shows and changes settings of BMCs.
 
-  ip, netmask, gateway, backupgateway, vlan, garp   its network
+  ip, netmask, gateway, backupgateway, vlan, garp   the network
   community, snmpdest, snmpdest1.., alert           SNMP and alerts
   hostname, mac
   userid=N username=NAME password=PASSWORD          an account, all in one call`,

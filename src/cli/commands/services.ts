@@ -126,7 +126,7 @@ export const makehosts = xcatCommand({
     'o|othernamesfirst': flag('other names first'),
     'a|adddomaintohostnames': flag('other names with their domain too'),
     d: flag("take the nodes' lines out"),
-    'm|mactolinklocal': flag('taken, as scripts give it; link-local addresses are not written'),
+    'm|mactolinklocal': flag('accepted for scripts; muster writes no link-local addresses'),
   },
   operands: 1,
   common: changing,
@@ -184,7 +184,7 @@ async function showNetworks({ client, stdout }: Invocation): Promise<number> {
 export const makeroutes = xcatCommand({
   usage: `Usage: makeroutes
 
-  muster sets no routes; the postscript of a site does.`,
+  muster sets no routes on the management node; it only says whether site.mnroutenames asks for some.`,
   operands: 0,
   async run({ client, stdout, stderr }) {
     const site = (await client.get('/globalconf/attrs/mnroutenames')) as { clustersite?: { mnroutenames?: string } };

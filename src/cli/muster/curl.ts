@@ -1,9 +1,9 @@
-import { secretWords } from '../core/secret-words.ts';
-import { NotSent, type SentRequest } from './client.ts';
-import type { Invocation } from './command.ts';
-import { hidden, shellWord } from './lines.ts';
-import type { Output } from './output.ts';
-import type { Place } from './places.ts';
+import { secretWords } from '../../core/secret-words.ts';
+import { NotSent, type SentRequest } from '../client.ts';
+import type { Invocation } from '../command.ts';
+import { hidden, shellWord } from '../lines.ts';
+import type { Output } from '../output.ts';
+import type { Place } from '../places.ts';
 
 const nowhere: Output = {
   write: () => undefined,
