@@ -88,7 +88,7 @@ describe('a terminal', { timeout: 300_000 }, () => {
 });
 
 describe('a server that cannot be reached', { timeout: 120_000 }, () => {
-  it('is reported by xCAT's commands as their callers know it, by muster's in a sentence', async () => {
+  it('is reported as callers of xCAT know it, and by what muster adds in a sentence', async () => {
     const env = { HOME: home, MUSTER_URL: 'https://127.0.0.1:1', MUSTER_TOKEN: 'none' };
     expect(await ended(muster, ['lsdef'], env)).toEqual({
       code: 111,

@@ -84,7 +84,7 @@ async function candidates(invocation: Invocation, words: readonly string[]): Pro
   const last = line.pop() ?? '';
   if (last.startsWith('-')) {
     const { options, common } = await entry.load();
-    const long = Object.keys(options).flatMap((names) => writtenNames(names).filter((name) => name.startsWith('--')));
+    const long = Object.keys(options).flatMap((names) => writtenNames(names).filter((each) => each.startsWith('--')));
     return beginning([...long, ...commonWords(common), '--help'].sort(), last);
   }
   try {

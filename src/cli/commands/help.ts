@@ -47,14 +47,14 @@ const escaped = (text: string): string =>
     .replaceAll('-', String.raw`\-`)
     .replaceAll(/^([.'])/gm, String.raw`\&$1`);
 
-const page = (name: string, { summary }: CommandEntry, help: string): string =>
+const page = (name: string, { summary }: CommandEntry, text: string): string =>
   [
     `.TH ${escaped(name.toUpperCase())} 1 "" muster "Cluster management"`,
     '.SH NAME',
     `${escaped(name)} \\- ${escaped(summary)}`,
     '.SH DESCRIPTION',
     '.nf',
-    escaped(help),
+    escaped(text),
     '.fi',
     '',
   ].join('\n');

@@ -174,7 +174,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./apply.ts')).exportDefinitions,
   },
   genders: { isMuster: true, summary: 'A genders file', load: async () => (await import('./integrations.ts')).genders },
-  groups: { isMuster: true, summary: 'Groups of nodes', load: async () => (await import('./integrations.ts')).groups },
+  groups: {
+    isMuster: true,
+    summary: 'Groups of nodes',
+    load: async () => (await import('./integrations.ts')).groupsCommand,
+  },
   help: { isMuster: true, summary: 'List all commands', load: async () => (await import('./help.ts')).help },
   inventory: {
     isMuster: true,

@@ -84,7 +84,7 @@ Prints a genders file: each node with its groups and, as attribute=value, the at
   },
 });
 
-export const groups = musterCommand({
+export const groupsCommand = musterCommand({
   usage: `Usage: muster groups [NODERANGE]
 
 The groups that nodes are in; without a range all groups that have nodes.`,

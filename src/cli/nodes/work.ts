@@ -74,7 +74,7 @@ export async function workOnNodes(
   report.before?.();
   const progress = new ProgressLine(
     invocation,
-    terminal.stdout ? total(invocation, stream.run) : Promise.resolve(undefined),
+    terminal.stdout ? nodesOf(invocation, stream.run) : Promise.resolve(undefined),
   );
   const release = cancelOnInterrupt(invocation, stream.run);
   const writer = new ResultWriter(invocation, common);
@@ -118,7 +118,7 @@ function printed({ env, client: { server } }: Invocation, line: StreamLine, repo
     : { stdout: [], stderr: [nodeErrorLine(node, failureText(line), server)] };
 }
 
-async function total({ client }: Invocation, run: string | undefined): Promise<number | undefined> {
+async function nodesOf({ client }: Invocation, run: string | undefined): Promise<number | undefined> {
   if (run === undefined) return undefined;
   try {
     return ((await client.get(path('runs', run), { aside: true })) as { nodes?: number }).nodes;
