@@ -3,7 +3,14 @@ import { type Common, commonHelp, commonOf, type CommonOptions, commonTable } fr
 import { UsageError } from './errors.ts';
 import type { Input } from './input.ts';
 import { referenceVersion } from './lines.ts';
-import { optionHelp, type OptionRules, type OptionTable, type ParsedOptions, parseOptions } from './options.ts';
+import {
+  optionHelp,
+  type OptionRules,
+  type OptionTable,
+  type ParsedOptions,
+  parseOptions,
+  writtenNames,
+} from './options.ts';
 import type { Output } from './output.ts';
 
 /** What a command can know of the terminal it was called from. */
@@ -157,7 +164,7 @@ async function carryOut(
   for (const [names, row] of Object.entries(options)) {
     const [name = ''] = names.split('|');
     if (typeof row !== 'string' && row.refused !== undefined && call.has(name))
-      throw new UsageError(`${name.length > 1 ? '--' : '-'}${name} is not supported here: ${row.refused}`);
+      throw new UsageError(`${writtenNames(names).join(', ')} is not supported here: ${row.refused}`);
   }
   if (call.common.curl) {
     const { printRequests } = await import('./muster/curl.ts');

@@ -159,8 +159,8 @@ describe('--curl', () => {
 
 describe('options that xCAT has and muster cannot do', () => {
   it.each([
-    [['updatenode', 'n1', '-k'], '-k is not supported here: xdsh -K hands out the key of muster.'],
-    [['xdcp', 'n1', '-l', 'nobody', '/etc/hosts', '/tmp'], '-l is not supported here: muster copies as root'],
+    [['updatenode', 'n1', '-k'], '-k, --security is not supported here: xdsh -K hands out the key of muster.'],
+    [['xdcp', 'n1', '-l', 'nobody', '/etc/hosts', '/tmp'], '-l, --user is not supported here: muster copies as root'],
     [['rscan', 'n1', '-w'], '-w is not supported here: pipe the stanzas of -z into mkdef -z.'],
   ])('are refused by name: %j', async (argv, sentence) => {
     expect(await run(...argv)).toMatchObject({ code: 1, stderr: expect.stringContaining(sentence) });

@@ -43,9 +43,9 @@ async function workOnImage(
 const paramsOf = (call: Call, names: Readonly<Record<string, string>>): Params =>
   Object.entries(names).flatMap(([parameter, name]) => (call.has(name) ? [{ [parameter]: call.value(name)! }] : []));
 
-const fromDefinition = (letters: string): OptionTable =>
+const fromDefinition = (...letters: readonly string[]): OptionTable =>
   Object.fromEntries(
-    [...letters].map((letter) => [
+    letters.map((letter) => [
       letter,
       refused('the definition of the image says it; chdef -t osimage sets it.', 'value'),
     ]),
@@ -56,7 +56,7 @@ export const genimage = xcatCommand({
 
   Builds the root of an image from its lists.`,
   options: {
-    ...fromDefinition('aopinrkgmlt'),
+    ...fromDefinition('a', 'o', 'p', 'i', 'n', 'r', 'k', 'g', 'm', 'l', 't'),
     interactive: refused('package managers are never asked back.'),
     onlyinitrd: refused('the RAM disk is made with the image.'),
     permission: refused('muster sets the permissions of the tree itself.', 'value'),

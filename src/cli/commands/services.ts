@@ -176,7 +176,7 @@ async function showNetworks({ client, stdout }: Invocation): Promise<number> {
   stdout.line(`\n#From ${client.server}.`);
   for (const { key, after } of changes) {
     const lines = Object.entries(after ?? {}).map(([attribute, value]) => `    ${attribute}=${value}\n`);
-    stdout.write(`${String(key)}:\n    objtype=network\n${lines.join('')}\n`);
+    stdout.write(`${Object.values(key).join(',')}:\n    objtype=network\n${lines.join('')}\n`);
   }
   return 0;
 }
