@@ -84,10 +84,6 @@ export const foldedBlock = (names: string, text: string): string => `${rule}\n${
 /** How many they are, before the text. */
 export const countLines = (count: number): string => `Node count = ${count} \n${rule}\n`;
 
-/** A word as a shell reads it back, in quotes where it needs them. */
-export const shellWord = (text: string): string =>
-  /^[\w./:=@,+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-
 /** What secrets are shown as. */
 export const hidden = '********';
 

@@ -5,7 +5,7 @@ import { Client } from '../client.ts';
 import { type Invocation, musterCommand } from '../command.ts';
 import { Garbled, NotReached, Refused, UsageError } from '../errors.ts';
 import { writeData } from '../formats.ts';
-import { shellWord } from '../lines.ts';
+import { quoteWord } from '../../core/shell-words.ts';
 import { certificateOf } from '../muster/certificates.ts';
 import { flag, valued } from '../options.ts';
 import { changeContexts, type Context, type Place, placeOf, readContexts, sameServer } from '../places.ts';
@@ -110,7 +110,7 @@ async function trusted(
     throw new NotReached(
       place.shown,
       `its certificate authority has changed, or another machine answers in its place: it was ${old}, and is ${fingerprint}. No password was sent. ` +
-        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${shellWord(known.name)}" and log in again`,
+        `If it was changed on purpose, forget the old one with "muster logout --forget --context ${quoteWord(known.name)}" and log in again`,
     );
   }
   if (expected === undefined) {

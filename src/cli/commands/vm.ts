@@ -1,57 +1,39 @@
+import { machineOptions } from '../../core/machine-options.ts';
 import { path } from '../client.ts';
+import { optionBody, optionTable, optionUsage } from '../command-options.ts';
 import { labelled, type NodeCall, nodeCommand, work } from '../nodes/node-command.ts';
-import { flag, refused, valued } from '../options.ts';
+import type { NodeReport } from '../nodes/work.ts';
+import { type OptionTable, refused } from '../options.ts';
 
-type Members = Readonly<Record<string, string>>;
+interface MachineCommand {
+  readonly method: 'POST' | 'PUT' | 'DELETE';
+  /** Below the nodes. */
+  readonly at: string;
+  readonly text: string;
+  /** Options of xCAT that muster refuses. */
+  readonly refuses?: OptionTable;
+  readonly words?: number;
+  readonly report?: NodeReport;
+}
 
-/** The body of a request by the options that were given; flags become `yes`. */
-const bodyOf = (call: NodeCall, values: Members, flags: Members): Record<string, string> =>
-  Object.fromEntries([
-    ...Object.entries(values).flatMap(([member, name]) => (call.has(name) ? [[member, call.value(name)!]] : [])),
-    ...Object.entries(flags).flatMap(([member, name]) => (call.flag(name) ? [[member, 'yes']] : [])),
-  ]) as Record<string, string>;
+/** A command on virtual machines: its options are those that the command itself declares. */
+function machineCommand(
+  name: keyof typeof machineOptions,
+  { method, at, text, refuses, words, report }: MachineCommand,
+) {
+  const options = machineOptions[name];
+  return nodeCommand({
+    usage: `Usage: ${name} NODERANGE ${optionUsage(options)}
 
-const force = { 'force|f': flag('replace disks that are in the way') };
-const size = {
-  mem: valued('SIZE', 'memory'),
-  cpus: valued('NUMBER', 'processors'),
-};
-
-export const mkvm = nodeCommand({
-  usage: `Usage: mkvm NODERANGE [-s SIZE,...] [--mem SIZE] [--cpus NUMBER] [-f]
-
-  Makes the virtual machines of nodes as their attributes say.`,
-  options: {
-    'size|s': valued('SIZE,...', 'disks to make, in gigabytes or with a unit'),
-    ...size,
-    ...force,
-    'master|m': refused('clonevm -b makes machines from a master.', 'value'),
-    'petitboot|p': refused('muster makes no machines that boot by petitboot.'),
-  },
-  run(call) {
-    const body = bodyOf(call, { disksize: 'size', memorysize: 'mem', cpucount: 'cpus' }, { force: 'force' });
-    return work(call, { method: 'POST', at: path('nodes', call.range, 'vm'), body }, { lines: () => [] });
-  },
-});
-
-export const chvm = nodeCommand({
-  usage: `Usage: chvm NODERANGE [--mem SIZE] [--cpus NUMBER] [-a SIZE,...] [-p DISK,...] [--resize DISK=SIZE,...]
-
-  Changes the virtual machines of nodes, as they run if they do.`,
-  options: {
-    ...size,
-    a: valued('SIZE,...', 'make disks'),
-    p: valued('DISK,...', 'delete disks'),
-    resize: valued('DISK=SIZE,...', 'grow disks'),
-    'force|f': flag('also disks that are in the way, or that somebody else has made'),
-    d: refused('muster does not detach disks and keep them; -p deletes them.', 'value'),
-  },
-  run(call) {
-    const values = { memorysize: 'mem', cpucount: 'cpus', adddisk: 'a', purgedisk: 'p', resizedisk: 'resize' };
-    const body = bodyOf(call, values, { force: 'force' });
-    return work(call, { method: 'PUT', at: path('nodes', call.range, 'vm'), body }, { lines: () => [] });
-  },
-});
+  ${text}`,
+    options: { ...optionTable(options), ...refuses },
+    ...(words === undefined ? {} : { words }),
+    run(call) {
+      const body = optionBody(options, call, call.words);
+      return work(call, { method, at: path('nodes', call.range, at), body }, { lines: () => [], ...report });
+    },
+  });
+}
 
 /** What the server says of a node, if anything. */
 const sentence =
@@ -59,21 +41,28 @@ const sentence =
   (value: unknown): string[] =>
     [(value as Readonly<Record<string, string | undefined>>)[member] ?? ''].filter(Boolean);
 
-const cloning = nodeCommand({
-  usage: `Usage: clonevm NODERANGE -t MASTER | -b MASTER [-d] [-f]
+export const mkvm = machineCommand('mkvm', {
+  method: 'POST',
+  at: 'vm',
+  text: 'Makes the virtual machines of nodes as their attributes say.',
+  refuses: {
+    'master|m': refused('clonevm -b makes machines from a master.', 'value'),
+    'petitboot|p': refused('muster makes no machines that boot by petitboot.'),
+  },
+});
 
-  Makes a master of a machine, or machines from a master.`,
-  options: {
-    'target|t': valued('MASTER', 'make this master of a machine'),
-    'base|b': valued('MASTER', 'make machines from this master'),
-    'detached|d': flag('with disks of their own'),
-    'force|f': flag('also of a machine that runs; disks in the way are replaced'),
-  },
-  run(call) {
-    const body = bodyOf(call, { tomaster: 'target', frommaster: 'base' }, { detach: 'detached', force: 'force' });
-    const request = { method: 'POST', at: path('nodes', call.range, 'vmclone'), body } as const;
-    return work(call, request, { lines: sentence('vmclone') });
-  },
+export const chvm = machineCommand('chvm', {
+  method: 'PUT',
+  at: 'vm',
+  text: 'Changes the virtual machines of nodes, as they run if they do.',
+  refuses: { d: refused('muster does not detach disks and keep them; -p deletes them.', 'value') },
+});
+
+const cloning = machineCommand('clonevm', {
+  method: 'POST',
+  at: 'vmclone',
+  text: 'Makes a master of a machine (-t), or machines from a master (-b).',
+  report: { lines: sentence('vmclone') },
 });
 
 /** Without a word it is silent. */
@@ -83,29 +72,19 @@ export const clonevm = {
     invocation.argv.length === 0 ? Promise.resolve(0) : cloning.run(invocation),
 };
 
-export const rmvm = nodeCommand({
-  usage: `Usage: rmvm NODERANGE [-p] [-f]
-
-  Removes the virtual machines of nodes; the nodes stay.`,
-  options: { p: flag('their disks too'), f: flag('also those that run, and those that muster has not made') },
-  run(call) {
-    const body = bodyOf(call, {}, { purge: 'p', force: 'f' });
-    const request = { method: 'DELETE', at: path('nodes', call.range, 'vm'), body } as const;
-    return work(call, request, { lines: () => [], question: 'Remove the virtual machines of' });
-  },
+export const rmvm = machineCommand('rmvm', {
+  method: 'DELETE',
+  at: 'vm',
+  text: 'Removes the virtual machines of nodes; the nodes stay.',
+  report: { lines: () => [], question: 'Remove the virtual machines of' },
 });
 
-export const rmigrate = nodeCommand({
-  usage: `Usage: rmigrate NODERANGE TARGET
-
-  Moves virtual machines to another hypervisor, as they run if they do.`,
+export const rmigrate = machineCommand('rmigrate', {
+  method: 'POST',
+  at: 'vmmigrate',
+  text: 'Moves virtual machines to another hypervisor, as they run if they do.',
   words: 1,
-  run(call) {
-    const [target] = call.words;
-    const body = target === undefined ? {} : { target };
-    const request = { method: 'POST', at: path('nodes', call.range, 'vmmigrate'), body } as const;
-    return work(call, request, { lines: sentence('vmmigrate') });
-  },
+  report: { lines: sentence('vmmigrate') },
 });
 
 export const lsvm = nodeCommand({

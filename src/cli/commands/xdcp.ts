@@ -4,7 +4,8 @@ import { type Invocation, say, xcatCommand } from '../command.ts';
 import { type CommonOptions, onNodes } from '../common-options.ts';
 import { Refused } from '../errors.ts';
 import { nodeFromServer, type ServerFiles, writeServerFile } from '../from-server.ts';
-import { errorLine, referenceVersion, shellWord } from '../lines.ts';
+import { quoteWord } from '../../core/shell-words.ts';
+import { errorLine, referenceVersion } from '../lines.ts';
 import { codeOf } from '../nodes/node-command.ts';
 import { outputOf, textLines, unreached } from '../nodes/remote-lines.ts';
 import type { Said } from '../nodes/results.ts';
@@ -27,7 +28,7 @@ async function pull(
     const request = {
       method: 'POST',
       at: path('nodes', range, 'nodeshell'),
-      body: { command: `base64 -- ${shellWord(file)}` },
+      body: { command: `base64 -- ${quoteWord(file)}` },
     } as const;
     const result = (line: StreamLine): Said => {
       const node = nodeFromServer(line.node!);

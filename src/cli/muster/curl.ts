@@ -1,7 +1,8 @@
 import { secretWords } from '../../core/secret-words.ts';
 import { NotSent, type SentRequest } from '../client.ts';
 import type { Invocation } from '../command.ts';
-import { hidden, shellWord } from '../lines.ts';
+import { quoteWord } from '../../core/shell-words.ts';
+import { hidden } from '../lines.ts';
 import type { Output } from '../output.ts';
 import type { Place } from '../places.ts';
 
@@ -44,11 +45,11 @@ export function curlLine(place: Place, { method, at, query, body }: SentRequest)
   const url = `${base}${place.prefix}${at}${search.size > 0 ? `?${search.toString()}` : ''}`;
   return [
     'curl',
-    ...(place.socket === undefined ? [] : ['--unix-socket', shellWord(place.socket)]),
+    ...(place.socket === undefined ? [] : ['--unix-socket', quoteWord(place.socket)]),
     ...(place.ca === undefined ? [] : ['--cacert', '"$MUSTER_CA"']),
     ...(method === 'GET' ? [] : ['-X', method]),
     ...(place.token === undefined ? [] : ['-H', '"X-Auth-Token: $MUSTER_TOKEN"']),
-    ...(body === undefined ? [] : ['-H', shellWord('Content-Type: application/json'), '-d', shellWord(bodyText(body))]),
-    shellWord(url),
+    ...(body === undefined ? [] : ['-H', quoteWord('Content-Type: application/json'), '-d', quoteWord(bodyText(body))]),
+    quoteWord(url),
   ].join(' ');
 }
