@@ -6,14 +6,12 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { credentialsOf } from '../src/protocols/ipmi/endpoint.ts';
+import { credentialsOf, suites } from '../src/protocols/ipmi/link.ts';
 import { advance, type Handshake, newHandshake, writeOffer, writeRakp } from '../src/protocols/ipmi/handshake.ts';
 import { recipientOf } from '../src/protocols/ipmi/header.ts';
-import { fillRandom, randomWord } from '../src/protocols/ipmi/random-pool.ts';
+import { fillRandom, packetSize, randomWord, type Wire } from '../src/protocols/ipmi/wire.ts';
 import { hear, levels, newSession, nextSequence, sendClose, sendRequest } from '../src/protocols/ipmi/session.ts';
 import type { Session } from '../src/protocols/ipmi/session.ts';
-import { suites } from '../src/protocols/ipmi/suites.ts';
-import { packetSize, type Wire } from '../src/protocols/ipmi/wire.ts';
 import { labAccounts } from '../test/lab/addresses.ts';
 
 interface Bmc {

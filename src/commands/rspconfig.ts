@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { Fault } from '../core/errors.ts';
 import type { NodeValue } from '../core/results.ts';
 import type { Labelled, ServiceProcessor } from '../drivers/capabilities.ts';
-import { MovedFault } from '../drivers/bmc/moved.ts';
+import { MovedFault } from '../drivers/bmc/kept-settings.ts';
 import { withoutSecrets } from '../objects/secret-names.ts';
 import { shownSettings } from '../objects/shown-arguments.ts';
 import { selectNodes, textMap } from './command.ts';

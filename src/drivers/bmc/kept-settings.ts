@@ -54,3 +54,10 @@ async function look(check: Check, signal: AbortSignal): Promise<string | undefin
     throw new Fault('deadline', sentence, { cause: error });
   }
 }
+
+/** Something went wrong after a service processor has moved to its new address, where it answers. */
+export class MovedFault extends Fault {
+  constructor(cause: Fault) {
+    super(cause.kind, cause.sentences, { cause });
+  }
+}

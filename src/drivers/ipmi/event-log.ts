@@ -5,8 +5,7 @@ import type { SdrRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
 import { selText } from '../../protocols/ipmi/commands/sel-text.ts';
 import { clearSel, readSel } from '../../protocols/ipmi/commands/sel.ts';
 import type { EventLog } from '../capabilities.ts';
-import type { Bmc } from './bmc.ts';
-import { boundedReading } from './timeout.ts';
+import { type Bmc, boundedReading } from './bmc.ts';
 
 /** A log without the names of its sensors is better than none. */
 async function namesIfAny(bmc: Bmc, signal: AbortSignal): Promise<readonly SdrRecord[]> {

@@ -9,16 +9,13 @@ import type { IpmiLink } from '../../protocols/ipmi/link.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
 import type { Capabilities, Offered, ServiceProcessor, Subnodes } from '../capabilities.ts';
 import { type Driver, driverKind } from '../driver.ts';
-import { ipmiBeacon } from './beacon.ts';
-import type { Bmc, IpmiTimes } from './bmc.ts';
+import { ipmiBeacon, ipmiPower } from './power.ts';
+import { type Bmc, type Identity, type IpmiTimes, readIdentity } from './bmc.ts';
 import { ipmiEnergy } from './energy.ts';
 import { ipmiEventLog } from './event-log.ts';
-import { type Identity, readIdentity } from './identity.ts';
 import { ipmiInventory } from './inventory.ts';
 import { ipmiNextBoot } from './next-boot.ts';
-import { ipmiPower } from './power.ts';
-import { getSetting } from './sp-get.ts';
-import { setSettings } from './sp-set.ts';
+import { getSetting, setSettings } from './service-processor.ts';
 import { ipmiVitals } from './vitals.ts';
 
 /** Whatever opens sessions: one link for each endpoint. */

@@ -4,8 +4,7 @@ import { type DeviceId, getDeviceId, getGuid } from '../../protocols/ipmi/comman
 import { type Fru, readFru } from '../../protocols/ipmi/commands/fru.ts';
 import type { FruLocator } from '../../protocols/ipmi/commands/sdr-record.ts';
 import type { Inventory, InventoryKind, Labelled } from '../capabilities.ts';
-import type { Bmc } from './bmc.ts';
-import { boundedReading } from './timeout.ts';
+import { type Bmc, boundedReading } from './bmc.ts';
 
 /** Where the lines of a kind come from: each source is asked only when a wanted kind needs it. */
 const sources = {

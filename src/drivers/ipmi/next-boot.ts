@@ -5,7 +5,7 @@ import {
   type BootOverride,
   getBootFlags,
   setBootFlags,
-} from '../../protocols/ipmi/commands/boot.ts';
+} from '../../protocols/ipmi/commands/chassis.ts';
 import type { BootOrder, NextBoot } from '../capabilities.ts';
 import type { Bmc } from './bmc.ts';
 

@@ -8,13 +8,12 @@ import {
   encodeTrapDestination,
   encodeVlan,
   isNetmask,
+  type LanSetting,
   maximumArpInterval,
   maximumCommunity,
-} from '../../protocols/ipmi/commands/lan-values.ts';
-import type { LanSetting } from '../../protocols/ipmi/commands/lan.ts';
+} from '../../protocols/ipmi/commands/lan.ts';
 import { limits } from '../../protocols/ipmi/commands/users.ts';
 import { parseSwitch } from './energy.ts';
-import { numberedDestination } from './sp-get.ts';
 
 export interface AccountChange {
   readonly userId: number;
@@ -31,6 +30,8 @@ export interface SettingsPlan {
   readonly hostname: string | undefined;
   readonly account: AccountChange | undefined;
 }
+
+export const numberedDestination = /^snmpdest([1-9]|1[0-5])$/;
 
 const accountNames = ['userid', 'username', 'password'];
 const otherNames = ['ip', 'alert', 'hostname', ...accountNames];

@@ -1,13 +1,11 @@
 import { Fault } from '../../core/errors.ts';
 import { unanswered } from '../../protocols/ipmi/commands/ask.ts';
 import { type ChassisStatus, getChassisStatus } from '../../protocols/ipmi/commands/chassis.ts';
-import { limitName, stateNames } from '../../protocols/ipmi/commands/event-names.ts';
+import { limitName, stateNames } from '../../protocols/ipmi/commands/sel-text.ts';
 import type { SdrRecord, SensorRecord } from '../../protocols/ipmi/commands/sdr-record.ts';
-import { Sensors } from '../../protocols/ipmi/commands/sensor.ts';
-import { unitCodes, valueText } from '../../protocols/ipmi/commands/units.ts';
+import { Sensors, unitCodes, valueText } from '../../protocols/ipmi/commands/sensor.ts';
 import type { Labelled, Vitals, VitalsKind } from '../capabilities.ts';
-import type { Bmc } from './bmc.ts';
-import { boundedReading } from './timeout.ts';
+import { type Bmc, boundedReading } from './bmc.ts';
 
 const sensorTypes = { temperature: 0x01, voltage: 0x02, fan: 0x04 };
 

@@ -1,6 +1,14 @@
 import { textAt } from '../../protocols/redfish/json.ts';
-import { cpuLines, dimmLines, macLines, pciLines } from '../redfish/inventory-parts.ts';
-import { identityLines, type InventoryReader, type InventoryReaders, ofSystem } from '../redfish/inventory-reader.ts';
+import {
+  cpuLines,
+  dimmLines,
+  identityLines,
+  type InventoryReader,
+  type InventoryReaders,
+  macLines,
+  ofSystem,
+  pciLines,
+} from '../redfish/inventory.ts';
 import { present } from '../redfish/labels.ts';
 
 /** Only what runs; OpenBMC marks it so. */

@@ -1,10 +1,8 @@
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { textAt } from '../../protocols/redfish/json.ts';
 import type { Controller, Power } from '../capabilities.ts';
-import { actionOf, notOffered } from '../redfish/actions.ts';
-import { redfishPower } from '../redfish/power.ts';
-import { chassisOnly, powered, type PowerReader, powerStateIn } from '../redfish/power-state.ts';
-import { chassisFor, managerFor, type Target } from '../redfish/target.ts';
+import { actionOf, chassisFor, managerFor, notOffered, type Target } from '../redfish/target.ts';
+import { chassisOnly, powered, type PowerReader, powerStateIn, redfishPower } from '../redfish/power.ts';
 
 /** A host that has stopped in an error is quiesced; one that does not run may sit in a chassis that has power. */
 export const openbmcPowered: PowerReader = async (target, signal) => {

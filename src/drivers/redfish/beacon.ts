@@ -2,8 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { flagAt, textAt } from '../../protocols/redfish/json.ts';
 import type { Beacon } from '../capabilities.ts';
-import { allowedWord, notOffered } from './actions.ts';
-import { chassisFor, systemIfAny, type Target } from './target.ts';
+import { allowedWord, chassisFor, notOffered, systemIfAny, type Target } from './target.ts';
 
 type Action = Parameters<Beacon['set']>[0];
 

@@ -3,8 +3,7 @@ import type { Resource } from '../../protocols/redfish/client.ts';
 import { memberResources } from '../../protocols/redfish/collection.ts';
 import { at, linkAt, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import type { BootSequence } from '../capabilities.ts';
-import { patchSystem, systemFor, type Target } from './target.ts';
-import { until } from './until.ts';
+import { patchSystem, systemFor, type Target, until } from './target.ts';
 
 /** Something a system can boot from: BootOrder holds references, people know names. */
 interface Option {

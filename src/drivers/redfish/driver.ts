@@ -1,7 +1,7 @@
 import { AddressGuard } from '../../core/address-guard.ts';
 import { Fault } from '../../core/errors.ts';
 import { RedfishClient, type RedfishOptions, type RedfishService } from '../../protocols/redfish/client.ts';
-import { isTransport, transports } from '../../protocols/redfish/transport.ts';
+import { isTransport, transports } from '../../protocols/redfish/trust.ts';
 import { accessProblems, type BmcAccess, bmcAttributes, type BmcKind, bmcTarget, guarded } from '../bmc/target.ts';
 import type { Capabilities, Offered } from '../capabilities.ts';
 import type { Driver, DriverOptions } from '../driver.ts';

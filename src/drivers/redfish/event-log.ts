@@ -4,9 +4,7 @@ import { memberResources, membersOf } from '../../protocols/redfish/collection.t
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { type Json, linkAt, textAt } from '../../protocols/redfish/json.ts';
 import type { EventLog } from '../capabilities.ts';
-import { actionOf } from './actions.ts';
-import { chassisFor, managerFor, systemIfAny, type Target } from './target.ts';
-import { until } from './until.ts';
+import { actionOf, chassisFor, managerFor, systemIfAny, type Target, until } from './target.ts';
 
 const clearing = 30_000;
 

@@ -2,9 +2,7 @@ import { Fault } from '../../core/errors.ts';
 import type { Resource } from '../../protocols/redfish/client.ts';
 import { at, textAt, textsAt } from '../../protocols/redfish/json.ts';
 import type { BootOrder, NextBoot } from '../capabilities.ts';
-import { allowedWord, notOffered } from './actions.ts';
-import { patchSystem, systemFor, type Target } from './target.ts';
-import { until } from './until.ts';
+import { allowedWord, notOffered, patchSystem, systemFor, type Target, until } from './target.ts';
 
 /** ComputerSystem.BootSource of the DMTF schemas: what stands for an order, best first. */
 const targets: Readonly<Record<Exclude<BootOrder, 'def'>, readonly string[]>> = {

@@ -1,13 +1,10 @@
 import { Fault } from '../../core/errors.ts';
 import { pause } from '../../protocols/redfish/abort.ts';
 import type { ServiceProcessor } from '../capabilities.ts';
-import { type Check, verifyKept } from '../bmc/kept-settings.ts';
-import { MovedFault } from '../bmc/moved.ts';
+import { type Check, MovedFault, verifyKept } from '../bmc/kept-settings.ts';
 import { type Line, labelled } from './labels.ts';
 import { redfishSpReaders, type SpReader, type SpWriter, unknownAttribute } from './sp-attributes.ts';
-import { setAccount } from './sp-account.ts';
-import { setAddress } from './sp-address.ts';
-import { setCommunity, setHostname, setNtp, setVlan } from './sp-network.ts';
+import { setAccount, setAddress, setCommunity, setHostname, setNtp, setVlan } from './sp-network.ts';
 import type { Target } from './target.ts';
 
 /** Attributes that are set together, and how. */

@@ -1,7 +1,13 @@
-import { Fault } from '../../core/errors.ts';
+import { isIP, isIPv4 } from 'node:net';
+import { Fault, Unreachable } from '../../core/errors.ts';
 import { checkHostAddress } from '../../core/host-address.ts';
-import { at, listAt, textAt } from '../../protocols/redfish/json.ts';
-import { managementNetwork, type SpWriter } from './sp-attributes.ts';
+import type { RedfishService } from '../../protocols/redfish/client.ts';
+import { memberResources } from '../../protocols/redfish/collection.ts';
+import { at, linkAt, listAt, textAt } from '../../protocols/redfish/json.ts';
+import { rootMember } from '../../protocols/redfish/node-resources.ts';
+import { type Line, message } from './labels.ts';
+import { currentAddress, managementNetwork, type SpWriter } from './sp-attributes.ts';
+import { type Target, until } from './target.ts';
 
 const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const serverName = /^[a-z0-9.:-]{1,253}$/i;
@@ -46,3 +52,130 @@ export const setVlan: SpWriter = async (target, { vlan = '' }, signal) => {
   if (at(port.body, 'VLAN') === undefined) throw new Fault('invalid', 'its service processor has no VLAN settings.');
   await target.service.patch(port, { VLAN: off ? { VLANEnable: false } : { VLANEnable: true, VLANId: id } }, signal);
 };
+
+/** Address, mask and gateway are one setting; parts not given stay as they are. */
+export const setAddress: SpWriter = async (target, settings, signal) => {
+  const port = await (await managementNetwork(target, signal)).port();
+  const now = currentAddress(port.body, target.access.address);
+  if (settings['ip'] === 'dhcp') {
+    await target.service.patch(port, { DHCPv4: { DHCPEnabled: true } }, signal);
+    return;
+  }
+  const address = settings['ip'] ?? textAt(now, 'Address') ?? '';
+  const mask = settings['netmask'] ?? textAt(now, 'SubnetMask') ?? '';
+  const gateway = settings['gateway'] ?? textAt(now, 'Gateway');
+  if (!isIPv4(address)) throw new Fault('invalid', `"${address}" is not an IPv4 address, nor dhcp.`);
+  if (!isNetmask(mask)) throw new Fault('invalid', `"${mask}" is not a netmask; give netmask with the address.`);
+  if (gateway !== undefined && !isIPv4(gateway)) throw new Fault('invalid', `"${gateway}" is not an IPv4 gateway.`);
+  const entry = { Address: address, SubnetMask: mask, ...(gateway === undefined ? {} : { Gateway: gateway }) };
+  const change = {
+    ...(at(port.body, 'DHCPv4', 'DHCPEnabled') === true ? { DHCPv4: { DHCPEnabled: false } } : {}),
+    ...(at(port.body, 'IPv4StaticAddresses') === undefined
+      ? { IPv4Addresses: [{ ...entry, AddressOrigin: 'Static' }] }
+      : { IPv4StaticAddresses: [entry] }),
+  };
+  const own = address !== textAt(now, 'Address') && leadsTo(target.access.address, textAt(now, 'Address'));
+  // Asked now: it may not answer here any more afterwards.
+  const uuid = own ? textAt((await target.service.root(signal)).body, 'UUID') : undefined;
+  try {
+    await target.service.patch(port, change, signal);
+  } catch (error) {
+    // It may have moved before it could answer; whether it did is seen at the new address.
+    const lost = error instanceof Unreachable || (error instanceof Fault && error.kind === 'unavailable');
+    if (!own || !lost || signal.aborted) throw error;
+  }
+  if (!own) return;
+  const service = await verifyMove(target, address, uuid, signal);
+  const access = { ...target.access, address };
+  return { notes: [['BMC IP', address]], moved: { ...target, service, access } };
+};
+
+/** A name is taken to lead to the address that the service has. */
+const leadsTo = (used: string, address: string | undefined): boolean => used === address || isIP(used) === 0;
+
+async function verifyMove(
+  target: Target,
+  address: string,
+  uuid: string | undefined,
+  signal: AbortSignal,
+): Promise<RedfishService> {
+  const moved = target.client.service({ ...target.service.endpoint, address });
+  let problem: Fault | undefined;
+  await until(
+    async () => {
+      try {
+        const { body } = await moved.root(signal);
+        problem = undefined;
+        return textAt(body, 'UUID') === uuid;
+      } catch (error) {
+        if (!(error instanceof Fault) || signal.aborted) throw error;
+        problem = error;
+        return false;
+      }
+    },
+    (same) => same,
+    () =>
+      new Fault(
+        'deadline',
+        `its service processor was told to move to ${address}, but does not answer there: ` +
+          `${problem?.message ?? 'another Redfish service does.'} Its attribute bmc is unchanged.`,
+      ),
+    target.addressTimeout,
+    signal,
+  );
+  await target.service.handOver(moved);
+  return moved;
+}
+
+export function isNetmask(text: string): boolean {
+  if (!isIPv4(text)) return false;
+  const bits = text.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  const inverted = 2 ** 32 - 1 - bits;
+  return bits !== 0 && (inverted & (inverted + 1)) === 0;
+}
+
+/** Changes the account with the userid, else with the username. A new username with a password makes a new account. */
+export const setAccount: SpWriter = async (target, { userid, username, password }, signal) => {
+  const { service, access } = target;
+  if (userid === undefined && username === undefined) {
+    throw new Fault(
+      'invalid',
+      'give userid or username with the password; the account that is used to reach it has the username ' +
+        `"${access.username}".`,
+    );
+  }
+  const accountService = await rootMember(service, 'AccountService', signal);
+  const collection = linkAt(accountService?.body, 'Accounts');
+  if (collection === undefined) throw new Fault('invalid', 'its service processor does not show its accounts.');
+  const accounts = await memberResources(service, collection, signal);
+  const [member, wanted] = userid === undefined ? ['UserName', username] : ['Id', userid];
+  const account = accounts.find(({ body }) => textAt(body, member) === wanted);
+  if (account) {
+    const change = {
+      ...(userid !== undefined && username !== undefined ? { UserName: username } : {}),
+      ...(password === undefined ? {} : { Password: password, Enabled: true }),
+    };
+    if (Object.keys(change).length === 0) return {};
+    await service.patch(account, change, signal);
+    return textAt(account.body, 'UserName') === access.username ? { notes: ownChanged(Object.keys(change)) } : {};
+  }
+  if (userid !== undefined || username === undefined || password === undefined) {
+    const which = userid === undefined ? `user "${username}"` : `userid ${userid}`;
+    const ids = accounts.flatMap(({ body }) => textAt(body, 'Id') ?? []);
+    throw new Fault('invalid', `its service processor has no account for ${which}; its userids are ${ids.join(', ')}.`);
+  }
+  const created = { UserName: username, Password: password, RoleId: 'Administrator', Enabled: true };
+  await service.act(collection, created, signal);
+  return {};
+};
+
+/** From now on the service processor refuses what the node's attributes say. */
+function ownChanged(members: readonly string[]): readonly Line[] {
+  const attributes = [
+    ...(members.includes('UserName') ? ['bmcusername'] : []),
+    ...(members.includes('Password') ? ['bmcpassword'] : []),
+  ];
+  return [
+    [message, `This is the account used to reach it: set ${attributes.join(' and ')} of the node to the new value.`],
+  ];
+}

@@ -4,7 +4,7 @@ import { textAt } from '../../protocols/redfish/json.ts';
 import type { Vitals, VitalsKind } from '../capabilities.ts';
 import { lightIn } from './beacon.ts';
 import { type Line, labelled, message, present } from './labels.ts';
-import { powered, type PowerReader } from './power-state.ts';
+import { powered, type PowerReader } from './power.ts';
 import { chassisReadings, type ReadingKind, readingKinds } from './readings.ts';
 import { chassisFor, type Target } from './target.ts';
 

@@ -1,32 +1,38 @@
 /*
  * IPMI 2.0 over LAN, from what drivers ask for down to the wire; each layer uses those below it.
  *
+ *   link.ts          what callers give and get: endpoint, request, answer
  *   commands/        what is said: requests and answers by name (ask.ts: completion codes to sentences), records taken apart
  *   client.ts        all BMCs of the process: one conversation per endpoint, sockets, names resolved (resolve.ts), pings (pings.ts)
  *   conversation.ts  one BMC and account: the queue of requests, the session that is opened, kept and renewed for them
  *   login.ts         opens a session: suites in turn, privilege, retries; handshake.ts is one attempt at it, without a clock
  *   exchange.ts      one request in a session: retries until its answer or its deadline (peer.ts: how long, and what is remembered;
  *                    core/pace.ts: how long answers take over all)
- *   session.ts       an open session: requests and answers, encrypted and numbered (seal.ts)
- *   setup-packets.ts the packets of a login (rakp.ts: their keys and codes); header.ts, presence.ts: what is around all packets
+ *   session.ts       an open session: requests and answers, encrypted and numbered
+ *   setup-packets.ts the packets of a login, their keys and codes; header.ts: what is around all packets, and presence pings
  *   wire.ts          all that these want from the world: clock, random bytes, socket. port.ts is the real one, on shared
- *                    sockets (transport.ts; sockets.ts: how many) and the shared timer (timer-wheel.ts); tests are another
+ *                    sockets (transport.ts) and the shared timer (timer-wheel.ts); tests are another
  */
 import { Pace } from '../../core/pace.ts';
 import { Conversation } from './conversation.ts';
-import { credentialsOf, defaultPort, type IpmiEndpoint, hostAndPort } from './endpoint.ts';
+import {
+  credentialsOf,
+  defaultPort,
+  hostAndPort,
+  type IpmiEndpoint,
+  type IpmiLink,
+  type IpmiRequest,
+  type IpmiResponse,
+} from './link.ts';
 import { stopping } from './faults.ts';
-import type { IpmiLink, IpmiRequest, IpmiResponse } from './link.ts';
 import { defaultTiming, type Quirks, newQuirks, type Timing } from './peer.ts';
 import { Pings } from './pings.ts';
 import { Port } from './port.ts';
 import { Resolver } from './resolve.ts';
-import { Sockets } from './sockets.ts';
+import { Sockets, Transport } from './transport.ts';
 import { TimerWheel } from './timer-wheel.ts';
-import { Transport } from './transport.ts';
 
-export type { IpmiEndpoint } from './endpoint.ts';
-export type { IpmiLink, IpmiRequest, IpmiResponse, Privilege } from './link.ts';
+export type { IpmiEndpoint, IpmiLink, IpmiRequest, IpmiResponse, Privilege } from './link.ts';
 
 export interface IpmiOptions extends Partial<Timing> {
   /** Milliseconds after the first presence ping at which it is sent again; at the last it is given up. */

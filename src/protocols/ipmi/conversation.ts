@@ -14,8 +14,7 @@ import {
 import type { IpmiRequest, IpmiResponse, Privilege } from './link.ts';
 import { Login, type LoginOwner } from './login.ts';
 import { beginWait, endOfWait, type Peer, type Wait } from './peer.ts';
-import type { Seal } from './seal.ts';
-import { levels, longestData, newSession, sendClose, type Session } from './session.ts';
+import { levels, longestData, newSession, type Seal, sendClose, type Session } from './session.ts';
 
 /** IPMI 2.0 22.18. */
 const app = 0x06;

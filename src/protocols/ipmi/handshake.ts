@@ -1,5 +1,5 @@
 import { type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { Credentials } from './endpoint.ts';
+import type { Credentials, Suite } from './link.ts';
 import { isSetupAnswer, payloads, recipientOf } from './header.ts';
 import {
   deriveKeys,
@@ -8,23 +8,20 @@ import {
   rakp2Code,
   rakp3Code,
   rakp4Code,
-  sessionKey,
-  type Transcript,
-} from './rakp.ts';
-import { newSeal, type Seal } from './seal.ts';
-import {
   readOpenResponse,
   readRakp2,
   readRakp4,
   readRefusal,
   refusesSuite,
+  sessionKey,
   type SetupAnswer,
   statuses,
+  type Transcript,
   writeOpenRequest,
   writeRakp1,
   writeRakp3,
 } from './setup-packets.ts';
-import type { Suite } from './suites.ts';
+import { newSeal, type Seal } from './session.ts';
 
 /** An open request that was sent. Each has an id of its own, so that an answer tells which one it is for. */
 interface Offer {

@@ -20,11 +20,9 @@ import {
   retryDelay,
   type Wait,
 } from './peer.ts';
-import { parts } from './rakp.ts';
-import type { Seal } from './seal.ts';
-import { newSession, sendClose } from './session.ts';
-import { forgotSession, isCrowded, refusesLevel, refusesSuite, statuses } from './setup-packets.ts';
-import { type SuiteId, suites } from './suites.ts';
+import { forgotSession, isCrowded, parts, refusesLevel, refusesSuite, statuses } from './setup-packets.ts';
+import { newSession, type Seal, sendClose } from './session.ts';
+import { type SuiteId, suites } from './link.ts';
 
 export interface LoginOwner {
   /** Whether anybody still waits for the session. */

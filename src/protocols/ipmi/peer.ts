@@ -1,7 +1,6 @@
 import type { Pace } from '../../core/pace.ts';
-import type { Credentials } from './endpoint.ts';
+import type { Credentials, SuiteId } from './link.ts';
 import { levels } from './session.ts';
-import type { SuiteId } from './suites.ts';
 import type { Wire } from './wire.ts';
 
 /** A BMC as the machines see it. */

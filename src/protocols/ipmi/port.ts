@@ -1,8 +1,7 @@
 import type { Conversation } from './conversation.ts';
-import { fillRandom } from './random-pool.ts';
+import { fillRandom, type Wire } from './wire.ts';
 import { type Listener, type Transport, withoutZone } from './transport.ts';
 import type { Sleeper, TimerWheel } from './timer-wheel.ts';
-import type { Wire } from './wire.ts';
 
 /** The real world of one conversation: its part of the shared socket and the shared timer. */
 export class Port implements Wire, Listener, Sleeper {

@@ -2,11 +2,10 @@ import { Fault } from '../../core/errors.ts';
 import { formatListen } from '../../core/listen-address.ts';
 import { Pace } from '../../core/pace.ts';
 import { Connection, type Endpoint, type ServiceLimits } from './connection.ts';
-import { ReplyMemory } from './reply-memory.ts';
+import { ReplyMemory } from './exchange.ts';
 import { RedfishService } from './service.ts';
 import { LoginBrake } from './session.ts';
-import { portOf } from './transport.ts';
-import type { Trust } from './trust.ts';
+import { portOf, type Trust } from './trust.ts';
 
 export { Refusal } from './faults.ts';
 export type { Endpoint, Resource } from './service.ts';

@@ -19,8 +19,7 @@ import {
   readable,
   rootPath,
 } from './session.ts';
-import { portOf, type Transport } from './transport.ts';
-import { plainConnector, type Trust, trustingConnector } from './trust.ts';
+import { plainConnector, portOf, type Transport, type Trust, trustingConnector } from './trust.ts';
 
 export interface Endpoint {
   /** Under which the certificate's fingerprint is kept; the address if not given. */

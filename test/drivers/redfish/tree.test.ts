@@ -8,7 +8,7 @@ import { wattsOf } from '../../../src/drivers/redfish/energy.ts';
 import { logLines, rankOf } from '../../../src/drivers/redfish/event-log.ts';
 import { redfishCapabilities } from '../../../src/drivers/redfish/index.ts';
 import { redfishServiceProcessor } from '../../../src/drivers/redfish/service-processor.ts';
-import { isNetmask } from '../../../src/drivers/redfish/sp-address.ts';
+import { isNetmask } from '../../../src/drivers/redfish/sp-network.ts';
 import { pickSystem } from '../../../src/protocols/redfish/node-resources.ts';
 import { serverTree, treeTarget } from './tree.ts';
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { IpmiClient } from '../../../src/protocols/ipmi/client.ts';
-import { perAnswer } from '../../../src/protocols/ipmi/sockets.ts';
+import { perAnswer } from '../../../src/protocols/ipmi/transport.ts';
 import { answerPacket } from '../../lab/light-bmc/bmc.ts';
 import { startUdpBmc } from './udp-bmc.ts';
 import { chassisStatus, powerOn } from './world.ts';

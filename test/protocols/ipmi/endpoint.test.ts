@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
-import { credentialsOf, type IpmiEndpoint, hostAndPort } from '../../../src/protocols/ipmi/endpoint.ts';
+import { credentialsOf, type IpmiEndpoint, hostAndPort } from '../../../src/protocols/ipmi/link.ts';
 import { literalAddress } from '../../../src/protocols/ipmi/resolve.ts';
 
 const good = { address: '192.0.2.1', username: 'admin', password: 'secret' };

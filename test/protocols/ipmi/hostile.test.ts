@@ -1,13 +1,11 @@
 import { createSecretKey } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { credentialsOf } from '../../../src/protocols/ipmi/endpoint.ts';
+import { credentialsOf, suites } from '../../../src/protocols/ipmi/link.ts';
 import { advance, newHandshake, writeOffer } from '../../../src/protocols/ipmi/handshake.ts';
 import { readPong, recipientOf } from '../../../src/protocols/ipmi/header.ts';
-import { deriveKeys } from '../../../src/protocols/ipmi/rakp.ts';
-import { newSeal, openMessage } from '../../../src/protocols/ipmi/seal.ts';
-import { readResponse } from '../../../src/protocols/ipmi/session.ts';
-import { suites } from '../../../src/protocols/ipmi/suites.ts';
+import { deriveKeys } from '../../../src/protocols/ipmi/setup-packets.ts';
+import { newSeal, openMessage, readResponse } from '../../../src/protocols/ipmi/session.ts';
 import { captured } from './captured.ts';
 import { kindOf, responseOf, World } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { createDecipheriv, createHmac, createSecretKey, randomFillSync } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deriveKeys } from '../../../src/protocols/ipmi/rakp.ts';
+import { deriveKeys } from '../../../src/protocols/ipmi/setup-packets.ts';
 import {
   following,
   inWindow,
@@ -12,8 +12,8 @@ import {
   type Seal,
   sealMessage,
   take,
-} from '../../../src/protocols/ipmi/seal.ts';
-import { suites } from '../../../src/protocols/ipmi/suites.ts';
+} from '../../../src/protocols/ipmi/session.ts';
+import { suites } from '../../../src/protocols/ipmi/link.ts';
 
 const console1 = 0x11223344;
 const bmc = 0x55667788;

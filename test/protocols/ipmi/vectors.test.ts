@@ -8,20 +8,17 @@ import {
   rakp2Code,
   rakp3Code,
   rakp4Code,
-  sessionKey,
-  type Transcript,
-} from '../../../src/protocols/ipmi/rakp.ts';
-import { newSeal, openMessage } from '../../../src/protocols/ipmi/seal.ts';
-import { readResponse, writeRequest } from '../../../src/protocols/ipmi/session.ts';
-import {
   readOpenResponse,
   readRakp2,
   readRakp4,
+  sessionKey,
+  type Transcript,
   writeOpenRequest,
   writeRakp1,
   writeRakp3,
 } from '../../../src/protocols/ipmi/setup-packets.ts';
-import { suites } from '../../../src/protocols/ipmi/suites.ts';
+import { newSeal, openMessage, readResponse, writeRequest } from '../../../src/protocols/ipmi/session.ts';
+import { suites } from '../../../src/protocols/ipmi/link.ts';
 import { captured, withKg } from './captured.ts';
 
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex');

@@ -1,9 +1,13 @@
 import type { Fault } from '../../../src/core/errors.ts';
 import { Pace } from '../../../src/core/pace.ts';
 import { Conversation } from '../../../src/protocols/ipmi/conversation.ts';
-import { credentialsOf, type IpmiEndpoint } from '../../../src/protocols/ipmi/endpoint.ts';
+import {
+  credentialsOf,
+  type IpmiEndpoint,
+  type IpmiRequest,
+  type IpmiResponse,
+} from '../../../src/protocols/ipmi/link.ts';
 import { recipientOf } from '../../../src/protocols/ipmi/header.ts';
-import type { IpmiRequest, IpmiResponse } from '../../../src/protocols/ipmi/link.ts';
 import { defaultTiming, type Quirks, newQuirks, type Timing } from '../../../src/protocols/ipmi/peer.ts';
 import type { Wire } from '../../../src/protocols/ipmi/wire.ts';
 import { answerPacket, type LightBmc, makeLightBmc } from '../../lab/light-bmc/bmc.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isSameIn, isSet } from '../../../src/protocols/redfish/change.ts';
+import { isSameIn, isSet } from '../../../src/protocols/redfish/resource.ts';
 
 describe('a change', () => {
   it.each([

@@ -124,7 +124,9 @@ describe('an answer that never ends', () => {
     const asked = service.get('/s', signal);
     if (fault === Unreachable) {
       await expect(asked).rejects.toBeInstanceOf(Unreachable);
-      await expect(asked).rejects.toMatchObject({ message: expect.stringMatching(/did not answer within \d+(\.\d)? s/) });
+      await expect(asked).rejects.toMatchObject({
+        message: expect.stringMatching(/did not answer within \d+(\.\d)? s/),
+      });
     } else
       await expect(asked).rejects.toMatchObject({ kind: 'garbled', message: expect.stringMatching(fault as RegExp) });
     await isClosed();

@@ -1,7 +1,6 @@
 import type { IpmiLink } from '../link.ts';
 import { busyPauses, completion, pause, refusal, send } from './ask.ts';
-import { atLeast, byteAt, garbled, uint16 } from './bytes.ts';
-import { decodeField, type TextCoding } from './text.ts';
+import { atLeast, byteAt, decodeField, garbled, type TextCoding, uint16 } from './bytes.ts';
 
 /** IPMI 2.0 section 34: FRU inventory commands. */
 const storage = 0x0a;

@@ -1,5 +1,4 @@
-import { byteAt, signed } from './bytes.ts';
-import { decodeField } from './text.ts';
+import { byteAt, decodeField, signed } from './bytes.ts';
 
 /** IPMI 2.0 section 43: sensor data records. Offsets are those of the standard minus one. */
 const recordTypes = { full: 0x01, compact: 0x02, eventOnly: 0x03, fruLocator: 0x11 };

@@ -6,7 +6,7 @@ import {
   getBootFlags,
   setBootFlags,
   type BootDevice,
-} from '../../../../src/protocols/ipmi/commands/boot.ts';
+} from '../../../../src/protocols/ipmi/commands/chassis.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
 test.each([

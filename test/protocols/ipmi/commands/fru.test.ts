@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeBoardArea, decodeFruHeader, readFru } from '../../../../src/protocols/ipmi/commands/fru.ts';
-import { decodeField } from '../../../../src/protocols/ipmi/commands/text.ts';
+import { decodeField } from '../../../../src/protocols/ipmi/commands/bytes.ts';
 import { bytes, patient, scriptedLink, type Step } from './script.ts';
 
 test.each([

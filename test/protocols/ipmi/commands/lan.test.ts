@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../../../src/core/errors.ts';
 import {
-  getLanParameter,
-  lanChannel,
-  moveLanAddress,
-  setLanParameters,
-} from '../../../../src/protocols/ipmi/commands/lan.ts';
-import {
   decodeArpInterval,
   decodeCommunity,
   decodeDestination,
@@ -16,9 +10,14 @@ import {
   encodeDestination,
   encodeIpv4,
   encodeVlan,
+  getAlerting,
+  getLanParameter,
   isNetmask,
-} from '../../../../src/protocols/ipmi/commands/lan-values.ts';
-import { getAlerting, setAlerting } from '../../../../src/protocols/ipmi/commands/pef.ts';
+  lanChannel,
+  moveLanAddress,
+  setAlerting,
+  setLanParameters,
+} from '../../../../src/protocols/ipmi/commands/lan.ts';
 import {
   decodeUserAccess,
   decodeUserName,

@@ -1,11 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  limitName,
-  sensorTypeName,
-  stateName,
-  stateNames,
-} from '../../../../src/protocols/ipmi/commands/event-names.ts';
+import { limitName, sensorTypeName, stateName, stateNames } from '../../../../src/protocols/ipmi/commands/sel-text.ts';
 import {
   type Conversion,
   decodeFactors,
@@ -13,8 +8,13 @@ import {
   type SensorRecord,
   type SensorUnits,
 } from '../../../../src/protocols/ipmi/commands/sdr-record.ts';
-import { decodeReading, Sensors } from '../../../../src/protocols/ipmi/commands/sensor.ts';
-import { convert, unitText, valueText } from '../../../../src/protocols/ipmi/commands/units.ts';
+import {
+  convert,
+  decodeReading,
+  Sensors,
+  unitText,
+  valueText,
+} from '../../../../src/protocols/ipmi/commands/sensor.ts';
 import { bytes, patient, scriptedLink } from './script.ts';
 
 const linear: Conversion = { format: 'unsigned', linearization: 0, m: 1, b: 0, resultExponent: 0, bExponent: 0 };
