@@ -16,7 +16,8 @@ import {
   removeMark,
 } from './process-mark.ts';
 
-const readyWithin = 15_000;
+/** One that ends is noticed at once; a busy machine, or one with many zones, takes long to start one. */
+const readyWithin = 60_000;
 /** For one that an earlier muster has left: while it takes up a new configuration, its former workers may answer now and then. */
 const answersWithin = 5_000;
 const endsWithin = 10_000;

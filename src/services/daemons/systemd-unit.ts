@@ -5,7 +5,8 @@ import type { Logger } from '../../core/log.ts';
 import { Turns } from '../../core/turns.ts';
 import type { Daemon, DaemonSpec } from './daemon.ts';
 
-const readyWithin = 15_000;
+/** One that ends is noticed at once; a busy machine, or one with many zones, takes long to start one. */
+const readyWithin = 60_000;
 const commandTimeout = 60_000;
 const shortestPause = 5_000;
 const longestPause = 320_000;
