@@ -25,19 +25,22 @@ export interface UpdateWorld {
 export interface WorldOptions {
   /** Nodes that share one root file system. */
   readonly perRoot?: number;
-  /** Default: 5. */
+  /** Default: 60. */
   readonly connectSeconds?: number;
+  /** Nodes that are worked on at once. Default: muster's own. */
+  readonly fanOut?: number;
 }
 
 export async function startUpdateWorld(
   count: number,
   prefix: string,
   port: number,
-  { perRoot = 1, connectSeconds = 5 }: WorldOptions = {},
+  { perRoot = 1, connectSeconds = 60, fanOut }: WorldOptions = {},
 ): Promise<UpdateWorld> {
   const environment = {
     MUSTER_REMOTE_PORT: String(port),
     MUSTER_REMOTE_CONNECT_SECONDS: String(connectSeconds),
+    ...(fanOut === undefined ? {} : { MUSTER_REMOTE_FAN_OUT: String(fanOut) }),
   };
   const [server, lab] = await Promise.all([startServer({ environment }), startRoots({ count, prefix, port, perRoot })]);
   const [publicKey] = await server.ok('GET', '/services/sshkey');
