@@ -14,7 +14,7 @@ export default defineConfig({
     ],
     pool: 'forks',
     // More than processors: many tests wait for somebody.
-    maxWorkers: 3,
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     reporters: ['default', new SlowestFiles()],
     // For all tests: what takes long on a busy machine differs from machine to machine. A test that passes takes far less.

@@ -15,3 +15,9 @@ export const processesWith = (word: string): string[] =>
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await pause(20);
 }
+
+/** Seconds of processor time that a process has used. */
+export function processorTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

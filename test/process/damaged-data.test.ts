@@ -42,7 +42,7 @@ let token: string;
 let agent: Agent;
 let number = 0;
 
-const main = join(import.meta.dirname, '../../src/main.ts');
+const main = join(import.meta.dirname, '../../dist/main.js');
 /** Runs a command for the data of a stopped server, or the server itself, until it ends. */
 const run = (data: string, ...words: readonly string[]) => {
   const env = { ...process.env, MUSTER_ROOT_PASSWORD: rootPassword };

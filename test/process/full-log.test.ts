@@ -255,7 +255,7 @@ function readNow(reader: number): string {
 /** A server whose output nobody can read. */
 function startAside(redirection: string) {
   const data = join(directory, `data${number++}`);
-  const main = join(import.meta.dirname, '../../src/main.ts');
+  const main = join(import.meta.dirname, '../../dist/main.js');
   const args = [
     '-c',
     `exec "$@" ${redirection}`,

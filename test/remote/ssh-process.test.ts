@@ -23,10 +23,9 @@ describe('the same by ssh processes', () => {
   it('tells that a signal ended a command, and stops one in time', async () => {
     const killed = await world.shell('t0', 'kill -KILL $$');
     expect(killed.json.error).toEqual(['t0: the command was ended by a signal.']);
-    const began = performance.now();
-    const late = await world.shell('t0', 'sleep 60', { raw: ['-t', '1'] });
+    // Longer than this test may take.
+    const late = await world.shell('t0', 'sleep 600', { raw: ['-t', '1'] });
     expect([late.status, late.json.error]).toEqual([408, ['t0: the command did not end within 1 s and was stopped.']]);
-    expect(performance.now() - began).toBeLessThan(5_000);
   });
 
   it('kills the command when the client leaves', async () => {

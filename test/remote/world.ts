@@ -34,7 +34,7 @@ export interface Begun {
 // oxlint-disable-next-line no-explicit-any -- tests look into lines of every shape
 export type Line = any;
 
-export async function startWorld(options: SshLabOptions, settings = 'connectSeconds = 2'): Promise<RemoteWorld> {
+export async function startWorld(options: SshLabOptions, settings = 'connectSeconds = 60'): Promise<RemoteWorld> {
   const lab = await startSsh(options);
   const sources = temporaryDirectory();
   const server = await startServer({

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { processorTime } from '../harness/processes.ts';
 import { rootPassword, startServer, type TestServer } from '../harness/server.ts';
 import { addUser, logIn, passwordOf } from '../harness/users.ts';
 
@@ -19,10 +20,10 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 it('a password sent with every request is checked once and then costs nothing', async () => {
   await addUser(server, 'often');
-  const took = await timed(async () => {
-    for (let i = 0; i < 50; i++) expect((await attempt('often', passwordOf('often'))).status).toBe(200);
-  });
-  expect(took / 50).toBeLessThan(20);
+  const before = processorTime(server.child.pid!);
+  for (let i = 0; i < 50; i++) expect((await attempt('often', passwordOf('often'))).status).toBe(200);
+  // Checks of 50 passwords would take several seconds.
+  expect(processorTime(server.child.pid!) - before).toBeLessThan(1);
 });
 
 it('a changed password counts from the next request on', async () => {
@@ -39,8 +40,8 @@ it('failed logins of one account are slowed, and tokens are not', async () => {
     latest = await timed(async () => expect((await attempt('victim', `guess ${i}`)).status).toBe(401));
   }
   expect(latest).toBeGreaterThan(400);
-  expect(await timed(() => server.ok('GET', '/tokens', undefined, { token: victim }))).toBeLessThan(300);
-  expect(await timed(() => attempt('root', rootPassword))).toBeLessThan(300);
+  expect(await timed(() => server.ok('GET', '/tokens', undefined, { token: victim }))).toBeLessThan(latest);
+  expect(await timed(() => attempt('root', rootPassword))).toBeLessThan(latest);
 });
 
 it('many guesses at once are not all checked', async () => {
