@@ -17,7 +17,7 @@ describe('a node whose system runs gets no token', () => {
   let lab: BootLab;
   let bmcs: BmcLab;
   beforeAll(async () => {
-    [lab, bmcs] = await Promise.all([startBootLab(), startBmcs({ count: 1, prefix: '127.77' })]);
+    [lab, bmcs] = await Promise.all([startBootLab(), startBmcs({ count: 1, prefix: '127.79' })]);
     const more = { netboot: 'xnba', arch: 'x86_64', ip: address, mac };
     await lab.server.ok('PUT', '/nodes', { n1: labNode('ipmi', bmcs.addresses[0]!, more) });
     await definePacked(lab, 'deb', parts);
