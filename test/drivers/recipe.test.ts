@@ -52,7 +52,7 @@ beforeAll(async () => {
   await cluster.put(['vmmaster', { name: 'old', storage: 'shelf of somebody' }]);
   Object.assign(cluster.services, {
     hardware: new Hardware(drivers, cluster.box),
-    means: { devices: new Devices(drivers, new Governor()) },
+    workerServices: { devices: new Devices(drivers, new Governor()) },
   });
 });
 afterAll(() => cluster.close());

@@ -465,8 +465,12 @@ describe('what belongs to another node', () => {
 
   it('is not known of a name', async () => {
     await rules(speaks, mine);
-    expect(await expectRefused('PUT', '/nodes/n1', { bmc: 'bmc10.example.org' })).toContain('nobody knows whose machine');
-    expect(await expectRefused('PUT', '/nodes/n1', { mac: '52:54:00:00:00:01!elsewhere' })).toContain('nobody knows whose machine');
+    expect(await expectRefused('PUT', '/nodes/n1', { bmc: 'bmc10.example.org' })).toContain(
+      'nobody knows whose machine',
+    );
+    expect(await expectRefused('PUT', '/nodes/n1', { mac: '52:54:00:00:00:01!elsewhere' })).toContain(
+      'nobody knows whose machine',
+    );
     await expectDone('PUT', '/nodes/n1', {
       ip: '10.7.0.1',
       'nicips.eth1': '10.7.0.2',
