@@ -1,18 +1,15 @@
 import { Fault } from '../../core/errors.ts';
 import { diskCapacity } from '../../protocols/libvirt/calls/devices.ts';
-import { domainState, domainXml } from '../../protocols/libvirt/calls/domains.ts';
-import { type Domain, domainStates } from '../../protocols/libvirt/domain.ts';
+import { type Domain, domainState, domainStates, domainXml } from '../../protocols/libvirt/calls/domains.ts';
+import { cpusOf, diskSize, inMegabytes, machineSettings, type MachineSettings, memoryOf } from './machine-settings.ts';
 import { readXml } from '../../protocols/libvirt/xml.ts';
 import type { ChangedMachine, MachineChange } from '../capabilities.ts';
-import { changeRunning } from './change-running.ts';
-import { changeStopped } from './change-stopped.ts';
+import { changeRunning, changeStopped } from './change-steps.ts';
 import { deviceOn } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Location } from './locations.ts';
 import { hypervisorOf, type Machine } from './machine.ts';
 import { diskNamed, isMadeFor, type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
-import { cpusOf, machineSettings, type MachineSettings, memoryOf } from './machine-settings.ts';
-import { diskSize, inMegabytes } from './sizes.ts';
 
 /** A disk to make. */
 export interface NewDisk {

@@ -1,7 +1,6 @@
 import { type Element, element } from '../../protocols/libvirt/xml.ts';
-import { displayElements } from './display.ts';
+import { displayElements, type Firmware, type PciAddress } from './other-settings.ts';
 import type { MachineSettings, NicSettings } from './machine-settings.ts';
-import type { Firmware, PciAddress } from './other-settings.ts';
 
 /** What marks machines that muster has made. */
 export const madeHere = 'muster:machine';

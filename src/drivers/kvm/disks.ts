@@ -20,12 +20,10 @@ import { errorCodes } from '../../protocols/libvirt/procedures.ts';
 import { type Element, element, elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { Disk } from './definition.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import type { Location } from './locations.ts';
+import { type Location, newPool, placeOf, volumeKind } from './locations.ts';
 import { type MachineDisk, refuseInUse } from './machine-disks.ts';
-import type { MachineSettings } from './machine-settings.ts';
-import { newPool, placeOf, volumeKind } from './pools.ts';
-import { inMegabytes } from './sizes.ts';
-import type { Undo } from './undo.ts';
+import { inMegabytes, type MachineSettings } from './machine-settings.ts';
+import type { Undo } from './machine.ts';
 
 /** What disks of each kind of bus are called. */
 const prefixes: Readonly<Record<string, string>> = { ide: 'hd', virtio: 'vd' };
@@ -117,7 +115,7 @@ export async function prepareDisks(
   }
 }
 
-export { placeOf } from './pools.ts';
+export { placeOf } from './locations.ts';
 
 /** A directory becomes a pool for as long as the daemon lives: libvirt makes disks in nothing else. */
 export async function poolAt(connection: LibvirtConnection, location: Location, signal: AbortSignal): Promise<Pool> {

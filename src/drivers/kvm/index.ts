@@ -2,15 +2,12 @@ import { oneOf, Path, setting } from '../../core/settings.ts';
 import type { Capabilities, Offered } from '../capabilities.ts';
 import { driverKind } from '../driver.ts';
 import { Hypervisors } from './hypervisors.ts';
-import { kvmInventory } from './inventory.ts';
+import { kvmInventory, kvmSubnodes, kvmVitals } from './readings.ts';
 import type { KvmAccess, Machine } from './machine.ts';
 import { machineAttributes } from './machine-settings.ts';
-import { kvmNextBoot } from './next-boot.ts';
-import { kvmPower } from './power.ts';
+import { kvmNextBoot, kvmPower } from './power.ts';
 import { kvmSnapshots } from './snapshots.ts';
-import { kvmSubnodes } from './subnodes.ts';
 import { kvmVirtualMachine } from './virtual-machine.ts';
-import { kvmVitals } from './vitals.ts';
 import { defaultSocket, onlyHere, remoteRoutes } from './routes.ts';
 
 /** Commands that one hypervisor works on at a time: no more than its daemon takes from one client. */

@@ -1,8 +1,7 @@
 import { posix } from 'node:path';
 import { Fault } from '../../core/errors.ts';
-import { domainStatistics, statistics } from '../../protocols/libvirt/calls/domains.ts';
+import { type Domain, domainStatistics, statistics } from '../../protocols/libvirt/calls/domains.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
-import type { Domain } from '../../protocols/libvirt/domain.ts';
 import { childElements, type Element, elementAt } from '../../protocols/libvirt/xml.ts';
 
 /** A disk as a definition has it. */

@@ -1,9 +1,80 @@
 import { Fault } from '../../core/errors.ts';
-import { type Display, displayOf, displayProtocols } from './display.ts';
-import { bytesOf, mebi } from './sizes.ts';
+import {
+  type Display,
+  displayOf,
+  displayProtocols,
+  type Firmware,
+  otherSettings,
+  type PciAddress,
+} from './other-settings.ts';
 import { type Location, locationsIn } from './locations.ts';
-import { type Firmware, otherSettings, type PciAddress } from './other-settings.ts';
-import { virtFlags } from './virt-flags.ts';
+
+const mebi = 1024n * 1024n;
+
+const units: Readonly<Record<string, bigint>> = { K: 1024n, M: mebi, G: 1024n * mebi, T: mebi * mebi };
+
+/** Bytes of `20`, `20G`, `1.5T`, `512MB`; undefined if it is no size. */
+export function bytesOf(text: string, usualUnit: string): bigint | undefined {
+  const [, whole, part = '', unit = usualUnit] =
+    /^(\d{1,9})(?:\.(\d{1,3}))?\s*([KMGT])?(?:i?B)?$/i.exec(text.trim()) ?? [];
+  const factor = units[unit.toUpperCase()];
+  if (whole === undefined || factor === undefined) return undefined;
+  return (BigInt(whole + part.padEnd(3, '0')) * factor) / 1000n;
+}
+
+/** More than any disk; numbers of 64 bits hold it. */
+const largestDisk = mebi * mebi * mebi;
+
+/** Bytes of a disk; gigabytes if no unit is told. */
+export function diskSize(text: string): bigint {
+  const bytes = bytesOf(text, 'G');
+  if (bytes !== undefined && bytes > 0n && bytes <= largestDisk) return bytes;
+  throw new Fault('invalid', `"${text}" is no size of a disk: gigabytes, or a number with K, M, G or T.`);
+}
+
+export const inMegabytes = (bytes: bigint): string => `${bytes / mebi} MB`;
+
+/** What the attribute vmvirtflags says, checked. */
+export interface VirtFlags {
+  format?: 'qcow2' | 'raw';
+  /** Disks have all their room from the start. */
+  isAllocated?: boolean;
+  /** It stays where it is. */
+  isPinned?: boolean;
+}
+
+/** How each flag is taken; false: its value is none. */
+const takers: Readonly<Record<string, (found: VirtFlags, value: string) => boolean>> = {
+  imageformat(found, value) {
+    if (value !== 'raw' && value !== 'fullraw' && value !== 'qcow2') return false;
+    found.format = value === 'qcow2' ? 'qcow2' : 'raw';
+    found.isAllocated = value === 'fullraw';
+    return true;
+  },
+  placement_affinity(found, value) {
+    found.isPinned = value === 'pinned';
+    return ['migratable', 'user_migratable', 'pinned'].includes(value);
+  },
+  // Libvirt copies disks, and has no other way.
+  clonemethod: (_found, value) => value === 'qemu-img',
+};
+
+const offered =
+  'imageformat=raw, fullraw or qcow2, placement_affinity=migratable, user_migratable or pinned, clonemethod=qemu-img';
+
+/** The attribute vmvirtflags: flags with their values, joined by commas. */
+export function virtFlags(text: string): VirtFlags {
+  const found: VirtFlags = {};
+  for (const item of text.split(',').flatMap((each) => each.trim() || [])) {
+    const [name = '', value = '', ...more] = item.split('=').map((each) => each.trim());
+    if (more.length === 0 && Object.hasOwn(takers, name) && takers[name]!(found, value)) continue;
+    throw new Fault(
+      'invalid',
+      `its attribute vmvirtflags, "${text}", is wrong: of "${item}" nothing can be made for libvirt; known are ${offered}.`,
+    );
+  }
+  return found;
+}
 
 /** The attributes that a machine is made from. */
 export const machineAttributes = [

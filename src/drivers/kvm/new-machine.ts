@@ -5,9 +5,8 @@ import { elementAt, readXml, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { MadeMachine } from '../capabilities.ts';
 import { definitionOf, type Disk, madeHere } from './definition.ts';
 import type { Hypervisor } from './hypervisor.ts';
-import { hypervisorOf, type Machine } from './machine.ts';
+import { hypervisorOf, type Machine, type Undo, undone } from './machine.ts';
 import type { MachineSettings } from './machine-settings.ts';
-import { type Undo, undone } from './undo.ts';
 
 /** Finds or makes the disks of a machine; `undo` is told of each before it is there. */
 export type DiskMaker = (hypervisor: Hypervisor, undo: Undo[]) => Promise<readonly Disk[]>;

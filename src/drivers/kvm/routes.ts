@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { Fault, unlessFault } from '../../core/errors.ts';
-import { openSocket } from '../../protocols/libvirt/socket.ts';
-import { openTls, type TlsCredentials, type TlsPlace } from '../../protocols/libvirt/tls.ts';
+import { openSocket, openTls, type TlsCredentials, type TlsPlace } from '../../protocols/libvirt/streams.ts';
 import type { HostRoute, RemoteHosts } from '../driver.ts';
 
 export const defaultSocket = '/run/libvirt/libvirt-sock';

@@ -1,5 +1,5 @@
 import { Fault } from '../../core/errors.ts';
-import { domainXml } from '../../protocols/libvirt/calls/domains.ts';
+import { type Domain, domainXml } from '../../protocols/libvirt/calls/domains.ts';
 import {
   createSnapshot,
   deleteSnapshot,
@@ -10,13 +10,11 @@ import {
   snapshotXml,
 } from '../../protocols/libvirt/calls/snapshots.ts';
 import type { LibvirtConnection } from '../../protocols/libvirt/connection.ts';
-import type { Domain } from '../../protocols/libvirt/domain.ts';
 import { type Element, element, elementAt, readXml, textOf, writeXml } from '../../protocols/libvirt/xml.ts';
 import type { SnapshotInfo, Snapshots } from '../capabilities.ts';
 import { copyTimeout } from './disks.ts';
-import { hypervisorOf, type Machine, readMachine } from './machine.ts';
+import { hypervisorOf, type Machine, readMachine, undone } from './machine.ts';
 import { machineDisks } from './machine-disks.ts';
-import { undone } from './undo.ts';
 
 /** It becomes the name of a file. */
 const nameShape = /^[A-Za-z0-9][\w.-]{0,62}$/;

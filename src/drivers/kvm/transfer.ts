@@ -3,6 +3,7 @@ import { onAbort, pause } from '../../core/waiting.ts';
 import {
   actOnDomain,
   domainState,
+  domainStates,
   findDomain,
   resumeDomain,
   undefineDomain,
@@ -17,12 +18,11 @@ import {
   performMigration,
   prepareMigration,
 } from '../../protocols/libvirt/calls/migration.ts';
-import { domainStates } from '../../protocols/libvirt/domain.ts';
 import { LibvirtFault } from '../../protocols/libvirt/faults.ts';
 import { copyTimeout } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import type { Move } from './migrate.ts';
-import { persist, type Undo, undone } from './undo.ts';
+import { persist, type Undo, undone } from './machine.ts';
 
 const poll = 500;
 const mebi = 1024 * 1024;

@@ -1,22 +1,25 @@
 import { Fault } from '../../core/errors.ts';
-import { actOnDomain, domainState, domainXml, undefineDomain } from '../../protocols/libvirt/calls/domains.ts';
+import {
+  actOnDomain,
+  domainState,
+  domainStates,
+  domainXml,
+  undefineDomain,
+} from '../../protocols/libvirt/calls/domains.ts';
 import { deleteVolume } from '../../protocols/libvirt/calls/storage.ts';
-import { domainStates } from '../../protocols/libvirt/domain.ts';
 import { type Element, elementAt, readXml } from '../../protocols/libvirt/xml.ts';
 import type { MachineRemoval, MachineRequest, MadeMachine, VirtualMachine } from '../capabilities.ts';
+import { volumesOf } from './change-steps.ts';
 import { changeMachine } from './change.ts';
-import { cloneMachine } from './clone.ts';
+import { cloneMachine, makeMaster } from './masters.ts';
 import { madeHere } from './definition.ts';
-import { volumesOf } from './change-stopped.ts';
 import { diskTimeout, groupOf, prepareDisks } from './disks.ts';
 import type { Hypervisor } from './hypervisor.ts';
 import { hypervisorOf, type KvmAccess, type Machine } from './machine.ts';
 import { isNamedFor, type MachineDisk, machineDisks, refuseInUse } from './machine-disks.ts';
-import { machineSettings } from './machine-settings.ts';
-import { makeMaster } from './make-master.ts';
+import { diskSize, machineSettings } from './machine-settings.ts';
 import { migrateMachine } from './migrate.ts';
 import { type DiskMaker, makeMachine } from './new-machine.ts';
-import { diskSize } from './sizes.ts';
 
 function create(machine: Machine, request: MachineRequest, signal: AbortSignal): Promise<MadeMachine> {
   const { node, attributes } = machine.access;

@@ -2,12 +2,18 @@ import type { Duplex } from 'node:stream';
 import { unwatchAbort, watchAbort } from '../../core/aborts.ts';
 import { Fault } from '../../core/errors.ts';
 import { cancelled } from '../../core/waiting.ts';
-import { garbled, LibvirtFault } from './faults.ts';
-import { Keepalive } from './keepalive.ts';
-import { encodeMessage, Framer, type Message, messageTypes, programs, statuses } from './message.ts';
-import { readRefusal } from './refusal.ts';
-import { XdrReader } from './xdr-reader.ts';
-import type { XdrWriter } from './xdr-writer.ts';
+import { garbled, LibvirtFault, readRefusal } from './faults.ts';
+import {
+  encodeMessage,
+  Framer,
+  type Message,
+  messageTypes,
+  programs,
+  statuses,
+  XdrReader,
+  type XdrWriter,
+} from './wire.ts';
+import { keepaliveProcedures } from './procedures.ts';
 
 /**
  * A daemon takes five requests of a client at a time, and the place to read the next one into counts as one of them. With a fifth
@@ -191,5 +197,52 @@ export class LibvirtConnection {
     for (const call of waiting) call.settle(reason);
     this.onEnd?.(reason);
     this.#ending.resolve(reason);
+  }
+}
+
+const usualInterval = 5_000;
+const unansweredPings = 5;
+
+/** Answers the signs of life that the other side asks for, and asks for some when it is silent. */
+class Keepalive {
+  readonly #interval: number;
+  readonly #send: (procedure: number) => void;
+  readonly #silent: (milliseconds: number) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #pings = 0;
+  #hasHeard = false;
+
+  constructor(send: (procedure: number) => void, silent: (milliseconds: number) => void, interval = usualInterval) {
+    this.#send = send;
+    this.#silent = silent;
+    this.#interval = interval;
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => this.#look(), this.#interval).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  heard(): void {
+    this.#hasHeard = true;
+  }
+
+  take(procedure: number): void {
+    if (procedure === keepaliveProcedures.ping) this.#send(keepaliveProcedures.pong);
+  }
+
+  #look(): void {
+    if (this.#hasHeard) {
+      this.#hasHeard = false;
+      this.#pings = 0;
+    } else if (this.#pings === unansweredPings) {
+      this.#silent(this.#interval * (unansweredPings + 1));
+    } else {
+      this.#pings++;
+      this.#send(keepaliveProcedures.ping);
+    }
   }
 }

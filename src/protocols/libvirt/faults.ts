@@ -1,4 +1,5 @@
 import { Fault } from '../../core/errors.ts';
+import type { XdrReader } from './wire.ts';
 
 /**
  * `refused`: libvirt has answered with an error; `late`: it has not answered in time; `lost`: the connection is gone, and whether the
@@ -43,10 +44,19 @@ export const isRefusal = (error: unknown, ...codes: readonly number[]): error is
 const longestText = 1_000;
 
 /** A sentence of libvirt's own: one line, and not too long of it. */
-export function libvirtWords(text: string): string {
+function libvirtWords(text: string): string {
   const line = text
     .slice(0, longestText)
     .replaceAll(/[\p{Cc}\s]+/gu, ' ')
     .trim();
   return /[.!?]$/.test(line) ? line : `${line}.`;
+}
+
+/** What stands instead of a result. Only what is told to people or decided by is read: the rest is libvirt's own. */
+export function readRefusal(where: string, body: XdrReader): LibvirtFault {
+  const code = body.int();
+  /* The part of libvirt that it comes from. */
+  body.int();
+  const text = body.optional(() => body.string()) ?? `error ${code}`;
+  return new LibvirtFault('refused', `libvirt on ${where} says: ${libvirtWords(text)}`, { code });
 }

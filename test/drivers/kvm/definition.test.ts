@@ -2,10 +2,8 @@ import { expect, test } from 'vitest';
 import { Fault } from '../../../src/core/errors.ts';
 import { definitionOf } from '../../../src/drivers/kvm/definition.ts';
 import { placesOf, volumeDefinition } from '../../../src/drivers/kvm/disks.ts';
-import { type MachineAttributes, machineSettings } from '../../../src/drivers/kvm/machine-settings.ts';
-import { locationsIn } from '../../../src/drivers/kvm/locations.ts';
-import { newPool, placeOf } from '../../../src/drivers/kvm/pools.ts';
-import { bytesOf } from '../../../src/drivers/kvm/sizes.ts';
+import { bytesOf, type MachineAttributes, machineSettings } from '../../../src/drivers/kvm/machine-settings.ts';
+import { locationsIn, newPool, placeOf } from '../../../src/drivers/kvm/locations.ts';
 import { childElements, elementAt, textOf, writeXml } from '../../../src/protocols/libvirt/xml.ts';
 
 test.each([

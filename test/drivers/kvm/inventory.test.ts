@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inventoryLines } from '../../../src/drivers/kvm/inventory.ts';
+import { inventoryLines } from '../../../src/drivers/kvm/readings.ts';
 import { readXml } from '../../../src/protocols/libvirt/xml.ts';
 
 const linesOf = (inside: string, devices = ''): Record<string, string> =>

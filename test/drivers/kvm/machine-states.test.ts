@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
 import { Hypervisor } from '../../../src/drivers/kvm/hypervisor.ts';
-import { type Domain, domainStates, writeDomain } from '../../../src/protocols/libvirt/domain.ts';
+import { type Domain, domainStates, writeDomain } from '../../../src/protocols/libvirt/calls/domains.ts';
 import { errorCodes, procedures } from '../../../src/protocols/libvirt/procedures.ts';
-import { XdrReader } from '../../../src/protocols/libvirt/xdr-reader.ts';
-import { XdrWriter } from '../../../src/protocols/libvirt/xdr-writer.ts';
+import { XdrReader, XdrWriter } from '../../../src/protocols/libvirt/wire.ts';
 import { type PlayedDaemon, playDaemon } from '../../protocols/libvirt/peer.ts';
 
 const never = new AbortController().signal;

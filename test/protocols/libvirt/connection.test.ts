@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
 import { Fault, Unreachable } from '../../../src/core/errors.ts';
-import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
+import { openDriver } from '../../../src/protocols/libvirt/calls/domains.ts';
 import type { LibvirtFault } from '../../../src/protocols/libvirt/faults.ts';
-import { openSocket } from '../../../src/protocols/libvirt/socket.ts';
-import { XdrWriter } from '../../../src/protocols/libvirt/xdr-writer.ts';
+import { openSocket } from '../../../src/protocols/libvirt/streams.ts';
+import { XdrWriter } from '../../../src/protocols/libvirt/wire.ts';
 import { keepaliveProgram, makePeer, type Peer } from './peer.ts';
 
 const never = new AbortController().signal;

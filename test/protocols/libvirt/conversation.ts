@@ -7,9 +7,9 @@ import {
   followDomains,
   type LifecycleEvent,
   listDomains,
+  openDriver,
   statistics,
 } from '../../../src/protocols/libvirt/calls/domains.ts';
-import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
 import {
   createVolume,
   deleteVolume,

@@ -3,21 +3,22 @@ import {
   actOnDomain,
   defineDomain,
   domainState,
+  domainStates,
   domainStatistics,
   domainXml,
   findDomain,
   followDomains,
   type LifecycleEvent,
+  lifecycles,
   listDomains,
+  openDriver,
   statistics,
   undefineDomain,
 } from '../../../src/protocols/libvirt/calls/domains.ts';
-import { openDriver } from '../../../src/protocols/libvirt/calls/session.ts';
 import { createPool, createVolume, findPool } from '../../../src/protocols/libvirt/calls/storage.ts';
 import { LibvirtConnection } from '../../../src/protocols/libvirt/connection.ts';
-import { domainStates, lifecycles } from '../../../src/protocols/libvirt/domain.ts';
 import type { LibvirtFault } from '../../../src/protocols/libvirt/faults.ts';
-import { openSocket } from '../../../src/protocols/libvirt/socket.ts';
+import { openSocket } from '../../../src/protocols/libvirt/streams.ts';
 import { type LibvirtLab, startLibvirt } from '../../lab/libvirt.ts';
 import { guestXml } from '../../lab/libvirt/guest.ts';
 import { converse } from './conversation.ts';

@@ -1,12 +1,8 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readLifecycle } from '../../../src/protocols/libvirt/calls/domains.ts';
-import { readDomain } from '../../../src/protocols/libvirt/domain.ts';
-import { LibvirtFault } from '../../../src/protocols/libvirt/faults.ts';
-import { Framer } from '../../../src/protocols/libvirt/message.ts';
-import { readParameters } from '../../../src/protocols/libvirt/parameters.ts';
-import { readRefusal } from '../../../src/protocols/libvirt/refusal.ts';
-import { XdrReader } from '../../../src/protocols/libvirt/xdr-reader.ts';
+import { readDomain, readLifecycle } from '../../../src/protocols/libvirt/calls/domains.ts';
+import { LibvirtFault, readRefusal } from '../../../src/protocols/libvirt/faults.ts';
+import { Framer, readParameters, XdrReader } from '../../../src/protocols/libvirt/wire.ts';
 import { captured } from './captured.ts';
 import { converse } from './conversation.ts';
 import { makePeer } from './peer.ts';

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { LibvirtConnection } from '../../../src/protocols/libvirt/connection.ts';
-import { encodeMessage, Framer, type Header, type Message } from '../../../src/protocols/libvirt/message.ts';
+import { encodeMessage, Framer, type Header, type Message } from '../../../src/protocols/libvirt/wire.ts';
 
 /** A daemon, played by a test. */
 export interface PlayedDaemon {

@@ -2,10 +2,14 @@ import { Duplex } from 'node:stream';
 import { expect, test } from 'vitest';
 import { LibvirtConnection } from '../../../src/protocols/libvirt/connection.ts';
 import { LibvirtFault } from '../../../src/protocols/libvirt/faults.ts';
-import { encodeMessage, Framer } from '../../../src/protocols/libvirt/message.ts';
-import { readParameters, writeTexts } from '../../../src/protocols/libvirt/parameters.ts';
-import { XdrReader } from '../../../src/protocols/libvirt/xdr-reader.ts';
-import { XdrWriter } from '../../../src/protocols/libvirt/xdr-writer.ts';
+import {
+  encodeMessage,
+  Framer,
+  readParameters,
+  writeTexts,
+  XdrReader,
+  XdrWriter,
+} from '../../../src/protocols/libvirt/wire.ts';
 import { captured } from './captured.ts';
 import { converse } from './conversation.ts';
 

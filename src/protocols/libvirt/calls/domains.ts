@@ -1,11 +1,78 @@
 import type { CallOptions, LibvirtConnection } from '../connection.ts';
-import { type Domain, readDomain, uuidBytes, writeDomain } from '../domain.ts';
-import { errorCodes, eventKinds, eventProcedures, procedures } from '../procedures.ts';
-import { isRefusal } from '../faults.ts';
-import { longestList } from '../limits.ts';
-import { type Parameters, readParameters } from '../parameters.ts';
-import type { XdrReader } from '../xdr-reader.ts';
-import { XdrWriter } from '../xdr-writer.ts';
+import { longestList, type Parameters, readParameters, type XdrReader, XdrWriter } from '../wire.ts';
+import { isRefusal, LibvirtFault } from '../faults.ts';
+import { authentications, errorCodes, eventKinds, eventProcedures, features, procedures } from '../procedures.ts';
+
+/** A machine as libvirt names it. The daemon finds it by the UUID. */
+export interface Domain {
+  readonly name: string;
+  /** In the usual form with dashes. */
+  readonly uuid: string;
+}
+
+/** Of one that does not run; nobody reads it on the way to the daemon. */
+const noId = -1;
+
+const uuidParts = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
+
+export const uuidText = (bytes: Buffer): string => bytes.toString('hex').replace(uuidParts, '$1-$2-$3-$4-$5');
+export const uuidBytes = (text: string): Buffer => Buffer.from(text.replaceAll('-', ''), 'hex');
+
+export function readDomain(body: XdrReader): Domain {
+  const name = body.string();
+  const uuid = uuidText(body.uuid());
+  body.int();
+  return { name, uuid };
+}
+
+export const writeDomain = (body: XdrWriter, { name, uuid }: Domain): XdrWriter =>
+  body.string(name).opaque(uuidBytes(uuid)).int(noId);
+
+export const domainStates = {
+  none: 0,
+  running: 1,
+  blocked: 2,
+  paused: 3,
+  shuttingDown: 4,
+  off: 5,
+  crashed: 6,
+  suspended: 7,
+} as const;
+
+export const lifecycles = {
+  defined: 0,
+  undefined: 1,
+  started: 2,
+  suspended: 3,
+  resumed: 4,
+  stopped: 5,
+  shutdown: 6,
+  suspendedByGuest: 7,
+  crashed: 8,
+} as const;
+
+/** Details of `lifecycles.started` and of `lifecycles.stopped` that something is made of. */
+export const startReasons = { migrated: 1 } as const;
+export const stopReasons = { migrated: 3 } as const;
+
+const mostAuthentications = 20;
+
+/** Opens a driver such as `qemu:///system`; then machines can be asked for. The daemon's signs of life are watched from now on. */
+export async function openDriver(connection: LibvirtConnection, uri: string, options: CallOptions): Promise<void> {
+  const offered = await connection.call(procedures.authList, new XdrWriter(), options);
+  const kinds = offered.list(mostAuthentications, () => offered.int());
+  if (!kinds.includes(authentications.none)) {
+    const names = Object.entries(authentications).flatMap(([name, kind]) => (kinds.includes(kind) ? name : []));
+    throw new LibvirtFault(
+      'refused',
+      `libvirt on ${connection.where} wants to know who asks (${names.join(', ')}); muster has to be root there, or let in without.`,
+    );
+  }
+  const name = new XdrWriter();
+  await connection.call(procedures.connectOpen, name.optional(uri, (text) => name.string(text)).uint(0), options);
+  const asked = new XdrWriter().int(features.keepalive);
+  if ((await connection.call(procedures.connectSupportsFeature, asked, options)).bool()) connection.watchLife();
+}
 
 export const aboutDomain = (domain: Domain): XdrWriter => writeDomain(new XdrWriter(), domain);
 

@@ -1,10 +1,7 @@
 import type { CallOptions, LibvirtConnection } from '../connection.ts';
-import { type Domain, readDomain } from '../domain.ts';
-import { longestCookie } from '../limits.ts';
-import { type Parameters, readParameters, writeTexts } from '../parameters.ts';
+import { longestCookie, type Parameters, readParameters, writeTexts, XdrWriter } from '../wire.ts';
+import { aboutDomain, type Domain, readDomain } from './domains.ts';
 import { procedures } from '../procedures.ts';
-import { XdrWriter } from '../xdr-writer.ts';
-import { aboutDomain } from './domains.ts';
 
 /**
  * A migration in the five steps of libvirt's third protocol: begin at the source, prepare at the target, perform at the source, finish

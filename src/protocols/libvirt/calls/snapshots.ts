@@ -1,11 +1,8 @@
 import type { CallOptions, LibvirtConnection } from '../connection.ts';
-import { type Domain, readDomain, writeDomain } from '../domain.ts';
+import { longestList, type XdrReader, XdrWriter } from '../wire.ts';
+import { aboutDomain, type Domain, readDomain, writeDomain } from './domains.ts';
 import { isRefusal } from '../faults.ts';
-import { longestList } from '../limits.ts';
 import { errorCodes, procedures } from '../procedures.ts';
-import type { XdrReader } from '../xdr-reader.ts';
-import { XdrWriter } from '../xdr-writer.ts';
-import { aboutDomain } from './domains.ts';
 
 export interface Snapshot {
   readonly name: string;

@@ -1,10 +1,8 @@
 import type { CallOptions, LibvirtConnection } from '../connection.ts';
-import { uuidBytes, uuidText } from '../domain.ts';
+import { longestList, type XdrReader, XdrWriter } from '../wire.ts';
+import { uuidBytes, uuidText } from './domains.ts';
 import { isRefusal } from '../faults.ts';
-import { longestList } from '../limits.ts';
 import { errorCodes, procedures } from '../procedures.ts';
-import type { XdrReader } from '../xdr-reader.ts';
-import { XdrWriter } from '../xdr-writer.ts';
 
 export interface Pool {
   readonly name: string;

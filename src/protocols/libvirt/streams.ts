@@ -1,8 +1,30 @@
-import { isIP } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { checkServerIdentity, connect, type TLSSocket } from 'node:tls';
+import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls';
 import { Fault, Unreachable } from '../../core/errors.ts';
 import { cancelled, onAbort } from '../../core/waiting.ts';
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such socket; is its libvirt daemon running?',
+  ECONNREFUSED: 'nobody answers there; is its libvirt daemon running?',
+  EACCES: 'muster may not open it.',
+};
+
+/** The UNIX socket of a daemon on this machine, open. */
+export function openSocket(path: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(path);
+    const fail = (error: NodeJS.ErrnoException): void => {
+      const why = reasons[error.code ?? ''] ?? `${error.message}.`;
+      reject(new Unreachable(`libvirt cannot be reached at ${path}: ${why}`, { cause: error }));
+    };
+    socket.once('error', fail);
+    socket.once('connect', () => {
+      socket.off('error', fail);
+      resolve(socket);
+    });
+  });
+}
 
 export const tlsPort = 16_514;
 
@@ -38,7 +60,7 @@ export function openTls(
   const where = `${name} (${address}, port ${port})`;
   if (signal.aborted) return Promise.reject(cancelled(signal));
   return new Promise((resolve, reject) => {
-    const socket = connect({
+    const socket = connectTls({
       ...credentials,
       host: address,
       port,
