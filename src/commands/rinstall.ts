@@ -77,8 +77,10 @@ export const rinstall = nodeChange({
     for (const watch of watches.values()) boot.watcher.release(watch);
     await boot.watcher.flush();
   },
-  *plan(draft, { state }, _scope, { targets, failed }): Interruptible<readonly NodeResult[]> {
-    return [...failed, ...(yield* planBootStates(draft, [...targets.keys()], statesOf(state)))];
+  *plan(draft, { state }, { selection }, { targets, failed }): Interruptible<readonly NodeResult[]> {
+    // A node may have been removed meanwhile.
+    const nodes = (selection.nodes ?? []).filter((node) => targets.has(node));
+    return [...failed, ...(yield* planBootStates(draft, nodes, statesOf(state)))];
   },
   async *after(planned, given, scope, { targets, watches }): AsyncIterable<readonly NodeResult[]> {
     const { boot, dhcp, snapshot, run, cancelled, again, caller } = scope;

@@ -15,8 +15,8 @@ export async function runNodeChange(call: Call<AnyNodeChange>): Promise<Outcome>
   const before = store.current;
   const scope = await inSlices(admit(call, before));
   const nodes = scope.selection.nodes ?? [];
-  run.nodes = nodes.length;
   if (!request.dryRun) checkLoad(runs, request.user, nodes.length);
+  run.nodes = nodes.length;
   const held = await command.prepare?.(before, request.args, scope, request.dryRun);
   const release = async (): Promise<void> => command.release?.(held, scope);
   let results: readonly NodeResult[] = [];

@@ -6,7 +6,7 @@ import { publicPaths } from './public-paths.ts';
 import type { Root } from './roots.ts';
 import { errorsAt, statusesAt } from './describe/errors.ts';
 import { commonParameters, responseHeaders } from './describe/parameters.ts';
-import { dryRunReply, errorReply, replies, streamLine } from './describe/reply-schemas.ts';
+import { dryRunOnNodesReply, dryRunReply, errorReply, replies, streamLine } from './describe/reply-schemas.ts';
 
 /** The interface at a root as an OpenAPI 3.1 document. */
 export function openApiDocument(root: Root, endpoints: readonly Endpoint[], version: string): object {
@@ -52,10 +52,9 @@ export const components = (root: Root, rows: readonly Endpoint[] = []): object =
   schemas: {
     ...attributeSchemas(rows),
     ...Object.fromEntries(
-      [...Object.values(replies), dryRunReply, streamLine, errorReply].map(({ key, description, schema }) => [
-        key,
-        { description, ...schema },
-      ]),
+      [...Object.values(replies), dryRunReply, dryRunOnNodesReply, streamLine, errorReply].map(
+        ({ key, description, schema }) => [key, { description, ...schema }],
+      ),
     ),
   },
   responses: Object.fromEntries(statusesAt(root).map((status) => [`Status${status}`, failure(root, status)])),

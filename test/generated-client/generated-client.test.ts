@@ -70,6 +70,7 @@ console.log(JSON.stringify(await tour(process.argv[2], process.argv[3])));`;
       names: ['N1'],
       mgt: 'ipmi',
       after: 'openbmc',
+      refused: 'its attribute bmc',
       power: 1,
       // There is no service processor.
       vitals: ['n1'],

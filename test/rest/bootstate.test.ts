@@ -71,3 +71,23 @@ it('who may set the boot state of some nodes sets that of no others', async () =
     n2: { bootstat: 'boot' },
   });
 });
+
+it('a rule for some nodes is enough for all that a boot state decides, and for nothing beyond these nodes', async () => {
+  const token = await addUser(server, 'installer');
+  await server.ok('POST', '/policy/6', { name: 'installer', commands: 'nodeset', noderange: 'n1', rule: 'allow' });
+  const put = (headers: Record<string, string> = {}) =>
+    server.call('PUT', '/nodes/n1/bootstate', { token, headers, body: { osimage: 'el9' } });
+  expect((await put({ 'x-expect-nodes': '2' })).status).toBe(417);
+  expect((await put()).status).toBe(200);
+  await server.ok('PUT', '/nodes/n1/bootstate', { state: 'boot' });
+  await server.ok('PUT', '/nodes/n1', { provmethod: '' });
+  await server.ok('PUT', '/nodes/n2', { provmethod: 'el9' });
+  // Somebody else's rule would cover n1 as well.
+  const others = { name: 'nobody', commands: 'rpower', noderange: 'nodetype.provmethod==el9', rule: 'allow' };
+  await server.ok('POST', '/policy/7', others);
+  const refused = await put();
+  expect([refused.status, refused.json.error[0]]).toEqual([403, expect.stringContaining('may not run nodeset')]);
+  expect(await server.ok('GET', '/nodes/n1/bootstate')).toEqual({ n1: { bootstat: 'boot' } });
+  await server.ok('DELETE', '/policy/7');
+  expect((await put()).status).toBe(200);
+});

@@ -1,10 +1,11 @@
+import { worksOutside } from '../../commands/command.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { PublicPath } from '../public-paths.ts';
 import type { Root } from '../roots.ts';
 import { attributesKey, definitionKey } from './attribute-schemas.ts';
 import { statusesAt } from './errors.ts';
 import { commonParameters, pathParameters, type responseHeaders } from './parameters.ts';
-import { dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
+import { dryRunOnNodesReply, dryRunReply, examples, replies, streamLine } from './reply-schemas.ts';
 import {
   canDryRun,
   carriesAccount,
@@ -21,12 +22,16 @@ const ref = (kind: string, key: string) => ({ $ref: `#/components/${kind}/${key}
 export const headerRefs = (...names: HeaderName[]) =>
   Object.fromEntries(names.map((name) => [name, ref('headers', name)]));
 
-const dryRunContent = ({ command }: Endpoint) => ({
-  'application/json': {
-    schema: ref('schemas', dryRunReply.key),
-    example: command.kind === 'per-node' ? examples.dryRunOnNodes : examples.dryRun,
-  },
-});
+/** What a dry run of the row answers. */
+const dryRunOf = ({ command }: Endpoint) =>
+  worksOutside(command)
+    ? { ...dryRunOnNodesReply, example: examples.dryRunOnNodes }
+    : { ...dryRunReply, example: examples.dryRun };
+
+function dryRunContent(endpoint: Endpoint) {
+  const { key, example } = dryRunOf(endpoint);
+  return { 'application/json': { schema: ref('schemas', key), example } };
+}
 
 /** What the OpenAPI document says of a row. */
 export function operation(root: Root, endpoint: Endpoint): object {
@@ -108,6 +113,7 @@ function successes(endpoint: Endpoint): Record<number, object> {
   const { method, reply, returns, example, defines } = endpoint;
   const headers = headerRefs('X-Request-Id', 'X-Muster-Run', 'X-Muster-Revision', 'X-Muster-Server');
   const dryRun = canDryRun(endpoint);
+  const withDryRun = `With dryRun=1: ${dryRunOf(endpoint).description}`;
   if (method === 'GET') {
     const unchanged = {
       description: 'Nothing has changed since the reply with this ETag.',
@@ -116,27 +122,28 @@ function successes(endpoint: Endpoint): Record<number, object> {
     return { 200: { ...success(), headers: { ...headers, ...headerRefs('ETag') } }, 304: unchanged };
   }
   if (method !== 'POST') return { 200: { ...success(), headers } };
-  const tried = { description: `With dryRun=1: ${dryRunReply.description}`, headers, content: dryRunContent(endpoint) };
+  const tried = { description: withDryRun, headers, content: dryRunContent(endpoint) };
   return { 201: { ...success(), headers }, ...(dryRun ? { 200: tried } : {}) };
 
   function success(): { description: string; content?: object } {
     if (reply === 'none') {
       if (!dryRun || method === 'POST') return { description: 'Done; the reply has no body.' };
-      const description = `Done; the reply has no body. With dryRun=1: ${dryRunReply.description}`;
+      const description = `Done; the reply has no body. ${withDryRun}`;
       return { description, content: dryRunContent(endpoint) };
     }
     const { key, description: usual, media } = replies[reply];
     if (media !== undefined)
       return { description: usual, content: { [media]: { schema: ref('schemas', key), example: example.reply } } };
     const told = returns ?? ref('schemas', defines === undefined ? key : attributesKey(defines));
-    // Of a POST the reply to a dry run has a status of its own.
-    const orTried = dryRun && method !== 'POST';
-    const description = orTried ? `${usual} With dryRun=1: ${dryRunReply.description}` : usual;
+    // Of a POST the reply to a dry run has a status of its own. Of a reading it is described in words only: clients that are generated
+    // from the document need not tell two replies apart where hardly anybody asks for a dry run.
+    const orTried = dryRun && method !== 'POST' && method !== 'GET';
+    const description = dryRun && method !== 'POST' ? `${usual} ${withDryRun}` : usual;
     return {
       description,
       content: {
         'application/json': {
-          schema: orTried ? { anyOf: [told, ref('schemas', dryRunReply.key)] } : told,
+          schema: orTried ? { anyOf: [told, ref('schemas', dryRunOf(endpoint).key)] } : told,
           ...(example.reply === undefined ? {} : { example: example.reply }),
         },
         'application/x-ndjson': { schema: ref('schemas', streamLine.key) },

@@ -14,4 +14,4 @@ interface Reply {
 export const replies: Readonly<Record<Exclude<ReplyShape, 'none'>, Reply>> = data.replies;
 
 /** Other bodies, the last of them a line of an NDJSON reply. */
-export const { errorReply, dryRunReply, streamLine, examples } = data;
+export const { errorReply, dryRunReply, dryRunOnNodesReply, streamLine, examples } = data;
