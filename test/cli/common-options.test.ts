@@ -140,6 +140,19 @@ describe('--dry-run', () => {
   });
 });
 
+describe('--detach', () => {
+  it('leaves work on images to the server and prints its run', async () => {
+    const lab = await hostileServer();
+    const accepted = 'HTTP/1.1 202 Accepted\r\nx-muster-run: 17\r\ncontent-length: 0\r\n\r\n';
+    lab.answers = { '/osimages/deb12/instance': accepted, '/osimages/deb12': {} };
+    const done = await new Victim(lab).run(['packimage', 'deb12', '--detach']);
+    expect(done).toEqual({ code: 0, stdout: '17\n', stderr: '' });
+    await lab.server.stop();
+    const both = await run('packimage', 'deb12', '--detach', '--wait');
+    expect(both.stderr).toContain('--detach and --wait cannot be used together');
+  });
+});
+
 describe('--curl', () => {
   it.each([
     [['lsdef', 'n1'], 'http://localhost/muster/definitions/node/n1'],
