@@ -57,14 +57,24 @@ const lanAttributes: ReadonlyMap<string, LanAttribute> = new Map<string, LanAttr
   ['community', { label: 'SP SNMP Community', parameter: 'community', show: decodeCommunity }],
 ]);
 
-async function parameter(bmc: Bmc, name: LanParameter, signal: AbortSignal, selector = 0): Promise<Buffer | undefined> {
+async function readParameter(
+  bmc: Bmc,
+  name: LanParameter,
+  signal: AbortSignal,
+  selector = 0,
+): Promise<Buffer | undefined> {
   const channel = await lanChannel(bmc.link, signal);
   return await getLanParameter(bmc.link, channel, name, signal, selector);
 }
 
-async function lan(bmc: Bmc, attribute: string, lanAttribute: LanAttribute, signal: AbortSignal): Promise<Labelled> {
+async function readLan(
+  bmc: Bmc,
+  attribute: string,
+  lanAttribute: LanAttribute,
+  signal: AbortSignal,
+): Promise<Labelled> {
   const { label, parameter: name, show } = lanAttribute;
-  const value = await parameter(bmc, name, signal);
+  const value = await readParameter(bmc, name, signal);
   if (value === undefined) {
     throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanName(name)}).`, {
       reference: ['Unknown ipmi error 80h'],
@@ -75,14 +85,14 @@ async function lan(bmc: Bmc, attribute: string, lanAttribute: LanAttribute, sign
 }
 
 async function destination(bmc: Bmc, number: number, signal: AbortSignal): Promise<Labelled> {
-  const value = await parameter(bmc, 'destination', signal, number);
-  if (value === undefined) throw new Fault('invalid', `its service processor has no SNMP destination ${number}.`);
+  const value = await readParameter(bmc, 'destination', signal, number);
+  if (value === undefined) throw new Fault('invalid', `its BMC has no SNMP destination ${number}.`);
   return { [`SP SNMP Destination ${number}`]: decodeDestination(value) };
 }
 
 /** One that is not set is 0.0.0.0, as the reference system prints it. There is always a first to ask for. */
 async function destinations(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
-  const count = byteAt((await parameter(bmc, 'destinationCount', signal)) ?? Buffer.of(1), 0) & 0x0f;
+  const count = byteAt((await readParameter(bmc, 'destinationCount', signal)) ?? Buffer.of(1), 0) & 0x0f;
   const labels = [await destination(bmc, 1, signal)];
   for (let number = 2; number <= count; number += 1) labels.push(await destination(bmc, number, signal));
   return Object.assign({}, ...labels) as Labelled;
@@ -98,7 +108,7 @@ export async function getSetting(bmc: Bmc, attribute: string, signal: AbortSigna
   const number = numberedDestination.exec(attribute)?.[1];
   if (number !== undefined) return await destination(bmc, Number(number), signal);
   const lanAttribute = lanAttributes.get(attribute);
-  if (lanAttribute !== undefined) return await lan(bmc, attribute, lanAttribute, signal);
+  if (lanAttribute !== undefined) return await readLan(bmc, attribute, lanAttribute, signal);
   const read = Object.hasOwn(otherReaders, attribute) ? otherReaders[attribute] : undefined;
   if (read === undefined) {
     const list = [...lanAttributes.keys(), ...Object.keys(otherReaders)].join(', ');

@@ -160,8 +160,8 @@ export const longestData = packetSize - sealOverhead - requestOverhead - bridgeO
 
 const vectorLength = 16;
 
-export function newSession(newSeal: Seal, limit: number, now: number): Session {
-  return { seal: newSeal, level: levels.user, limit, requestSequence: 0, heardAt: now };
+export function newSession(seal: Seal, limit: number, now: number): Session {
+  return { seal, level: levels.user, limit, requestSequence: 0, heardAt: now };
 }
 
 export function nextSequence(session: Session): number {

@@ -83,19 +83,19 @@ async function findMembers(bytes: Buffer, from: string, signal: AbortSignal): Pr
   const pieces: Piece[] = [];
   let list: { from: number; values: number } | undefined;
   let outside = 0;
-  const scan = new JsonScan(bytes, maximumCollectionValues, (byte, depth, at, values) => {
-    if (byte === openList && depth === 1 && pieces.length === 0 && isMembers(bytes, at)) {
-      list = { from: at + 1, values };
+  const scan = new JsonScan(bytes, maximumCollectionValues, (byte, depth, position, values) => {
+    if (byte === openList && depth === 1 && pieces.length === 0 && isMembers(bytes, position)) {
+      list = { from: position + 1, values };
     } else if (list === undefined) {
       outside++;
     } else if (depth === 2) {
-      const [length, count] = [at - list.from, values - list.values];
+      const [length, count] = [position - list.from, values - list.values];
       if (length > maximumPiece || count > maximumValues) throw oversized(from);
       const isEnd = byte === closeList;
       const isLarge = length >= parsed.bytes || count >= parsed.values;
       if (!isEnd && !(byte === comma && isLarge)) return;
-      pieces.push({ from: list.from, to: at });
-      list = isEnd ? undefined : { from: at + 1, values };
+      pieces.push({ from: list.from, to: position });
+      list = isEnd ? undefined : { from: position + 1, values };
     }
   });
   while (!scan.isDone) {
@@ -108,8 +108,8 @@ async function findMembers(bytes: Buffer, from: string, signal: AbortSignal): Pr
 }
 
 /** Whether the list that is opened here is called Members. */
-function isMembers(bytes: Buffer, at: number): boolean {
-  return /"Members"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, at - 64), at));
+function isMembers(bytes: Buffer, position: number): boolean {
+  return /"Members"\s*:\s*$/.test(bytes.toString('latin1', Math.max(0, position - 64), position));
 }
 
 function oversized(from: string): Fault {

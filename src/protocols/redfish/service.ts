@@ -201,7 +201,7 @@ async function finishTask(
   get: (path: string) => Promise<Reply>,
   monitor: string,
   what: string,
-  scrub: (words: string) => string,
+  withoutSecrets: (words: string) => string,
   signal: AbortSignal,
 ): Promise<void> {
   for (let wait = firstPause; ; wait = Math.min(wait * 1.5, longestPause)) {
@@ -211,7 +211,7 @@ async function finishTask(
     // A monitor may be gone once its work is done.
     if (reply.status === 404 || reply.status === 410) return;
     if (reply.status >= 400 || (state !== undefined && failed.has(state))) {
-      const said = scrub(
+      const said = withoutSecrets(
         messagesOf(body) ||
           listAt(body, 'Messages')
             .flatMap((item) => textAt(item, 'Message') ?? [])

@@ -5,7 +5,7 @@ import type { SelEntry, SelEvent } from './sel.ts';
 import { convert, valueText } from './sensor.ts';
 
 /** What sensors and events are called: IPMI 2.0 tables 42-1 to 42-3. States are listed from offset 0 on; a gap is empty. */
-const { sensorTypes, threshold } = data;
+const { sensorTypes, threshold: thresholdStates } = data;
 /** Event/reading types 02h to 0Ch, table 42-2. */
 const generic: Readonly<Record<string, readonly string[]>> = data.generic;
 /** Event/reading type 6Fh, by sensor type, table 42-3. */
@@ -23,7 +23,7 @@ export function sensorTypeName(type: number): string {
 export function stateName(sensorType: number, eventType: number, offset: number): string {
   const names =
     eventType === thresholdEvents
-      ? threshold
+      ? thresholdStates
       : eventType === sensorSpecific
         ? specific[typeKey(sensorType)]
         : generic[typeKey(eventType)];
