@@ -7,7 +7,7 @@ import type { Benchmark } from './report.ts';
 import { vitals } from './vitals.ts';
 import { vitalsMany } from './vitals-many.ts';
 
-/** Service processors, simulated on loopback addresses. */
+/** BMCs, simulated on loopback addresses. */
 export const hardware: readonly Benchmark[] = [
   powerFirst,
   powerCold,

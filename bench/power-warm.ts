@@ -25,7 +25,7 @@ interface Subject {
   readonly peer?: { readonly name: string; readonly bar: Bar; ask(): Promise<Cost> };
 }
 
-/** CPU of both for each service processor, by turns. */
+/** CPU of both for each BMC, by turns. */
 async function* measure({ what, mgt, addresses, bare, bareName, bar, peer }: Subject): AsyncIterable<Row> {
   const muster = await startMuster();
   const client = await muster.connect();
@@ -53,7 +53,7 @@ async function* measure({ what, mgt, addresses, bare, bareName, bar, peer }: Sub
   else yield { what: '  wall', muster: `${Math.round(wall)} ms`, floor: '', ratio: undefined, bar: undefined };
 }
 
-/** The power state of service processors that muster has talked to a moment ago, against the least a program can do. */
+/** The power state of BMCs that muster has talked to a moment ago, against the least a program can do. */
 export const powerWarm: Benchmark = {
   name: 'power-warm',
   async *rows() {

@@ -18,7 +18,7 @@ export function ensureSimulators(): void {
   );
 }
 
-/** Defines a node for each service processor: `group` is their group, and their names are it and a number. */
+/** Defines a node for each BMC: `group` is their group, and their names are it and a number. */
 export async function putNodes(
   connection: Connection,
   group: string,
@@ -34,7 +34,7 @@ export async function putNodes(
 export interface Cost {
   /** Milliseconds. */
   readonly wall: number;
-  /** Microseconds of processor time for each service processor. */
+  /** Microseconds of processor time for each BMC. */
   readonly processor: number;
 }
 

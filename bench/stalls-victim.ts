@@ -12,6 +12,6 @@ export type ActMessage = { readonly victim: Victim } | { readonly act: string };
 /** What firmware asks for by TFTP. */
 export const loader = 'undionly.kpxe';
 
-/** Where the hostile service processor is, and the node that has it. */
+/** Where the hostile BMC is, and the node that has it. */
 export const hostileAddress = '127.87.0.1';
 export const hostileNode = 'hostile';

@@ -49,7 +49,7 @@ async function tokenOf(client: Connection, userName: string, userPW: string): Pr
   return (JSON.parse(reply.body!.toString()) as { token: { id: string } }).token.id;
 }
 
-/** An account that no rule speaks of, one that is limited to a range, and a node behind a hostile service processor. */
+/** An account that no rule speaks of, one that is limited to a range, and a node behind a hostile BMC. */
 async function prepare(muster: Muster, boot: Victim['boot']): Promise<Victim> {
   const client = await muster.connect();
   const [userName, password] = ['nobody', 'nobody-password'];

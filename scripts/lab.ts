@@ -46,14 +46,9 @@ function readOptions(): Options {
     .description(
       'A simulated cluster to try muster with. Needs root for UDP port 623 and TCP port 443 on loopback addresses.',
     )
-    .option(
-      '--bmcs <count>',
-      'IPMI service processors, by ipmi_sim up to 1,000, by a light simulator above',
-      wholeNumber(50_000),
-      10,
-    )
+    .option('--bmcs <count>', 'IPMI BMCs, by ipmi_sim up to 1,000, by a light simulator above', wholeNumber(50_000), 10)
     .option('--redfish <count>', 'Redfish services', wholeNumber(1_000), 0)
-    .option('--prefix <a.b>', 'the loopback network of the IPMI service processors', '127.10')
+    .option('--prefix <a.b>', 'the loopback network of the IPMI BMCs', '127.10')
     .option('--redfish-prefix <a.b>', 'the loopback network of the Redfish services', '127.11')
     .option('--delay <ms>', 'hold every answer back', wholeNumber(60_000), 0)
     .option('--loss <percent>', 'lose that share of IPMI answers', wholeNumber(100), 0)
@@ -101,7 +96,7 @@ function printHelp({ url, token, ca }: Target, { parts }: Cluster, { bmcs, redfi
   const json = '-H "$J" -X PUT';
   const lines = [
     ...parts.map((part) => `# ${part}`),
-    `# every service processor: ${username} / ${password}; group lab has all nodes`,
+    `# every BMC: ${username} / ${password}; group lab has all nodes`,
     '',
     `H='${url}'`,
     `A='X-Auth-Token: ${token}'`,

@@ -12,13 +12,13 @@ export interface DebianPackage {
   readonly optional?: boolean;
 }
 
-/** The simulated service processors of test/lab. */
+/** The simulated BMCs of test/lab. */
 export const labPackages: readonly DebianPackage[] = [
   { name: 'gcc', program: 'gcc', why: 'compiles what ipmi_sim lacks' },
   { name: 'libc6-dev', program: '/usr/include/stdio.h', why: 'compiles what ipmi_sim lacks' },
   { name: 'libopenipmi-dev', program: '/usr/include/OpenIPMI/mcserv.h', why: 'compiles what ipmi_sim lacks' },
   { name: 'libssl-dev', program: '/usr/include/openssl/hmac.h', why: 'compiles what ipmi_sim lacks' },
-  { name: 'openipmi', program: 'ipmi_sim', why: 'simulates service processors' },
+  { name: 'openipmi', program: 'ipmi_sim', why: 'simulates BMCs' },
 ];
 
 /** Machines that boot from the network: firmware and loaders, of the architecture of this machine. */
@@ -80,11 +80,11 @@ export const testPackages: readonly DebianPackage[] = [
   { name: 'fdisk', program: 'sfdisk', why: 'divides the disks of machines' },
   { name: 'fish', program: 'fish', why: 'completes commands' },
   { name: 'fping', program: 'fping', why: 'asks nodes for signs of life' },
-  { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on service processors' },
+  { name: 'freeipmi-tools', program: 'ipmipower', why: 'a second opinion on BMCs' },
   { name: 'genders', program: 'nodeattr', why: 'reads the genders of the command line' },
   { name: 'groff-base', program: 'groff', why: 'reads the pages of the manual' },
   { name: 'iproute2', program: 'ip', why: 'networks of their own for tests' },
-  { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on service processors' },
+  { name: 'ipmitool', program: 'ipmitool', why: 'a second opinion on BMCs' },
   { name: 'isc-dhcp-client', program: 'dhclient', why: 'asks for addresses by DHCPv6' },
   {
     name: 'isomd5sum',
@@ -111,7 +111,7 @@ export const testPackages: readonly DebianPackage[] = [
   {
     name: 'python3-pyghmi',
     program: '/usr/lib/python3/dist-packages/pyghmi',
-    why: 'another service processor that speaks IPMI',
+    why: 'another BMC that speaks IPMI',
   },
   { name: 'prometheus', program: 'prometheus', why: 'scrapes what muster counts about itself' },
   { name: 'qemu-system-x86', program: 'qemu-system-x86_64', why: 'virtual machines, and machines to switch on' },

@@ -45,7 +45,7 @@ function* deviceMetrics({ devices }: Context['workerServices']): Iterable<Metric
   yield {
     name: 'muster_bmc_sessions',
     type: 'gauge',
-    help: 'Sessions and connections with service processors that are open or kept.',
+    help: 'Sessions and connections with BMCs that are open or kept.',
     samples: devices.sessions().map(([driver, value]) => ({ labels: { driver }, value })),
   };
   const { working, waiting, silent, leftAlone } = devices.load;

@@ -17,7 +17,7 @@ export async function hintNetworks({ config, store, log }: Pick<Context, 'config
     const open = `${setting} is not set: ${what} is sent to whatever address the attribute ${attribute} of a node gives.`;
     log[offer === '' ? 'info' : 'warn'](`${open}${offer}`);
   };
-  if (!config.hardware.networks) await hint('hardware.networks', 'bmc', 'the account of a service processor');
+  if (!config.hardware.networks) await hint('hardware.networks', 'bmc', 'the account of a BMC');
   if (!config.remote.networks) await hint('remote.networks', 'ip', 'what is meant for a node');
 }
 

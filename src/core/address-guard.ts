@@ -10,7 +10,7 @@ export class AddressGuard {
   readonly #kind: string;
 
   /** `kind`: what the addresses are of, for sentences. */
-  constructor(networks: readonly string[] | undefined, kind = 'service processor') {
+  constructor(networks: readonly string[] | undefined, kind = 'BMC') {
     this.#kind = kind;
     this.#text = networks?.join(', ') ?? '';
     if (!networks) return;

@@ -7,9 +7,9 @@ export type Effect =
   /** What somebody has looked at the node for; `applications` as `appstatus` keeps them. */
   | { readonly kind: 'sighting'; readonly status: string; readonly applications: string }
   | { readonly kind: 'update'; readonly state: UpdateState }
-  /** Its service processor has another address now. */
+  /** Its BMC has another address now. */
   | { readonly kind: 'moved'; readonly from: string; readonly to: string }
-  /** Its service processor has shown its first certificate. */
+  /** Its BMC has shown its first certificate. */
   | { readonly kind: 'certificate'; readonly fingerprint: string }
   /** Its virtual machine was made; `mac` if addresses were made for it, `master` if it was made from one. */
   | {

@@ -20,7 +20,7 @@ export interface Power {
    * state it began with.
    */
   set(action: PowerAction, signal: AbortSignal, from?: (state: string) => void): Promise<string>;
-  /** The service processor itself; absent where it does not matter to users. */
+  /** The BMC itself; absent where it does not matter to users. */
   readonly controller?: Controller;
 }
 
@@ -277,7 +277,7 @@ const features: Readonly<Record<keyof Capabilities, string>> = {
   bootSequence: 'boot order; nextboot chooses what boots next',
   beacon: 'identification light',
   energy: 'energy control',
-  serviceProcessor: 'settings of the service processor',
+  serviceProcessor: 'settings of the BMC',
   subnodes: 'nodes behind a node',
   virtualMachine: 'virtual machine',
   snapshots: 'snapshots',

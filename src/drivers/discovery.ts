@@ -16,7 +16,7 @@ export interface Account {
   readonly password: string;
 }
 
-/** A service processor that was found; what it says of itself needs an account it accepts. */
+/** A BMC that was found; what it says of itself needs an account it accepts. */
 export interface Found {
   readonly address: string;
   readonly kind: 'ipmi' | 'redfish';
@@ -36,7 +36,7 @@ const powerTimeout = 0;
 /** Nothing is known of these services yet, so whatever certificate they show is taken and forgotten. */
 const trust: Trust = { known: () => undefined, learn: async () => {} };
 
-/** Finds service processors nobody has defined yet. It sends the one account it is given and never tries another. */
+/** Finds BMCs nobody has defined yet. It sends the one account it is given and never tries another. */
 export class Discovery {
   readonly #ipmi = new IpmiClient();
   readonly #redfish = new RedfishClient({
@@ -76,7 +76,7 @@ export class Discovery {
     return found.filter((one) => one !== undefined);
   }
 
-  /** Fails with the reason if no service processor at the address accepts the account. */
+  /** Fails with the reason if no BMC at the address accepts the account. */
   async logIn(address: string, account: Account, signal: AbortSignal): Promise<Found> {
     await this.#guard.admit(address);
     const kind = await this.#kindAt(address, ['redfish', 'ipmi'], signal);
@@ -152,7 +152,7 @@ function withoutNode(error: Fault, username: string): Fault {
   const sentences =
     error instanceof Refusal && error.status === 401
       ? [`the user "${username}" or the password is wrong.`]
-      : error.sentences.map((sentence) => sentence.replaceAll(/\bits service processor( at [0-9a-f.:]+\w)?/gi, 'it'));
+      : error.sentences.map((sentence) => sentence.replaceAll(/\bits BMC( at [0-9a-f.:]+\w)?/gi, 'it'));
   return new Fault(error.kind, sentences, { cause: error });
 }
 

@@ -23,7 +23,7 @@ export const hardwareSettings = Type.Object({
     variable: 'MUSTER_POWER_DEADLINE',
   }),
   ...settingsOfKinds,
-  networks: setting(Networks, 'networks that service processors are in; elsewhere no account is sent', {
+  networks: setting(Networks, 'networks that BMCs are in; elsewhere no account is sent', {
     defaultText: 'anywhere, which the log tells at the start',
   }),
   ca: setting(Path, 'authority, in PEM, that vouches for Redfish certificates', { defaultText: 'trust on first use' }),

@@ -67,7 +67,7 @@ export const nodeEffects = ({ store, status, certificates, hostKeys, events, exp
       followMove(store, origin, node, from, to).catch((error: unknown) => {
         throw new Fault(
           'unavailable',
-          `its service processor has moved to ${to}, but its attribute bmc could not be changed: set it to that.`,
+          `its BMC has moved to ${to}, but its attribute bmc could not be changed: set it to that.`,
           { cause: error },
         );
       }),
@@ -76,7 +76,7 @@ export const nodeEffects = ({ store, status, certificates, hostKeys, events, exp
   }) satisfies Partial<EffectHandlers>;
 
 /**
- * A node's service processor has moved. If its attribute bmc was the old address, it becomes the new one, as the node's own value even
+ * A node's BMC has moved. If its attribute bmc was the old address, it becomes the new one, as the node's own value even
  * if it was inherited; a name or another address is left to whoever keeps it. Resolves with a sentence that says which.
  */
 export async function followMove(
@@ -91,7 +91,7 @@ export async function followMove(
     const draft = new Draft(head);
     const { follows, because } = judge(head, node, from, to);
     if (follows) assign(draft, { type: nodeType, name: node, attributes: { bmc: to }, mode: 'set', fresh: false });
-    sentence = `Its service processor has moved from ${from} to ${to}; ${because}`;
+    sentence = `Its BMC has moved from ${from} to ${to}; ${because}`;
     return draft.changes();
   });
   return sentence;

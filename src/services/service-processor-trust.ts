@@ -4,7 +4,7 @@ import type { Store } from '../database/store.ts';
 
 const table = 'spcert';
 
-/** The certificates that service processors showed first, kept per node in table `spcert`; deleting the row accepts a new one. */
+/** The certificates that BMCs showed first, kept per node in table `spcert`; deleting the row accepts a new one. */
 export class ServiceProcessorTrust {
   readonly #store: Store;
   readonly ca: string | undefined;

@@ -107,7 +107,7 @@ describe('while it is on', () => {
     expect(errorOf(await server.call('DELETE', '/discovery'))).toEqual([403, 1]);
   });
 
-  it('a user of a node cannot name the service processor of another node', async () => {
+  it('a user of a node cannot name the BMC of another node', async () => {
     const { server } = lab;
     await server.ok('PUT', '/nodes', {
       victim: { groups: 'all', mgt: 'redfish', mac: mac(6), ip: '127.0.5.1' },

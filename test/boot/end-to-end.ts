@@ -10,7 +10,7 @@ if (!canBoot) console.warn('The tests with machines that boot are left out: QEMU
 /** Software emulation on a machine that does other things too. */
 export const bootTimeout = 1_500_000;
 
-/** The driver of a service processor keeps an emulated machine busy; ramdisk.test.ts shows one that is asked from inside. */
+/** The driver of a BMC keeps an emulated machine busy; ramdisk.test.ts shows one that is asked from inside. */
 export const quickHardware = { hidesProcessor: true } as const;
 
 type Step = 'initramfs' | 'fetching' | 'booted';

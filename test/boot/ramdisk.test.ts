@@ -66,7 +66,7 @@ describe.skipIf(!canRun)('machines that boot the ramdisk', { timeout: patience }
     const { n1, n2 } = await server.ok('GET', '/nodes/n1,n2/attrs/mac,serial');
     expect([n1.mac, n2.mac].map((mac: string) => mac.toLowerCase())).toEqual([machineMac(0), machineMac(1)]);
     expect(n2.serial).toBe(machineSerial(1));
-    // What spoke for each: its maker, its service processor from inside, and its switch by LLDP; and nothing.
+    // What spoke for each: its maker, its BMC from inside, and its switch by LLDP; and nothing.
     const { discoverydata } = await server.ok('GET', '/tables/discoverydata/rows');
     const found = Object.fromEntries(discoverydata.map((row: Record<string, string>) => [row['node'], row]));
     expect(found.n1.method).toBe(isPc ? 'serial,bmc,switch' : 'serial,switch');

@@ -64,7 +64,7 @@ describe('the nodes behind nodes', () => {
     'have the same names whoever answers first: %j',
     async (order) => {
       const answers = new Map(order.map((node) => [node, Promise.withResolvers<void>()]));
-      // One service processor per node, so that they answer in this order.
+      // One BMC per node, so that they answer in this order.
       await cluster.put(...order.map((node, i) => ['ipmi', { node, bmc: `10.0.1.${i}` }] as const));
       capabilities = ({ node }) => ({
         subnodes: {
@@ -109,7 +109,7 @@ describe('the nodes behind nodes', () => {
   });
 });
 
-test('many nodes behind one service processor are worked on one after the other in one request', async () => {
+test('many nodes behind one BMC are worked on one after the other in one request', async () => {
   let running = 0;
   let most = 0;
   capabilities = () => ({
@@ -128,7 +128,7 @@ test('many nodes behind one service processor are worked on one after the other 
   expect([results.length, most]).toEqual([many.length, 1]);
 });
 
-describe('power actions for the service processor itself', () => {
+describe('power actions for the BMC itself', () => {
   const power = { state: async () => 'on', set: async () => 'on' };
 
   test('are those of the hardware', async () => {
@@ -151,7 +151,7 @@ describe('power actions for the service processor itself', () => {
   });
 });
 
-describe('a service processor that moves', () => {
+describe('a BMC that moves', () => {
   const moving = (before: string): (() => Capabilities) => {
     let address = before;
     return () => ({
@@ -172,7 +172,7 @@ describe('a service processor that moves', () => {
         node: 'c',
         value: {
           'BMC IP': '10.0.0.8',
-          Message: ['Its service processor has moved from 10.0.0.7 to 10.0.0.8; its attribute bmc is 10.0.0.8 now.'],
+          Message: ['Its BMC has moved from 10.0.0.7 to 10.0.0.8; its attribute bmc is 10.0.0.8 now.'],
         },
       },
     ]);

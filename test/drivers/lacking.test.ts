@@ -66,7 +66,7 @@ test.each(
     on(['kvm'], 'identification light', rbeacon, { action: 'on' }),
     on(['kvm'], 'energy control', renergy, { attributes: [] }),
     on(['kvm'], 'event log', reventlog, { clear: false }),
-    on(['kvm'], 'settings of the service processor', rspconfig, { attribute: 'ip' }),
+    on(['kvm'], 'settings of the BMC', rspconfig, { attribute: 'ip' }),
   ].flat(),
 )('$name of mgt=$kind says that it has no $lacks, whatever else is not set', async ({ name, kind, lacks, run }) => {
   expect(await nodeResultsOf(await run())).toMatchObject([

@@ -72,7 +72,7 @@ console.log(JSON.stringify(await tour(process.argv[2], process.argv[3])));`;
       after: 'openbmc',
       refused: 'its attribute bmc',
       power: 1,
-      // There is no service processor.
+      // There is no BMC.
       vitals: ['n1'],
       readings: [],
       run: ['rpower', 'finished', '1', 'n1'],

@@ -26,7 +26,7 @@ const power = (range: string) => server.call('GET', `/nodes/${range}/power`);
 const account = (key: string, { username, password }: { username: string; password: string }) =>
   server.ok('PUT', `/tables/passwd/rows/key=${key},username=${username}`, { password });
 
-describe('the account of a service processor', () => {
+describe('the account of a BMC', () => {
   it('is the node’s own, else that of its kind', async () => {
     await define(server, {
       i: { groups: 'all', mgt: 'ipmi', bmc: bmcs.addresses[0]! },
@@ -36,9 +36,7 @@ describe('the account of a service processor', () => {
     const without = await power('i,rf,ob');
     expect(errorOf(without)).toEqual([403, 1]);
     expect(without.json.error).toHaveLength(3);
-    expect(without.json.error[0]).toMatch(
-      /^i: it has no user name and no password for its service processor: set bmcusername/,
-    );
+    expect(without.json.error[0]).toMatch(/^i: it has no user name and no password for its BMC: set bmcusername/);
     // Sentences after the first begin like sentences.
     for (const error of without.json.error) expect(error).not.toMatch(/\. [a-z]/);
     expect((await bmcs.state(0)).openSessions).toBe(0);
@@ -46,9 +44,9 @@ describe('the account of a service processor', () => {
     await account('redfish', labAccounts.user);
     await account('openbmc', { ...labAccounts.administrator, password: 'not-the-one' });
     expect((await power('i,rf')).json).toEqual({ i: { power: 'off' }, rf: { power: 'off' } });
-    expect((await power('ob')).json.error[0]).toMatch(/^ob: its service processor does not accept user "admin"/);
+    expect((await power('ob')).json.error[0]).toMatch(/^ob: its BMC does not accept user "admin"/);
     const denied = await server.call('PUT', '/nodes/rf/power', { body: { action: 'on' } });
-    expect(denied.json.error[0]).toMatch(/^rf: its service processor does not allow user "viewer"/);
+    expect(denied.json.error[0]).toMatch(/^rf: its BMC does not allow user "viewer"/);
     await server.ok('PUT', '/nodes/ob,rf', { bmcusername: 'admin', bmcpassword: 'secret' });
     expect((await power('ob')).json).toEqual({ ob: { power: 'off' } });
     expect((await server.call('PUT', '/nodes/rf/power', { body: { action: 'on' } })).status).toBe(200);
@@ -81,7 +79,7 @@ describe('the account of a service processor', () => {
     expect(reply.text).not.toContain(bmcpassword);
   });
 
-  it('is sent to the networks of service processors only', async () => {
+  it('is sent to the networks of BMCs only', async () => {
     await define(server, {
       outside: { groups: 'all', mgt: 'ipmi', bmc: '192.0.2.7', bmcusername: 'admin', bmcpassword: 'secret' },
     });

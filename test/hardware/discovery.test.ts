@@ -80,7 +80,7 @@ describe('bmcdiscover', () => {
     expect(await refusedLogins()).toBe(before + 1);
     expect(reply.text).not.toContain('Wr0ngHere');
     // There is no node yet, and so nothing to set at one.
-    for (const line of reply.json as string[]) expect(line).not.toMatch(/\bnode\b|attribute|its service processor/);
+    for (const line of reply.json as string[]) expect(line).not.toMatch(/\bnode\b|attribute|its BMC/);
   });
 
   it.each(['/muster', '/xcatws'])('takes a range with a slash as it is written, at %s', async (root) => {
@@ -159,14 +159,14 @@ describe('checkbmcauth', () => {
 });
 
 describe('a search', () => {
-  it('stays in the networks of service processors', async () => {
+  it('stays in the networks of BMCs', async () => {
     for (const reply of [
       await find('iprange=127.87.0.1,bmcuser=admin,bmcpw=Str4yPassword'),
       await find('iprange=127.85.0.1-3;10.0.0.1'),
       await check('192.0.2.1', 'bmcuser=admin,bmcpw=Str4yPassword'),
     ]) {
       expect(errorOf(reply)).toEqual([403, 1]);
-      expect(reply.json.error[0]).toMatch(/is outside the networks of service processors \(127\.85\.0\.0\/16, 127\.86/);
+      expect(reply.json.error[0]).toMatch(/is outside the networks of BMCs \(127\.85\.0\.0\/16, 127\.86/);
     }
   });
 

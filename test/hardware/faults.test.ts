@@ -31,7 +31,7 @@ afterAll(() => Promise.all([server?.stop(), bmcs?.stop(), services?.stop()]));
 const power = (range: string) => server.call('GET', `/nodes/${range}/power`);
 
 // Each has BMCs of its own; i10 to i12 are well.
-describe.concurrent('an IPMI service processor', { timeout: 300_000 }, () => {
+describe.concurrent('an IPMI BMC', { timeout: 300_000 }, () => {
   it('that loses every twentieth answer is still read and switched, once each time', async () => {
     for (const index of [0, 1, 2]) await bmcs.fault(index, { loss: 5 });
     for (const action of ['on', 'off', 'on']) {
@@ -61,19 +61,19 @@ describe.concurrent('an IPMI service processor', { timeout: 300_000 }, () => {
     for (const reply of replies) {
       expect([403, 408]).toContain(reply.status);
       expect(reply.json.error).toEqual([
-        expect.stringMatching(/^i[45]: its service processor at 127\.83\.0\.[45] (did not answer|stopped answering)/),
+        expect.stringMatching(/^i[45]: its BMC at 127\.83\.0\.[45] (did not answer|stopped answering)/),
       ]);
     }
     const living = stream.lines.filter(({ json }) => json.value);
     expect(living).toHaveLength(3);
-    expect(again.json.error[0]).toMatch(/^i5: its service processor at 127\.83\.0\.5 did not answer/);
+    expect(again.json.error[0]).toMatch(/^i5: its BMC at 127\.83\.0\.5 did not answer/);
     for (const index of [3, 4]) await bmcs.fault(index, { loss: 0 });
   });
 
   it('that does not know the account is told so, without the password', async () => {
     const reply = await power('wrongi');
     expect(errorOf(reply)).toEqual([403, 1]);
-    expect(reply.json.error[0]).toMatch(/^wrongi: the user "admin" or the password is wrong for its service processor/);
+    expect(reply.json.error[0]).toMatch(/^wrongi: the user "admin" or the password is wrong for its BMC/);
     expect(reply.text).not.toContain('Wr0ngOne');
   });
 
@@ -90,7 +90,7 @@ describe.concurrent('an IPMI service processor', { timeout: 300_000 }, () => {
     await bmcs.fault(6, { garbage: true });
     const [reply, mixed] = await Promise.all([power('i7'), power('i7,i10')]);
     expect(errorOf(reply)).toEqual([418, 1]);
-    expect(reply.json.error[0]).toMatch(/^i7: what its service processor at 127\.83\.0\.7 answers is no valid IPMI/);
+    expect(reply.json.error[0]).toMatch(/^i7: what its BMC at 127\.83\.0\.7 answers is no valid IPMI/);
     expect(errorOf(mixed)).toEqual([403, 1]);
     await bmcs.fault(6, { garbage: false });
   });
@@ -130,7 +130,7 @@ describe('a Redfish service', () => {
     await services.fault(3, { garbage: true });
     const reply = await power('r4');
     expect(errorOf(reply)).toEqual([418, 1]);
-    expect(reply.json.error[0]).toMatch(/^r4: what its service processor answered to GET \/redfish\/v1\/ is not JSON/);
+    expect(reply.json.error[0]).toMatch(/^r4: what its BMC answered to GET \/redfish\/v1\/ is not JSON/);
     await services.fault(3, { garbage: false });
     expect((await power('r4')).json).toEqual({ r4: { power: 'off' } });
   });
@@ -148,7 +148,7 @@ describe('a Redfish service', () => {
   it('that does not know the account is told so, without the password', async () => {
     const reply = await power('wrongr');
     expect(errorOf(reply)).toEqual([403, 1]);
-    expect(reply.json.error[0]).toMatch(/^wrongr: its service processor does not accept user "admin"/);
+    expect(reply.json.error[0]).toMatch(/^wrongr: its BMC does not accept user "admin"/);
     expect(reply.text).not.toContain('Wr0ngOne');
   });
 

@@ -17,12 +17,12 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server?.stop(), bmcs?.stop()]));
 
-it('a service processor that drops a setting makes the request fail', async () => {
+it('a BMC that drops a setting makes the request fail', async () => {
   await bmcs.fault(0, { dropSettings: true });
   const reply = await server.call('PUT', '/nodes/i1/sp/community', { body: { value: 'private' } });
   expect(errorOf(reply)).toEqual([403, 1]);
   expect(reply.json.error).toEqual([
-    'i1: its service processor accepted community but did not keep it: wanted "private", found "public".',
+    'i1: its BMC accepted community but did not keep it: wanted "private", found "public".',
   ]);
 });
 
@@ -50,23 +50,21 @@ it('the range of power limits, which DCMI does not tell, is na, and percent of i
   ]);
 });
 
-it('a service processor is not moved to the address of another', async () => {
+it('a BMC is not moved to the address of another', async () => {
   const reply = await server.call('PUT', '/nodes/i3/sp/ip', { body: { ip: bmcs.addresses[1]! } });
   expect(errorOf(reply)).toEqual([403, 1]);
   expect(reply.json.error[0]).toMatch(
-    /^i3: .* 127\.114\.0\.2, but another service processor answers there .* may still answer at 127\.114\.0\.3\.$/,
+    /^i3: .* 127\.114\.0\.2, but another BMC answers there .* may still answer at 127\.114\.0\.3\.$/,
   );
 });
 
-it('a dead service processor gives the same error whether it was used lately or not', async () => {
+it('a dead BMC gives the same error whether it was used lately or not', async () => {
   await server.ok('GET', '/nodes/i4/power');
   for (const index of [3, 4]) await bmcs.fault(index, { loss: 100 });
   const replies = await Promise.all(['i4', 'i5'].map((node) => server.call('GET', `/nodes/${node}/power`)));
   for (const [index, reply] of replies.entries()) {
     expect(errorOf(reply)).toEqual([403, 1]);
-    expect(reply.json.error[0]).toMatch(
-      new RegExp(`^i${index + 4}: its service processor at .* did not answer within`),
-    );
+    expect(reply.json.error[0]).toMatch(new RegExp(`^i${index + 4}: its BMC at .* did not answer within`));
   }
   const { lines } = await readStream(server, 'GET', '/nodes/i4,i5/power');
   expect(lines.at(-1)!.json).toEqual({ summary: { nodes: 2, ok: 0, failed: 2, errorcode: 1 } });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([server?.stop(), bmcs?.stop()]));
 
-it('service processors that do not answer keep nobody waiting, however many there are', {
+it('BMCs that do not answer keep nobody waiting, however many there are', {
   timeout: 300_000,
 }, async () => {
   const stream = await openStream(server, 'GET', '/nodes/all/power');

@@ -52,7 +52,7 @@ describe('a mixed range', () => {
   const known = 'known are ipmi, redfish, openbmc, kvm';
   const problems = [
     'bare: rpower is not possible: its attribute mgt is not set.',
-    'nobmc: its attribute bmc, the address of its service processor, is not set.',
+    'nobmc: its attribute bmc, the address of its BMC, is not set.',
     `odd: rpower is not possible: mgt is "carrier-pigeon", and ${known}.`,
   ];
 
@@ -76,7 +76,7 @@ describe('a mixed range', () => {
     expect(lines.at(-1)!.json).toEqual({ summary: { nodes: 6, ok: 3, failed: 3, errorcode: 1 } });
   });
 
-  it('may have many nodes behind one service processor', async () => {
+  it('may have many nodes behind one BMC', async () => {
     await server.ok('POST', '/nodes/b[1-60]', labNode('ipmi', bmcs.addresses[0]!));
     const states = await server.ok('GET', '/nodes/b[1-60]/power', undefined, { query: { xcoll: 1 } });
     expect(Object.values(states)).toEqual([{ power: 'off' }]);

@@ -5,7 +5,7 @@ type Attributes = Readonly<Record<string, string>>;
 
 const { username, password } = labAccounts.administrator;
 
-/** The attributes of a node whose service processor is one of a lab. */
+/** The attributes of a node whose BMC is one of a lab. */
 export const labNode = (mgt: string, bmc: string, more: Attributes = {}): Attributes => ({
   groups: 'all',
   mgt,

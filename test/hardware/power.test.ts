@@ -98,7 +98,7 @@ describe('a power action', () => {
     expect(errorOf(wake)).toEqual([403, 1]);
     expect(wake.json.error[0]).toMatch(/^i1: IPMI has no power action "wake"; it has on, off, softoff, reset, boot,/);
     const suspend = await power('rf', 'suspend');
-    expect(suspend.json.error[0]).toMatch(/^rf: its service processor has no power action suspend; it has on, off,/);
+    expect(suspend.json.error[0]).toMatch(/^rf: its BMC has no power action suspend; it has on, off,/);
   });
 
   it.each([

@@ -118,7 +118,7 @@ describe('energy', () => {
   });
 });
 
-describe('the service processor', () => {
+describe('the BMC', () => {
   it.each([
     ['ip', 'ip', { 'BMC IP': '127.75.0.1' }],
     ['ip', 'netmask', { 'BMC Netmask': '255.0.0.0' }],
@@ -197,7 +197,7 @@ describe('the service processor', () => {
     const run = await server.ok('GET', `/runs/${String(reply.headers['x-muster-run'])}`);
     expect(run.results[0].value).toEqual({
       'BMC IP': address,
-      Message: [`Its service processor has moved from 127.76.0.6 to ${address}; its attribute bmc is ${address} now.`],
+      Message: [`Its BMC has moved from 127.76.0.6 to ${address}; its attribute bmc is ${address} now.`],
     });
     expect(await server.ok('GET', '/nodes/mover/attrs/bmc')).toEqual({ mover: { bmc: address } });
     expect((await services.state(places.mover)).address).toBe(address);
@@ -223,7 +223,7 @@ describe('the service processor', () => {
     const reply = await server.call('PUT', '/nodes/heir/sp/ip?debug=1', { body: { ip: address } });
     expect(reply.status).toBe(200);
     expect(reply.json.debug).toContain(
-      `heir: Its service processor has moved from 127.76.0.8 to ${address}; its attribute bmc is ${address} now as its own value, instead of that of the group heirs.`,
+      `heir: Its BMC has moved from 127.76.0.8 to ${address}; its attribute bmc is ${address} now as its own value, instead of that of the group heirs.`,
     );
     expect(await get('heir', 'power')).toEqual({ power: 'off' });
     expect(await server.ok('GET', '/groups/heirs/attrs/bmc')).toEqual({ heirs: { bmc } });
@@ -235,7 +235,7 @@ describe('the service processor', () => {
     const reply = await put('heir', 'sp/ip', { ip: address, netmask: '255.255.0.0' });
     expect(errorOf(reply)).toEqual([403, 1]);
     expect(reply.json.error).toEqual([
-      `heir: its service processor accepted netmask but did not keep it: wanted "255.255.0.0", found "255.0.0.0". Its service processor has moved from 127.76.0.98 to ${address}; its attribute bmc is ${address} now.`,
+      `heir: its BMC accepted netmask but did not keep it: wanted "255.255.0.0", found "255.0.0.0". Its BMC has moved from 127.76.0.98 to ${address}; its attribute bmc is ${address} now.`,
     ]);
     expect(await get('heir', 'sp/ip')).toEqual({ 'BMC IP': address });
   });
@@ -255,7 +255,7 @@ describe('the service processor', () => {
         ['ntp', '127.0.0.9', '.*'],
         ['vlan', '99', '.*'],
       ] as const) {
-        const sentence = `^${node}: its service processor accepted ${attribute} but did not keep it: wanted "${value}", found "${found}"\\.$`;
+        const sentence = `^${node}: its BMC accepted ${attribute} but did not keep it: wanted "${value}", found "${found}"\\.$`;
         await expectRefused(put(node, `sp/${attribute}`, { value }), new RegExp(sentence));
       }
       await services.fault(places[node], { forgetful: false });
@@ -285,10 +285,7 @@ describe('the service processor', () => {
   });
 
   it('refuses what it does not know', async () => {
-    await expectRefused(
-      server.call('GET', '/nodes/ip/sp/garp'),
-      /^ip: its service processor does not have the setting garp/,
-    );
+    await expectRefused(server.call('GET', '/nodes/ip/sp/garp'), /^ip: its BMC does not have the setting garp/);
     await expectRefused(server.call('GET', '/nodes/ip/sp/nosuch'), /^ip: "nosuch" cannot be read.*known: ip, netmask/);
     await expectRefused(put('ip', 'sp/nosuch', { value: '1' }), /^ip: "nosuch" cannot be set/);
     for (const value of ['localhost', '10.300.0.1', '::1'])
@@ -367,10 +364,7 @@ describe('the boot order', () => {
       /^ip: rbootseq is not possible: mgt "ipmi" has no boot order/,
     );
     await expectRefused(put('ip', 'bootorder', { order: 'net' }), /^ip: rbootseq is not possible/);
-    await expectRefused(
-      server.call('GET', '/nodes/sparse/bootorder'),
-      /^sparse: its service processor does not show a boot/,
-    );
+    await expectRefused(server.call('GET', '/nodes/sparse/bootorder'), /^sparse: its BMC does not show a boot/);
     for (const body of [{}, { order: [] }, { order: ' , ' }]) {
       expect(errorOf(await put('new', 'bootorder', body))).toEqual([400, 2]);
       expect(errorOf(await put('new', 'bootorder', body, '/xcatws'))).toEqual([403, 2]);

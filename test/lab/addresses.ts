@@ -1,11 +1,11 @@
-/** The address of the simulated service processor `index`: 250 in each /24 below a /16 such as `127.10`. */
+/** The address of the simulated BMC `index`: 250 in each /24 below a /16 such as `127.10`. */
 export const labAddress = (prefix: string, index: number): string =>
   `${prefix}.${Math.floor(index / 250)}.${1 + (index % 250)}`;
 
 export const labAddresses = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => labAddress(prefix, index));
 
-/** The accounts of every simulated service processor, by what they may do. */
+/** The accounts of every simulated BMC, by what they may do. */
 export const labAccounts = {
   administrator: { username: 'admin', password: 'secret' },
   operator: { username: 'oper', password: 'operpw' },

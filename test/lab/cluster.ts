@@ -14,7 +14,7 @@ export interface ClusterOptions {
 
 type Definitions = Record<string, Record<string, string>>;
 
-/** Simulated service processors, and the definitions of the nodes and groups they belong to. */
+/** Simulated BMCs, and the definitions of the nodes and groups they belong to. */
 export interface Cluster {
   readonly nodes: Definitions;
   readonly groups: Definitions;
@@ -26,7 +26,7 @@ export interface Cluster {
 /** More than these are simulated by our own light BMCs. */
 const mostIpmiSim = 1_000;
 
-/** How a group computes the address of a node's service processor from the number in its name; see labAddress. */
+/** How a group computes the address of a node's BMC from the number in its name; see labAddress. */
 const addressPattern = (name: string, prefix: string): string =>
   `|${name}(\\d+)|${prefix}.(($1-1)/250).(($1-1)%250+1)|`;
 

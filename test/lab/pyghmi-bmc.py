@@ -1,4 +1,4 @@
-"""A service processor of pyghmi, as VirtualBMC has it: its address, port, user name and password are the arguments."""
+"""A BMC of pyghmi, as VirtualBMC has it: its address, port, user name and password are the arguments."""
 import sys
 
 from pyghmi.ipmi import bmc

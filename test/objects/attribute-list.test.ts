@@ -13,7 +13,7 @@ it('every attribute and every column has a meaning, a type, a place and somebody
   );
   expect(lacking).toEqual([]);
   expect(attributeLists.get('node')?.['bmc']).toEqual({
-    meaning: 'address or name of the service processor',
+    meaning: 'address or name of the BMC',
     type: 'addresses or host names, separated by commas',
     stored: ['ipmi.bmc if mgt is ipmi', 'ipmi.bmc if mgt is redfish', 'openbmc.bmc if mgt is openbmc'],
     readBy: 'discovery, hardware control',

@@ -107,7 +107,7 @@ describe('a rule that is limited to a noderange', () => {
       '/groups/mine',
       { grouptype: 'dynamic', wherevals: 'node=~.*', options: { '-f': '' } },
     ],
-    ['the service processors of its own group', 'PUT', '/groups/mine', { bmc: '|n(\\d+)|10.66.0.($1)|' }],
+    ['the BMCs of its own group', 'PUT', '/groups/mine', { bmc: '|n(\\d+)|10.66.0.($1)|' }],
     ['a row by its table', 'PUT', '/tables/ipmi/nodes/n1', { ipmi: { bmc: '10.66.0.1' } }],
     ['whether a row counts', 'PUT', '/tables/nodehm/nodes/n3', { nodehm: { disable: '1' } }],
     ['a trusted certificate', 'PUT', '/tables/spcert/nodes/n1', { spcert: { fingerprint: 'CC' } }],
@@ -402,17 +402,17 @@ describe('what belongs to another node', () => {
   });
 
   it.each([
-    ['its service processor', '/nodes/n1', { bmc: '10.9.0.10' }],
-    ['its address as a service processor', '/nodes/n1', { bmc: '10.2.0.10' }],
+    ['its BMC', '/nodes/n1', { bmc: '10.9.0.10' }],
+    ['its address as a BMC', '/nodes/n1', { bmc: '10.2.0.10' }],
     ['its address', '/nodes/n1', { ip: '10.2.0.10' }],
     ['its address as one of IPv6', '/nodes/n1', { ip: '::ffff:10.2.0.10' }],
-    ['its service processor as one of IPv6', '/nodes/n1', { bmc: '::FFFF:a09:a' }],
+    ['its BMC as one of IPv6', '/nodes/n1', { bmc: '::FFFF:a09:a' }],
     ['its address at an interface', '/nodes/n1', { 'nicips.eth1': '10.7.0.1|10.2.0.10' }],
     ['its name', '/nodes/n1', { hostnames: 'other,N10.cluster.example' }],
     ['its other name', '/nodes/n1', { 'nicips.eth1': '10.7.0.1', 'nicaliases.eth1': 'login' }],
     ['its name for an interface', '/nodes/n1', { otherinterfaces: 'login:10.7.0.1' }],
     ['its outlet among others', '/tables/pduoutlet/nodes/n1', { pduoutlet: { pdu: 'pdu1:2,pdu1:3' } }],
-    ['its service processor as an address', '/nodes/n1', { ip: '10.9.0.10' }],
+    ['its BMC as an address', '/nodes/n1', { ip: '10.9.0.10' }],
     ['its MAC', '/nodes/n1', { mac: '52:54:00:00:00:10' }],
     ['its MAC, written otherwise', '/nodes/n1', { mac: '525400000010!alias' }],
     ['its machine', '/nodes/n1', { serial: 'S10', mtm: 'M1' }],
@@ -429,7 +429,7 @@ describe('what belongs to another node', () => {
     expect(sentence.replaceAll(/"n10"/g, '')).not.toContain('n10');
   });
 
-  it('is not taken by its service processor either', async () => {
+  it('is not taken by its BMC either', async () => {
     await rules(mine);
     for (const [address, whose] of [
       ['10.9.0.10', 'a node'],
@@ -668,7 +668,7 @@ describe('what a limited account learns of other nodes', () => {
 });
 
 describe('a password in the wrong place', () => {
-  it('of a request to a service processor is in no log', async () => {
+  it('of a request to a BMC is in no log', async () => {
     await rules(mine);
     await call('PUT', '/nodes/n1/sp/password=misplaced', { value: 'x' });
     await call('PUT', '/nodes/n1/sp/community', { 'community=misplaced': 'x', community: 'y' });

@@ -18,7 +18,7 @@ async function hints(server: TestServer, last: string): Promise<[level: string, 
 
 const open = {
   hardware:
-    'hardware.networks is not set: the account of a service processor is sent to whatever address the attribute bmc of a node gives.',
+    'hardware.networks is not set: the account of a BMC is sent to whatever address the attribute bmc of a node gives.',
   remote:
     'remote.networks is not set: what is meant for a node is sent to whatever address the attribute ip of a node gives.',
 };

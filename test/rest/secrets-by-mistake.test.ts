@@ -88,7 +88,7 @@ const requests: [method: string, path: string, options: CallOptions][] = [
   ['PUT', '/nodes/n1/sp/PASSWORD', { body: { PASSWORD: secret } }],
   ['PUT', '/nodes/n1/sp/userid', { body: { userid: '2', passwort: secret } }],
   ['PUT', '/nodes/n1/sp/username', { body: { value: `password=${secret}` } }],
-  // Refused by the driver for its length, before the service processor is asked, which does not answer.
+  // Refused by the driver for its length, before the BMC is asked, which does not answer.
   ['PUT', '/nodes/n2/sp/userid', { body: { userid: '2', username: `password=${secret}` } }],
   ['PUT', '/nodes/n1/sp/ip', { body: { ip: '127.0.0.2', [`password=${secret}`]: '' } }],
   ['PUT', '/nodes/n1/energy', { body: { password: secret } }],

@@ -40,9 +40,7 @@ test.each(['own', 'openbmc'])(
   'an address that is the node’s own follows, in one journalled change: %s',
   async (node) => {
     const { revision } = cluster.current;
-    expect(await move(node)).toBe(
-      'Its service processor has moved from 10.0.0.1 to 10.0.0.2; its attribute bmc is 10.0.0.2 now.',
-    );
+    expect(await move(node)).toBe('Its BMC has moved from 10.0.0.1 to 10.0.0.2; its attribute bmc is 10.0.0.2 now.');
     expect(bmcOf(node)).toBe('10.0.0.2');
     expect(cluster.current.revision).toBe(revision + 1);
   },
@@ -56,7 +54,7 @@ test.each([
   const { revision } = cluster.current;
   const groups = ['rack1', 'rack2'].map((group) => cluster.current.get('ipmi', group));
   expect(await move(node)).toBe(
-    `Its service processor has moved from 10.0.0.1 to 10.0.0.2; its attribute bmc is 10.0.0.2 now${instead}.`,
+    `Its BMC has moved from 10.0.0.1 to 10.0.0.2; its attribute bmc is 10.0.0.2 now${instead}.`,
   );
   expect([bmcOf(node), cluster.current.revision]).toEqual(['10.0.0.2', revision + 1]);
   expect(['rack1', 'rack2'].map((group) => cluster.current.get('ipmi', group))).toEqual(groups);
@@ -70,9 +68,7 @@ test.each([
   ['there', '10.0.0.2', 'is 10.0.0.2 already.'],
 ])('anything else is left, and that is said: %s', async (node, bmc, because) => {
   const { revision } = cluster.current;
-  expect(await move(node)).toBe(
-    `Its service processor has moved from 10.0.0.1 to 10.0.0.2; its attribute bmc ${because}`,
-  );
+  expect(await move(node)).toBe(`Its BMC has moved from 10.0.0.1 to 10.0.0.2; its attribute bmc ${because}`);
   expect([bmcOf(node), cluster.current.revision]).toEqual([bmc, revision]);
 });
 

@@ -25,7 +25,7 @@ export async function verifyKept(checks: readonly Check[], pause: Pause, signal:
     const shown = await differing(check, pause, signal);
     if (shown === undefined) continue;
     const found = hidden ? '' : `: wanted "${wanted}", found "${shown}"`;
-    problems.push(`its service processor accepted ${attribute} but did not keep it${found}.`);
+    problems.push(`its BMC accepted ${attribute} but did not keep it${found}.`);
   }
   if (problems.length > 0) throw new Fault('invalid', problems);
 }
@@ -50,12 +50,12 @@ async function look(check: Check, signal: AbortSignal): Promise<string | undefin
     const silent = error instanceof Unreachable || error.kind === 'deadline' || error.kind === 'unavailable';
     if (!silent) return undefined;
     const setting = check.hidden ? check.attribute : `${check.attribute} "${check.wanted}"`;
-    const sentence = `its service processor accepted ${setting} but has not answered since; whether it kept it is not known.`;
+    const sentence = `its BMC accepted ${setting} but has not answered since; whether it kept it is not known.`;
     throw new Fault('deadline', sentence, { cause: error });
   }
 }
 
-/** Something went wrong after a service processor has moved to its new address, where it answers. */
+/** Something went wrong after a BMC has moved to its new address, where it answers. */
 export class MovedFault extends Fault {
   constructor(cause: Fault) {
     super(cause.kind, cause.sentences, { cause });

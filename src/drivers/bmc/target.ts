@@ -14,9 +14,9 @@ export interface BmcAccess {
   readonly port?: number | undefined;
   readonly username: string;
   readonly password: string;
-  /** The key of the service processor itself (IPMI's K_g), where one is set: text, or hexadecimal after 0x. */
+  /** The key of the BMC itself (IPMI's K_g), where one is set: text, or hexadecimal after 0x. */
   readonly key?: string | undefined;
-  /** Which of several computer systems behind one service processor it is. */
+  /** Which of several computer systems behind one BMC it is. */
   readonly system?: string | undefined;
   /** What a Redfish service may speak; undefined: TLS that is up to date. */
   readonly transport?: string | undefined;
@@ -24,10 +24,10 @@ export interface BmcAccess {
   readonly certificate?: string | undefined;
 }
 
-/** The attributes that tell how to reach a service processor. */
+/** The attributes that tell how to reach a BMC. */
 export const bmcAttributes = ['bmc', 'bmcport', 'bmcusername', 'bmcpassword'] as const;
 
-/** A driver of service processors: its name is also the key of its accounts in table passwd. */
+/** A driver of BMCs: its name is also the key of its accounts in table passwd. */
 export interface BmcKind {
   readonly name: string;
   /** Accounts go to no other addresses. */
@@ -38,7 +38,7 @@ export interface BmcKind {
   extras(node: DriverNode, username: string): Pick<BmcAccess, 'key' | 'certificate' | 'system' | 'transport'>;
 }
 
-/** From the node's own attributes, else the account of the kind in table passwd. A service processor does one thing at a time. */
+/** From the node's own attributes, else the account of the kind in table passwd. A BMC does one thing at a time. */
 export function bmcTarget(node: DriverNode, kind: BmcKind): DriverTarget<BmcAccess> | Promise<DriverTarget<BmcAccess>> {
   const { bmc = '', bmcport = '', bmcusername, bmcpassword } = node.attributes;
   const port = processorPort(bmcport);
@@ -79,12 +79,12 @@ export function accessProblems({ address, username, password }: BmcAccess, key: 
   const missing = [username === '' ? 'user name' : '', password === '' ? 'password' : ''].filter(Boolean);
   if (missing.length > 0)
     problems.push(
-      `it has no ${missing.join(' and no ')} for its service processor: set bmcusername and bmcpassword, or a row of the table passwd with the key ${key}.`,
+      `it has no ${missing.join(' and no ')} for its BMC: set bmcusername and bmcpassword, or a row of the table passwd with the key ${key}.`,
     );
   return problems;
 }
 
-/** The account is shown at an address that a service processor is moved to, to see whether it is there: only where it may be. */
+/** The account is shown at an address that a BMC is moved to, to see whether it is there: only where it may be. */
 export const guarded = (processor: ServiceProcessor, guard: AddressGuard): ServiceProcessor => ({
   get: (attribute, signal) => processor.get(attribute, signal),
   async set(settings, signal) {

@@ -12,19 +12,19 @@ import type { BmcAccess } from '../bmc/target.ts';
 export interface IpmiTimes {
   /** Until a power command has reached its state. */
   readonly powerTimeout: number;
-  /** Until a service processor whose address was changed answers at the new one. */
+  /** Until a BMC whose address was changed answers at the new one. */
   readonly addressTimeout: number;
   /** Before `on` after a power cycle counts when the moment off was not seen. */
   readonly cycleSettling: number;
 }
 
-/** One service processor, as the capabilities of this driver see it. */
+/** One BMC, as the capabilities of this driver see it. */
 export interface Bmc {
   readonly access: BmcAccess;
   readonly guard: AddressGuard;
   readonly link: IpmiLink;
   readonly times: IpmiTimes;
-  /** The sensor data records, remembered until the service processor says that they changed. */
+  /** The sensor data records, remembered until the BMC says that they changed. */
   records(signal: AbortSignal): Promise<readonly SdrRecord[]>;
   /** Who answers at another address and lets us in with the same account; a Fault if nobody does. */
   identityAt(address: string, signal: AbortSignal): Promise<Identity>;
@@ -33,15 +33,15 @@ export interface Bmc {
 /** Many small answers, of which each may take its time: an event log of 65,535 entries, for instance. */
 const longestReading = 600_000;
 
-/** Reads what takes as many requests as the service processor likes. */
+/** Reads what takes as many requests as the BMC likes. */
 export function boundedReading<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const seconds = longestReading / 1_000;
   const late = (): Fault =>
-    new Fault('deadline', `its service processor answered, but had not told all there was to ask after ${seconds} s.`);
+    new Fault('deadline', `its BMC answered, but had not told all there was to ask after ${seconds} s.`);
   return within(longestReading, late, signal, work);
 }
 
-/** What tells a service processor from all others, whatever its address. What it does not tell is undefined. */
+/** What tells a BMC from all others, whatever its address. What it does not tell is undefined. */
 export interface Identity {
   readonly guid: string | undefined;
   readonly mac: string | undefined;

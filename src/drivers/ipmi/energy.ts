@@ -55,7 +55,7 @@ async function ambient(bmc: Bmc, signal: AbortSignal): Promise<Labelled> {
 
 /**
  * DCMI 1.5 has no command for the range: not one of its five capability parameters holds it, and the minimum and maximum of Get
- * Power Reading are what was consumed. The service processor shows it only by refusing (84h).
+ * Power Reading are what was consumed. The BMC shows it only by refusing (84h).
  */
 const lowest: Labelled = { cappingmin: unknown };
 const highest: Labelled = { cappingmax: unknown };
@@ -78,7 +78,7 @@ async function setStatus(bmc: Bmc, value: string, signal: AbortSignal): Promise<
   const on = parseSwitch(value);
   await activatePowerLimit(bmc.link, on, signal);
   if ((await getPowerLimit(bmc.link, signal)).active !== on) {
-    throw new Fault('invalid', `its service processor took the command but its power limit is ${on ? 'off' : 'on'}.`);
+    throw new Fault('invalid', `its BMC took the command but its power limit is ${on ? 'off' : 'on'}.`);
   }
 }
 
@@ -88,7 +88,7 @@ async function setValue(bmc: Bmc, value: string, signal: AbortSignal): Promise<v
   await setPowerLimit(bmc.link, { ...limit, watts: wanted }, signal);
   const kept = (await getPowerLimit(bmc.link, signal)).limit?.watts;
   if (kept !== undefined && kept !== wanted) {
-    throw new Fault('invalid', `its service processor made the power limit ${kept} W instead of ${wanted} W.`);
+    throw new Fault('invalid', `its BMC made the power limit ${kept} W instead of ${wanted} W.`);
   }
 }
 

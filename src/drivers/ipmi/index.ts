@@ -38,7 +38,7 @@ export interface IpmiDriverOptions extends Partial<IpmiTimes> {
   readonly identityAt?: (address: string, signal: AbortSignal) => Promise<Identity>;
 }
 
-/** IPMI knows one server per service processor. */
+/** IPMI knows one server per BMC. */
 const ipmiSubnodes: Subnodes = {
   async list() {
     throw new Fault(
@@ -110,7 +110,7 @@ class IpmiCapabilities implements Offered<typeof offers> {
   }
 }
 
-/** Text, or hexadecimal after 0x, as service processors' own tools take it. */
+/** Text, or hexadecimal after 0x, as BMCs' own tools take it. */
 const keyBytes = (key: string): Buffer =>
   /^0x([0-9a-f]{2})+$/i.test(key) ? Buffer.from(key.slice(2), 'hex') : Buffer.from(key);
 

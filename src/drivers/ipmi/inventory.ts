@@ -18,7 +18,7 @@ const sources = {
 const entityKinds: Readonly<Record<number, InventoryKind>> = { 3: 'cpu', 8: 'dimm', 11: 'pci', 16: 'pci', 32: 'dimm' };
 const ownController = 0x20;
 
-/** IANA's private enterprise numbers of those who make service processors and what they are in. */
+/** IANA's private enterprise numbers of those who make BMCs and what they are in. */
 const manufacturers: Readonly<Record<number, string>> = {
   2: 'IBM',
   11: 'HP',
@@ -51,7 +51,7 @@ function deviceLines(device: DeviceId): readonly InventoryLine[] {
   ];
 }
 
-/** One part that is refused or makes no sense hides no other: its line says why. Silence is the whole service processor's. */
+/** One part that is refused or makes no sense hides no other: its line says why. Silence is the whole BMC's. */
 async function readable(
   label: string,
   kinds: readonly InventoryKind[],

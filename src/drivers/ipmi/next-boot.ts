@@ -40,21 +40,21 @@ const flagsText = (flags: BootFlags): string => (flags.valid ? deviceText(flags)
 const keptText = (wanted: BootOverride | undefined, flags: BootFlags): string =>
   wanted === undefined || flags.valid
     ? flagsText(flags)
-    : `${deviceText(flags)} (its service processor took the device, but shows the override as inactive)`;
+    : `${deviceText(flags)} (its BMC took the device, but shows the override as inactive)`;
 
 /** Hardware may take a setting and not keep it; that must not look like success. */
 function checkKept(wanted: BootOverride | undefined, flags: BootFlags): void {
   if (wanted === undefined) {
     if (!flags.valid || flags.device === 'none') return;
-    throw new Fault('invalid', `its service processor keeps its boot override ${flagsText(flags)}.`);
+    throw new Fault('invalid', `its BMC keeps its boot override ${flagsText(flags)}.`);
   }
   if (flags.device !== wanted.device) {
     const want = deviceTexts[wanted.device];
     const shown = flags.valid ? flagsText(flags) : `${flagsText(flags)}, device ${deviceText(flags)}`;
-    throw new Fault('invalid', `its service processor took the boot override ${want} but shows: ${shown}.`);
+    throw new Fault('invalid', `its BMC took the boot override ${want} but shows: ${shown}.`);
   }
   if (wanted.persistent && flags.valid && !flags.persistent) {
-    throw new Fault('invalid', 'its service processor keeps the boot override for the next boot only, not for good.');
+    throw new Fault('invalid', 'its BMC keeps the boot override for the next boot only, not for good.');
   }
 }
 

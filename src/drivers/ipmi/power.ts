@@ -159,7 +159,7 @@ export function ipmiBeacon(bmc: Bmc): Beacon {
     async state(signal) {
       const { identify: light } = await getChassisStatus(bmc.link, signal);
       if (light === undefined) {
-        throw new Fault('invalid', 'its service processor does not tell the state of its identify light.');
+        throw new Fault('invalid', 'its BMC does not tell the state of its identify light.');
       }
       return states[light];
     },

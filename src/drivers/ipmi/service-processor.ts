@@ -76,7 +76,7 @@ async function readLan(
   const { label, parameter: name, show } = lanAttribute;
   const value = await readParameter(bmc, name, signal);
   if (value === undefined) {
-    throw new Fault('invalid', `its service processor does not have the setting ${attribute} (${lanName(name)}).`, {
+    throw new Fault('invalid', `its BMC does not have the setting ${attribute} (${lanName(name)}).`, {
       reference: ['Unknown ipmi error 80h'],
     });
   }
@@ -112,10 +112,7 @@ export async function getSetting(bmc: Bmc, attribute: string, signal: AbortSigna
   const read = Object.hasOwn(otherReaders, attribute) ? otherReaders[attribute] : undefined;
   if (read === undefined) {
     const list = [...lanAttributes.keys(), ...Object.keys(otherReaders)].join(', ');
-    throw new Fault(
-      'invalid',
-      `"${attribute}" cannot be read from an IPMI service processor; known: ${list}, snmpdest<n>.`,
-    );
+    throw new Fault('invalid', `"${attribute}" cannot be read from an IPMI BMC; known: ${list}, snmpdest<n>.`);
   }
   return await read(bmc, signal);
 }
@@ -153,7 +150,7 @@ async function setSource(bmc: Bmc, channel: number, wanted: AddressSource, signa
   await verifyKept([{ attribute: 'ip', wanted, read }], pause, signal);
 }
 
-/** Moves the service processor and waits until it, and no other one with the same account, answers at its new address. */
+/** Moves the BMC and waits until it, and no other one with the same account, answers at its new address. */
 async function move(bmc: Bmc, channel: number, address: string, signal: AbortSignal): Promise<void> {
   const bytes = encodeIpv4(address);
   if (bytes === undefined) {
@@ -165,7 +162,7 @@ async function move(bmc: Bmc, channel: number, address: string, signal: AbortSig
   if (now !== undefined && decodeIpv4(now) === address) return;
   const identity = await readIdentity(bmc.link, signal);
   await moveLanAddress(bmc.link, channel, bytes, signal);
-  const ordered = `its service processor was told to use the address ${address}`;
+  const ordered = `its BMC was told to use the address ${address}`;
   const maybe = `It may still answer at ${bmc.access.address}.`;
   let reason = 'does not answer there.';
   const late = (): Fault => new Fault('deadline', [`${ordered} but ${reason}`, maybe]);
@@ -183,7 +180,7 @@ async function move(bmc: Bmc, channel: number, address: string, signal: AbortSig
   });
   const differs = difference(identity, found);
   if (differs === undefined) return;
-  throw new Fault('invalid', [`${ordered}, but another service processor answers there (${differs}).`, maybe]);
+  throw new Fault('invalid', [`${ordered}, but another BMC answers there (${differs}).`, maybe]);
 }
 
 /** What the settings other than the LAN's should be, and where that shows. */
@@ -204,7 +201,7 @@ function otherChecks(bmc: Bmc, { alerting, hostname, account }: SettingsPlan): C
   return checks;
 }
 
-/** The address comes last: after it the way to the service processor may be another one. */
+/** The address comes last: after it the way to the BMC may be another one. */
 export async function setSettings(
   bmc: Bmc,
   settings: Readonly<Record<string, string>>,

@@ -122,7 +122,7 @@ export function planSettings(settings: Readonly<Record<string, string>>): Settin
   const unknown = Object.keys(settings).find((name) => !names.includes(name) && !numberedDestination.test(name));
   if (unknown !== undefined) {
     const list = names.toSorted().join(', ');
-    throw new Fault('invalid', `"${unknown}" cannot be set on an IPMI service processor; known: ${list}, snmpdest<n>.`);
+    throw new Fault('invalid', `"${unknown}" cannot be set on an IPMI BMC; known: ${list}, snmpdest<n>.`);
   }
   const { ip, alert } = settings;
   if (ip !== undefined && ip !== 'dhcp') ipv4('ip', ip);

@@ -26,7 +26,7 @@ export function openbmcCapabilities(target: Target): RedfishCapabilities {
   };
 }
 
-/** Servers whose service processor runs OpenBMC, `mgt=openbmc`: Redfish, with OpenBMC's own names for things. */
+/** Servers whose BMC runs OpenBMC, `mgt=openbmc`: Redfish, with OpenBMC's own names for things. */
 export const openbmcDriver = (options: RedfishDriverOptions): Driver<BmcAccess> =>
   makeRedfishDriver({ name: 'openbmc', capabilities: openbmcCapabilities }, options);
 

@@ -33,7 +33,7 @@ export const thermalMode: SpReader = async (target, signal) => {
 export const setThermalMode: SpWriter = async (target, { thermalmode = '' }, signal) => {
   const manager = await managerFor(target, signal);
   if (!manager || textAt(manager.body, ...profile, 'Profile') === undefined)
-    throw new Fault('invalid', 'its service processor has no thermal modes.');
+    throw new Fault('invalid', 'its BMC has no thermal modes.');
   const offered = textsAt(manager.body, ...profile, 'Profile@Redfish.AllowableValues');
   const known = offered.length > 0 ? offered : thermalModes.map((mode) => mode.toUpperCase());
   const words = Object.fromEntries(known.map((mode) => [mode.toLowerCase(), mode]));
@@ -68,7 +68,7 @@ export const supplyRedundancy: SpReader = async (target, signal) =>
 export const setSupplyRedundancy: SpWriter = async (target, { powersupplyredundancy = '' }, signal) => {
   const enabled = valueFor(redundancyStates, 'powersupplyredundancy', powersupplyredundancy) === 'Enabled';
   const { power } = await redundancyOf(target, signal);
-  if (!power) throw new Fault('invalid', 'its service processor does not let powersupplyredundancy be set.');
+  if (!power) throw new Fault('invalid', 'its BMC does not let powersupplyredundancy be set.');
   await target.service.patch(power, { Redundancy: [{ RedundancyEnabled: enabled }] }, signal);
 };
 

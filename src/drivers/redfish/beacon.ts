@@ -42,7 +42,7 @@ export function redfishBeacon(target: Target, tell = (state: string): string => 
 }
 
 function noLight(): Fault {
-  return new Fault('invalid', 'its service processor has no location light.');
+  return new Fault('invalid', 'its BMC has no location light.');
 }
 
 /** Where the properties stand for lights of their own, switching one off leaves the other. */

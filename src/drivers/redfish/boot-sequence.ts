@@ -29,8 +29,7 @@ export function redfishBootSequence(target: Target): BootSequence {
 }
 
 function orderOf({ body }: Pick<Resource, 'body'>): readonly string[] {
-  if (!Array.isArray(at(body, 'Boot', 'BootOrder')))
-    throw new Fault('invalid', 'its service processor does not show a boot order.');
+  if (!Array.isArray(at(body, 'Boot', 'BootOrder'))) throw new Fault('invalid', 'its BMC does not show a boot order.');
   return textsAt(body, 'Boot', 'BootOrder');
 }
 
@@ -64,7 +63,7 @@ async function setOrder(target: Target, order: readonly string[], signal: AbortS
   await until(
     async () => orderOf(await target.service.get(changed, signal)),
     (now) => isSame(now, wanted),
-    (now) => new Fault('invalid', `its service processor took the boot order, but goes on to show "${now.join(',')}".`),
+    (now) => new Fault('invalid', `its BMC took the boot order, but goes on to show "${now.join(',')}".`),
     settles,
     signal,
   );
@@ -79,7 +78,7 @@ function pick(options: readonly Option[], word: string): Option {
   if (kind.length === 1) return kind[0]!;
   const known = options.map(({ name }) => name).join(', ');
   const problem = kind.length > 1 ? 'stands for several things to boot from' : 'is nothing it can boot from';
-  throw new Fault('invalid', `"${word}" ${problem}; its service processor shows ${known}.`);
+  throw new Fault('invalid', `"${word}" ${problem}; its BMC shows ${known}.`);
 }
 
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>

@@ -8,7 +8,7 @@ import type { Driver, DriverOptions } from '../driver.ts';
 import type { Target } from './target.ts';
 
 export interface RedfishDriverOptions extends DriverOptions, Partial<Omit<RedfishOptions, 'trust'>> {
-  /** How long a service processor may take to come up at a new address, in milliseconds. */
+  /** How long a BMC may take to come up at a new address, in milliseconds. */
   readonly addressTimeout?: number;
   /** By default connections of its own. */
   readonly client?: RedfishClient;

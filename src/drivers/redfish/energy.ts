@@ -31,7 +31,7 @@ async function powerLimitOf(target: Target, signal: AbortSignal): Promise<PowerL
     if (limit.resource === power && limit.value !== undefined) remember(target, power, limit.value);
     return limit;
   }
-  throw new Fault('invalid', 'its service processor has no power limit.');
+  throw new Fault('invalid', 'its BMC has no power limit.');
 }
 
 async function changeLimit(
@@ -107,7 +107,7 @@ function controlLimit(
       if (limit !== undefined) return change(limit);
       throw new Fault(
         'invalid',
-        'its service processor keeps no power limit that is off and does not tell the highest one; ' +
+        'its BMC keeps no power limit that is off and does not tell the highest one; ' +
           'set cappingvalue, which turns it on.',
       );
     },
@@ -190,7 +190,7 @@ export function wattsOf(text: string, { minimum, maximum }: Pick<PowerLimit, 'mi
     if (maximum === undefined) {
       throw new Fault(
         'invalid',
-        'its service processor does not tell the highest power limit, of which a percentage could be taken; ' +
+        'its BMC does not tell the highest power limit, of which a percentage could be taken; ' +
           'give cappingvalue in watts.',
       );
     }
@@ -218,7 +218,7 @@ async function confirm(
     (limit) =>
       new Fault(
         'invalid',
-        `its service processor took ${what}, but shows cappingstatus ${limit.active ? 'on' : 'off'} and cappingvalue ${limit.value ?? 'na'}.`,
+        `its BMC took ${what}, but shows cappingstatus ${limit.active ? 'on' : 'off'} and cappingvalue ${limit.value ?? 'na'}.`,
       ),
     settles,
     signal,

@@ -49,7 +49,7 @@ async function eventLogOf(target: Target, signal: AbortSignal): Promise<Found> {
     // A log of the system itself comes before better named ones of what is around it.
     if (best && best.rank > 1) break;
   }
-  if (!best) throw new Fault('invalid', 'its service processor has no event log.');
+  if (!best) throw new Fault('invalid', 'its BMC has no event log.');
   return { log: best.log, others: candidates - 1 };
 }
 
@@ -131,7 +131,7 @@ function whenIn(time: string): string | undefined {
 async function clearLog(target: Target, signal: AbortSignal): Promise<void> {
   const { log } = await eventLogOf(target, signal);
   const action = await actionOf(target.service, log, 'LogService.ClearLog', 'Action', signal);
-  if (!action) throw new Fault('invalid', 'its service processor cannot clear the event log.');
+  if (!action) throw new Fault('invalid', 'its BMC cannot clear the event log.');
   const identities = async (): Promise<string[]> => mapInSlices(await entriesOf(target, log, signal), identityOf);
   const before = new Set(await identities());
   await target.service.act(action.target, {}, signal);

@@ -55,20 +55,19 @@ async function setOverride(
 ): Promise<string> {
   const system = await systemFor(target, signal);
   const boot = at(system.body, 'Boot');
-  if (boot === undefined || boot === null)
-    throw new Fault('invalid', 'its service processor cannot set what boots next.');
+  if (boot === undefined || boot === null) throw new Fault('invalid', 'its BMC cannot set what boots next.');
   const change = order === 'def' ? noOverride(boot) : override(boot, order, options);
   const changed = await patchSystem(target, system, { Boot: change }, signal);
   const wanted = order === 'def' ? defaults.inactive : words[change['BootSourceOverrideTarget']!]!;
   const shown = await until(
     async () => overrideIn(await target.service.get(changed, signal), defaults),
     (word) => word === wanted || (order === 'def' && word === defaults.none),
-    (word) => new Fault('invalid', `its service processor took the setting ${order}, but goes on to show "${word}".`),
+    (word) => new Fault('invalid', `its BMC took the setting ${order}, but goes on to show "${word}".`),
     settles,
     signal,
   );
   const isModeLeft = order !== 'def' && options.mode !== undefined && change['BootSourceOverrideMode'] === undefined;
-  return isModeLeft ? `${shown} (its service processor has no boot mode to set)` : shown;
+  return isModeLeft ? `${shown} (its BMC has no boot mode to set)` : shown;
 }
 
 function noOverride(boot: unknown): Record<string, string> {
@@ -86,10 +85,7 @@ function override(
   if (source === undefined) throw notOffered(`boot source ${order}`, offeredOrders(boot));
   const enabled = allowedWord(boot, 'BootSourceOverrideEnabled', [persistent ? 'Continuous' : 'Once']);
   if (enabled === undefined) {
-    throw new Fault(
-      'invalid',
-      `its service processor sets what boots ${persistent ? 'only for the next boot' : 'only for good'}.`,
-    );
+    throw new Fault('invalid', `its BMC sets what boots ${persistent ? 'only for the next boot' : 'only for good'}.`);
   }
   const change = { BootSourceOverrideEnabled: enabled, BootSourceOverrideTarget: source };
   const hasModes = at(boot, 'BootSourceOverrideMode') !== undefined;

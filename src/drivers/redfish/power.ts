@@ -37,7 +37,7 @@ export async function powered(target: Target, signal: AbortSignal): Promise<Powe
     const state = powerStateIn(chassis);
     if (state !== undefined) return { resource: system ?? chassis, state };
   }
-  throw new Fault('invalid', 'its service processor does not tell the power state.');
+  throw new Fault('invalid', 'its BMC does not tell the power state.');
 }
 
 /** Resource.ResetType of the DMTF schemas: what does an action, best first. */
@@ -84,7 +84,7 @@ async function setPower(
   const { resource, state } = await settled(target, action, signal);
   from?.(state);
   const reset = await resetOf(target, resource, signal);
-  if (!reset) throw new Fault('invalid', 'its service processor cannot change the power state.');
+  if (!reset) throw new Fault('invalid', 'its BMC cannot change the power state.');
   const stopped = state === 'off' || state === chassisOnly;
   const wanted = action === 'boot' ? (stopped ? 'on' : 'reset') : action;
   // Known before anything is done, and even if nothing has to be done.

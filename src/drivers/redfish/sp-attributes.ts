@@ -69,10 +69,7 @@ export const redfishSpReaders: Readonly<Record<string, SpReader>> = {
 };
 
 export function unknownAttribute(name: string, known: readonly string[]): Fault {
-  return new Fault(
-    'invalid',
-    `its service processor has no attribute ${name} over Redfish; known are ${known.join(', ')}.`,
-  );
+  return new Fault('invalid', `its BMC has no attribute ${name} over Redfish; known are ${known.join(', ')}.`);
 }
 
 interface ManagementNetwork {
@@ -93,13 +90,13 @@ export async function managementNetwork(target: Target, signal: AbortSignal): Pr
         ports.find((one) => has(one, target.access.address)) ??
         ports.find(({ body }) => currentAddress(body) !== undefined) ??
         ports[0];
-      if (!port) throw new Fault('invalid', 'its service processor does not show its network interface.');
+      if (!port) throw new Fault('invalid', 'its BMC does not show its network interface.');
       // Those of an expanded collection have no ETag to change them by.
       return port.etag === undefined ? target.service.get(port.path, signal) : port;
     },
     async protocols() {
       const protocols = await target.service.find(linkAt(manager.body, 'NetworkProtocol'), signal);
-      if (!protocols) throw new Fault('invalid', 'its service processor does not show its network protocols.');
+      if (!protocols) throw new Fault('invalid', 'its BMC does not show its network protocols.');
       return protocols;
     },
   };

@@ -34,7 +34,7 @@ export const setCommunity: SpWriter = async (target, { community = '' }, signal)
   }
   const protocols = await (await managementNetwork(target, signal)).protocols();
   if (at(protocols.body, 'SNMP', 'CommunityStrings') === undefined) {
-    throw new Fault('invalid', 'its service processor does not show SNMP communities.');
+    throw new Fault('invalid', 'its BMC does not show SNMP communities.');
   }
   const [first] = listAt(protocols.body, 'SNMP', 'CommunityStrings');
   const kept = textAt(first, 'Name');
@@ -49,7 +49,7 @@ export const setVlan: SpWriter = async (target, { vlan = '' }, signal) => {
     throw new Fault('invalid', `vlan is a number from 1 to 4094, or off, not "${vlan}".`);
   }
   const port = await (await managementNetwork(target, signal)).port();
-  if (at(port.body, 'VLAN') === undefined) throw new Fault('invalid', 'its service processor has no VLAN settings.');
+  if (at(port.body, 'VLAN') === undefined) throw new Fault('invalid', 'its BMC has no VLAN settings.');
   await target.service.patch(port, { VLAN: off ? { VLANEnable: false } : { VLANEnable: true, VLANId: id } }, signal);
 };
 
@@ -117,7 +117,7 @@ async function verifyMove(
     () =>
       new Fault(
         'deadline',
-        `its service processor was told to move to ${address}, but does not answer there: ` +
+        `its BMC was told to move to ${address}, but does not answer there: ` +
           `${problem?.message ?? 'another Redfish service does.'} Its attribute bmc is unchanged.`,
       ),
     target.addressTimeout,
@@ -146,7 +146,7 @@ export const setAccount: SpWriter = async (target, { userid, username, password 
   }
   const accountService = await rootMember(service, 'AccountService', signal);
   const collection = linkAt(accountService?.body, 'Accounts');
-  if (collection === undefined) throw new Fault('invalid', 'its service processor does not show its accounts.');
+  if (collection === undefined) throw new Fault('invalid', 'its BMC does not show its accounts.');
   const accounts = await memberResources(service, collection, signal);
   const [member, wanted] = userid === undefined ? ['UserName', username] : ['Id', userid];
   const account = accounts.find(({ body }) => textAt(body, member) === wanted);
@@ -162,14 +162,14 @@ export const setAccount: SpWriter = async (target, { userid, username, password 
   if (userid !== undefined || username === undefined || password === undefined) {
     const which = userid === undefined ? `user "${username}"` : `userid ${userid}`;
     const ids = accounts.flatMap(({ body }) => textAt(body, 'Id') ?? []);
-    throw new Fault('invalid', `its service processor has no account for ${which}; its userids are ${ids.join(', ')}.`);
+    throw new Fault('invalid', `its BMC has no account for ${which}; its userids are ${ids.join(', ')}.`);
   }
   const created = { UserName: username, Password: password, RoleId: 'Administrator', Enabled: true };
   await service.act(collection, created, signal);
   return {};
 };
 
-/** From now on the service processor refuses what the node's attributes say. */
+/** From now on the BMC refuses what the node's attributes say. */
 function ownChanged(members: readonly string[]): readonly Line[] {
   const attributes = [
     ...(members.includes('UserName') ? ['bmcusername'] : []),

@@ -11,7 +11,7 @@ export interface Target {
   readonly service: RedfishService;
   /** How long a power command may take to reach its state, in milliseconds. */
   readonly powerTimeout: number;
-  /** How long a service processor may take to come up at a new address, in milliseconds. */
+  /** How long a BMC may take to come up at a new address, in milliseconds. */
   readonly addressTimeout: number;
   /** The last power limits of services that forget them when they are turned off, by address and path. */
   readonly limits: Map<string, number>;
@@ -112,5 +112,5 @@ const mostShown = 20;
 export function notOffered(what: string, offered: readonly string[]): Fault {
   const more = offered.length > mostShown ? ' and others' : '';
   const known = offered.length > 0 ? `; it has ${offered.slice(0, mostShown).join(', ')}${more}` : '';
-  return new Fault('invalid', `its service processor has no ${what}${known}.`);
+  return new Fault('invalid', `its BMC has no ${what}${known}.`);
 }

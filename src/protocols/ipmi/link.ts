@@ -10,7 +10,7 @@ export interface IpmiResponse {
 
 export type Privilege = 'user' | 'operator' | 'administrator';
 
-/** A management controller on a bus of the service processor: IPMI 2.0 6.13. */
+/** A management controller on a bus of the BMC: IPMI 2.0 6.13. */
 export interface Bridge {
   readonly channel: number;
   readonly address: number;
@@ -22,7 +22,7 @@ export interface IpmiRequest {
   readonly data?: Uint8Array;
   /** The logical unit it is for. Default: 0. */
   readonly lun?: number;
-  /** Another controller behind the service processor, which passes the request on. */
+  /** Another controller behind the BMC, which passes the request on. */
   readonly bridge?: Bridge;
   /** What the command needs; the session is raised to it if necessary. Default: user. */
   readonly privilege?: Privilege;
@@ -32,7 +32,7 @@ export interface IpmiRequest {
   readonly retryAfter?: number;
 }
 
-/** One service processor, reached over a session that is opened when needed. Requests of one link are sent one after another. */
+/** One BMC, reached over a session that is opened when needed. Requests of one link are sent one after another. */
 export interface IpmiLink {
   /** Resolves with any completion code; rejects with a Fault when no answer came or the session cannot be opened. */
   request(request: IpmiRequest, signal: AbortSignal): Promise<IpmiResponse>;
@@ -90,12 +90,12 @@ export const defaultPort = 623;
 const longest = { name: 16, password: 20, kg: 20 } as const;
 
 function problem({ address, port, username, password, kg, suites: wanted }: IpmiEndpoint): string | undefined {
-  if (address === '') return 'it has no address of a service processor.';
+  if (address === '') return 'it has no address of a BMC.';
   if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536)) {
-    return `the port ${port} of its service processor is not a number from 1 to 65535.`;
+    return `the port ${port} of its BMC is not a number from 1 to 65535.`;
   }
   if (username === '' || password === '') {
-    return 'it has no user name or no password for its service processor; an anonymous IPMI login is not made.';
+    return 'it has no user name or no password for its BMC; an anonymous IPMI login is not made.';
   }
   if (Buffer.byteLength(username) > longest.name) return `an IPMI user name has at most ${longest.name} bytes.`;
   if (Buffer.byteLength(password) > longest.password) return `an IPMI password has at most ${longest.password} bytes.`;

@@ -127,7 +127,7 @@ export function following(sequence: number): number {
   return sequence >= 0xffffffff ? 1 : sequence + 1;
 }
 
-/** IPMI 2.0 13.8: addresses of the service processor and of a remote console. */
+/** IPMI 2.0 13.8: addresses of the BMC and of a remote console. */
 const responder = 0x20;
 const requester = 0x81;
 
@@ -153,7 +153,7 @@ export const levels = { user: 2, operator: 3, administrator: 4 } as const;
 const app = 0x06;
 const sendMessage = 0x34;
 const closeSession = 0x3c;
-/** The service processor remembers who asked, and sends the answer on to us. */
+/** The BMC remembers who asked, and sends the answer on to us. */
 const tracked = 0x40;
 
 export const longestData = packetSize - sealOverhead - requestOverhead - bridgeOverhead;
@@ -196,7 +196,7 @@ export function hear(session: Session, packet: Buffer, request: IpmiRequest, seq
   return readResponse(message, request, sequence) ?? readBridged(message, request, sequence) ?? 'other';
 }
 
-/** An answer may come as it was on the bus, to the service processor, or inside the bridge's own, which may also say that it cannot. */
+/** An answer may come as it was on the bus, to the BMC, or inside the bridge's own, which may also say that it cannot. */
 function readBridged(message: Buffer, request: IpmiRequest, sequence: number): IpmiResponse | 'passed' | undefined {
   if (request.bridge === undefined) return undefined;
   const forwarded = readResponse(message, request, sequence, responder);

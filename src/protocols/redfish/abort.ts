@@ -5,7 +5,7 @@ export { onAbort } from '../../core/waiting.ts';
 
 export const abortFault: waiting.AbortWords = (signal) => {
   if (signal.reason instanceof Fault) return signal.reason;
-  return new Fault('deadline', 'its service processor did not finish in the time allowed.', { cause: signal.reason });
+  return new Fault('deadline', 'its BMC did not finish in the time allowed.', { cause: signal.reason });
 };
 
 export const unlessAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>

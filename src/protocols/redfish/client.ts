@@ -42,7 +42,7 @@ export class RedfishClient {
   readonly #connect: (endpoint: Endpoint) => Connection;
   /** As nodes use them, by node. */
   readonly #services = new Map<string, { readonly service: RedfishService; readonly account: string }>();
-  /** By address, port and account: nodes behind one service processor share its session. */
+  /** By address, port and account: nodes behind one BMC share its session. */
   readonly #connections = new Map<string, Connection>();
   readonly #open = new Set<Connection>();
   readonly #ending = new Set<Promise<void>>();

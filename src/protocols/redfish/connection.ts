@@ -271,7 +271,7 @@ export class Connection {
 const closedPlain = (where: string, cause: unknown): Fault =>
   new Fault(
     'unavailable',
-    `its service processor at ${where} closed the connection without an answer; its attribute bmctransport is http, and it may want TLS.`,
+    `its BMC at ${where} closed the connection without an answer; its attribute bmctransport is http, and it may want TLS.`,
     { cause },
   );
 

@@ -125,7 +125,7 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
     this.#controller = controller;
     const began = performance.now();
     this.#timer = setTimeout(() => {
-      this.#fail(new Unreachable(`its service processor did not answer within ${secondsSince(began)} s.`));
+      this.#fail(new Unreachable(`its BMC did not answer within ${secondsSince(began)} s.`));
     }, this.#limits.requestTimeout);
   }
 
@@ -139,7 +139,7 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
     // The array has been in the parser since the last answer, so that it is old: what it holds would stay until a full collection.
     if (Array.isArray(controller.rawHeaders)) controller.rawHeaders.length = 0;
     if (status < 200 && ++this.#informational > mostInformational) {
-      this.#fail(new Fault('garbled', `its service processor answers ${this.#what} with ${status} again and again.`));
+      this.#fail(new Fault('garbled', `its BMC answers ${this.#what} with ${status} again and again.`));
     }
   }
 
@@ -148,12 +148,12 @@ class Exchange implements Dispatcher.DispatchHandler, Abortable {
     const most = this.#message.large ? collectionSize : responseSize;
     const size = this.#body.length + chunk.length;
     if (size > most) {
-      this.#fail(new Fault('garbled', `its service processor answered ${this.#what} with more than ${most} bytes.`));
+      this.#fail(new Fault('garbled', `its BMC answered ${this.#what} with more than ${most} bytes.`));
       return;
     }
     const reserved = memory.grow(size, this.#reserved);
     if (reserved === undefined) {
-      this.#fail(new Fault('unavailable', 'too many service processors send large answers at once; try again later.'));
+      this.#fail(new Fault('unavailable', 'too many BMCs send large answers at once; try again later.'));
       return;
     }
     this.#reserved = reserved;

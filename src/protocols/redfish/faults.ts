@@ -51,8 +51,7 @@ export function refusal(attempt: Attempt, status: number, body: Json, retryAfter
   const { method, path, username, secrets } = attempt;
   const words = scrub(messagesOf(body), secrets);
   const said = words === '' ? '' : ` It says: ${words}`;
-  const refused = (sentence: string): Refusal =>
-    new Refusal('invalid', status, `its service processor ${sentence}${said}`);
+  const refused = (sentence: string): Refusal => new Refusal('invalid', status, `its BMC ${sentence}${said}`);
   if (status === 401) {
     return refused(
       `does not accept user "${username}" with the password given; ` +
@@ -62,7 +61,7 @@ export function refusal(attempt: Attempt, status: number, body: Json, retryAfter
   if (status === 403) return refused(`does not allow user "${username}" ${method} ${path}.`);
   if (status !== 429 && status !== 503) return refused(`answered ${status} to ${method} ${path}.`);
   const seconds = Number(retryAfter);
-  const sentence = `its service processor is busy and answered ${status} to ${method} ${path}; try again later.${said}`;
+  const sentence = `its BMC is busy and answered ${status} to ${method} ${path}; try again later.${said}`;
   const options = seconds > 0 && seconds < 3_600 ? { retryAfter: Math.ceil(seconds) } : {};
   return new Refusal('unavailable', status, sentence, options);
 }
@@ -90,10 +89,10 @@ export function transportFault(error: unknown, where: string): Fault {
   const fault = (kind: Fault['kind'], sentence: string): Fault => new Fault(kind, sentence, { cause: error });
   if (code === 'ECONNREFUSED') return unreachable(`nothing listens at ${where}; check its attributes bmc and bmcport.`);
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return unreachable(`the address of its service processor, ${where}, has no known IP address.`);
-  if (isUnreachable.test(code)) return unreachable(`its service processor at ${where} cannot be reached (${code}).`);
+    return unreachable(`the address of its BMC, ${where}, has no known IP address.`);
+  if (isUnreachable.test(code)) return unreachable(`its BMC at ${where} cannot be reached (${code}).`);
   if (certificateCodes.test(code))
-    return fault('invalid', `the certificate of its service processor at ${where} is not accepted: ${message}.`);
+    return fault('invalid', `the certificate of its BMC at ${where} is not accepted: ${message}.`);
   const answers = `what answers at ${where}`;
   const set = (transport: string): string => `its attribute bmctransport to ${transport}`;
   if (oldVersions.test(code))
@@ -117,9 +116,8 @@ export function transportFault(error: unknown, where: string): Fault {
     return fault('garbled', `${answers} does not speak HTTP.`);
   if (message === 'bad response' || message === 'bad upgrade')
     return fault('garbled', `${answers} sent something that is no answer to what was asked.`);
-  if (isBroken(error))
-    return fault('unavailable', `its service processor at ${where} closed the connection without an answer.`);
-  return fault('garbled', `the exchange with its service processor at ${where} failed: ${message}.`);
+  if (isBroken(error)) return fault('unavailable', `its BMC at ${where} closed the connection without an answer.`);
+  return fault('garbled', `the exchange with its BMC at ${where} failed: ${message}.`);
 }
 
 /** The other side ended the connection, e.g. a kept one it had grown tired of. */

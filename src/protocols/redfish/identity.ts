@@ -51,7 +51,7 @@ export class Identity {
     const remedy = this.#trust.howToForget ? ` (${this.#trust.howToForget(key)})` : '';
     throw new Fault(
       'invalid',
-      `the certificate of its service processor at ${this.#where} has changed, and nothing was sent to it. ` +
+      `the certificate of its BMC at ${this.#where} has changed, and nothing was sent to it. ` +
         `The SHA-256 fingerprint known since first use is ${known}, the one shown now is ${shown}. ` +
         `If the change is expected (a new board, a new certificate), remove the fingerprint stored for ${key}${remedy}; ` +
         'the next request then accepts the new one.',

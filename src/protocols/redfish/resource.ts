@@ -25,7 +25,7 @@ export interface Resource {
   readonly etag: string | undefined;
 }
 
-const nameOf = (path: string): string => `what its service processor answered to GET ${path}`;
+const nameOf = (path: string): string => `what its BMC answered to GET ${path}`;
 
 export function resourceIn(path: string, reply: Reply): Resource {
   return resource(path, reply, parseResource(reply.bytes, nameOf(path)));

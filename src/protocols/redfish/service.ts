@@ -72,7 +72,7 @@ export class RedfishService {
     if (!outdated.has(second.status)) return this.#finish('PATCH', path, change, second, signal);
     throw new Fault(
       'invalid',
-      `its service processor refused to change ${path} twice, because it had changed since it was read (${second.status}); ` +
+      `its BMC refused to change ${path} twice, because it had changed since it was read (${second.status}); ` +
         'nothing was changed, try again later.',
     );
   }
@@ -146,7 +146,7 @@ export class RedfishService {
 /** Fails if what the change names is neither as it was read nor as it is wanted. */
 function refuseForeign(read: Resource, now: Resource, change: Json): void {
   if (read === now || isSameIn(read.body, now.body, change) || isSet(now.body, change)) return;
-  throw new Fault('invalid', `somebody else has changed ${read.path} of its service processor meanwhile; try again.`);
+  throw new Fault('invalid', `somebody else has changed ${read.path} of its BMC meanwhile; try again.`);
 }
 
 /** The secrets in what we send ourselves. */
@@ -179,16 +179,13 @@ class Errand {
   checkTime(): void {
     if (performance.now() - this.#began < this.#time) return;
     const seconds = this.#time / 1_000;
-    throw new Fault(
-      'deadline',
-      `its service processor answered, but had not told all there was to ask after ${seconds} s.`,
-    );
+    throw new Fault('deadline', `its BMC answered, but had not told all there was to ask after ${seconds} s.`);
   }
 
   received(reply: Reply): Reply {
     this.#received += reply.bytes.length;
     if (this.#received <= this.#commandSize) return reply;
-    throw new Fault('garbled', `its service processor sent more than ${this.#commandSize} bytes for one command.`);
+    throw new Fault('garbled', `its BMC sent more than ${this.#commandSize} bytes for one command.`);
   }
 }
 
@@ -217,10 +214,7 @@ async function finishTask(
             .flatMap((item) => textAt(item, 'Message') ?? [])
             .join(' '),
       );
-      throw new Fault(
-        'invalid',
-        `its service processor could not carry out ${what} (${state ?? reply.status}). ${said}`.trim(),
-      );
+      throw new Fault('invalid', `its BMC could not carry out ${what} (${state ?? reply.status}). ${said}`.trim());
     }
     if (state === 'Completed' || (state === undefined && reply.status !== 202)) return;
     const asked = Number(header(reply, 'retry-after')) * 1_000;

@@ -62,10 +62,7 @@ async function openedSession(
     return basic;
   }
   if (session === undefined) {
-    throw new Fault(
-      'garbled',
-      'its service processor opened a session without saying where, so it could not be closed.',
-    );
+    throw new Fault('garbled', 'its BMC opened a session without saying where, so it could not be closed.');
   }
   return { headers: [...plainHeaders, 'x-auth-token', token], session };
 }
@@ -90,7 +87,7 @@ export function readable(reply: Reply): Json {
 
 const maximumKept = 10_000;
 
-/** A refused account is not tried again for a while: service processors lock accounts after a few wrong passwords. */
+/** A refused account is not tried again for a while: BMCs lock accounts after a few wrong passwords. */
 export class LoginBrake {
   readonly #milliseconds: number;
   readonly #key = randomBytes(32);

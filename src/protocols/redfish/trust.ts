@@ -137,20 +137,18 @@ function opening(
     const now = performance.now();
     const left = began + timeout + pace.extra(timeout, now) - now;
     if (left >= 1) timer = setTimeout(expire, left);
-    else finish(new Unreachable(`its service processor at ${where} did not answer within ${secondsSince(began)} s.`));
+    else finish(new Unreachable(`its BMC at ${where} did not answer within ${secondsSince(began)} s.`));
   };
   let timer = setTimeout(expire, timeout);
   socket.setNoDelay(true).setKeepAlive(true, 60_000);
   socket.on('error', (error) => finish(transportFault(error, where)));
-  socket.once('close', () =>
-    finish(new Fault('unavailable', `its service processor at ${where} closed the connection.`)),
-  );
+  socket.once('close', () => finish(new Fault('unavailable', `its BMC at ${where} closed the connection.`)));
   return finish;
 }
 
 /** How often it is looked, in milliseconds. */
 const interval = 1_000;
-/** Bytes within that time: several of the largest collections, and more than the network of a service processor carries. */
+/** Bytes within that time: several of the largest collections, and more than the network of a BMC carries. */
 const most = 32 * 1024 * 1024;
 
 /** Sockets with where they lead, and how many bytes had come when they were last looked at. */

@@ -86,7 +86,7 @@ export const hardware: Endpoint[] = [
     command: rpower,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), action: 'stat' }),
-    summary: 'The power state of nodes, read from their service processors.',
+    summary: 'The power state of nodes, read from their BMCs.',
     example: { reply: { n1: { power: 'on' } } },
   }),
   endpoint('PUT /nodes/{noderange}/power', {
@@ -127,16 +127,16 @@ export const hardware: Endpoint[] = [
     command: rspconfig,
     reply: 'attributes',
     args: (input) => ({ range: rangeOf(input), attribute: processorSetting(input) }),
-    summary: 'A setting of the service processors: ip, netmask, gateway, vlan, community and others.',
+    summary: 'A setting of the BMCs: ip, netmask, gateway, vlan, community and others.',
     example: { path: '/nodes/n1/sp/ip', reply: { n1: { 'BMC IP': '127.10.0.1' } } },
   }),
   endpoint('PUT /nodes/{noderange}/sp/{attribute}', {
     command: rspconfig,
     body: anyMembers('the attribute and its value, or value alone'),
     args: (input) => ({ ...nodesOf(input), attribute: processorSetting(input), set: processorSettings(input) }),
-    summary: 'Change a setting of the service processors.',
+    summary: 'Change a setting of the BMCs.',
     description:
-      'With a new ip the service processor is looked for at its new address, and the attribute bmc of the node follows if it was the old address, as the node’s own value even where a group gave it; what was done, or has to be done where it is a name, is told with debug=1 and in the result of the run.',
+      'With a new ip the BMC is looked for at its new address, and the attribute bmc of the node follows if it was the old address, as the node’s own value even where a group gave it; what was done, or has to be done where it is a name, is told with debug=1 and in the result of the run.',
     example: { path: '/nodes/n1/sp/community', body: { value: 'private' } },
   }),
   endpoint('GET /nodes/{noderange}/nextboot', {

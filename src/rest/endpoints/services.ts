@@ -44,7 +44,7 @@ export const services: Endpoint[] = [
     reply: 'list',
     args: discovery,
     secretsInPath: true,
-    summary: 'Service processors in an address range, by IPMI presence ping and Redfish.',
+    summary: 'BMCs in an address range, by IPMI presence ping and Redfish.',
     description:
       'With bmcuser and bmcpw each is asked for its model, serial number and MAC address; no other password is tried. Several ranges are separated by ";". Each line is: address, model, serial number, user, nothing, kind of node, kind of hardware, MAC address and, if it would not say more, why; a comma within one of these is shown as ";".',
     example: {
@@ -69,7 +69,7 @@ export const services: Endpoint[] = [
     reply: 'list',
     args: check,
     secretsInPath: true,
-    summary: 'Whether the service processor at an address accepts an account.',
+    summary: 'Whether the BMC at an address accepts an account.',
     example: {
       path: '/services/checkbmcauth/127.10.0.1/bmcuser=admin,bmcpw=PASSWORD',
       reply: ['127.10.0.1: the account is accepted.'],

@@ -115,10 +115,10 @@ const uuidOf = (text: string): string => {
   return /^[0-9a-f]{32}$/.test(digits) ? digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-') : '';
 };
 
-/** Addresses that service processors have before anybody has given them one. */
+/** Addresses that BMCs have before anybody has given them one. */
 const factory = /^(192\.168\.[23]\.14[4-9]$|169\.254\.|127\.|0\.)/;
 
-/** The addresses of a service processor with two ports, each with its number in the list; unused ports are left out. */
+/** The addresses of a BMC with two ports, each with its number in the list; unused ports are left out. */
 export function portsOf({ address, addresses }: Device): (readonly [address: string, port: number])[] {
   const listed = addresses.includes(address) || !isIPv4(address) ? addresses : [address];
   const ports = listed.flatMap((each, i) =>

@@ -33,7 +33,7 @@ export const kinds = {
   xcc: { name: 'xcc', ...server, services: [`${lenovo}:lenovo-xclarity-controller`] },
   smm: { name: 'smm', ...server, services: ['service:lenovo-smm', 'service:lenovo-smm2'] },
   redfish: { name: 'redfish', ...server, mgt: 'redfish', services: [] },
-  // These two announce nothing: their service processors and power controllers do it for them.
+  // These two announce nothing: their BMCs and power controllers do it for them.
   cec: { name: 'cec', ...power, mgt: 'fsp', services: [] },
   frame: { name: 'frame', ...power, mgt: 'bpa', services: [] },
 } as const satisfies Record<string, Kind>;

@@ -30,7 +30,7 @@ export class KnownNodes {
     return this.#addresses.get(address);
   }
 
-  /** The node whose service processor has this address. */
+  /** The node whose BMC has this address. */
   byProcessor(address: string): string | undefined {
     return this.#processors.get(address);
   }

@@ -25,7 +25,7 @@ export function definitionsOf(devices: readonly Device[], surroundings: Surround
       : [deviceDefinition(device, surroundings)];
     for (const { name, address, attributes } of definitions) {
       const other = found.get(name);
-      // A node's service processor may have announced itself in two ways.
+      // A node's BMC may have announced itself in two ways.
       if (other && other['bmc'] === attributes['bmc'] && known.byProcessor(address) === name) continue;
       put(found, other && name !== address ? `${name}-${address}` : name, attributes);
     }
@@ -49,7 +49,7 @@ const machineKey = ({ kind, mtm, serial }: Device): string => [kind.name, mtm, s
 const serverName = (mtm: string, serial: string): string =>
   `Server-${mtm}-SN${serial}`.replaceAll(/[^A-Za-z0-9_-]/g, '-');
 
-/** Machines and frames, which are known by their service processors and power controllers only. Frames come first: machines name them. */
+/** Machines and frames, which are known by their BMCs and power controllers only. Frames come first: machines name them. */
 function machinesOf(devices: readonly Device[], known: KnownNodes): Map<string, Machine> {
   const machines = new Map<string, Machine>();
   for (const [part, kind] of [

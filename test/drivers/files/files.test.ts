@@ -36,7 +36,7 @@ afterAll(async () => {
 const results = async <Args>(...[command, args]: Parameters<typeof cluster.run<Args>>) =>
   nodeResultsOf(await cluster.run(command, args));
 
-test('a driver that is no service processor reads its own attributes and takes several commands at once', async () => {
+test('a driver that is no BMC reads its own attributes and takes several commands at once', async () => {
   expect(await results(rpower, { range: 'vm[0-39]', action: 'on' })).toEqual(
     expect.arrayContaining([{ node: 'vm0', value: { power: 'on' } }]),
   );

@@ -12,7 +12,7 @@ const compact = Buffer.alloc(32);
 compact.set([0, 0, 0x51, 0x02, 27], 0);
 compact[23] = 0x0f;
 
-/** A service processor that has so many sensor records and log entries, each pointing to the next. */
+/** A BMC that has so many sensor records and log entries, each pointing to the next. */
 function full(records: number, entries: number, pause = async (_signal: AbortSignal): Promise<void> => {}): IpmiLink {
   const follower = (id: number, last: number): number[] => uint16(id + 1 >= last ? 0xffff : id + 1);
   const answer = ({ command, data = Buffer.alloc(0) }: IpmiRequest): number[] => {

@@ -75,6 +75,6 @@ test('hardware without DCMI says so', async () => {
 test('hardware that takes a boot device and drops its valid bit is found out', async () => {
   const { nextBoot } = connect(stock.addresses[0]!, 'administrator', oldDriver);
   expect(await nextBoot?.set('net', { persistent: false, mode: undefined }, signal)).toBe(
-    'Network (its service processor took the device, but shows the override as inactive)',
+    'Network (its BMC took the device, but shows the override as inactive)',
   );
 });

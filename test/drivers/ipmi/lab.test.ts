@@ -308,7 +308,7 @@ describe('energy', () => {
   });
 });
 
-describe('service processor', () => {
+describe('BMC', () => {
   test.each([
     ['ip', { 'BMC IP': '127.30.0.1' }],
     ['netmask', { 'BMC Netmask': '255.0.0.0' }],

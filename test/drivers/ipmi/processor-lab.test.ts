@@ -11,7 +11,7 @@ import { ipmitool } from './ipmitool.ts';
 const account = labAccounts.administrator;
 const { signal } = new AbortController();
 let lab: BmcLab;
-/** The same service processors by GUID and MAC address, at other addresses. */
+/** The same BMCs by GUID and MAC address, at other addresses. */
 let twins: BmcLab;
 let stock: BmcLab;
 let driver: Driver;
@@ -62,7 +62,7 @@ describe('what is set is read back', () => {
       .set(settings, signal)
       .catch((thrown: unknown) => thrown);
     const dropped = (attribute: string, wanted: string, found: string): string =>
-      `its service processor accepted ${attribute} but did not keep it: wanted "${wanted}", found "${found}".`;
+      `its BMC accepted ${attribute} but did not keep it: wanted "${wanted}", found "${found}".`;
     expect(error).toMatchObject({
       kind: 'invalid',
       sentences: [
@@ -84,17 +84,13 @@ describe('what is set is read back', () => {
   });
 });
 
-test('what a service processor does not have is called by its name', async () => {
+test('what a BMC does not have is called by its name', async () => {
   const { serviceProcessor } = at(stock.addresses[0]!);
   await expect(serviceProcessor.get('garp', signal)).rejects.toThrow(
-    'its service processor does not have the setting garp (interval of gratuitous ARPs).',
+    'its BMC does not have the setting garp (interval of gratuitous ARPs).',
   );
-  await expect(serviceProcessor.get('snmpdest', signal)).rejects.toThrow(
-    'its service processor has no SNMP destination 1.',
-  );
-  await expect(processor(0).get('snmpdest9', signal)).rejects.toThrow(
-    'its service processor has no SNMP destination 9.',
-  );
+  await expect(serviceProcessor.get('snmpdest', signal)).rejects.toThrow('its BMC has no SNMP destination 1.');
+  await expect(processor(0).get('snmpdest9', signal)).rejects.toThrow('its BMC has no SNMP destination 9.');
 });
 
 describe('a move', () => {
@@ -106,7 +102,7 @@ describe('a move', () => {
 
   test('to where another one with the same account answers is told', async () => {
     await expect(processor(2).set({ ip: lab.addresses[3]! }, signal)).rejects.toThrow(
-      /told to use the address 127\.115\.0\.4, but another service processor answers there \(GUID \S+ instead of \S+\)/,
+      /told to use the address 127\.115\.0\.4, but another BMC answers there \(GUID \S+ instead of \S+\)/,
     );
   });
 });

@@ -4,7 +4,7 @@ import type { IpmiLink } from '../../../src/protocols/ipmi/link.ts';
 
 export const access = { node: 'n1', address: '10.0.0.1', port: undefined, username: 'admin', password: 'secret' };
 
-/** The capabilities of a node whose service processor is this link. */
+/** The capabilities of a node whose BMC is this link. */
 export function over(
   link: IpmiLink,
   options: Partial<IpmiDriverOptions> = {},

@@ -63,10 +63,7 @@ test('settings that are no LAN parameters', () => {
 });
 
 test.each([
-  [
-    { ntp: '10.0.0.1' },
-    /"ntp" cannot be set on an IPMI service processor; known: alert, backupgateway, community, garp/,
-  ],
+  [{ ntp: '10.0.0.1' }, /"ntp" cannot be set on an IPMI BMC; known: alert, backupgateway, community, garp/],
   [{ snmpdest16: '10.0.0.1' }, /"snmpdest16" cannot be set/],
   [{ __proto__x: '1' }, /cannot be set/],
   [{ ip: '10.0.0' }, /"10.0.0" of ip is not an IPv4 address/],
@@ -98,7 +95,7 @@ test.each([
   [{}, []],
   [{ address: '' }, [/attribute bmc/]],
   [{ address: '127.140.0.010' }, [/^its attribute bmc is wrong: "127\.140\.0\.010" is neither/]],
-  [{ username: '', password: '' }, [/^it has no user name and no password for its service processor: set/]],
+  [{ username: '', password: '' }, [/^it has no user name and no password for its BMC: set/]],
   [{ username: '' }, [/no user name for/]],
   [{ password: '' }, [/no password for/]],
   [{ username: 'a name beyond sixteen' }, [/at most 16 bytes/]],
@@ -132,7 +129,7 @@ test.each([
   ['with both', own],
   ['with its GUID alone', { ...own, mac: undefined }],
   ['with its MAC address alone', { ...own, guid: undefined }],
-])('a new address counts when the service processor answers there %s', async (_how, identity) => {
+])('a new address counts when the BMC answers there %s', async (_how, identity) => {
   const asked: string[] = [];
   const link = scriptedLink(moves);
   const identityAt = async (address: string) => (asked.push(address) > 1 ? identity : await nowhere());
@@ -141,7 +138,7 @@ test.each([
   expect(link.left()).toBe(0);
 });
 
-const told = 'its service processor was told to use the address 10.0.0.99';
+const told = 'its BMC was told to use the address 10.0.0.99';
 const other = 'D6117DE9-A276-A77B-72A7-000000000001';
 
 test.each([
@@ -158,19 +155,19 @@ test.each([
     'another GUID',
     async () => ({ ...own, guid: other }),
     'invalid',
-    `${told}, but another service processor answers there (GUID ${other} instead of ${own.guid}).`,
+    `${told}, but another BMC answers there (GUID ${other} instead of ${own.guid}).`,
   ],
   [
     'another MAC address',
     async () => ({ guid: undefined, mac: '02:bc:00:00:00:02' }),
     'invalid',
-    `another service processor answers there (MAC address 02:bc:00:00:00:02 instead of ${own.mac}).`,
+    `another BMC answers there (MAC address 02:bc:00:00:00:02 instead of ${own.mac}).`,
   ],
   [
     'nothing to know it by',
     async () => ({ guid: undefined, mac: undefined }),
     'invalid',
-    `another service processor answers there (without its GUID ${own.guid}).`,
+    `another BMC answers there (without its GUID ${own.guid}).`,
   ],
 ])('a new address with %s is reported', async (_what, identityAt, kind, sentence) => {
   const { serviceProcessor } = over(scriptedLink(moves), { identityAt, addressTimeout: 50 });
@@ -212,11 +209,11 @@ test('hardware that falls silent after a setting is reported', async () => {
 test('settings the hardware does not have are called by names an administrator knows', async () => {
   const garp = scriptedLink([channel, ...lock, { request: '0c 01 01 0b 04', code: 0x80 }, unlock[1]!]);
   await expect(over(garp).serviceProcessor.set({ garp: '2' }, patient)).rejects.toThrow(
-    'its service processor refused to set its interval of gratuitous ARPs: it does not have this setting (code 80h).',
+    'its BMC refused to set its interval of gratuitous ARPs: it does not have this setting (code 80h).',
   );
   const trap = scriptedLink([channel, ...lock, { request: '0c 01 01 12 01000500', code: 0x80 }, unlock[1]!]);
   await expect(over(trap).serviceProcessor.set({ snmpdest: '10.0.0.9' }, patient)).rejects.toThrow(
-    'its service processor refused to set its SNMP destination: it does not have this setting (code 80h).',
+    'its BMC refused to set its SNMP destination: it does not have this setting (code 80h).',
   );
 });
 
@@ -240,13 +237,13 @@ test('an address it has already, and DHCP', async () => {
   expect([same.left(), dhcp.left()]).toEqual([0, 0]);
 });
 
-test('what a service processor has not is a clear error', async () => {
+test('what a BMC has not is a clear error', async () => {
   const garp = scriptedLink([channel, { request: '0c 02 01 0b 0000', code: 0x80 }]);
   await expect(over(garp).serviceProcessor.get('garp', patient)).rejects.toThrow(
-    'its service processor does not have the setting garp (interval of gratuitous ARPs).',
+    'its BMC does not have the setting garp (interval of gratuitous ARPs).',
   );
   await expect(over(scriptedLink([])).serviceProcessor.get('ntp', patient)).rejects.toThrow(
-    /"ntp" cannot be read from an IPMI service processor; known: ip, netmask/,
+    /"ntp" cannot be read from an IPMI BMC; known: ip, netmask/,
   );
 });
 
@@ -291,7 +288,7 @@ test.each([
     { request: '0c 02 01 13 0100', ...step },
   ]);
   const got = over(link).serviceProcessor.get('snmpdest', patient);
-  if ('code' in step) await expect(got).rejects.toThrow('its service processor has no SNMP destination 1.');
+  if ('code' in step) await expect(got).rejects.toThrow('its BMC has no SNMP destination 1.');
   else expect(await got).toEqual({ 'SP SNMP Destination 1': '0.0.0.0' });
 });
 
@@ -313,7 +310,7 @@ test('unknown energy attributes are refused with the known ones', async () => {
   await expect(energy.set('cappingmin', '5', patient)).rejects.toThrow(/cannot be set on IPMI/);
 });
 
-test('a limit the service processor changed is reported', async () => {
+test('a limit the BMC changed is reported', async () => {
   const limit = (watts: string) => ({ request: '2c 03 dc 0000', data: `dc 0000 00 ${watts} e8030000 0000 0100` });
   const link = scriptedLink([
     limit('f401'),
@@ -337,9 +334,9 @@ test('a part of the inventory that cannot be read hides no other', async () => {
     { request: '06 08', code: 0xc1 },
   ]);
   expect(await over(link).inventory.read(['serial', 'firm', 'guid'], patient)).toEqual({
-    System: expect.stringMatching(/^cannot be read: its service processor refused Read FRU Data/),
+    System: expect.stringMatching(/^cannot be read: its BMC refused Read FRU Data/),
     'BMC Firmware': '2.15',
-    'UUID/GUID': expect.stringMatching(/^cannot be read: its service processor refused Get Device GUID/),
+    'UUID/GUID': expect.stringMatching(/^cannot be read: its BMC refused Get Device GUID/),
   });
 });
 
@@ -347,7 +344,7 @@ test('a boot override whose valid bit is dropped is told, and that the device wa
   const flags = { request: '00 09 05 00 00', data: '01 05 0004000000' };
   const link = scriptedLink([keep, start, { request: '00 08 05 80 04 000000' }, ...finish, flags]);
   expect(await over(link).nextBoot.set('net', { persistent: false, mode: undefined }, patient)).toBe(
-    'Network (its service processor took the device, but shows the override as inactive)',
+    'Network (its BMC took the device, but shows the override as inactive)',
   );
 });
 

@@ -53,7 +53,7 @@ describe('power', () => {
   });
 });
 
-describe('the service processor itself', () => {
+describe('the BMC itself', () => {
   it('says whether it is ready', async () => {
     const { controller } = of(newer).power;
     expect(await controller!.state(signal)).toBe('BMC Ready');

@@ -219,7 +219,7 @@ describe('power capping', () => {
   });
 });
 
-describe('the service processor', () => {
+describe('the BMC', () => {
   it.each([...servers, enclosure])('%i is set and read', async (index) => {
     const { serviceProcessor } = of(index);
     expect(await serviceProcessor.get('ip', signal)).toEqual({ 'BMC IP': lab.addresses[index] });
@@ -269,7 +269,7 @@ describe('what goes wrong', () => {
   it('is told of a wrong password, without the password', async () => {
     await expect(of(faulty, { password: 'wr0ng' }).power.state(signal)).rejects.toMatchObject({
       kind: 'invalid',
-      message: expect.stringMatching(/^its service processor does not accept user "admin"(?!.*wr0ng)/),
+      message: expect.stringMatching(/^its BMC does not accept user "admin"(?!.*wr0ng)/),
     });
   });
 

@@ -105,7 +105,7 @@ describe('a password', () => {
   });
 });
 
-describe('a service processor that is told another address', () => {
+describe('a BMC that is told another address', () => {
   it('is found there, which the user hears', async () => {
     const address = '127.112.0.200';
     expect(await of(moving).serviceProcessor.set({ ip: address }, signal)).toEqual({ 'BMC IP': address });
@@ -122,7 +122,7 @@ describe('a service processor that is told another address', () => {
   });
 });
 
-describe('a service processor that is known by a name', () => {
+describe('a BMC that is known by a name', () => {
   it('is found at the address it is told', async () => {
     const local = await startRedfish({ count: 1, prefix: '127.0', port: 8_451, kinds: ['plain'] });
     try {
@@ -150,11 +150,11 @@ it('a community that is not kept is not repeated', async () => {
   target.service.patch = async () => {};
   const processor = redfishServiceProcessor(target);
   await expect(processor.set({ community: 'Pr1vate' }, signal)).rejects.toMatchObject({
-    message: 'its service processor accepted community but did not keep it.',
+    message: 'its BMC accepted community but did not keep it.',
   });
 });
 
-it('nodes behind one service processor are switched over one session', async () => {
+it('nodes behind one BMC are switched over one session', async () => {
   const { sessionsOpened } = await lab.state(sparse);
   for (const node of ['a', 'b', 'c']) expect(await of(sparse, { node }).power.state(signal)).toBe('off');
   expect((await lab.state(sparse)).sessionsOpened).toBe(sessionsOpened + 1);

@@ -293,7 +293,7 @@ describe('what boots next', () => {
     delete (tree[system]!['Boot'] as Record<string, unknown>)['BootSourceOverrideMode'];
     const { target, patches } = treeTarget(tree);
     expect(await redfishCapabilities(target).nextBoot.set('hd', { persistent: false, mode: 'uefi' }, signal)).toBe(
-      'Hard Drive (its service processor has no boot mode to set)',
+      'Hard Drive (its BMC has no boot mode to set)',
     );
     expect(patches[0]![1]).toEqual({ Boot: { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Hdd' } });
   });
@@ -403,7 +403,7 @@ describe('power capping', () => {
   });
 });
 
-describe('the service processor', () => {
+describe('the BMC', () => {
   const spOf = (tree = serverTree()) => {
     const made = treeTarget(tree);
     return { ...made, sp: redfishServiceProcessor(made.target, openbmcSpReaders, openbmcSpWriters) };

@@ -53,7 +53,7 @@ export async function placeRamdisk(directory: string): Promise<void> {
 }
 
 /**
- * Puts a kernel with the drivers of real machines and its RAM disk into a directory: that of the images has none for service processors.
+ * Puts a kernel with the drivers of real machines and its RAM disk into a directory: that of the images has none for BMCs.
  * The package is fetched once, and kept.
  */
 export async function placeFullRamdisk(directory: string): Promise<void> {

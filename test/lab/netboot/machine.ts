@@ -16,7 +16,7 @@ export interface BootHardware {
   readonly disk?: number;
   /** What its node is defined with besides; without a MAC address nobody knows the machine. */
   readonly attributes?: Readonly<Record<string, string>>;
-  /** Its service processor cannot be asked from inside; on PCs it can. */
+  /** Its BMC cannot be asked from inside; on PCs it can. */
   readonly hidesProcessor?: boolean;
   /** The loader that DHCP sends it to, as nodes are defined; that of its firmware if absent. */
   readonly netboot?: string;

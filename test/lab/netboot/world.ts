@@ -62,7 +62,7 @@ const leftOut = [
 const sendNow = (server: TestServer, { method, path, body }: AdminRequest): Promise<unknown> =>
   server.ok(method, path, body);
 
-/** Where the service processors are, inside the network. */
+/** Where the BMCs are, inside the network. */
 const bmcs = '127.77';
 
 export const machineName = (index: number): string => `n${index + 1}`;

@@ -18,7 +18,7 @@ export interface LogEntry {
   readonly message: string;
 }
 
-/** One simulated service processor with the machine behind it. */
+/** One simulated BMC with the machine behind it. */
 export interface Bmc {
   readonly index: number;
   readonly kind: RedfishKind;
@@ -148,7 +148,7 @@ export function makeBmc({ index, kind, address, powerDelay, sessionLimit }: BmcO
     redundant: true,
     move: () => {},
   };
-  addLog(bmc, 'The service processor has started.', 'OK', '2026-01-05T06:07:08Z');
+  addLog(bmc, 'The BMC has started.', 'OK', '2026-01-05T06:07:08Z');
   addLog(bmc, 'Power supply 1 has lost its input.', 'Critical', '2026-01-05T06:08:09+00:00');
   addLog(bmc, 'Power supply 1 has its input back.', 'OK', '2026-01-05T06:09:10+00:00');
   return bmc;

@@ -30,7 +30,7 @@ export interface RedfishFaults {
   readonly forgetful?: boolean;
   /** `quiesced`: the host has stopped in an error. `chassis`: only the chassis has power. */
   readonly host?: 'quiesced' | 'chassis' | false;
-  /** The service processor says that it is still starting. */
+  /** The BMC says that it is still starting. */
   readonly starting?: boolean;
 }
 

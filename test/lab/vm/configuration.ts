@@ -31,7 +31,7 @@ export const talkerArguments = (machine: Machine): string[] => {
 
 export const machineMac = (index: number): string => `52:54:00:bc:01:${index.toString(16).padStart(2, '0')}`;
 
-/** What belongs to its service processor: the serial line, the monitor, and on PCs the way from inside unless that is closed. */
+/** What belongs to its BMC: the serial line, the monitor, and on PCs the way from inside unless that is closed. */
 export function serviceArguments({ address, directory }: Machine, isPc = true, isOpen = true): string[] {
   const serial = `-chardev socket,id=serial,host=${address},port=${ports.serial},server=on,wait=off,telnet=on,logfile=${directory}/serial.log,logappend=on`;
   const monitor = `-qmp unix:${directory}/qmp,server=on,wait=off`;

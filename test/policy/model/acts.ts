@@ -17,7 +17,7 @@ export function actedOutside(
     const node = nodeAt(address);
     if (followed.has(address)) return [];
     if (node !== undefined && asked.some((each) => mayOn(policy, each, node))) return [];
-    // A search for service processors is about no node.
+    // A search for BMCs is about no node.
     if (request.row.command.name === 'bmcdiscover' && asked.some((each) => mayAtAll(policy, each))) return [];
     return `${address}, the machine of ${node ?? 'nobody here'}, was spoken to`;
   });

@@ -123,9 +123,7 @@ describe('a cold request', () => {
     };
     const request = world.request();
     await world.run(20);
-    expect(faultOf(request).message).toBe(
-      'its service processor at 192.0.2.1 does not accept IPMI cipher suite 17 (status 11h).',
-    );
+    expect(faultOf(request).message).toBe('its BMC at 192.0.2.1 does not accept IPMI cipher suite 17 (status 11h).');
     expect(world.kinds).toEqual(['open', 'open']);
   });
 
@@ -299,7 +297,7 @@ describe('a BMC that does not answer', () => {
     await world.run(20);
     for (const one of requests) {
       expect(faultOf(one)).toBeInstanceOf(Unreachable);
-      expect(faultOf(one).message).toBe('its service processor at 192.0.2.1 did not answer within 5 s.');
+      expect(faultOf(one).message).toBe('its BMC at 192.0.2.1 did not answer within 5 s.');
     }
     expect(world.claimed.size).toBe(0);
     expect(world.retired).toBe(1);
@@ -317,7 +315,7 @@ describe('a BMC that does not answer', () => {
     const request = world.request();
     world.conversation.unreachable(Object.assign(new Error('no way'), { code: 'ENETUNREACH' }));
     await world.run(1);
-    expect(faultOf(request).message).toBe('its service processor at 192.0.2.1 cannot be reached (ENETUNREACH).');
+    expect(faultOf(request).message).toBe('its BMC at 192.0.2.1 cannot be reached (ENETUNREACH).');
   });
 });
 
@@ -461,7 +459,7 @@ describe('privileges', () => {
     const request = world.request({ ...chassisStatus, privilege: 'administrator' });
     await world.run(50);
     expect(faultOf(request).message).toBe(
-      'its service processor at 192.0.2.1 refuses the user "oper" the privilege level administrator that the command needs.',
+      'its BMC at 192.0.2.1 refuses the user "oper" the privilege level administrator that the command needs.',
     );
     expect(world.sent).toHaveLength(count);
   });
@@ -493,11 +491,7 @@ describe('a login that fails', () => {
   test.each([
     ['open', 0x01, 'refuses the login: all its sessions are taken (01h)'],
     ['rakp1', 0x0d, 'the user "admin" or the password is wrong'],
-    [
-      'rakp3',
-      0x0f,
-      'the user "admin" or the password is wrong for its service processor at 192.0.2.1, or its key K_g is',
-    ],
+    ['rakp3', 0x0f, 'the user "admin" or the password is wrong for its BMC at 192.0.2.1, or its key K_g is'],
     ['rakp1', 0x12, 'refuses the login (status 12h)'],
     ['rakp1', 0x0a, 'has no privilege over the network (0Ah)'],
   ])('because %s is refused with %i', async (kind, status, text) => {
@@ -528,9 +522,7 @@ describe('a login that fails', () => {
     world = new World({ password: 'wrong' });
     const request = world.request();
     await world.run(50);
-    expect(faultOf(request).message).toBe(
-      'the user "admin" or the password is wrong for its service processor at 192.0.2.1.',
-    );
+    expect(faultOf(request).message).toBe('the user "admin" or the password is wrong for its BMC at 192.0.2.1.');
     expect(world.bmc.sessions.size).toBe(0);
     expect(world.kinds).toEqual(['open', 'rakp1', 'rakp3']);
   });
@@ -622,7 +614,7 @@ describe('ending', () => {
       await world.run(1_000 * seconds - 1_001);
       expect(request.outcome).toBeUndefined();
       await world.run(2);
-      expect(faultOf(request).message).toBe(`its service processor at 192.0.2.1 did not answer within ${seconds} s.`);
+      expect(faultOf(request).message).toBe(`its BMC at 192.0.2.1 did not answer within ${seconds} s.`);
     },
   );
 
@@ -632,7 +624,7 @@ describe('ending', () => {
     world.out = () => [];
     const request = world.request();
     await world.run(5_001);
-    expect(faultOf(request).message).toBe('its service processor at 192.0.2.1 did not answer within 5 s.');
+    expect(faultOf(request).message).toBe('its BMC at 192.0.2.1 did not answer within 5 s.');
   });
 
   test('an idle session is closed, and nothing is left', async () => {

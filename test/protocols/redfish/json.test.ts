@@ -125,7 +125,7 @@ describe('refusal', () => {
     const { kind, message } = refusal(attempt, 400, body, undefined);
     expect({ kind, message }).toEqual({
       kind: 'invalid',
-      message: 'its service processor answered 400 to PATCH /x. It says: The value *** is wrong.',
+      message: 'its BMC answered 400 to PATCH /x. It says: The value *** is wrong.',
     });
     expect(messageKeys(body)).toEqual(['GeneralError', 'PropertyUnknown', 'PropertyUnknown']);
   });

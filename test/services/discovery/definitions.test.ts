@@ -281,7 +281,7 @@ describe('a device becomes a definition', () => {
   });
 });
 
-describe('service processors and power controllers', () => {
+describe('BMCs and power controllers', () => {
   const frame = announced(
     `${hardware}:bulk-power-controller`,
     '10.0.1.1',
@@ -406,7 +406,7 @@ describe('names', () => {
     ]);
   });
 
-  it('of a node whose service processor announces itself in two ways is told once', () => {
+  it('of a node whose BMC announces itself in two ways is told once', () => {
     const known = new KnownNodes(snapshotOf({ nodelist: [{ node: 'n5' }], ipmi: [{ node: 'n5', bmc: '10.0.0.5' }] }));
     const processor = announced(`${hardware}:integrated-management-module2`, '10.0.0.5', '(serial-number=S)');
     const devices = [processor, advertisedDevice({ address: '10.0.0.5', uuid: '' })];

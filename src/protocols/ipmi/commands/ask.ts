@@ -34,7 +34,7 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
   await sleep(milliseconds, signal);
   if (!signal.aborted) return;
   if (signal.reason instanceof Fault) throw signal.reason;
-  const sentence = 'the command was ended before the service processor was done.';
+  const sentence = 'the command was ended before the BMC was done.';
   throw new Fault('deadline', sentence, { cause: signal.reason });
 }
 
@@ -47,7 +47,7 @@ export function unanswered(error: unknown, signal: AbortSignal): error is Fault 
 export function refusal(what: string, code: number, own: Readonly<Record<number, string>> = {}): Fault {
   const text = own[code] ?? completionTexts[`0x${code.toString(16)}`] ?? 'of an error of its own';
   const reference = referenceTexts[code] ?? `Unknown ipmi error ${hex(code)}`;
-  return new Fault('invalid', `its service processor refused ${what}: ${text} (code ${hex(code)}).`, {
+  return new Fault('invalid', `its BMC refused ${what}: ${text} (code ${hex(code)}).`, {
     reference: [reference],
   });
 }

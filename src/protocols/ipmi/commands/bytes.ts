@@ -3,7 +3,7 @@ import { Fault } from '../../../core/errors.ts';
 /** A Fault for an answer that breaks the protocol. */
 export function garbled(what: string, data: Uint8Array): Fault {
   const bytes = Buffer.from(data.subarray(0, 24)).toString('hex');
-  return new Fault('garbled', `its service processor's answer to ${what} cannot be understood: "${bytes}".`);
+  return new Fault('garbled', `its BMC's answer to ${what} cannot be understood: "${bytes}".`);
 }
 
 /** The data if at least this long. */

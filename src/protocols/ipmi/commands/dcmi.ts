@@ -147,7 +147,7 @@ export async function dcmiExchange(
   const data = Buffer.of(group, ...request.data);
   const { code, data: answer } = await send(link, { netfn: groupExtension, command, data, privilege }, signal);
   if (code === completion.unknownCommand) {
-    throw new Fault('invalid', 'its service processor has no DCMI, which its power figures and limits need.');
+    throw new Fault('invalid', 'its BMC has no DCMI, which its power figures and limits need.');
   }
   if (code !== completion.ok && !accept.includes(code)) throw refusal(what, code, ownCodes);
   if (answer.length > 0 && byteAt(answer, 0) !== group) throw garbled(what, answer);

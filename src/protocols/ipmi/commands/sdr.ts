@@ -21,7 +21,7 @@ const lastRecord = 0xffff;
 /** Sizes of partial reads, tried in turn; the first is more than most hardware can do, the third what all can. */
 const readSizes: readonly number[] = [64, 32, 16, 8];
 const shrinkOn: readonly number[] = [completion.cannotReturn, completion.tooLong, completion.unspecified];
-/** Far more than any service processor has. */
+/** Far more than any BMC has. */
 const mostRecords = 4_096;
 const maximumRenewals = 20;
 const renewalPause = 50;
@@ -119,7 +119,7 @@ export async function readSdrRecords(link: IpmiLink, source: Source, signal: Abo
   const seen = new Set<number>();
   for (let id = 0; id !== lastRecord && !seen.has(id); ) {
     if (seen.size === mostRecords) {
-      throw new Fault('garbled', `its service processor lists more than ${mostRecords} sensor records.`);
+      throw new Fault('garbled', `its BMC lists more than ${mostRecords} sensor records.`);
     }
     seen.add(id);
     const { next, record } = await readRecord(reader, id);
@@ -137,7 +137,7 @@ interface Entry {
 /** Caches records by their stamp. Machines of one model have equal records, which are kept once. */
 export function sdrCache(capacity = 20_000) {
   const entries = new Map<string, Entry>();
-  /** By the hash of the raw records, as long as a service processor has them. */
+  /** By the hash of the raw records, as long as a BMC has them. */
   const byContent = new Map<string, WeakRef<readonly SdrRecord[]>>();
 
   async function decoded(raw: readonly Buffer[]): Promise<readonly SdrRecord[]> {

@@ -68,7 +68,7 @@ export function stateNames(sensorType: number, eventType: number, states: number
   return names;
 }
 
-/** Before this a time counts from the start of the service processor: IPMI 2.0 section 37. */
+/** Before this a time counts from the start of the BMC: IPMI 2.0 section 37. */
 const firstRealTime = 0x20000000;
 const unspecifiedTime = 0xffffffff;
 

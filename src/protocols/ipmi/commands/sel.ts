@@ -87,7 +87,7 @@ export async function clearSel(link: IpmiLink, signal: AbortSignal): Promise<voi
   }
   const after = await getSelInfo(link, signal);
   if (after.entries === 0 || after.entries < before.entries || after.erased !== before.erased) return;
-  throw silence ?? new Fault('invalid', 'its service processor says that it cleared its event log, but it did not.');
+  throw silence ?? new Fault('invalid', 'its BMC says that it cleared its event log, but it did not.');
 }
 
 /** IPMI 2.0 section 32: records of the system event log. */

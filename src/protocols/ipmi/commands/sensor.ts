@@ -80,7 +80,7 @@ export function convert(raw: number, conversion: Conversion): number | undefined
 /** IPMI 2.0 section 35: sensor device commands. */
 const sensorEvent = 0x04;
 const commands = { getReadingFactors: 0x23, getReading: 0x2d };
-/** IPMI 2.0 5.4: the service processor itself; any other owner is behind it. */
+/** IPMI 2.0 5.4: the BMC itself; any other owner is behind it. */
 const ownController = 0x20;
 /** Table 35-15: beyond which limits a reading is. */
 const limitBits = 0x3f;
@@ -112,7 +112,7 @@ export interface SensorValue {
 /** The sensors of one machine, read one after another. */
 export class Sensors {
   readonly #link: IpmiLink;
-  /** Controllers behind the service processor that did not answer: not waited for once per sensor. */
+  /** Controllers behind the BMC that did not answer: not waited for once per sensor. */
   readonly #absent = new Set<number>();
 
   constructor(link: IpmiLink) {

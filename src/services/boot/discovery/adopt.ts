@@ -17,7 +17,7 @@ export interface Adoption {
   /** By which facts, or `order`. */
   readonly by: readonly string[];
   readonly machine: Machine;
-  /** Where service processors are; an address elsewhere is not believed. */
+  /** Where BMCs are; an address elsewhere is not believed. */
   readonly processorNetworks: readonly Prefix[];
   readonly now: Date;
 }
@@ -44,7 +44,7 @@ function set(draft: Draft, name: string, attributes: Readonly<Record<string, str
   assign(draft, { type: nodeType, name, attributes, mode: 'set', fresh: false });
 }
 
-/** Accounts are sent to it, so that a machine is believed only where the configuration says that service processors are. */
+/** Accounts are sent to it, so that a machine is believed only where the configuration says that BMCs are. */
 function keepProcessor(
   draft: Draft,
   reader: EffectiveReader,
@@ -53,7 +53,7 @@ function keepProcessor(
   if (bmc === undefined || nodeAttribute(reader, node, 'bmc') !== undefined) return [];
   if (!['ipmi', 'openbmc', 'redfish'].includes(nodeAttribute(reader, node, 'mgt') ?? '')) return [];
   const ip = parseIp(bmc)!;
-  const left = (why: string): string[] => [`It says that its service processor is ${bmc}, which was not kept: ${why}.`];
+  const left = (why: string): string[] => [`It says that its BMC is ${bmc}, which was not kept: ${why}.`];
   if (!processorNetworks.some((network) => contains(network, ip)))
     return left('it is in none of the networks of the setting hardware.networks');
   if (claimsOfSite(draft.base)(addressClaim(bmc))) return left('that is the management node or a gateway');

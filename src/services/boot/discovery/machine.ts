@@ -22,7 +22,7 @@ export interface Machine {
   readonly cpus: number | undefined;
   readonly memoryMiB: number | undefined;
   readonly disks: readonly string[];
-  /** The address of its service processor. */
+  /** The address of its BMC. */
   readonly bmc: string | undefined;
   /** What switches have announced to it. */
   readonly neighbours: readonly Neighbour[];

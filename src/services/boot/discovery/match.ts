@@ -147,8 +147,7 @@ export class KnownMachines {
       const nodes = having(serialMark(serial)).filter((node) => isModel(identityOf(reader, node).mtm, machine));
       found.push({ fact: 'serial', what: `the serial number ${serial}`, nodes });
     }
-    if (bmc !== undefined)
-      found.push({ fact: 'bmc', what: `the service processor ${bmc}`, nodes: having(bmcMark(bmc)) });
+    if (bmc !== undefined) found.push({ fact: 'bmc', what: `the BMC ${bmc}`, nodes: having(bmcMark(bmc)) });
     for (const { chassis, port } of neighbours) {
       const mac = normalMac(chassis);
       const names = mac === undefined ? [switchName(chassis)] : having(macMark(mac)).map(switchName);

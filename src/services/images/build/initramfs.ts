@@ -34,7 +34,7 @@ mpt3sas megaraid_sas smartpqi hpsa aacraid mmc_block`
   .trim()
   .split(/\s+/);
 
-/** The way to service processors from inside. */
+/** The way to BMCs from inside. */
 const processors = ['ipmi_si', 'ipmi_ssif', 'ipmi_devintf'];
 
 /** What of an image's recipe is in its initial RAM disk. */

@@ -62,7 +62,7 @@ static void reset(lmc_data_t *mc)
 
     note(mc, "reset", 1);
     device = use_boot_flags(mc);
-    /* Machines of some architectures have no service processor inside that could reset them. */
+    /* Machines of some architectures have no BMC inside that could reset them. */
     if (!options.qmp[0]) hardware(mc, HW_OP_RESET);
     else if (qmp_reset(options.qmp, device == BOOT_NETWORK)) note(mc, "qmpfailed", 1);
 }

@@ -32,15 +32,13 @@ test.each([
 test('a refused control says what was refused and why', async () => {
   const link = scriptedLink([{ request: '00 02 04', code: 0xcc }]);
   await expect(chassisControl(link, 'nmi', patient)).rejects.toThrow(
-    new Fault(
-      'invalid',
-      'its service processor refused the power action "nmi": a field of the request is invalid (code CCh).',
-      { reference: ['Invalid data field in Request'] },
-    ),
+    new Fault('invalid', 'its BMC refused the power action "nmi": a field of the request is invalid (code CCh).', {
+      reference: ['Invalid data field in Request'],
+    }),
   );
 });
 
-test('a busy service processor is asked again', async () => {
+test('a busy BMC is asked again', async () => {
   const link = scriptedLink([
     { request: '00 02 01', code: 0xc0 },
     { request: '00 02 01', code: 0xc0 },

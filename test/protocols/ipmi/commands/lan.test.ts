@@ -123,9 +123,7 @@ test('users', async () => {
 test('a refused password is not repeated in the sentence', async () => {
   const link = scriptedLink([{ request: '06 47 85 02 7077 000000000000000000000000000000000000', code: 0x80 }]);
   const error = await setUserPassword(link, 5, 'pw', patient).catch((thrown: Error) => thrown.message);
-  expect(error).toBe(
-    'its service processor refused the password of user 5: it does not accept this password (code 80h).',
-  );
+  expect(error).toBe('its BMC refused the password of user 5: it does not accept this password (code 80h).');
 });
 
 test('alerts are on when filter, action and policy are', async () => {

@@ -141,7 +141,7 @@ test('records are read once while their stamp stays, and again when it changes',
   expect(link.left()).toBe(0);
 });
 
-test('equal records of two service processors are kept once', async () => {
+test('equal records of two BMCs are kept once', async () => {
   const cache = sdrCache();
   const read = () => cache.records(String(Math.random()), scriptedLink([info('01020304'), ...readSupply]), patient);
   expect(await read()).toBe(await read());

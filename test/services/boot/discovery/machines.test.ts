@@ -105,12 +105,7 @@ describe('a machine becomes the node', () => {
       { serial: 'SN17', manufacturer: 'Example', model: 'E1' },
       { method: 'serial' },
     ],
-    [
-      'with its service processor',
-      [['ipmi', { bmc: '10.3.0.1' }]],
-      { bmc: { address: '10.3.0.1' } },
-      { method: 'bmc' },
-    ],
+    ['with its BMC', [['ipmi', { bmc: '10.3.0.1' }]], { bmc: { address: '10.3.0.1' } }, { method: 'bmc' }],
     [
       'with its switch port',
       [['switch', { switch: 'sw1', port: '7' }]],

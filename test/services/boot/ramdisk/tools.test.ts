@@ -27,7 +27,7 @@ it.each([
   expect(readElf(bytes)).toBeUndefined();
 });
 
-it('Perl runs in the RAM disk by what was put there, and says nothing of a service processor where there is none', async () => {
+it('Perl runs in the RAM disk by what was put there, and says nothing of a BMC where there is none', async () => {
   const ramdisk = openRamdisk();
   const found = ramdiskTools(join(ramdisk.top, 'newroot'), machineArch);
   expect([...found.keys()]).toContain('bin/perl');
