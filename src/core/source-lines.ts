@@ -20,9 +20,11 @@ function readMap(file: string): SourceMap | undefined {
   }
 }
 
+// oxlint-disable-next-line no-base-to-string -- frames of V8 describe themselves
+const inBuild = (frame: NodeJS.CallSite): string => frame.toString();
+
 function inSources(frame: NodeJS.CallSite): string {
-  // oxlint-disable-next-line no-base-to-string -- frames of V8 describe themselves
-  const text = frame.toString();
+  const text = inBuild(frame);
   const url = frame.getFileName();
   const line = frame.getLineNumber();
   const column = frame.getColumnNumber();
@@ -41,4 +43,4 @@ const isReport = ([frame]: NodeJS.CallSite[]): boolean => frame?.getFileName() =
 
 if (import.meta.filename.endsWith('.js'))
   Error.prepareStackTrace = (error, frames) =>
-    [String(error), ...(isReport(frames) ? frames : frames.map(inSources))].join('\n    at ');
+    [String(error), ...frames.map(isReport(frames) ? inBuild : inSources)].join('\n    at ');

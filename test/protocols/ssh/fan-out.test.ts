@@ -3,7 +3,7 @@ import { asTheyCome } from '../../../src/core/as-they-come.ts';
 import { type SshLab, startSsh } from '../../lab/ssh.ts';
 import { clientOf, run, targetOf } from './world.ts';
 
-const count = 200;
+const count = 60;
 let lab: SshLab;
 
 beforeAll(async () => {
